@@ -21,6 +21,11 @@ class AgreementConfig(AppConfig):
             }
         )
 
+        from annotations.agreement.services.comparing import bring_up_to_date
+        from annotations.core.hooks import disagreements_shown
+
+        disagreements_shown.add(bring_up_to_date)
+
         from annotations.core import navigation
 
         navigation.register(

@@ -7,7 +7,16 @@ from annotations.models import AnnotationSet, Author, Project
 SUBMITTED = AnnotationSet.State.SUBMITTED
 
 
+def gold_author_id(project: Project) -> int:
+    """The id of the author of gold; 0 before there is one."""
+    return Author.objects.filter(project=project, kind=Author.Kind.GOLD).values_list("pk", flat=True).first() or 0
+
+
 def gold_sets(project: Project) -> QuerySet[AnnotationSet]:
     """Return the gold annotation set of every note. It filters by author id, with which the index begins."""
-    authors = Author.objects.filter(project=project, kind=Author.Kind.GOLD).values_list("pk", flat=True)
-    return AnnotationSet.objects.filter(author_id=authors.first() or 0, state=SUBMITTED)
+    return AnnotationSet.objects.filter(author_id=gold_author_id(project), state=SUBMITTED)
+
+
+def review_drafts(project: Project) -> QuerySet[AnnotationSet]:
+    """Return the drafts of open reviews. They become gold when the reviews are finished."""
+    return AnnotationSet.objects.filter(author_id=gold_author_id(project), state=AnnotationSet.State.DRAFT)

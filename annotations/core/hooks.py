@@ -17,6 +17,9 @@ class Hook:
         return [answer(**about) for answer in self._answers]
 
 
+# A page is about to show the disagreements in a project: notes are compared for at most `seconds`. Each answer is the
+# number of notes that are still to be compared.
+disagreements_shown = Hook()
 # A patient's notes are being erased from `project`: each feature deletes what it derived from them and keeps elsewhere.
 patient_erased = Hook()
 # An erasure in `project` is committed: each feature deletes files that were made from the notes.

@@ -1,19 +1,28 @@
 """Counts of the gold standard, the authors that it can be made from, and its frozen versions."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
-from annotations.core.gold_sets import SUBMITTED, gold_sets
-from annotations.models import AnnotationSet, Author, GoldVersion, GoldVersionNote, Project, Span
+from annotations.core.gold_sets import SUBMITTED, gold_sets, review_drafts
+from annotations.domain.hashing import gold_hash
+from annotations.models import AnnotationSet, Author, Comparison, GoldVersion, GoldVersionNote, Project, Span
 from annotations.models.author import NOT_IN_BULK
 
 PAGE = 50
+BATCH = 500
+# Disputed notes that the page links to.
+LISTED = 5
 
 
 @dataclass(frozen=True)
 class Source:
-    """An author whose submitted annotation sets can become gold; `free` counts the sets of notes without gold."""
+    """An author whose submitted annotation sets can become gold.
+
+    `free` counts the sets that would become gold, `in_review` those whose notes have a draft of a review, and
+    `disputed` the free sets whose notes have unresolved disagreements.
+    """
 
     pk: int
     name: str
@@ -21,64 +30,174 @@ class Source:
     kind_name: str
     submitted: int
     free: int
+    in_review: int
+    disputed: int
+
+    @property
+    def has_gold(self) -> int:
+        return self.submitted - self.free - self.in_review
 
 
 @dataclass(frozen=True)
 class Change:
-    """How many gold notes changed, and how many lost their gold, after the last version was frozen."""
+    """How the gold differs from the last version. Freezing makes a new version unless it is the `same`.
 
-    touched: int
-    removed: int
+    `touched` counts notes that are new or have other spans, `removed` notes that have no gold any more, and `erased`
+    notes that were erased later.
+    """
+
+    same: bool
+    touched: int = 0
+    removed: int = 0
+    erased: int = 0
+
+    @property
+    def counted(self) -> int:
+        """0 if only names of notes differ."""
+        return self.touched + self.removed + self.erased
+
+
+@dataclass(frozen=True)
+class Disputed:
+    """Notes with unresolved disagreements that have no gold: their number, and the ids and names of the first ones."""
+
+    count: int
+    notes: list[tuple[int, str]]
 
 
 @dataclass(frozen=True)
 class GoldState:
     notes: int
     spans: int
+    in_review: int
     change: Change | None
     sources: list[Source]
+    disputed: Disputed
+    waiting: int
 
     @property
     def free(self) -> int:
         return sum(source.free for source in self.sources)
 
 
-def gold_state(project: Project, last: GoldVersion | None, *, annotators: bool = True) -> GoldState:
+def gold_state(project: Project, last: GoldVersion | None, *, annotators: bool = True, waiting: int = 0) -> GoldState:
     """Count gold notes and spans, and list the sources; without `annotators`, only sources that are not annotators.
+
+    `waiting` is the number of notes whose annotators are still to be compared.
 
     Slow in a large project, because all gold spans are counted.
     """
-    gold = gold_sets(project)
+    gold, drafts, disputed = gold_sets(project), review_drafts(project), _open_disagreements(project)
     return GoldState(
         notes=gold.count(),
         spans=Span.objects.filter(annotation_set__in=gold.order_by().values("pk")).count(),
-        change=_change(gold, last) if last else None,
-        sources=[s for s in _sources(project, gold) if annotators or s.kind != Author.Kind.ANNOTATOR],
+        in_review=drafts.count(),
+        change=change_since(project, last) if last else None,
+        sources=[s for s in _sources(project, gold, drafts, disputed) if annotators or s.kind != Author.Kind.ANNOTATOR],
+        disputed=_disputed(gold, disputed),
+        waiting=waiting,
     )
 
 
-def _change(gold: QuerySet[AnnotationSet], last: GoldVersion) -> Change:
-    still = gold.filter(document_id=OuterRef("document_id"))
-    return Change(
-        touched=gold.filter(updated_at__gt=last.created_at).count(),
-        removed=GoldVersionNote.objects.filter(~Exists(still), version=last).count(),
+GoldSpan = tuple[int, int, str, dict[str, Any] | None]
+"""Start, end (code points, end-exclusive), label code, provenance."""
+GoldNotes = dict[int, tuple[str, str, list[GoldSpan]]]
+"""The gold by document: name, text hash, and sorted spans."""
+
+
+def gold_notes(project: Project) -> GoldNotes:
+    """Read the whole gold standard, as the next version would contain it."""
+    sets = gold_sets(project)
+    notes: GoldNotes = {
+        pk: (name, sha256, [])
+        for pk, name, sha256 in sets.order_by("document_id").values_list(
+            "document_id", "document__name", "document__sha256"
+        )
+    }
+    spans = (
+        Span.objects.filter(annotation_set__in=sets.order_by())
+        .order_by("start", "end", "label__code")
+        .values_list("annotation_set__document_id", "start", "end", "label__code", "provenance")
+    )
+    for pk, start, end, code, provenance in spans.iterator(chunk_size=5000):
+        notes[pk][2].append((start, end, code, provenance))
+    return notes
+
+
+def content_hash_of(notes: GoldNotes) -> str:
+    """The content hash of a version with these notes: of names, texts and spans, without provenance."""
+    return gold_hash(
+        (name, sha256, [(start, end, code) for start, end, code, _ in spans]) for name, sha256, spans in notes.values()
     )
 
 
-def _sources(project: Project, gold: QuerySet[AnnotationSet]) -> list[Source]:
+def change_since(project: Project, version: GoldVersion) -> Change:
+    """Compare the gold with a version by the content hash that freezing uses, and count the notes that differ."""
+    now = gold_notes(project)
+    if content_hash_of(now) == version.content_hash:
+        return Change(same=True)
+    touched, removed = len(now), 0
+    frozen = GoldVersionNote.objects.filter(version=version).values_list("document_id", "spans")
+    for note, spans in frozen.iterator(chunk_size=BATCH):
+        if note not in now:
+            removed += 1
+        elif sorted(tuple(span[:3]) for span in spans) == sorted(span[:3] for span in now[note][2]):
+            touched -= 1
+    return Change(same=False, touched=touched, removed=removed, erased=version.erased_count)
+
+
+def has_changed(project: Project, version: GoldVersion) -> bool:
+    """Whether freezing now would make a new version. Reads the spans only if the numbers are the same."""
+    gold = gold_sets(project)
+    if gold.count() != version.note_count:
+        return True
+    if Span.objects.filter(annotation_set__in=gold.order_by().values("pk")).count() != version.span_count:
+        return True
+    return content_hash_of(gold_notes(project)) != version.content_hash
+
+
+def _open_disagreements(project: Project) -> QuerySet[Comparison]:
+    """The notes on which annotators disagree and whose adjudication is not finished, as far as they are compared."""
+    authors = Author.objects.filter(project=project, kind=Author.Kind.ADJUDICATED).values_list("pk", flat=True)
+    adjudicated = AnnotationSet.objects.filter(
+        author_id=authors.first() or 0, state=SUBMITTED, document_id=OuterRef("document_id")
+    )
+    return Comparison.objects.filter(~Exists(adjudicated), project=project, disputed__gt=0)
+
+
+def _disputed(gold: QuerySet[AnnotationSet], disputed: QuerySet[Comparison]) -> Disputed:
+    found = disputed.filter(~Exists(gold.filter(document_id=OuterRef("document_id")))).order_by("document_id")
+    count = found.count()
+    return Disputed(count, list(found.values_list("document_id", "document__name")[:LISTED]) if count else [])
+
+
+def _sources(
+    project: Project, gold: QuerySet[AnnotationSet], drafts: QuerySet[AnnotationSet], disputed: QuerySet[Comparison]
+) -> list[Source]:
     authors = {a.pk: a for a in Author.objects.filter(project=project).exclude(kind__in=NOT_IN_BULK)}
-    has_gold = Exists(gold.filter(document_id=OuterRef("document_id")))
+    in_review = Exists(drafts.filter(document_id=OuterRef("document_id")))
+    free = ~Q(Exists(gold.filter(document_id=OuterRef("document_id")))) & ~Q(in_review)
+    differ = Exists(disputed.filter(document_id=OuterRef("document_id")))
     counts = (
         AnnotationSet.objects.filter(author_id__in=list(authors), state=SUBMITTED)
         .order_by()
         .values_list("author_id")
-        .annotate(submitted=Count("pk"), free=Count("pk", filter=~has_gold & Q(pk__isnull=False)))
+        .annotate(
+            submitted=Count("pk"),
+            free=Count("pk", filter=free),
+            in_review=Count("pk", filter=Q(in_review)),
+            disputed=Count("pk", filter=free & Q(differ)),
+        )
     )
     found = [
-        Source(pk, authors[pk].name, authors[pk].kind, authors[pk].get_kind_display(), submitted, free)
-        for pk, submitted, free in counts
+        Source(pk, authors[pk].name, authors[pk].kind, authors[pk].get_kind_display(), *numbers)
+        for pk, *numbers in counts
     ]
-    return sorted(found, key=lambda source: (source.kind != Author.Kind.ANNOTATOR, source.kind, source.name))
+    order = [Author.Kind.ADJUDICATED, Author.Kind.ANNOTATOR]
+    return sorted(
+        found,
+        key=lambda s: (order.index(Author.Kind(s.kind)) if s.kind in order else len(order), s.kind, s.name),
+    )
 
 
 def version_rows(project: Project) -> QuerySet[GoldVersion]:

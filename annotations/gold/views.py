@@ -13,6 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotations.core.access import Access, Can, closed_to, enter, sets_for
 from annotations.core.errors import ServiceError
+from annotations.core.hooks import disagreements_shown
 from annotations.core.requests import Request, number, paged
 from annotations.domain.gold_diff import ChangeKind
 from annotations.gold.forms import FreezeForm, SplitForm
@@ -31,6 +32,8 @@ from annotations.projects.selectors.projects import is_large
 VERSIONS = 30
 CHANGES = 25
 LISTED = 200
+# Seconds for which the page may compare annotators.
+COMPARING = 0.4
 CHANGE_KINDS = {
     ChangeKind.ADDED: gettext_lazy("Added"),
     ChangeKind.REMOVED: gettext_lazy("Removed"),
@@ -60,7 +63,8 @@ def gold(request: Request, slug: str) -> HttpResponse:
 
 
 def _state(access: Access, last: GoldVersion | None) -> GoldState:
-    return gold_state(access.project, last, annotators=not access.unnamed)
+    waiting = disagreements_shown(project=access.project, seconds=COMPARING) if access.can(Can.MAKE_GOLD) else []
+    return gold_state(access.project, last, annotators=not access.unnamed, waiting=sum(waiting))
 
 
 @require_POST

@@ -129,6 +129,8 @@ def _result(access: Access, wanted: ComparisonRequest) -> dict[str, Any]:
         "rows": figure_rows(table) + pace_rows(access.project, [author.pk for author in wanted.authors]),
         "labels": [(looks.get(row.key) or LabelLook(row.key, row.key), row) for row in label_rows(table)],
         "learned": [(author.name, learned[author.pk]) for author in wanted.authors if author.pk in learned],
+        "own": [(each["author"], each["own_gold_spans"]) for each in table["authors"] if each["own_gold_spans"]],
+        "gold_spans": table["authors"][0]["table"]["levels"][0]["micro"]["gold"],
         "missed_url": spans_url + _query(wanted, kind=MISSED),
         "untouched_url": spans_url + _query(wanted, kind=UNTOUCHED),
         "touched": table["missed_by_all"] - table["untouched"],

@@ -73,6 +73,7 @@ interface PageElements {
   "undo-submit": HTMLButtonElement;
   upload: HTMLFormElement;
   "with-gold": HTMLInputElement;
+  "rest-skipped": HTMLElement;
 }
 interface Document {
   getElementById<K extends keyof PageElements>(id: K): PageElements[K];

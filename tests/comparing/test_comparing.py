@@ -11,10 +11,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotations.core.events import NOTE_READ
-from annotations.gold.services.making import freeze
+from annotations.gold.services.making import freeze, make_gold
 from annotations.gold.services.splitting import split_version
 from annotations.jobs.runner import run as work
-from annotations.models import Author, Event, Job
+from annotations.models import Author, Document, Event, Job
 from annotations.scores.services.scoring import score, score_request
 from models_runtime.comparing import views as comparing
 from models_runtime.models import Run
@@ -201,3 +201,18 @@ def test_annotators_stay_unnamed_where_adjudication_is_anonymous(read, client):
     assert client.post(reverse("compare_start", args=["ward"]), form).status_code == 404
     job = Job.objects.create(project=read, kind="compare", key="c", params={"authors": ids})
     assert client.get(reverse("job", args=["ward", job.pk])).status_code == 404
+
+
+def test_gold_that_came_from_a_run_is_marked(read, viewer):
+    """Gold of one compared note is taken from one of the two runs."""
+    assert "too optimistic" not in check_page(viewer.get(url("runs_compare", read, "narrow", "wide", gold=0)))
+    note = Document.objects.get(project=read, name="caso-1")
+    narrow = Author.objects.get(project=read, name="narrow")
+    make_gold(document=note, annotation_set=narrow.annotation_sets.get(document=note), actor=None, replace=True)
+    html = check_page(viewer.get(url("runs_compare", read, "narrow", "wide", gold=0)))
+    assert "2 of the 6 gold spans were copied from narrow, so its figures are too optimistic." in html
+    assert "copied from wide" not in html
+    assert "too optimistic" not in check_page(viewer.get(url("runs_compare", read, "narrow", "wide", gold=1)))
+    assert "2 gold spans were copied from narrow" in command("--runs", "narrow,wide")
+    runs = json.loads(command("--runs", "narrow,wide", "--json"))["runs"]
+    assert [run["own_gold_spans"] for run in runs] == [2, 0]

@@ -133,13 +133,18 @@ def test_by_string_adjudicated_notes_are_skipped(ward, label, elsewhere):
     assert html.count(">note has gold<") >= ADJUDICATED
     shown = [row.alias for row in ward.client.get(here).context["rows"]]
     ward.client.post(here, {"act": "accept", "shown": shown, "tick": shown})
+    html = check_page(ward.client.get(url("review_bulk", BulkAct.objects.get().pk)))
+    assert "5 open suggestions are skipped because their 5 notes already have gold." in html
     bulk = start(ward, BulkAct.objects.get())
     assert (bulk.decided, bulk.skipped, bulk.skipped_notes) == (elsewhere, 5, 5)
     check_adjudicated(ward)
 
 
 def test_by_agreement_of_runs_adjudicated_notes_are_skipped(ward):
-    bulk = start(ward, plan(ward, kind="agreed", runs=[run.pk for run in ward.runs]))
+    bulk = plan(ward, kind="agreed", runs=[run.pk for run in ward.runs])
+    html = check_page(ward.client.get(url("review_bulk", bulk.pk)))
+    assert "20 open suggestions are skipped because their 5 notes already have gold." in html
+    start(ward, bulk)
     assert (bulk.decided, bulk.skipped, bulk.skipped_notes) == (6, 20, 5)
     check_adjudicated(ward)
 
@@ -153,14 +158,18 @@ def test_in_a_merged_list_adjudicated_notes_are_skipped(ward, kind):
     for note in ward.notes:
         make.make_set(note, merged, SUGGESTED, submitted=True)
     Span.objects.filter(annotation_set__author=merged).update(provenance=how | {"clear": 2}, confidence=0.95)
-    bulk = start(ward, plan(ward, kind=kind, runs=[merged.pk]))
+    bulk = plan(ward, kind=kind, runs=[merged.pk])
+    html = check_page(ward.client.get(url("review_bulk", bulk.pk)))
+    assert "10 open suggestions are skipped because their 5 notes already have gold." in html
+    start(ward, bulk)
     assert (bulk.decided, bulk.skipped, bulk.skipped_notes) == (3, 10, 5)
     check_adjudicated(ward)
 
 
 def test_rejecting_in_bulk_skips_adjudicated_notes(ward):
     bulk = plan(ward, act="reject")
-    assert "are skipped because" in check_page(ward.client.get(url("review_bulk", bulk.pk)))
+    html = check_page(ward.client.get(url("review_bulk", bulk.pk)))
+    assert "10 open suggestions are skipped because their 5 notes already have gold." in html
     assert (start(ward, bulk).decided, bulk.skipped) == (3, 10)
     check_adjudicated(ward)
 

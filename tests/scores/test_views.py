@@ -12,6 +12,7 @@ from annotations.core.events import NOTE_READ
 from annotations.gold.services.making import freeze, make_gold
 from annotations.gold.services.splitting import split_version
 from annotations.models import Author, Event, Job
+from annotations.review.services.finishing import finish_review
 from annotations.scores import views as view
 from tests import factories as make
 from tests.worlds.checks import check_page
@@ -207,3 +208,23 @@ def test_the_list_takes_the_same_queries_for_any_number_of_notes(read, sign_in, 
     client.get(url("score", read))
     with django_assert_max_num_queries(24):
         client.get(url("score", read))
+
+
+def test_gold_from_a_review_of_the_run_is_marked_in_the_list(read, sign_in):
+    """A reviewer accepts what the run suggests in a note without gold; another note's gold is made elsewhere."""
+    client, note = sign_in(read.rev), make.make_note(read.project, read.note.text)
+    assert "too optimistic" not in check_page(client.get(SCORES))
+    own = make.make_set(note, read.run, [ROSSI], submitted=True)
+    finish_review(document=note, author=read.run, user=read.rev, rest=set(own.spans.values_list("pk", flat=True)))
+    said = "1 of the 5 gold spans were copied from rules-1, so these figures are too optimistic."
+    html = check_page(client.get(SCORES))
+    assert said in html and '<span class="tag warn">too optimistic</span>' in html
+    assert said in check_page(client.get(url("score", read)))
+
+
+def test_gold_made_of_the_author_directly_is_marked_in_the_list(read, sign_in):
+    client, note = sign_in(read.rev), make.make_note(read.project, read.note.text)
+    own = make.make_set(note, read.run, [ROSSI, CITY], submitted=True)
+    make_gold(document=note, annotation_set=own, actor=read.rev)
+    html = check_page(client.get(SCORES))
+    assert "2 of the 6 gold spans were copied from rules-1, so these figures are too optimistic." in html

@@ -82,7 +82,8 @@ def _gold(note: Document) -> dict[str, Any]:
     found = {each.author.kind: each for each in sets}
     gold, own = found.get(Author.Kind.GOLD), found.get(Author.Kind.ADJUDICATED)
     same = gold is not None and own is not None and _spans(gold) == _spans(own)
-    return {"set": own, "gold": gold, "same": same and gold is not None and gold.state == AnnotationSet.State.SUBMITTED}
+    is_gold = gold is not None and gold.state == AnnotationSet.State.SUBMITTED
+    return {"set": own, "gold": gold, "is_gold": is_gold, "same": same and is_gold}
 
 
 def _spans(each: AnnotationSet) -> list[tuple[int, int, int]]:

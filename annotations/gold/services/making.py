@@ -15,9 +15,9 @@ from annotations.core.errors import ServiceError
 from annotations.core.label_lock import keep_labels
 from annotations.core.progress import Progress
 from annotations.core.room import check_room
-from annotations.domain.hashing import gold_hash
 from annotations.domain.provenance import Provenance
 from annotations.gold.events import GOLD_FROZEN, GOLD_MADE, GOLD_WITHDRAWN
+from annotations.gold.selectors import content_hash_of, gold_notes
 from annotations.gold.services.provenance import decided
 from annotations.models import (
     AnnotationSet,
@@ -125,6 +125,11 @@ def _clear(gold: AnnotationSet, wanted: list[Span], *, replace: bool) -> list[li
     present = list(gold.spans.values_list("start", "end", "label_id"))
     if sorted(present) == sorted((s.start, s.end, s.label_id) for s in wanted):
         return None
+    if not replace and gold.state == AnnotationSet.State.DRAFT:
+        raise ServiceError(
+            gettext("A review of this note is open. Finish the review, or replace its draft explicitly."),
+            code="exists",
+        )
     if not replace:
         raise ServiceError(
             ngettext(
@@ -201,15 +206,12 @@ def freeze(*, project: Project, actor: User | None, reason: str = "") -> tuple[G
     """
     with transaction.atomic():
         Project.objects.select_for_update().get(pk=project.pk)
-        notes = _gold_notes(project)
+        notes = gold_notes(project)
         if not notes:
             raise ServiceError(
                 gettext("There is no gold to freeze yet. Make submitted annotations gold first."), code="empty"
             )
-        content_hash = gold_hash(
-            (name, sha256, [(start, end, code) for start, end, code, _ in spans])
-            for name, sha256, spans in notes.values()
-        )
+        content_hash = content_hash_of(notes)
         last = project.gold_versions.order_by("-number").first()
         if last is not None and last.content_hash == content_hash:
             return last, False
@@ -232,27 +234,3 @@ def freeze(*, project: Project, actor: User | None, reason: str = "") -> tuple[G
             data={"version": version.number, "hash": content_hash, "notes": len(notes)},
         )
     return version, True
-
-
-GoldSpan = tuple[int, int, str, dict[str, Any] | None]
-
-
-def _gold_notes(project: Project) -> dict[int, tuple[str, str, list[GoldSpan]]]:
-    """Return the gold by document: name, text hash, and sorted spans with provenance."""
-    sets = AnnotationSet.objects.filter(
-        author__project=project, author__kind=Author.Kind.GOLD, state=AnnotationSet.State.SUBMITTED
-    )
-    notes: dict[int, tuple[str, str, list[GoldSpan]]] = {
-        pk: (name, sha256, [])
-        for pk, name, sha256 in sets.order_by("document_id").values_list(
-            "document_id", "document__name", "document__sha256"
-        )
-    }
-    spans = (
-        Span.objects.filter(annotation_set__in=sets)
-        .order_by("start", "end", "label__code")
-        .values_list("annotation_set__document_id", "start", "end", "label__code", "provenance")
-    )
-    for pk, start, end, code, provenance in spans.iterator(chunk_size=5000):
-        notes[pk][2].append((start, end, code, provenance))
-    return notes

@@ -37,7 +37,12 @@ class SetSummary:
 
     @property
     def is_gold(self) -> bool:
-        return self.kind == Author.Kind.GOLD
+        return self.kind == Author.Kind.GOLD and self.is_submitted
+
+    @property
+    def is_review_draft(self) -> bool:
+        """Whether this is the draft of an open review, which becomes gold when the review is finished."""
+        return self.kind == Author.Kind.GOLD and not self.is_submitted
 
     @property
     def is_submitted(self) -> bool:

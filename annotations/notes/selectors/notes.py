@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from annotations.core.access import Access, Can, notes_for
+from annotations.core.gold_sets import gold_sets, review_drafts
 from annotations.models import AnnotationSet, Assignment, Author, Document
 from annotations.models.prepared import PreparedRead
 from annotations.notes.selectors.flags import flag_labels, open_flag_rows, open_flags
@@ -33,6 +34,7 @@ class Show(TextChoices):
     TODO = "todo", _("My open notes")
     DONE = "done", _("My submitted notes")
     GOLD = "gold", _("Gold")
+    IN_REVIEW = "in-review", _("In review")
     NO_GOLD = "no-gold", _("No gold")
     READ = "read", _("Fully annotated")
     UNREAD = "unread", _("Being annotated")
@@ -54,7 +56,8 @@ class Found:
 class NoteRow:
     """A row of the list. `own` is open, begun or done; empty if the note is not assigned to the user.
 
-    `flag` is the reason of its flags, as far as the user may know.
+    `in_review` means that a review of the note is open, whose draft is not gold. `flag` is the reason of its flags, as
+    far as the user may know.
     """
 
     pk: int
@@ -66,6 +69,7 @@ class NoteRow:
     drafts: str = ""
     open: int = 0
     gold: bool = False
+    in_review: bool = False
     flag: str = ""
     outcome: bool = False
 
@@ -138,9 +142,11 @@ def source(access: Access, show: Show) -> Fetch:
     if not access.can(Can.READ_NOTES):
         return _merged(_assigned(access, Assignment.State.OPEN), _assigned(access, Assignment.State.DONE))
     if show == Show.GOLD:
-        return _along(_gold(access), "document_id")
+        return _along(gold_sets(access.project), "document_id")
+    if show == Show.IN_REVIEW:
+        return _along(review_drafts(access.project), "document_id")
     if show == Show.NO_GOLD:
-        return _walk(project, ~Exists(_gold(access).filter(document_id=OuterRef("pk"))))
+        return _walk(project, ~Exists(gold_sets(access.project).filter(document_id=OuterRef("pk"))))
     if show in (Show.READ, Show.UNREAD):
         here = Assignment.objects.filter(document_id=OuterRef("pk"))
         being_annotated = Exists(here.filter(state=Assignment.State.OPEN))
@@ -148,13 +154,6 @@ def source(access: Access, show: Show) -> Fetch:
             return _walk(project, being_annotated)
         return _walk(project, Exists(here.filter(state=Assignment.State.DONE)) & ~being_annotated)
     return _along(Document.objects.filter(project_id=project), "pk")
-
-
-def _gold(access: Access) -> QuerySet[AnnotationSet]:
-    # Filter by the author's id, not by a join, since the index of annotation sets starts with it.
-    authors = Author.objects.filter(project_id=access.project.pk, kind=Author.Kind.GOLD)
-    author = authors.values_list("pk", flat=True).first() or 0
-    return AnnotationSet.objects.filter(author_id=author, state=AnnotationSet.State.SUBMITTED)
 
 
 def _assigned(access: Access, state: str) -> Fetch:
@@ -317,7 +316,7 @@ def _rows(access: Access, ids: list[int]) -> list[NoteRow]:
             for pk in ids
             if pk in notes
         ]
-    submitted, drafts, gold = _authors(ids, unnamed=access.unnamed)
+    submitted, drafts, gold, in_review = _authors(ids, unnamed=access.unnamed)
     open_ = _open(ids)
     return [
         NoteRow(
@@ -328,6 +327,7 @@ def _rows(access: Access, ids: list[int]) -> list[NoteRow]:
             drafts=_names(drafts[pk]),
             open=open_[pk],
             gold=pk in gold,
+            in_review=pk in in_review,
             flag=flags.get(pk, ""),
         )
         for pk in ids
@@ -354,18 +354,22 @@ def _own_states(access: Access, ids: list[int]) -> dict[int, str]:
     return states
 
 
-def _authors(ids: list[int], *, unnamed: bool) -> tuple[dict[int, list[str]], dict[int, list[str]], set[int]]:
-    """Authors of submitted sets and of drafts by note, and the notes with gold. `unnamed` empties annotators' names."""
+def _authors(ids: list[int], *, unnamed: bool) -> tuple[dict[int, list[str]], dict[int, list[str]], set[int], set[int]]:
+    """Authors of submitted sets and of drafts by note, the notes with gold, and those with a draft of a review.
+
+    `unnamed` empties annotators' names.
+    """
     submitted: dict[int, list[str]] = defaultdict(list)
     drafts: dict[int, list[str]] = defaultdict(list)
     gold: set[int] = set()
+    in_review: set[int] = set()
     for pk, state, kind, name in _SETS(ids):
         if kind == Author.Kind.GOLD:
-            gold.add(pk)
+            (gold if state == AnnotationSet.State.SUBMITTED else in_review).add(pk)
         else:
             name = "" if unnamed and kind == Author.Kind.ANNOTATOR else name
             (submitted if state == AnnotationSet.State.SUBMITTED else drafts)[pk].append(name)
-    return submitted, drafts, gold
+    return submitted, drafts, gold, in_review
 
 
 def _open(ids: list[int]) -> Counter[int]:

@@ -83,6 +83,7 @@ class _FullLine(_Line):
         self.query = query
         self.submitted, self.drafts, self.open, self.gold = _("Submitted"), _("Drafts"), _("To do"), _("Gold")
         self.tag = fill('<span class="tag ok">{}</span>', _("gold"))
+        self.in_review = fill('<span class="tag">{}</span>', _("in review"))
         self.own = {"done": _("your annotations"), "begun": _("annotate"), "open": _("annotate")}
 
     def links(self, row: NoteRow) -> SafeString:
@@ -104,5 +105,5 @@ class _FullLine(_Line):
             cell(self.submitted, row.submitted),
             cell(self.drafts, row.drafts),
             cell(self.open, f"{row.open:,}" if row.open else "", "num"),
-            cell(self.gold, self.tag if row.gold else ""),
+            cell(self.gold, self.tag if row.gold else self.in_review if row.in_review else ""),
         )

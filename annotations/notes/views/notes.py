@@ -78,6 +78,7 @@ def note(request: Request, slug: str, pk: int) -> HttpResponse:
     annotation_sets = annotation_sets_of(sets_for(access).filter(document=document))
     chosen = _chosen(request, annotation_sets)
     gold = next((annotation_set for annotation_set in annotation_sets if annotation_set.is_gold), None)
+    draft = next((annotation_set for annotation_set in annotation_sets if annotation_set.is_review_draft), None)
     labels = labels_of(access.project.pk)
     hidden = hidden_in(chosen.pk) if chosen else set()
     spans = [span for span in spans_of(chosen.pk) if span["id"] not in hidden] if chosen else []
@@ -98,6 +99,7 @@ def note(request: Request, slug: str, pk: int) -> HttpResponse:
         "annotation_sets": annotation_sets,
         "chosen": chosen,
         "gold": gold,
+        "draft": draft,
         "labels": labels,
         "spans": spans,
         "counts": label_counts(spans, labels),

@@ -3,6 +3,7 @@
 Figures are stored under a hash of their input, like scores.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypedDict
@@ -27,11 +28,14 @@ MOST_SPANS = 10_000
 
 
 class AuthorFigures(TypedDict):
+    """The figures of one author. `own_gold_spans` counts the gold spans that were copied from this author."""
+
     author: str
     kind: str
     author_id: int
     table: AuthorTable
     only: int
+    own_gold_spans: int
 
 
 class Table(TypedDict):
@@ -185,7 +189,9 @@ def _computed(
     counted = SideBySide([str(author.pk) for author in wanted.authors], notes.words.order, notes.words.category_of)
     spans: dict[str, list[TellingSpan]] = {}
     progress(0, notes.notes)
-    for done, (note, text, gold, annotation_sets) in enumerate(_notes(wanted, notes), start=1):
+    own: Counter[str] = Counter()
+    for done, (note, text, gold, annotation_sets, copied) in enumerate(_notes(wanted, notes), start=1):
+        own.update(copied)
         for one in counted.add(text, gold, annotation_sets):
             listed = spans.setdefault(one.kind, [])
             if len(listed) < MOST_SPANS:
@@ -207,6 +213,7 @@ def _computed(
                 "author_id": author.pk,
                 "table": figures["authors"][str(author.pk)],
                 "only": figures["only"][str(author.pk)],
+                "own_gold_spans": own[str(author.pk)],
             }
             for author in wanted.authors
         ],
@@ -215,8 +222,8 @@ def _computed(
     }, spans
 
 
-ComparedNote = tuple[int, str, list[Span], dict[str, list[Span]]]
-"""Id, text, gold spans, and the spans of each author by their id."""
+ComparedNote = tuple[int, str, list[Span], dict[str, list[Span]], dict[str, int]]
+"""Id, text, gold spans, and by each author's id the spans, and the number of gold spans copied from this author."""
 
 
 def _notes(wanted: ComparisonRequest, notes: CommonNotes) -> Iterator[ComparedNote]:
@@ -232,4 +239,5 @@ def _notes(wanted: ComparisonRequest, notes: CommonNotes) -> Iterator[ComparedNo
         annotation_sets = {
             str(author.pk): mapper(pair.predicted) for author, pair in zip(wanted.authors, pairs, strict=True)
         }
-        yield first.pk, first.text, mapper(first.gold), annotation_sets
+        own = {str(author.pk): pair.own for author, pair in zip(wanted.authors, pairs, strict=True)}
+        yield first.pk, first.text, mapper(first.gold), annotation_sets, own

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from annotations.core.gold_sets import gold_sets
+from annotations.gold.selectors import has_changed
 from annotations.gold.services.rounds import held_out
 from annotations.jobs.services.allowance import LIVE
-from annotations.models import Author, Document, GoldVersion, GoldVersionNote, Project
+from annotations.models import Author, Document, GoldVersion, Project
 from annotations.review.selectors.reviewing import ReviewProgress, review_progress, run_authors
 from models_runtime.loop.services.rounds import LEARNED
 from models_runtime.models import Run, TrainedModel
@@ -73,7 +74,7 @@ def loop_of(project: Project) -> Loop:
     return Loop(
         gold=golden,
         left=Document.objects.filter(project=project).count() - golden,
-        changed=version is None or _changed(project, version),
+        changed=version is None or has_changed(project, version),
         version=version,
         held_out=held_out(version) if version and version.split_seed else None,
         model=model,
@@ -89,10 +90,3 @@ def _reviewed_next(project: Project, run: Run | None) -> Author | None:
     if run is not None:
         return run.author
     return next((author for author in run_authors(project) if review_progress(author).left), None)
-
-
-def _changed(project: Project, version: GoldVersion) -> bool:
-    gold = gold_sets(project)
-    if gold.filter(updated_at__gt=version.created_at).exists():
-        return True
-    return gold.count() != GoldVersionNote.objects.filter(version=version).count()

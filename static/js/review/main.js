@@ -70,6 +70,7 @@ listen({ work, root, handle: (event) => keys.handle(event) });
 foldNotes(byId("notes-list"));
 byId("masked").addEventListener("click", () => work.mask());
 byId("finish-rest").addEventListener("click", () => work.finishWithRest());
+byId("with-gold")?.addEventListener("change", () => panel.restSkipped(note.rest().length));
 const filters = new Filters(data.suggestions, (filter, order) => work.look(filter, order));
 note.filter = filters.filter;
 note.order = filters.order;

@@ -52,9 +52,16 @@ export class ReviewPanel extends Panel {
     const rest = review.rest().length;
     byId("finish-rest").hidden = review.finished || !rest || rest < review.open;
     byId("rest-count").textContent = rest;
+    this.restSkipped(review.finished ? 0 : rest);
     byId("hints-left").textContent = words.hintsLeft(hints.length);
     fill(byId("hints"), hints.map((hint) => this.#hintRow(hint, chosen?.hint)), "hint");
     fill(byId("recent"), review.recent().slice(0, RECENT).map((suggestion) => this.#row(suggestion, null)), "suggestion");
+  }
+
+  /** Say how many suggestions "Accept the rest" skips because the note already has gold. */
+  restSkipped(rest) {
+    const box = byId("with-gold");
+    if (box) byId("rest-skipped").textContent = rest && !box.checked ? words.restSkipped(rest) : "";
   }
 
   /** Whether the note is shown masked. */

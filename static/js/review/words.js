@@ -153,6 +153,15 @@ export const words = {
       { count },
     ),
   chooseFirst: gettext("Suggestions conflict here. Accept one of them before you finish."),
+  restSkipped: (count) =>
+    interpolate(
+      ngettext(
+        "“Accept the rest” skips %(count)s open suggestion because this note already has gold.",
+        "“Accept the rest” skips %(count)s open suggestions because this note already has gold.",
+        count,
+      ),
+      { count },
+    ),
   restThenMisses: (open, hints) =>
     [
       interpolate(ngettext("%(count)s identifier may have been missed.", "%(count)s identifiers may have been missed.", hints), { count: hints }),

@@ -333,6 +333,12 @@ def test_accepting_the_rest_of_a_note_with_gold_needs_permission(
     make.make_set(scored.note, author, [(start, start + 11, "PATIENT")], submitted=True)
     page = open_review(page_of(scored.rita), live, scored)
     expect(page.locator("#has-gold")).to_contain_text("This note already has gold")
+    skipped = page.locator("#rest-skipped")
+    expect(skipped).to_have_text(
+        re.compile(r"“Accept the rest” skips \d open suggestions because this note already has gold\.")
+    )
+    number = page.locator("#rest-count").inner_text()
+    expect(skipped).to_contain_text(f"skips {number} open")
     button = page.locator("#finish-rest")
     for _ in range(2):  # the first press shows hints, if there are any
         if not page.locator("#notice").is_visible():
@@ -341,6 +347,7 @@ def test_accepting_the_rest_of_a_note_with_gold_needs_permission(
     assert gold(scored.note) == [("PATIENT", "Mario Rossi")]
     assert axe(page) == []
     page.get_by_label("Let “Accept the rest” add to this gold").check()
+    expect(skipped).to_have_text("")
     button.click()
     page.wait_for_url(f"**/{scored.notes[1].pk}/*")
     assert len(gold(scored.note)) == 4

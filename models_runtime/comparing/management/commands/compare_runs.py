@@ -39,6 +39,7 @@ class Command(JourneyCommand):
             "runs": [
                 {"run": author["author"], "kind": author["kind"], "found_only_here": author["only"]}
                 | {"notes_learned_from": learned.get(author["author_id"], 0)}
+                | {"own_gold_spans": author["own_gold_spans"]}
                 | {row.key: row.cells[index].value for row in rows}
                 | {"labels": {row.key: row.cells[index].value for row in labels}}
                 for index, author in enumerate(authors)
@@ -66,6 +67,11 @@ class Command(JourneyCommand):
             "too optimistic."
             for run in runs
             if run["notes_learned_from"]
+        ]
+        lines += [
+            f"{run['own_gold_spans']} gold spans were copied from {run['run']}, so its figures are too optimistic."
+            for run in runs
+            if run["own_gold_spans"]
         ]
         return "\n".join(lines)
 

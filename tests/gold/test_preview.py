@@ -1,0 +1,83 @@
+"""Before gold is made in bulk, the page says what is skipped, and which notes annotators disagree on."""
+
+import re
+
+import pytest
+from django.urls import reverse
+
+from annotations.gold.services.making import make_gold
+from annotations.jobs.runner import run as run_job
+from annotations.models import Author, Job
+from tests import factories as make
+from tests.worlds.checks import check_page
+
+TEXT = "Mario Rossi vive a Torino."
+ROSSI, TORINO = (0, 11, "PATIENT"), (19, 25, "CITY")
+GOLD = reverse("gold", args=["covid"])
+
+
+@pytest.fixture
+def ward(world, sign_in):
+    """Ann and ben annotated four notes. They agree on the second only; the third has gold, the fourth is in review."""
+    world.client = sign_in(world.rev)
+    world.four = [make.make_note(world.project, TEXT, f"nota-{n}") for n in range(1, 5)]
+    world.anns = [make.make_set(note, world.ann, [ROSSI, TORINO], submitted=True) for note in world.four]
+    for note in world.four:
+        spans = [ROSSI, TORINO] if note == world.four[1] else [ROSSI]
+        make.make_set(note, world.ben, spans, submitted=True)
+    make_gold(document=world.four[2], annotation_set=world.anns[2], actor=world.rev)
+    make.make_set(world.four[3], Author.objects.get(project=world.project, kind="gold"), [ROSSI])
+    return world
+
+
+def card_of(html: str, author: Author) -> str:
+    said = re.search(rf'id="author-{author.pk}-text">(.*?)</p>', html)
+    assert said
+    return re.sub(r"<[^>]+>", "", said[1])
+
+
+def test_the_preview_says_what_is_skipped_and_the_job_does_it(ward):
+    html = check_page(ward.client.get(GOLD))
+    ann = Author.objects.get(project=ward.project, name=ward.ann.username)
+    said = card_of(html, ann)
+    assert "4 submitted, 2 would become gold." in said
+    assert "1 is skipped because its note already has gold." in said
+    assert "1 is skipped because a review of its note is open." in said
+    ward.client.post(reverse("job_start_gold", args=["covid"]), {"author": ann.pk})
+    job = Job.objects.get()
+    run_job(job.pk)
+    job.refresh_from_db()
+    assert (job.result["made"], job.result["kept"]) == (2, 2)
+
+
+def test_unresolved_disagreements_are_counted_and_linked(ward):
+    html = check_page(ward.client.get(GOLD))
+    notice = html.split('id="disputed"')[1].split("</div>")[0]
+    assert "2 notes without gold have unresolved disagreements between annotators." in notice
+    for note, linked in zip(ward.four, [True, False, False, True], strict=True):
+        assert (reverse("adjudicate", args=["covid", note.pk]) in notice) == linked
+    assert reverse("adjudications", args=["covid"]) in notice
+    ann = Author.objects.get(project=ward.project, name=ward.ann.username)
+    assert "1 of those that would become gold has unresolved disagreements." in card_of(html, ann)
+
+
+def test_adjudicated_sets_come_first_and_are_resolved(ward):
+    adjudicated = make.make_author(ward.project, kind="adjudicated", name="adjudicated")
+    for note in (ward.four[0], ward.four[3]):
+        make.make_set(note, adjudicated, [ROSSI], submitted=True)
+    html = check_page(ward.client.get(GOLD))
+    cards = re.findall(r'name="author" id="author-(\d+)"', html)
+    assert int(cards[0]) == adjudicated.pk and len(cards) == 3
+    assert 'id="disputed"' not in html and "unresolved disagreements" not in html
+
+
+def test_an_adjudication_that_is_not_finished_resolves_nothing(ward):
+    adjudicated = make.make_author(ward.project, kind="adjudicated", name="adjudicated")
+    make.make_set(ward.four[0], adjudicated, [ROSSI])
+    assert "2 notes without gold have unresolved disagreements" in check_page(ward.client.get(GOLD))
+
+
+def test_a_draft_of_a_review_is_not_counted_as_gold(ward):
+    html = check_page(ward.client.get(GOLD))
+    assert "<dt>Gold notes</dt><dd>1</dd>" in html
+    assert '<dd id="in-review">1 <small>not gold yet</small></dd>' in html
