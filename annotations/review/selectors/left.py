@@ -1,0 +1,25 @@
+"""The number of notes to review, for the navigation."""
+
+from django.db.models import Exists, OuterRef
+
+from annotations.core.access import Access, Can
+from annotations.core.navigation import MOST
+from annotations.models import Document, Handover, Review, SuggestedNote
+from annotations.projects.selectors.second_reviews import ACTIVE
+
+
+def notes_left(access: Access) -> int | None:
+    """Count the notes with suggestions of which no run's review is finished, up to one more than the header shows.
+
+    Notes that this person handed over to a second reviewer are left out. No suggestion is counted, so that the number
+    tells nothing about hidden ones.
+    """
+    if not access.can(Can.MAKE_GOLD):
+        return None
+    here = OuterRef("pk")
+    finished = Review.objects.filter(document=here, finished_at__isnull=False)
+    own = Handover.objects.filter(review__document=here, state__in=ACTIVE, people=access.user)
+    notes = Document.objects.filter(
+        Exists(SuggestedNote.objects.filter(document=here)), ~Exists(finished), ~Exists(own), project=access.project
+    )
+    return notes.order_by()[: MOST + 1].count()
