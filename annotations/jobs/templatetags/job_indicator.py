@@ -20,10 +20,12 @@ NEWEST, RECENT = 50, timedelta(days=7)
 
 @dataclass(frozen=True)
 class Indicator:
-    """What the header shows. `parts` are pairs of a sentence and its short form. `current` is for aria-current."""
+    """What the header shows. `parts` are pairs of a sentence and its short form. `current` is for aria-current.
 
-    failed: int
-    no_worker: bool
+    `alert`: somebody should look at the jobs.
+    """
+
+    alert: bool
     parts: list[tuple[str, str]]
     current: str
 
@@ -41,20 +43,22 @@ def job_indicator(context: dict[str, Any]) -> Indicator | None:
     since = timezone.now() - RECENT
     failed = sum(state == Job.State.FAILED and (at is None or at > since) for state, at in newest)
     running = sum(state == Job.State.RUNNING for state, _queue in rows)
-    alone = [queue for queue in queues if not workers_alive(queue)]
-    return Indicator(
-        failed, bool(alone), _parts(running, len(rows) - running, failed, no_worker=bool(alone)), _current(context)
-    )
+    alive = [workers_alive(queue) for queue in queues]
+    parts = _parts(running, len(rows) - running, failed)
+    if None in alive:
+        parts.append((_("The queue (Redis) does not respond."), _("queue not responding")))
+    elif 0 in alive:
+        parts.append((_("No worker is running."), _("no worker")))
+    return Indicator(bool(failed) or None in alive or 0 in alive, parts, _current(context))
 
 
-def _parts(running: int, waiting: int, failed: int, *, no_worker: bool) -> list[tuple[str, str]]:
+def _parts(running: int, waiting: int, failed: int) -> list[tuple[str, str]]:
     found = [
         (ngettext("%(n)d job is running.", "%(n)d jobs are running.", running), _("%(n)d running"), running),
         (ngettext("%(n)d job is waiting.", "%(n)d jobs are waiting.", waiting), _("%(n)d waiting"), waiting),
         (ngettext("%(n)d job failed.", "%(n)d jobs failed.", failed), _("%(n)d failed"), failed),
     ]
-    parts = [(text % {"n": number}, short % {"n": number}) for text, short, number in found if number]
-    return [*parts, (_("No worker is running."), _("no worker"))] if no_worker else parts
+    return [(text % {"n": number}, short % {"n": number}) for text, short, number in found if number]
 
 
 def _current(context: dict[str, Any]) -> str:

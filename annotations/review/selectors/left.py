@@ -4,12 +4,12 @@ from django.db.models import Exists, OuterRef
 
 from annotations.core.access import Access, Can
 from annotations.core.navigation import MOST
-from annotations.models import Document, Handover, Review, SuggestedNote
+from annotations.models import AnnotationSet, Author, Document, Handover, Review
 from annotations.projects.selectors.second_reviews import ACTIVE
 
 
 def notes_left(access: Access) -> int | None:
-    """Count the notes with suggestions of which no run's review is finished, up to one more than the header shows.
+    """Count the notes that runs have processed and of which no run's review is finished, up to one more than the header shows.
 
     Notes that this person handed over to a second reviewer are left out. No suggestion is counted, so that the number
     tells nothing about hidden ones.
@@ -19,7 +19,8 @@ def notes_left(access: Access) -> int | None:
     here = OuterRef("pk")
     finished = Review.objects.filter(document=here, finished_at__isnull=False)
     own = Handover.objects.filter(review__document=here, state__in=ACTIVE, people=access.user)
-    notes = Document.objects.filter(
-        Exists(SuggestedNote.objects.filter(document=here)), ~Exists(finished), ~Exists(own), project=access.project
+    suggested = AnnotationSet.objects.filter(
+        document=here, author__kind__in=Author.MODELS, state=AnnotationSet.State.SUBMITTED
     )
+    notes = Document.objects.filter(Exists(suggested), ~Exists(finished), ~Exists(own), project=access.project)
     return notes.order_by()[: MOST + 1].count()
