@@ -20,13 +20,14 @@ NEWEST, RECENT = 50, timedelta(days=7)
 
 @dataclass(frozen=True)
 class Indicator:
-    """What the header shows. `parts` are pairs of a sentence and its short form. `current` is for aria-current.
+    """What the header shows: `parts`, as pairs of a sentence and its short form; on small screens only `short`.
 
-    `alert`: somebody should look at the jobs.
+    `alert`: somebody should look at the jobs. `current` is the value of aria-current.
     """
 
     alert: bool
     parts: list[tuple[str, str]]
+    short: str
     current: str
 
 
@@ -49,7 +50,8 @@ def job_indicator(context: dict[str, Any]) -> Indicator | None:
         parts.append((_("The queue (Redis) does not respond."), _("queue not responding")))
     elif 0 in alive:
         parts.append((_("No worker is running."), _("no worker")))
-    return Indicator(bool(failed) or None in alive or 0 in alive, parts, _current(context))
+    alert = bool(failed) or None in alive or 0 in alive
+    return Indicator(alert, parts, f"{len(rows) or ''}{'!' if alert else ''}", _current(context))
 
 
 def _parts(running: int, waiting: int, failed: int) -> list[tuple[str, str]]:

@@ -9,7 +9,7 @@ from annotations.projects.selectors.second_reviews import ACTIVE
 
 
 def notes_left(access: Access) -> int | None:
-    """Count the notes that runs have processed and of which no run's review is finished, up to one more than the header shows.
+    """Count the notes of runs of which no review is finished, up to one more than the header shows.
 
     Notes that this person handed over to a second reviewer are left out. No suggestion is counted, so that the number
     tells nothing about hidden ones.
