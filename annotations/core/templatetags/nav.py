@@ -57,20 +57,23 @@ def header(access: Access, place: navigation.Place, here: str, request: HttpRequ
         inside = current in allowed
         # Only a shown second level is counted.
         shown = allowed if (inside or place != navigation.Place.ROW) else allowed[:1]
-        links = tuple(_link(entry, access, current, request) for entry in shown)
+        counted = not navigation.is_working(here)
+        links = tuple(_link(entry, access, current, request, counted=counted) for entry in shown)
         state = "page" if inside and len(links) == 1 and links[0].current == "page" else "true" if inside else ""
         second = links if (inside and len(links) > 1) or place != navigation.Place.ROW else ()
         found.append(Link(group.name, links[0].url, state, _count(group.counter, access), second))
     return found
 
 
-def _link(entry: navigation.Entry, access: Access, current: navigation.Entry | None, request: HttpRequest) -> Link:
+def _link(
+    entry: navigation.Entry, access: Access, current: navigation.Entry | None, request: HttpRequest, *, counted: bool
+) -> Link:
     path = _url(entry.page, access.project.slug)
     url = (
         path + (f"?{urlencode(entry.query)}" if entry.query else "") + (f"#{entry.fragment}" if entry.fragment else "")
     )
     state = "" if entry is not current else "page" if request.path == path else "true"
-    return Link(entry.name, url, state, _count(entry.counter, access))
+    return Link(entry.name, url, state, _count(entry.counter if counted else None, access))
 
 
 def _count(counter: navigation.Counter | None, access: Access) -> str:
