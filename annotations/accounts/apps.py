@@ -13,6 +13,9 @@ class AccountsConfig(AppConfig):
         from annotations.jobs import hooks
 
         navigation.register(
-            navigation.Entry(60, _("People"), "people", Can.MANAGE, frozenset({"member_remove", "member_link"})),
+            navigation.Entry(
+                "project", 20, _("People"), "people", Can.MANAGE, frozenset({"member_remove", "member_link"})
+            ),
         )
+        navigation.add_group(navigation.Group("account", _("Account"), 10, navigation.Place.ACCOUNT))
         hooks.TIDIERS.append(forget_failures)

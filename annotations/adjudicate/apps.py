@@ -7,12 +7,20 @@ class AdjudicateConfig(AppConfig):
     label = "adjudicate"
 
     def ready(self) -> None:
+        from annotations.adjudicate.selectors.left import notes_left
         from annotations.core import navigation
         from annotations.core.access import Can
 
+        navigation.add_group(navigation.Group("adjudicate", _("Adjudicate"), 50, counter=notes_left))
         navigation.register(
             navigation.Entry(
-                90, _("Adjudicate"), "adjudications", Can.MAKE_GOLD, frozenset({"adjudicate", "adjudicate_next"})
+                "adjudicate",
+                10,
+                _("Adjudicate"),
+                "adjudications",
+                Can.MAKE_GOLD,
+                frozenset({"adjudicate", "adjudicate_next"}),
             ),
         )
+        navigation.working("adjudicate")
         navigation.extend("notes", "outcome")

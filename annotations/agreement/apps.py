@@ -28,9 +28,16 @@ class AgreementConfig(AppConfig):
 
         from annotations.core import navigation
 
+        navigation.add_group(navigation.Group("agreement", _("Agreement"), 40))
         navigation.register(
+            navigation.Entry("agreement", 10, _("Figures"), "agreement", Can.READ_NOTES),
             navigation.Entry(
-                80, _("Agreement"), "agreement", Can.READ_NOTES, frozenset({"disagreements", "disagreement_talk"})
+                "agreement",
+                20,
+                _("Disagreements"),
+                "disagreements",
+                Can.READ_NOTES,
+                frozenset({"disagreement_talk"}),
             ),
+            navigation.Entry("guidelines", 20, _("Amendments"), "amendments", Can.SEE_PROJECT, frozenset({"amend"})),
         )
-        navigation.extend("guidelines", "amendments", "amend")

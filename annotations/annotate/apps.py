@@ -1,4 +1,5 @@
 from django.apps import AppConfig
+from django.utils.translation import gettext_noop as _
 
 
 class AnnotateConfig(AppConfig):
@@ -7,5 +8,8 @@ class AnnotateConfig(AppConfig):
 
     def ready(self) -> None:
         from annotations.core import navigation
+        from annotations.core.access import Can
 
         navigation.extend("notes", "annotate", "next_note")
+        navigation.working("annotate")
+        navigation.register(navigation.Entry("account", 10, _("My keys"), "keys", Can.ANNOTATE))

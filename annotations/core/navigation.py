@@ -1,43 +1,117 @@
-"""The tabs of a project's header. Each feature registers its own in its AppConfig.ready()."""
+"""The navigation of a project: groups of entries. Each feature registers its own in its AppConfig.ready().
 
-from dataclasses import dataclass
+A group is an item of the first level; the entries are its second level. The order and the grouping are in the
+registrations, so that this module and the header name no feature.
+"""
 
-from annotations.core.access import Can
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol
+
+from annotations.core.access import Access, Can
+
+# A counter stops here; the page then shows "99+".
+MOST = 99
+
+
+class Place(StrEnum):
+    """Where the header shows a group."""
+
+    ROW = "row"  # in the row of the first level
+    GEAR = "gear"  # in the menu behind the gear
+    ACCOUNT = "account"  # in the account menu
+    OWN = "own"  # by a template of the feature itself
+
+
+class Counter(Protocol):
+    """Count what waits in an entry, from 0 to MOST + 1, by at most one small query on an index.
+
+    None where this person must not know the number. The access holds what the person may see.
+    """
+
+    def __call__(self, access: Access) -> int | None: ...
+
+
+@dataclass(frozen=True)
+class Group:
+    """An item of the first level. `position` orders the groups of one place; the template translates `name`."""
+
+    key: str
+    name: str
+    position: int
+    place: Place = Place.ROW
+    counter: Counter | None = None
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A tab. `position` orders the tabs; the template translates `name`; `right` is needed to open the tab.
+    """A link of the second level, in the group with the key `group`. `right` is needed to open it.
 
-    `page` is the URL name of its link; `pages` are the other URL names for which the tab is current.
+    `page` is the URL name of the link; `query` and `fragment` are the rest of the link. `pages` are the URL names of
+    other pages for which the entry is current.
     """
 
+    group: str
     position: int
     name: str
     page: str
     right: Can
     pages: frozenset[str] = frozenset()
+    query: Mapping[str, str] = field(default_factory=dict)
+    fragment: str = ""
+    counter: Counter | None = None
+
+    def matches(self, here: str, query: Mapping[str, str]) -> int:
+        """Return how well the entry fits the page with the URL name `here`; 0 where it does not."""
+        if (
+            here == self.page
+            and not self.fragment
+            and all(query.get(key) == value for key, value in self.query.items())
+        ):
+            return 2 + len(self.query)
+        return int(here in self.pages or (not self.query and here in _MORE.get(self.page, ())))
 
 
-_ENTRIES: dict[str, Entry] = {}
+_GROUPS: dict[str, Group] = {}
+_ENTRIES: dict[tuple[str, int], Entry] = {}
 _MORE: dict[str, set[str]] = {}
+_WORKING: set[str] = set()
+
+
+def add_group(*groups: Group) -> None:
+    """Add groups. Features of any order may add entries to them."""
+    _GROUPS.update({group.key: group for group in groups})
 
 
 def register(*entries: Entry) -> None:
-    """Add the tabs of a feature."""
-    _ENTRIES.update({entry.page: entry for entry in entries})
+    """Add the entries of a feature."""
+    _ENTRIES.update({(entry.group, entry.position): entry for entry in entries})
 
 
 def extend(page: str, *pages: str) -> None:
-    """Add pages of a feature to the tab of a lower feature, whose link has the URL name `page`."""
+    """Add pages of a feature to the entry of a lower feature, whose link has the URL name `page`."""
     _MORE.setdefault(page, set()).update(pages)
 
 
-def entries() -> list[Entry]:
-    """Return all tabs in their order."""
-    return sorted(_ENTRIES.values(), key=lambda entry: entry.position)
+def working(*pages: str) -> None:
+    """Name pages that fill the window: there the second level is a menu, which takes no height from the text."""
+    _WORKING.update(pages)
 
 
-def belongs(entry: Entry, here: str) -> bool:
-    """Whether the tab is current on the page with the URL name `here`."""
-    return here == entry.page or here in entry.pages or here in _MORE.get(entry.page, ())
+def is_working(here: str) -> bool:
+    return here in _WORKING
+
+
+def groups() -> list[tuple[Group, list[Entry]]]:
+    """Return all groups with their entries, in order."""
+    found: dict[str, list[Entry]] = {key: [] for key in _GROUPS}
+    for _key, entry in sorted(_ENTRIES.items(), key=lambda item: item[0]):
+        found[entry.group].append(entry)
+    return [(group, found[group.key]) for group in sorted(_GROUPS.values(), key=lambda group: group.position)]
+
+
+def current(here: str, query: Mapping[str, str], may: Callable[[Entry], bool]) -> Entry | None:
+    """Return the entry, of those that this person may open, to which the page belongs."""
+    fitting = [(entry.matches(here, query), entry) for _group, entries in groups() for entry in entries if may(entry)]
+    return max((one for one in fitting if one[0]), key=lambda one: one[0], default=(0, None))[1]

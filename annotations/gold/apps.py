@@ -24,6 +24,17 @@ class GoldConfig(AppConfig):
 
         from annotations.core import navigation
 
+        navigation.add_group(navigation.Group("gold", _("Gold"), 80))
         navigation.register(
-            navigation.Entry(130, _("Gold"), "gold", Can.READ_NOTES, frozenset({"gold_version", "gold_changes"})),
+            navigation.Entry("gold", 10, _("Gold set"), "gold", Can.READ_NOTES),
+            # The versions have no list of their own: they are a part of the page of the gold set.
+            navigation.Entry(
+                "gold",
+                20,
+                _("Versions"),
+                "gold",
+                Can.READ_NOTES,
+                frozenset({"gold_version", "gold_changes"}),
+                fragment="versions-title",
+            ),
         )

@@ -7,9 +7,9 @@ class JobsConfig(AppConfig):
     label = "jobs"
 
     def ready(self) -> None:
-        from annotations.core import navigation
+        from annotations.core import navigation, offers
         from annotations.core.access import Can
 
-        navigation.register(
-            navigation.Entry(160, _("Jobs"), "jobs", Can.READ_NOTES, frozenset({"job"})),
-        )
+        navigation.add_group(navigation.Group("jobs", _("Jobs"), 10, navigation.Place.OWN))
+        navigation.register(navigation.Entry("jobs", 10, _("Jobs"), "jobs", Can.READ_NOTES, frozenset({"job"})))
+        offers.offer("frame.bar", "jobs/offers/indicator.html")

@@ -16,8 +16,13 @@ class NotesConfig(AppConfig):
 
         from annotations.core import navigation
         from annotations.core.access import Can
+        from annotations.notes.selectors.flags import notes_flagged
 
+        navigation.add_group(navigation.Group("notes", _("Notes"), 20))
         navigation.register(
-            navigation.Entry(20, _("Notes"), "notes", Can.SEE_PROJECT, frozenset({"note"})),
-            navigation.Entry(30, _("Search"), "search", Can.SEE_PROJECT, frozenset({"search_results"})),
+            navigation.Entry("notes", 10, _("List"), "notes", Can.SEE_PROJECT, frozenset({"note"})),
+            navigation.Entry("notes", 30, _("Search"), "search", Can.SEE_PROJECT, frozenset({"search_results"})),
+            navigation.Entry(
+                "notes", 40, _("Flagged"), "notes", Can.SEE_PROJECT, query={"state": "flagged"}, counter=notes_flagged
+            ),
         )

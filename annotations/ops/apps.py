@@ -1,4 +1,5 @@
 from django.apps import AppConfig
+from django.utils.translation import gettext_noop as _
 
 
 class OpsConfig(AppConfig):
@@ -7,5 +8,6 @@ class OpsConfig(AppConfig):
 
     def ready(self) -> None:
         from annotations.core import navigation
+        from annotations.core.access import Can
 
-        navigation.extend("project_settings", "patients")
+        navigation.register(navigation.Entry("project", 40, _("Patients"), "patients", Can.MANAGE))

@@ -14,10 +14,20 @@ class ProjectsConfig(AppConfig):
 
         hooks.TIDIERS.append(release_idle_notes)
 
+        navigation.add_group(
+            navigation.Group("overview", _("Overview"), 10),
+            navigation.Group("guidelines", _("Guidelines"), 30),
+            navigation.Group("project", _("Project"), 10, navigation.Place.GEAR),
+        )
         navigation.register(
-            navigation.Entry(10, _("Overview"), "project", Can.SEE_PROJECT),
-            navigation.Entry(50, _("Labels"), "labels", Can.MANAGE, frozenset({"label_edit", "label_merge"})),
-            navigation.Entry(70, _("Guidelines"), "guidelines", Can.SEE_PROJECT, frozenset({"guidelines_edit"})),
-            navigation.Entry(170, _("Audit"), "audit", Can.SEE_AUDIT),
-            navigation.Entry(180, _("Settings"), "project_settings", Can.MANAGE),
+            navigation.Entry("overview", 10, _("Overview"), "project", Can.SEE_PROJECT),
+            navigation.Entry(
+                "guidelines", 10, _("Text"), "guidelines", Can.SEE_PROJECT, frozenset({"guidelines_edit"})
+            ),
+            navigation.Entry(
+                "guidelines", 30, _("Labels"), "labels", Can.MANAGE, frozenset({"label_edit", "label_merge"})
+            ),
+            navigation.Entry("project", 10, _("Settings"), "project_settings", Can.MANAGE),
+            navigation.Entry("project", 30, _("Assignment"), "project_settings", Can.MANAGE, fragment="assign"),
+            navigation.Entry("project", 50, _("Audit"), "audit", Can.SEE_AUDIT),
         )

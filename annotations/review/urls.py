@@ -3,6 +3,7 @@ from django.urls import URLPattern, path
 from annotations.review.views import acceptance, bulk, review, starting
 
 urlpatterns: list[URLPattern] = [
+    path("projects/<slug:slug>/review/", review.reviews, name="reviews"),
     path("projects/<slug:slug>/review/bulk/", bulk.review_bulk_new, name="review_bulk_new"),
     path("projects/<slug:slug>/review/bulk/<uuid:bulk>/", bulk.review_bulk, name="review_bulk"),
     path("projects/<slug:slug>/review/strings/", bulk.review_strings, name="review_strings"),

@@ -24,5 +24,5 @@ class ScoresConfig(AppConfig):
         from annotations.core import navigation
 
         navigation.register(
-            navigation.Entry(140, _("Scores"), "scores", Can.READ_NOTES, frozenset({"score", "score_errors"})),
+            navigation.Entry("gold", 30, _("Scores"), "scores", Can.READ_NOTES, frozenset({"score", "score_errors"})),
         )

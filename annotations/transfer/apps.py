@@ -37,6 +37,6 @@ class TransferConfig(AppConfig):
         from annotations.core import navigation
 
         navigation.register(
-            navigation.Entry(40, _("Import"), "import", Can.MANAGE, frozenset({"import_preview"})),
-            navigation.Entry(150, _("Export"), "export", Can.EXPORT),
+            navigation.Entry("notes", 20, _("Import"), "import", Can.MANAGE, frozenset({"import_preview"})),
+            navigation.Entry("gold", 50, _("Export"), "export", Can.EXPORT),
         )

@@ -22,5 +22,7 @@ class ComparingConfig(AppConfig):
         )
         from annotations.core import navigation, offers
 
-        navigation.extend("runs", "runs_compare", "compare_spans")
+        navigation.register(
+            navigation.Entry("models", 50, _("Compare"), "runs_compare", Can.READ_NOTES, frozenset({"compare_spans"})),
+        )
         offers.offer("scores.actions", "comparing/offers/scores.html", position=10)

@@ -1,4 +1,5 @@
 from django.apps import AppConfig
+from django.utils.translation import gettext_noop as _
 
 
 class CoreConfig(AppConfig):
@@ -6,7 +7,9 @@ class CoreConfig(AppConfig):
     label = "models_core"
 
     def ready(self) -> None:
+        from annotations.core import navigation
         from annotations.jobs import hooks
         from models_runtime.core.abilities import report
 
         hooks.REPORTS.append(report)
+        navigation.add_group(navigation.Group("models", _("Models"), 70))

@@ -27,6 +27,15 @@ class JudgingConfig(AppConfig):
 
         from annotations.core import navigation, offers
 
-        navigation.extend("scores", "judgings", "judge", "judging", "judging_entities")
+        navigation.register(
+            navigation.Entry(
+                "gold",
+                40,
+                _("Judges"),
+                "judgings",
+                Can.READ_NOTES,
+                frozenset({"judge", "judging", "judging_entities"}),
+            ),
+        )
         offers.offer("scores.actions", "judging/offers/scores.html", position=20)
         offers.offer("score.actions", "judging/offers/score.html")

@@ -1,4 +1,5 @@
 from django.apps import AppConfig
+from django.utils.translation import gettext_noop as _
 
 
 class LoopConfig(AppConfig):
@@ -7,7 +8,10 @@ class LoopConfig(AppConfig):
 
     def ready(self) -> None:
         from annotations.core import navigation, offers
+        from annotations.core.access import Can
 
-        navigation.extend("gold", "loop")
+        navigation.register(
+            navigation.Entry("models", 10, _("Loop"), "loop", Can.READ_NOTES, frozenset({"loop_freeze"}))
+        )
         offers.offer("gold.actions", "loop/offers/gold.html")
         offers.offer("review.done", "loop/offers/review_done.html", position=10)

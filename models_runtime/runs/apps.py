@@ -27,12 +27,14 @@ class RunsConfig(AppConfig):
 
         navigation.register(
             navigation.Entry(
-                100,
+                "models",
+                20,
                 _("Runs"),
                 "runs",
                 Can.READ_NOTES,
-                frozenset({"run", "run_combine", "run_llm", "run_pipeline", "run_tagger", "backends", "calibration"}),
+                frozenset({"run", "run_combine", "run_llm", "run_pipeline", "run_tagger", "calibration"}),
             ),
+            navigation.Entry("models", 40, _("Backends"), "backends", Can.READ_NOTES),
         )
         offers.offer("review.crumbs", "runs/offers/review_crumb.html")
         offers.offer("review.note_crumbs", "runs/offers/review_note_crumb.html")

@@ -32,5 +32,5 @@ class TrainingConfig(AppConfig):
         from annotations.core import navigation
 
         navigation.register(
-            navigation.Entry(120, _("Models"), "models", Can.READ_NOTES, frozenset({"model"})),
+            navigation.Entry("models", 30, _("Trained"), "models", Can.READ_NOTES, frozenset({"model"})),
         )

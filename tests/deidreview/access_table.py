@@ -98,6 +98,8 @@ TABLE: dict[str, dict[str, str]] = {
     "audit": {"GET": MANAGERS, "POST": EVERYONE_405},
 
     # Review of many suggestions
+    # The project has a single run, so the list of runs redirects to its review.
+    "reviews": {"GET": done(REVIEWERS), "POST": EVERYONE_405},
     "review_strings": {"GET": REVIEWERS, "POST": EVERYONE_405},
     "review_string": {"GET": REVIEWERS, "POST": done(REVIEWERS, 303)},
     "review_bulk_new": {"GET": REVIEWERS, "POST": done(REVIEWERS, 422)},

@@ -362,3 +362,19 @@ def test_who_may_not_start(world, name):
         assert client_of(getattr(world, role)).post(url).status_code == 403
     assert client_of(world.stranger).post(url).status_code == 404
     assert client_of(world.reviewer).get(url).status_code == 405
+
+
+def test_a_waiting_job_says_how_many_are_ahead(world, make_job):
+    """Jobs of its queue that wait, in any project; not those of other queues, later ones, or ones that run."""
+    client = client_of(world.viewer)
+    first = make_job("count", project=world.project, actor=world.manager, total=4)
+    assert "This job is next in the queue “cpu”." in check_page(client.get(url_of(first)))
+    make_job("count", project=world.other, actor=world.stranger, total=4)
+    Job.objects.create(project=world.project, kind="count", key="gpu", queue="gpu")
+    last = make_job("count", project=world.project, actor=world.manager, total=4)
+    make_job("count", project=world.project, actor=world.manager, total=4)
+    assert "2 jobs are ahead in the queue “cpu”." in check_page(client.get(url_of(last)))
+    Job.objects.filter(pk=first.pk).update(state=Job.State.RUNNING)
+    assert "1 job is ahead in the queue “cpu”." in check_page(client.get(url_of(last)))
+    Job.objects.filter(pk=last.pk).update(state=Job.State.RUNNING)
+    assert "in the queue" not in check_page(client.get(url_of(last)))

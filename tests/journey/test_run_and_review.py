@@ -97,7 +97,8 @@ def people(base: str, browser: Browser, command: Any) -> Any:
 def start_run(boss: Person) -> None:
     """Start a run as the manager, and wait until it ends."""
     page = boss.go("/projects/ward-9/")
-    page.get_by_role("link", name="Runs").first.click()
+    page.get_by_role("link", name="Models", exact=True).first.click()
+    page.get_by_role("link", name="Runs", exact=True).first.click()
     expect(page.get_by_role("main")).to_contain_text("No runs yet")
     page.get_by_role("button", name="Start run").click()
     expect(page.get_by_role("heading", name="rules-1")).to_be_visible()
@@ -164,7 +165,7 @@ def test_from_a_run_to_gold(people: Any, command: Any) -> None:
     start_run(boss)
 
     page = rita.go("/projects/ward-9/runs/")
-    page.get_by_role("link", name=re.compile("^Review .")).click()
+    page.get_by_role("main").get_by_role("link", name=re.compile("^Review .")).click()
     expected = {"visita-001": review_first(page)}
     page.reload()  # everything must be saved
     ready(page, "visita-001")

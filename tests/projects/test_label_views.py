@@ -35,7 +35,7 @@ def test_the_table_counts_spans(world, mia, django_assert_max_num_queries):
     other = make.make_note(world.other)
     make.make_set(other, world.out, [(0, 11, "PATIENT")])
     mia.get(PAGE)  # the first request of a session saves it
-    with django_assert_max_num_queries(10):
+    with django_assert_max_num_queries(14):
         html = check_page(mia.get(PAGE))
     row = html[html.index(">PATIENT<") :]
     assert '<td data-label="Spans" class="num">2</td>' in row[: row.index("</tr>")]

@@ -124,7 +124,7 @@ def test_the_preview_says_if_there_is_nothing_to_import(world, mia):
 def test_the_list_takes_few_queries(mia, world, django_assert_max_num_queries):
     for n in range(25):
         Import.objects.create(project=world.project, format="text", report={"notes": n, "refused": ["x"] * 2000})
-    with django_assert_max_num_queries(10):
+    with django_assert_max_num_queries(15):
         html = check_page(mia.get(PAGE))
     assert "Page 1" in html
     assert mia.get(PAGE, {"page": HUGE}).status_code == 200

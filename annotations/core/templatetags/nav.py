@@ -3,24 +3,31 @@
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
+from urllib.parse import urlencode
 
 from django import template
 from django.conf import settings
+from django.http import HttpRequest
 from django.templatetags.static import static
 from django.urls import NoReverseMatch, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from annotations.core import navigation
+from annotations.core.access import Access
 
 register = template.Library()
 
 
 @dataclass(frozen=True)
-class Tab:
+class Link:
+    """A link of the header. `current` is the value of aria-current, or empty; `count` is empty without a number."""
+
     name: str
     url: str
-    current: str  # the value of aria-current, or empty
+    current: str
+    count: str
+    links: "tuple[Link, ...]" = ()
 
 
 @lru_cache(maxsize=1024)
@@ -31,26 +38,80 @@ def _url(name: str, *args: object) -> str:
         return ""
 
 
-def tabs(rights: dict[str, bool], slug: str, here: str, path: str) -> list[Tab]:
-    """Return the tabs that this person may open. `here` is the current URL name, `path` the current path."""
+def header(access: Access, place: navigation.Place, here: str, request: HttpRequest) -> list[Link]:
+    """Return the groups of a place that this person may open, the current one with its links.
+
+    `here` is the URL name of the current page. A group leads to its first link.
+    """
+    slug = access.project.slug
+
+    def may(entry: navigation.Entry) -> bool:
+        return access.can(entry.right) and bool(_url(entry.page, slug))
+
+    current = navigation.current(here, request.GET, may)
     found = []
-    for entry in navigation.entries():
-        url = _url(entry.page, slug) if rights.get(entry.right.name) else ""
-        if url:
-            current = "page" if path == url else "true" if navigation.belongs(entry, here) else ""
-            found.append(Tab(entry.name, url, current))
+    for group, entries in navigation.groups():
+        allowed = [entry for entry in entries if may(entry)]
+        if group.place != place or not allowed:
+            continue
+        inside = current in allowed
+        # Only a shown second level is counted.
+        shown = allowed if (inside or place != navigation.Place.ROW) else allowed[:1]
+        counted = not navigation.is_working(here)
+        links = tuple(_link(entry, access, current, request, counted=counted) for entry in shown)
+        state = "page" if inside and len(links) == 1 and links[0].current == "page" else "true" if inside else ""
+        second = links if (inside and len(links) > 1) or place != navigation.Place.ROW else ()
+        found.append(Link(group.name, links[0].url, state, _count(group.counter, access), second))
     return found
+
+
+def _link(
+    entry: navigation.Entry, access: Access, current: navigation.Entry | None, request: HttpRequest, *, counted: bool
+) -> Link:
+    path = _url(entry.page, access.project.slug)
+    url = (
+        path + (f"?{urlencode(entry.query)}" if entry.query else "") + (f"#{entry.fragment}" if entry.fragment else "")
+    )
+    state = "" if entry is not current else "page" if request.path == path else "true"
+    return Link(entry.name, url, state, _count(entry.counter if counted else None, access))
+
+
+def _count(counter: navigation.Counter | None, access: Access) -> str:
+    number = counter(access) if counter else None
+    if not number:
+        return ""
+    return f"{navigation.MOST}+" if number > navigation.MOST else str(number)
+
+
+def _place(context: dict[str, Any], place: navigation.Place) -> tuple[list[Link], str]:
+    """Return the groups of a place and the URL name of the page; no groups on a page outside a project."""
+    access, request = context.get("access"), context.get("request")
+    if not access or not request:
+        return [], ""
+    match = getattr(request, "resolver_match", None)
+    here = (match.url_name if match else "") or ""
+    return header(access, place, here, request), here
 
 
 @register.inclusion_tag("includes/project_nav.html", takes_context=True)
 def project_nav(context: dict[str, Any]) -> dict[str, Any]:
-    """Show the tabs of the project in `access`; nothing on a page outside a project."""
-    access, request = context.get("access"), context.get("request")
-    if not access or not request:
-        return {"tabs": []}
-    match = getattr(request, "resolver_match", None)
-    here = (match.url_name if match else "") or ""
-    return {"tabs": tabs(access.rights, access.project.slug, here, request.path)}
+    """Show the first level of the project in `access`, and the second level of its current group."""
+    groups, here = _place(context, navigation.Place.ROW)
+    compact = navigation.is_working(here)
+    return {"groups": groups, "compact": compact, "second": not compact and any(group.links for group in groups)}
+
+
+@register.inclusion_tag("includes/gear_menu.html", takes_context=True)
+def gear_menu(context: dict[str, Any]) -> dict[str, Any]:
+    """Show the menu behind the gear."""
+    groups, _here = _place(context, navigation.Place.GEAR)
+    return {"groups": groups, "current": any(group.current for group in groups)}
+
+
+@register.simple_tag(takes_context=True)
+def account_links(context: dict[str, Any]) -> list[Link]:
+    """Return the links of the project in the account menu."""
+    return [link for group in _place(context, navigation.Place.ACCOUNT)[0] for link in group.links]
 
 
 @register.simple_tag(takes_context=True)

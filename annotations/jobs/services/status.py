@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import cached_property
 
 from django.db.models.functions import Now
 from django.utils import timezone
@@ -46,6 +47,13 @@ class Status:
     can_pause: bool
     can_resume: bool
     can_retry: bool
+
+    @cached_property
+    def ahead(self) -> int | None:
+        """The number of jobs of all projects that wait in the job's queue and came first; None unless it waits."""
+        if self.job.state != Job.State.QUEUED:
+            return None
+        return Job.objects.filter(state=Job.State.QUEUED, queue=self.job.queue, pk__lt=self.job.pk).count()
 
 
 def status_of(job: Job, access: Access) -> Status:

@@ -7,8 +7,9 @@ from typing import Any, TypedDict
 from django.db.models import QuerySet
 from django.utils.translation import ngettext
 
-from annotations.core.access import Access, Can
+from annotations.core.access import Access, Can, notes_for
 from annotations.core.naming import user_namer
+from annotations.core.navigation import MOST
 from annotations.domain.numbers import MAX_ID
 from annotations.models import Document, Flag
 
@@ -29,6 +30,14 @@ def open_flags(access: Access) -> QuerySet[Flag]:
     """Open flags of the project that the user may see. Annotators see only their own."""
     flags = Flag.objects.filter(document__project_id=access.project.pk, cleared_at__isnull=True)
     return flags if access.can(Can.READ_NOTES) else flags.filter(user_id=access.user.pk)
+
+
+def notes_flagged(access: Access) -> int:
+    """Count the flagged notes that this person sees in the list, up to one more than the header shows."""
+    flags = open_flags(access)
+    if access.blind:
+        flags = flags.filter(document__in=notes_for(access))
+    return flags.order_by().values("document_id").distinct()[: MOST + 1].count()
 
 
 def may_clear(access: Access, flag: Flag) -> bool:

@@ -19,7 +19,7 @@ from annotations.core.answers import json_answers
 from annotations.core.changes import change_id_of, malformed, not_one_of
 from annotations.core.errors import ServiceError
 from annotations.core.events import NOTE_READ
-from annotations.core.requests import Request, body_of, bounds_of, is_json, number, whole_of
+from annotations.core.requests import Request, body_of, bounds_of, is_json, number, paged, whole_of
 from annotations.domain.labels import RESERVED_HOTKEYS
 from annotations.models import Author, Document
 from annotations.review.selectors.finished_gold import origin_of
@@ -28,7 +28,13 @@ from annotations.review.selectors.misses import hints_of
 from annotations.review.selectors.ordering import Queue
 from annotations.review.selectors.planted import aliases, found_of, hidden_at, suggestion_named
 from annotations.review.selectors.precision import rates_of
-from annotations.review.selectors.reviewing import last_decided, review_progress, run_author, suggested_note
+from annotations.review.selectors.reviewing import (
+    last_decided,
+    review_progress,
+    run_author,
+    run_authors,
+    suggested_note,
+)
 from annotations.review.selectors.state import ReviewState, Seen, Shown, review_state
 from annotations.review.services.deciding import Request as ReviewRequest
 from annotations.review.services.deciding import decide
@@ -43,6 +49,8 @@ QUOTED = (Act.CORRECT, Act.ADD)
 # Filters that are carried from note to note. The searched text is not, because URLs must not hold note text.
 KEPT = ("order", "label", "source", "state", "agree", "least", "most")
 LONGEST = 80
+# Rows of the list of runs.
+RUNS = 30
 # Largest number of open suggestions that finishing one note can accept.
 MOST_REST = 10_000
 
@@ -62,6 +70,18 @@ def _state(access: Access, run: Author, note: Document) -> ReviewState:
 
 
 as_json = json_answers(_("You don't have permission to review in this project."), enter=_entered, now=_state)
+
+
+@require_safe
+def reviews(request: Request, slug: str) -> HttpResponse:
+    """List the runs whose suggestions can be reviewed, newest first. A single run opens at its next note."""
+    access = enter(request.user, slug, Can.MAKE_GOLD)
+    runs = run_authors(access.project)
+    if len(runs) == 1:
+        return redirect("review_next", slug, runs[0].pk)
+    page = paged(request, runs, RUNS)
+    rows = [(run, review_progress(run, access.user)) for run in page]
+    return render(request, "review/reviews.html", {"access": access, "page": page, "rows": rows})
 
 
 @require_safe

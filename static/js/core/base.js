@@ -26,9 +26,10 @@
   document.addEventListener("DOMContentLoaded", () => {
     apply(stored());
     for (const group of document.querySelectorAll(".theme")) group.hidden = false;
-    const current = document.querySelector(".tabs [aria-current]");
-    const tabs = current?.closest(".tabs");
-    if (tabs) tabs.scrollLeft = current.offsetLeft - (tabs.clientWidth - current.offsetWidth) / 2;
+    for (const row of document.querySelectorAll(".project-nav :is(.tabs, .second)")) {
+      const current = /** @type {HTMLElement | null} */ (row.querySelector(":scope > li > [aria-current]"));
+      if (current) row.scrollLeft = current.offsetLeft - (row.clientWidth - current.offsetWidth) / 2;
+    }
   });
   window.addEventListener("storage", (event) => event.key === KEY && apply(stored()));
 
@@ -97,7 +98,7 @@
 
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
-    const open = /** @type {HTMLDetailsElement | null} */ (document.querySelector("details.menu[open]"));
+    const open = /** @type {HTMLDetailsElement | null} */ (document.querySelector("details.menu[open]") ?? document.querySelector("details.nav-button[open]"));
     if (!open) return;
     open.open = false;
     open.querySelector("summary").focus();

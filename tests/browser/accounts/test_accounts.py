@@ -129,11 +129,12 @@ def test_the_skip_link_comes_first_and_leads_to_the_content(page_of, live):
     assert page.evaluate("document.activeElement.id") == "main"
 
 
-def test_the_tab_that_is_open_is_in_sight_on_a_small_screen(page_of, live):
+def test_the_tab_that_is_open_is_in_sight_on_a_narrow_screen(page_of, live):
     project = make_project("covid")
-    page = page_of(make_member(project, Role.MANAGER), viewport={"width": 390, "height": 844})
-    page.goto(live("project_settings", "covid"))
-    expect(page.locator(".tabs [aria-current]")).to_be_in_viewport()
+    page = page_of(make_member(project, Role.MANAGER), viewport={"width": 780, "height": 844})
+    page.goto(live("export", "covid"))
+    for current in page.locator(".project-nav [aria-current]").all():
+        expect(current).to_be_in_viewport()
     assert fits(page)
 
 

@@ -115,6 +115,7 @@ def test_from_signing_in_to_reopening(covid: SimpleNamespace, page_of: Any, live
     expect(page.locator("#guide")).to_be_hidden()
     assert (Comment.objects.count(), Flag.objects.count()) == (1, 1)
     # The same person in the other notes.
+    hand.go("link", "Notes")
     hand.go("link", "Search")
     hand.fill("Search for", "bianchi")
     hand.go("button", "Search")

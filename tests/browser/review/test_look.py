@@ -128,7 +128,7 @@ def test_a_reviewer_finds_the_way_from_the_runs_page(world: SimpleNamespace, pag
     user = User.objects.get(username="rita")
     page = page_of(user)
     page.goto(live("runs", world.project.slug))
-    page.get_by_role("link", name=re.compile("^Review .")).click()
+    page.get_by_role("main").get_by_role("link", name=re.compile("^Review .")).click()
     page.wait_for_selector("html[data-review=ready]")
     expect(page.get_by_role("heading", name="caso-001")).to_be_visible()
 

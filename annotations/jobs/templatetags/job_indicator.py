@@ -1,0 +1,69 @@
+"""The indicator of jobs in the header: how many run, wait or failed, and whether a worker is missing."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django import template
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from annotations.core.access import Access, Can
+from annotations.jobs.services.doorbell import workers_alive
+from annotations.models import Job
+
+register = template.Library()
+# Failed jobs are counted among the newest jobs, for this time.
+NEWEST, RECENT = 50, timedelta(days=7)
+
+
+@dataclass(frozen=True)
+class Indicator:
+    """What the header shows: `parts`, as pairs of a sentence and its short form; on small screens only `short`.
+
+    `alert`: somebody should look at the jobs. `current` is the value of aria-current.
+    """
+
+    alert: bool
+    parts: list[tuple[str, str]]
+    short: str
+    current: str
+
+
+@register.simple_tag(takes_context=True)
+def job_indicator(context: dict[str, Any]) -> Indicator | None:
+    """Return what to show of the project's jobs; None for people who may not see jobs."""
+    access: Access | None = context.get("access")
+    if access is None or not access.can(Can.READ_NOTES):
+        return None
+    live = Job.objects.filter(project=access.project, state__in=(Job.State.QUEUED, Job.State.RUNNING)).order_by()
+    rows = list(live.values_list("state", "queue"))
+    queues = sorted({queue for state, queue in rows if state == Job.State.QUEUED})
+    newest = Job.objects.filter(project=access.project).order_by("-id").values_list("state", "finished_at")[:NEWEST]
+    since = timezone.now() - RECENT
+    failed = sum(state == Job.State.FAILED and (at is None or at > since) for state, at in newest)
+    running = sum(state == Job.State.RUNNING for state, _queue in rows)
+    alive = [workers_alive(queue) for queue in queues]
+    parts = _parts(running, len(rows) - running, failed)
+    if None in alive:
+        parts.append((_("The queue (Redis) does not respond."), _("queue not responding")))
+    elif 0 in alive:
+        parts.append((_("No worker is running."), _("no worker")))
+    alert = bool(failed) or None in alive or 0 in alive
+    return Indicator(alert, parts, f"{len(rows) or ''}{'!' if alert else ''}", _current(context))
+
+
+def _parts(running: int, waiting: int, failed: int) -> list[tuple[str, str]]:
+    found = [
+        (ngettext("%(n)d job is running.", "%(n)d jobs are running.", running), _("%(n)d running"), running),
+        (ngettext("%(n)d job is waiting.", "%(n)d jobs are waiting.", waiting), _("%(n)d waiting"), waiting),
+        (ngettext("%(n)d job failed.", "%(n)d jobs failed.", failed), _("%(n)d failed"), failed),
+    ]
+    return [(text % {"n": number}, short % {"n": number}) for text, short, number in found if number]
+
+
+def _current(context: dict[str, Any]) -> str:
+    match = getattr(context.get("request"), "resolver_match", None)
+    here = match.url_name if match else ""
+    return {"jobs": "page", "job": "true"}.get(here or "", "")

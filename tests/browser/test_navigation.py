@@ -1,0 +1,102 @@
+"""The navigation in Chromium: by keyboard, without scripts, on a phone, in both themes, with axe-core."""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from annotations.models import Job
+from tests import factories as make
+
+LOOKS = [(width, scheme) for width in (1440, 390) for scheme in ("light", "dark")]
+PAGES = ("project", "notes", "loop", "gold", "people", "jobs", "keys")
+
+
+@pytest.fixture
+def mia(transactional_db: None) -> Any:
+    project = make.make_project("covid", name="Covid ward")
+    ann = make.make_member(project, user="ann")
+    note = make.make_note(project, annotators=[ann])
+    run = make.make_author(project, kind="run", name="rules-1")
+    make.make_set(note, run, [(0, 11, "PATIENT")], submitted=True)
+    for number, state in enumerate(("running", "queued", "failed")):
+        Job.objects.create(project=project, kind="gold", key=f"k{number}", state=state)
+    return make.make_member(project, "manager", "mia")
+
+
+def fits(page: Page) -> bool:
+    return bool(page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
+
+
+@pytest.mark.parametrize("width, scheme", LOOKS)
+def test_both_levels_and_the_menus_are_accessible(
+    mia: Any, page_of: Any, live: Any, axe: Any, width: int, scheme: str
+) -> None:
+    page = page_of(mia, viewport={"width": width, "height": 900}, color_scheme=scheme)
+    found = []
+    for name in PAGES:
+        page.goto(live(name, "covid"))
+        found += [f"{name}: {line}" for line in axe(page)] + ([] if fits(page) else [f"{name}: too wide"])
+        for menu in (".gear-menu", ".nav-button") if width == 390 else (".gear-menu",):
+            page.locator(f"{menu} > summary").press("Enter")
+            found += [f"{name} {menu}: {line}" for line in axe(page)] + ([] if fits(page) else [f"{name}: {menu} wide"])
+            page.keyboard.press("Escape")
+            expect(page.locator(f"{menu} > summary")).to_be_focused()
+    assert found == []
+
+
+def test_the_menu_button_opens_the_navigation_without_scripts(mia: Any, page_of: Any, live: Any) -> None:
+    """On a phone, by keyboard: the button, then the first level, then the second level."""
+    page = page_of(mia, viewport={"width": 390, "height": 844}, java_script_enabled=False)
+    page.goto(live("notes", "covid"))
+    navigation = page.get_by_role("navigation", name="Project", exact=True)
+    expect(navigation).to_be_hidden()
+    page.locator(".nav-button > summary").focus()
+    page.keyboard.press("Enter")
+    expect(navigation).to_be_visible()
+    expect(navigation.locator("[aria-current]")).to_have_text(["Notes", "List"])
+    for name in ("Overview", "Notes", "List", "Import"):
+        page.keyboard.press("Tab")
+        expect(navigation.get_by_role("link", name=name, exact=True)).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(live("import", "covid"))
+
+
+def test_the_gear_opens_without_scripts(mia: Any, page_of: Any, live: Any) -> None:
+    page = page_of(mia, java_script_enabled=False)
+    page.goto(live("project", "covid"))
+    page.locator(".gear-menu > summary").press("Enter")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Settings", exact=True)).to_be_focused()
+    page.get_by_role("navigation", name="Project settings").get_by_role("link", name="Audit").press("Enter")
+    expect(page).to_have_url(live("audit", "covid"))
+
+
+def test_the_second_level_takes_no_height_where_text_is_read(mia: Any, page_of: Any, live: Any) -> None:
+    """On the review screen the header has the height of the first level, and its menu lists the second level."""
+    page = page_of(mia, viewport={"width": 1440, "height": 900})
+    page.goto(live("acceptance", "covid"))
+    header = page.locator(".site-head")
+    tall = header.bounding_box()["height"]
+    page.goto(live("reviews", "covid"))  # the only run leads to its next note
+    assert "/review/" in page.url
+    assert header.bounding_box()["height"] <= tall - 30
+    page.locator(".second-menu > summary").press("Enter")
+    expect(page.get_by_role("link", name="By string", exact=True)).to_be_visible()
+    page.get_by_role("link", name="In bulk", exact=True).press("Enter")
+    expect(page).to_have_url(live("review_bulk_new", "covid"))
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_nothing_moves_while_the_page_loads(mia: Any, page_of: Any, live: Any, width: int) -> None:
+    page = page_of(mia, viewport={"width": width, "height": 900})
+    page.goto(live("loop", "covid"))
+    moved = page.evaluate(
+        """() => new Promise((done) => {
+            let sum = 0;
+            new PerformanceObserver((list) => { for (const one of list.getEntries()) sum += one.value; })
+              .observe({ type: "layout-shift", buffered: true });
+            requestAnimationFrame(() => requestAnimationFrame(() => done(sum)));
+        })"""
+    )
+    assert moved < 0.01
