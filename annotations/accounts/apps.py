@@ -16,3 +16,7 @@ class AccountsConfig(AppConfig):
             navigation.Entry(60, _("People"), "people", Can.MANAGE, frozenset({"member_remove", "member_link"})),
         )
         hooks.TIDIERS.append(forget_failures)
+
+        from annotations.accounts import overview
+
+        overview.register()

@@ -16,3 +16,7 @@ class AdjudicateConfig(AppConfig):
             ),
         )
         navigation.extend("notes", "outcome")
+
+        from annotations.adjudicate import overview
+
+        overview.register()

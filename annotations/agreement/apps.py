@@ -29,3 +29,7 @@ class AgreementConfig(AppConfig):
             ),
         )
         navigation.extend("guidelines", "amendments", "amend")
+
+        from annotations.agreement import overview
+
+        overview.register()

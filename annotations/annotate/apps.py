@@ -9,3 +9,7 @@ class AnnotateConfig(AppConfig):
         from annotations.core import navigation
 
         navigation.extend("notes", "annotate", "next_note")
+
+        from annotations.annotate import overview
+
+        overview.register()

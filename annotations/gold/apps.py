@@ -27,3 +27,7 @@ class GoldConfig(AppConfig):
         navigation.register(
             navigation.Entry(130, _("Gold"), "gold", Can.READ_NOTES, frozenset({"gold_version", "gold_changes"})),
         )
+
+        from annotations.gold import overview
+
+        overview.register()

@@ -13,3 +13,7 @@ class JobsConfig(AppConfig):
         navigation.register(
             navigation.Entry(160, _("Jobs"), "jobs", Can.READ_NOTES, frozenset({"job"})),
         )
+
+        from annotations.jobs import overview
+
+        overview.register()

@@ -21,3 +21,7 @@ class NotesConfig(AppConfig):
             navigation.Entry(20, _("Notes"), "notes", Can.SEE_PROJECT, frozenset({"note"})),
             navigation.Entry(30, _("Search"), "search", Can.SEE_PROJECT, frozenset({"search_results"})),
         )
+
+        from annotations.notes import overview
+
+        overview.register()

@@ -17,3 +17,7 @@ class ProjectsConfig(AppConfig):
             navigation.Entry(170, _("Audit"), "audit", Can.SEE_AUDIT),
             navigation.Entry(180, _("Settings"), "project_settings", Can.MANAGE),
         )
+
+        from annotations.projects import overview
+
+        overview.register()

@@ -47,3 +47,7 @@ class ReviewConfig(AppConfig):
                 frozenset({"review", "review_next", "review_string", "review_bulk_new", "review_bulk", "acceptance"}),
             ),
         )
+
+        from annotations.review import overview
+
+        overview.register()

@@ -40,3 +40,7 @@ class TransferConfig(AppConfig):
             navigation.Entry(40, _("Import"), "import", Can.MANAGE, frozenset({"import_preview"})),
             navigation.Entry(150, _("Export"), "export", Can.EXPORT),
         )
+
+        from annotations.transfer import overview
+
+        overview.register()
