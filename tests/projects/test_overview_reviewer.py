@@ -46,7 +46,7 @@ def test_a_finished_run_is_counted_and_left_out(world, rev, run):
 def test_notes_that_wait_for_the_second_reviewer(world, rev, run):
     review = Review.objects.create(document=world.note, author=run)
     Handover.objects.create(review=review, blind=True, first=world.mia, outcome={}).people.add(world.mia)
-    assert "2 notes left, 1 waits for you as second reviewer" in plain(section(show(rev), "To review"))
+    assert "2 notes left 1 note waits for you as second reviewer" in plain(section(show(rev), "To review"))
     Handover.objects.get().people.add(world.rev)
     assert "1 note left" in plain(section(show(rev), "To review"))
 

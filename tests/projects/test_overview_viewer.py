@@ -40,7 +40,7 @@ def test_the_stages_without_pages_that_viewers_may_not_open(world, vic, frozen):
 def test_the_last_version(world, vic, frozen):
     card = section(show(vic), "Gold")
     assert url("gold_version", 1) in card
-    assert "2 notes, 2 spans" in plain(card)
+    assert "2 notes · 2 spans" in plain(card)
 
 
 def test_before_the_first_version(world, vic):
