@@ -30,6 +30,7 @@ _.loose
 _.no_worker
 _.only_gold
 _.only_here
+_.outdated
 _.reads
 _.reduced_chips
 _.refused_more

@@ -19,3 +19,7 @@ class AccountsConfig(AppConfig):
         )
         navigation.add_group(navigation.Group("account", _("Account"), 10, navigation.Place.ACCOUNT))
         hooks.TIDIERS.append(forget_failures)
+
+        from annotations.accounts import overview
+
+        overview.register()

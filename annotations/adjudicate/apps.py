@@ -24,3 +24,7 @@ class AdjudicateConfig(AppConfig):
         )
         navigation.working("adjudicate")
         navigation.extend("notes", "outcome")
+
+        from annotations.adjudicate import overview
+
+        overview.register()

@@ -41,3 +41,7 @@ class AgreementConfig(AppConfig):
             ),
             navigation.Entry("guidelines", 20, _("Amendments"), "amendments", Can.SEE_PROJECT, frozenset({"amend"})),
         )
+
+        from annotations.agreement import overview
+
+        overview.register()

@@ -13,3 +13,7 @@ class AnnotateConfig(AppConfig):
         navigation.extend("notes", "annotate", "next_note")
         navigation.working("annotate")
         navigation.register(navigation.Entry("account", 10, _("My keys"), "keys", Can.ANNOTATE))
+
+        from annotations.annotate import overview
+
+        overview.register()

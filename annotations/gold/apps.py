@@ -38,3 +38,7 @@ class GoldConfig(AppConfig):
                 fragment="versions-title",
             ),
         )
+
+        from annotations.gold import overview
+
+        overview.register()

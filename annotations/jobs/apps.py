@@ -13,3 +13,7 @@ class JobsConfig(AppConfig):
         navigation.add_group(navigation.Group("jobs", _("Jobs"), 10, navigation.Place.OWN))
         navigation.register(navigation.Entry("jobs", 10, _("Jobs"), "jobs", Can.READ_NOTES, frozenset({"job"})))
         offers.offer("frame.bar", "jobs/offers/indicator.html")
+
+        from annotations.jobs import overview
+
+        overview.register()

@@ -26,3 +26,7 @@ class NotesConfig(AppConfig):
                 "notes", 40, _("Flagged"), "notes", Can.SEE_PROJECT, query={"state": "flagged"}, counter=notes_flagged
             ),
         )
+
+        from annotations.notes import overview
+
+        overview.register()

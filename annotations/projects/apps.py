@@ -31,3 +31,7 @@ class ProjectsConfig(AppConfig):
             navigation.Entry("project", 30, _("Assignment"), "project_settings", Can.MANAGE, fragment="assign"),
             navigation.Entry("project", 50, _("Audit"), "audit", Can.SEE_AUDIT),
         )
+
+        from annotations.projects import overview
+
+        overview.register()

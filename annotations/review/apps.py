@@ -51,3 +51,7 @@ class ReviewConfig(AppConfig):
             navigation.Entry("review", 40, _("Acceptance"), "acceptance", Can.READ_NOTES),
         )
         navigation.working("review")
+
+        from annotations.review import overview
+
+        overview.register()

@@ -26,3 +26,7 @@ class ScoresConfig(AppConfig):
         navigation.register(
             navigation.Entry("gold", 30, _("Scores"), "scores", Can.READ_NOTES, frozenset({"score", "score_errors"})),
         )
+
+        from annotations.scores import overview
+
+        overview.register()

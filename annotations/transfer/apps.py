@@ -40,3 +40,7 @@ class TransferConfig(AppConfig):
             navigation.Entry("notes", 20, _("Import"), "import", Can.MANAGE, frozenset({"import_preview"})),
             navigation.Entry("gold", 50, _("Export"), "export", Can.EXPORT),
         )
+
+        from annotations.transfer import overview
+
+        overview.register()

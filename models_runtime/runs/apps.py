@@ -40,3 +40,7 @@ class RunsConfig(AppConfig):
         offers.offer("review.note_crumbs", "runs/offers/review_note_crumb.html")
         offers.offer("review.empty", "runs/offers/review_empty.html")
         offers.offer("review.done", "runs/offers/review_done.html", position=20)
+
+        from models_runtime.runs import overview
+
+        overview.register()

@@ -180,7 +180,7 @@ def test_gold_is_made_and_replaced_by_keys_alone(world: SimpleNamespace, page_of
 def test_the_counts_of_a_large_project_arrive_after_the_page(world: SimpleNamespace, page_of: Any, live: Any) -> None:
     page: Page = page_of(world.rev)
     with patch.object(projects_selector, "CAP", 10):
-        for name, words in (("project", "Frozen versions"), ("gold", "Gold spans")):
+        for name, words in (("project", "Languages"), ("gold", "Gold spans")):
             page.goto(live(name, "covid"))
             expect(page.get_by_text(words, exact=True).first).to_be_visible()
             expect(page.get_by_text("Counting a large project")).to_have_count(0)

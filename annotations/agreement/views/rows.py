@@ -1,6 +1,6 @@
 """The figures of agreement as rows of the page, with names, wording of coefficients and links to disagreements."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, TypedDict
@@ -148,6 +148,22 @@ class RecallRow(TypedDict):
     each: list[NamedRecall]
 
 
+def trend_of(rounds: Sequence[RoundFigures]) -> list[Point]:
+    """The points of the plot of alpha by round; empty with fewer than two rounds."""
+    if len(rounds) < 2:
+        return []
+    return [
+        Point(
+            name=_("Round %(n)d") % {"n": row["round"]},
+            value=row["alpha"]["value"],
+            low=row["alpha"]["low"],
+            high=row["alpha"]["high"],
+            detail=_("%(n)s notes") % {"n": f"{row['notes']:,}"},
+        )
+        for row in rounds
+    ]
+
+
 class Rows:
     """The rows of one granularity."""
 
@@ -276,20 +292,7 @@ class Rows:
         ]
 
     def trend(self) -> list[Point]:
-        """The points of the plot of alpha by round; empty with fewer than two rounds."""
-        rows = self.report["rounds"]
-        if len(rows) < 2:
-            return []
-        return [
-            Point(
-                name=_("Round %(n)d") % {"n": row["round"]},
-                value=row["alpha"]["value"],
-                low=row["alpha"]["low"],
-                high=row["alpha"]["high"],
-                detail=_("%(n)s notes") % {"n": f"{row['notes']:,}"},
-            )
-            for row in rows
-        ]
+        return trend_of(self.report["rounds"])
 
     def notes(self, rows: list[NoteFigures]) -> list[NoteRow]:
         """The rows of one page of notes, with names."""

@@ -8,8 +8,7 @@ from django.db.models import Count, IntegerField, OuterRef, QuerySet, Subquery, 
 from django.utils.translation import gettext as _
 
 from annotations.core.access import Access
-from annotations.core.gold_sets import gold_sets
-from annotations.models import AnnotationSet, Assignment, Author, Document, GoldVersion, Membership, Project, Role, User
+from annotations.models import AnnotationSet, Assignment, Author, Document, Membership, Project, Role, User
 from annotations.models.prepared import PreparedRead
 
 # Counts on pages stop here; above it, the pages say "more than".
@@ -96,63 +95,9 @@ def my_projects(user: User) -> list[ProjectLine]:
     ]
 
 
-@dataclass(frozen=True)
-class Step:
-    """One step on the way to a frozen gold version. `url` is the name of the page for it."""
-
-    title: str
-    text: str
-    url: str
-    action: str
-    done: bool
-
-
-def steps(project: Project, found: "Tally | None" = None) -> list[Step]:
-    """Steps to the first gold version, in order. Uses `found` instead of new queries where possible."""
-    annotators = Membership.objects.filter(project=project, role=Role.ANNOTATOR, active=True).exists()
-    if found is not None:
-        has_notes, gold, frozen = found.notes > 0, found.gold > 0, found.versions > 0
-    else:
-        # The order makes the database walk an index. Without it, it may read the whole table.
-        has_notes = bool(Document.objects.filter(project=project).order_by("pk").values_list("pk")[:1])
-        frozen = GoldVersion.objects.filter(project=project).exists()
-        gold = bool(gold_sets(project).order_by("document_id").values_list("document_id")[:1])
-    return [
-        Step(_("Import notes"), _("Upload text, brat or CoNLL files."), "import", _("Import notes"), has_notes),
-        Step(
-            _("Invite people"),
-            _("New annotators are assigned notes automatically."),
-            "people",
-            _("Invite people"),
-            annotators,
-        ),
-        Step(
-            _("Write the guidelines"),
-            _("Annotators see them beside the note."),
-            "guidelines",
-            _("Write guidelines"),
-            bool(project.guidelines.strip()),
-        ),
-        Step(
-            _("Make gold"),
-            _("When annotators have submitted, choose whose annotations become gold."),
-            "gold",
-            _("Make gold"),
-            gold,
-        ),
-        Step(
-            _("Freeze a version"),
-            _("A frozen version never changes. Exports state their version."),
-            "gold",
-            _("Freeze gold"),
-            frozen,
-        ),
-    ]
-
-
 @dataclass
 class AuthorProgress:
-    """Progress of one author: submitted annotation sets, drafts, open notes, assigned notes."""
+    """Progress of one author: submitted annotation sets, drafts, open notes, assigned notes; `user` is 0 for models."""
 
     name: str
     kind: str
@@ -161,6 +106,7 @@ class AuthorProgress:
     drafts: int = 0
     open: int = 0
     assigned: int = 0
+    user: int = 0
 
 
 @dataclass(frozen=True)
@@ -168,15 +114,9 @@ class Tally:
     """Exact counts of a project. They take a second for a very large project, so its page loads them later."""
 
     notes: int
-    gold: int
-    versions: int
     authors: list[AuthorProgress] = field(default_factory=list)
     languages: list[tuple[str, int]] = field(default_factory=list)
     languages_of: int = 0
-
-    @property
-    def submitted(self) -> int:
-        return sum(author.submitted for author in self.authors)
 
 
 def is_large(project: Project) -> bool:
@@ -185,7 +125,7 @@ def is_large(project: Project) -> bool:
 
 
 def tally(project: Project) -> Tally:
-    """Exact counts of notes, annotation sets, gold and versions. Spans are not counted."""
+    """Exact counts of notes and annotation sets. Spans are not counted."""
     authors = {author.pk: author for author in Author.objects.filter(project=project).select_related("user")}
     states = Counter(
         {
@@ -199,8 +139,6 @@ def tally(project: Project) -> Tally:
     languages = _languages(project)
     return Tally(
         notes=Document.objects.filter(project=project).count(),
-        gold=sum(states[pk, AnnotationSet.State.SUBMITTED] for pk, a in authors.items() if a.kind == Author.Kind.GOLD),
-        versions=GoldVersion.objects.filter(project=project).count(),
         authors=_progress(project, authors, states),
         languages=languages,
         languages_of=sum(count for _, count in languages),
@@ -228,14 +166,21 @@ def _progress(project: Project, authors: dict[int, Author], states: Counter[tupl
         still_open, done = work[user, Assignment.State.OPEN], work[user, Assignment.State.DONE]
         found.append(
             AuthorProgress(
-                author.name, author.kind, author.get_kind_display(), submitted, drafts, still_open, still_open + done
+                author.name,
+                author.kind,
+                author.get_kind_display(),
+                submitted,
+                drafts,
+                still_open,
+                still_open + done,
+                user,
             )
         )
     for user, name in members.items():
         if user not in seen:
             still_open, done = work[user, Assignment.State.OPEN], work[user, Assignment.State.DONE]
             kind = Author.Kind.ANNOTATOR
-            found.append(AuthorProgress(name, kind, str(kind.label), 0, 0, still_open, still_open + done))
+            found.append(AuthorProgress(name, kind, str(kind.label), 0, 0, still_open, still_open + done, user))
     return sorted(found, key=lambda author: (author.kind != Author.Kind.ANNOTATOR, author.kind, author.name))
 
 

@@ -10,13 +10,15 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from annotations.core.access import Can, enter, may_create_projects
+from annotations.core import overview
+from annotations.core.access import Access, Can, enter, may_create_projects, require
 from annotations.core.errors import ServiceError
 from annotations.core.form_errors import add_error
 from annotations.core.requests import Request
 from annotations.models import Project
 from annotations.projects.forms.projects import ProjectForm
-from annotations.projects.selectors.projects import Step, Tally, is_large, my_projects, own_work, steps, tally
+from annotations.projects.selectors.activity import Activity, activity
+from annotations.projects.selectors.projects import AuthorProgress, is_large, my_projects, tally
 from annotations.projects.services.projects import create_project, shipped_label_sets
 
 DEFAULT_LABEL_SET = "i2b2-2014"
@@ -81,23 +83,42 @@ def _just_made(request: Request, wanted: dict[str, str]) -> Project | None:
 def project(request: Request, slug: str) -> HttpResponse:
     """Overview of a project. Annotators see only their own work. A large project loads its counts as a fragment."""
     access = enter(request.user, slug)
-    sees_all = access.can(Can.READ_NOTES)
     if request.htmx:
-        enter(request.user, slug, Can.READ_NOTES)
-        return render(request, "projects/project_counts.html", {"access": access, "tally": tally(access.project)})
-    late = sees_all and is_large(access.project)
-    counted = tally(access.project) if sees_all and not late else None
-    context = {
-        "access": access,
-        "own": own_work(access) if access.can(Can.ANNOTATE) else None,
-        "steps": _open_steps(access.project, counted) if access.can(Can.MANAGE) else [],
-        "late": late,
-        "tally": counted,
-    }
+        require(access, Can.READ_NOTES)
+        return render(request, "projects/overview.html", {"access": access} | _state(access))
+    context: dict[str, object] = {"access": access, "own": overview.own.of(access)}
+    if access.can(Can.READ_NOTES):
+        late = is_large(access.project)
+        context |= {"late": True} if late else _state(access)
     return render(request, "projects/project.html", context)
 
 
-def _open_steps(project: Project, counted: Tally | None) -> list[Step]:
-    """Steps of the check list; empty when all are done."""
-    found = steps(project, counted)
-    return [] if all(step.done for step in found) else found
+def _state(access: Access) -> dict[str, object]:
+    """The parts for people who may read all notes. Some take a second in a very large project."""
+    counted = tally(access.project)
+    manages = access.can(Can.MANAGE)
+    done = not manages or any(overview.reached(project=access.project))
+    steps = [] if done else overview.steps.of(access)
+    people = _people(access, counted.authors) if manages else []
+    listed = {member.user for member, _progress in people}
+    context: dict[str, object] = {
+        "steps": steps,
+        "next_step": next((step for step in steps if not step.done), None),
+        "tally": counted,
+        "people": people,
+        "authors": [author for author in counted.authors if author.user not in listed],
+    }
+    if not counted.notes:
+        return context
+    return context | {
+        "needs": overview.needs.of(access),
+        "stages": overview.stages.of(access),
+        "queues": overview.queues.of(access),
+        "cards": overview.cards.of(access),
+    }
+
+
+def _people(access: Access, authors: list[AuthorProgress]) -> list[tuple[Activity, AuthorProgress | None]]:
+    """The members, the most recently active first, each with the progress of their annotation sets if they have any."""
+    progress = {author.user: author for author in authors if author.user}
+    return [(member, progress.get(member.user)) for member in activity(access.project)]

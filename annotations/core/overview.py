@@ -1,0 +1,81 @@
+"""The parts of a project's overview. Each feature registers its own in its AppConfig.ready().
+
+The page calls each part once for a request. A part may run a few queries, whose number must not grow with notes or
+people, and computes no figures: it shows stored ones with their time.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from annotations.core.access import Access, Can
+from annotations.core.hooks import Hook
+
+
+@dataclass(frozen=True)
+class Need:
+    """Something that waits for this person: a sentence with the count, and the page where it is done."""
+
+    text: str
+    url: str
+    action: str
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stage on the way from imported notes to a frozen version, and the page about it (empty: no page)."""
+
+    name: str
+    value: str
+    url: str = ""
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of the checklist of a new project. `text` says in one sentence what to do."""
+
+    title: str
+    text: str
+    url: str
+    action: str
+    done: bool
+
+
+@dataclass(frozen=True)
+class Card:
+    """A template of the feature, which gets `found` beside the page's context."""
+
+    template: str
+    found: object
+
+
+Item = TypeVar("Item")
+
+
+class Parts(Generic[Item]):
+    """Functions that return items for a person; only functions whose right the person has are called."""
+
+    def __init__(self) -> None:
+        self._makers: list[tuple[int, Can, Callable[[Access], Iterable[Item]]]] = []
+
+    def register(self, position: int, right: Can, make: Callable[[Access], Iterable[Item]]) -> None:
+        """Add a function; `position` orders the functions."""
+        self._makers.append((position, right, make))
+
+    def of(self, access: Access) -> list[Item]:
+        makers = sorted(self._makers, key=lambda maker: maker[0])
+        return [item for _position, right, make in makers if access.can(right) for item in make(access)]
+
+
+needs = Parts[Need]()
+stages = Parts[Stage]()
+steps = Parts[Step]()
+# The person's own notes. They are part of the first response even in a large project.
+own = Parts[Card]()
+# Work that is not assigned to one person.
+queues = Parts[Card]()
+# The state of the project.
+cards = Parts[Card]()
+# Whether the project has reached the end of the checklist, which is then no longer shown: called with `project`.
+reached = Hook()

@@ -1,0 +1,30 @@
+"""The parts of a project's overview about its notes and their flags."""
+
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from annotations.core import overview
+from annotations.core.access import Access, Can
+from annotations.models import Document
+from annotations.notes.selectors.flags import open_flags
+from annotations.notes.selectors.notes import Show
+
+
+def register() -> None:
+    overview.needs.register(20, Can.MAKE_GOLD, flagged)
+    overview.stages.register(10, Can.READ_NOTES, imported)
+
+
+def flagged(access: Access) -> list[overview.Need]:
+    n = open_flags(access).order_by().values("document_id").distinct().count()
+    if not n:
+        return []
+    text = ngettext("%(n)d note is flagged.", "%(n)d notes are flagged.", n) % {"n": n}
+    url = f"{reverse('notes', args=[access.project.slug])}?state={Show.FLAGGED}"
+    return [overview.Need(text, url, _("Show flagged notes"))]
+
+
+def imported(access: Access) -> list[overview.Stage]:
+    n = Document.objects.filter(project=access.project).count()
+    return [overview.Stage(_("Imported"), f"{n:,}", reverse("notes", args=[access.project.slug]))]

@@ -1,0 +1,56 @@
+"""The scores on a project's overview: stored ones only, each with the time at which it was computed."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from annotations.core import overview
+from annotations.core.access import Access, Can, authors_for
+from annotations.models import Author, Figures, GoldVersion
+from annotations.scores.services.scoring import TABLE
+
+ROWS = 5
+
+
+@dataclass(frozen=True)
+class StoredScore:
+    """A stored score of all notes of a version in the project's own labels."""
+
+    author: Author
+    notes: int
+    f1: float | None
+    at: datetime
+
+
+@dataclass(frozen=True)
+class Scores:
+    version: int | None
+    rows: list[StoredScore]
+
+
+def register() -> None:
+    overview.cards.register(30, Can.READ_NOTES, scores)
+
+
+def scores(access: Access) -> list[overview.Card]:
+    """The stored scores against the last version, without authors whom this person may not see."""
+    if access.can(Can.MANAGE):
+        return []
+    versions = GoldVersion.objects.filter(project=access.project).order_by("-number")
+    version = versions.values_list("number", flat=True).first()
+    rows = _stored(access, version) if version else []
+    return [overview.Card("scores/overview.html", Scores(version, rows))]
+
+
+def _stored(access: Access, version: int) -> list[StoredScore]:
+    authors = {(author.kind, author.name): author for author in authors_for(access)}
+    stored = Figures.objects.filter(
+        project=access.project, kind=TABLE.name, value__gold=str(version), value__split=None, value__labels_of=None
+    )
+    found: dict[int, StoredScore] = {}
+    columns = ("value__author_kind", "value__author", "value__notes", "value__levels__0__micro__f1", "at")
+    for kind, name, notes, f1, at in stored.order_by("-at").values_list(*columns):
+        author = authors.get((kind, name))
+        if author and notes:
+            # Older rows of the same author are of annotations that have changed since.
+            found.setdefault(author.pk, StoredScore(author, notes, f1, at))
+    return sorted(found.values(), key=lambda row: -(row.f1 or 0))[:ROWS]

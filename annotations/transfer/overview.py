@@ -1,0 +1,36 @@
+"""The first and the last step of a project's checklist: import and export."""
+
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from annotations.core import overview
+from annotations.core.access import Access, Can
+from annotations.models import Document, Job, Project, StoredFile
+
+
+def register() -> None:
+    overview.steps.register(10, Can.MANAGE, import_step)
+    overview.steps.register(110, Can.MANAGE, export_step)
+    overview.reached.add(has_exported)
+
+
+def has_exported(*, project: Project) -> bool:
+    """Whether an export of the project was finished. Its file may have expired since."""
+    jobs = Job.objects.filter(project=project, kind="export", state=Job.State.DONE)
+    return jobs.exists() or StoredFile.objects.filter(project=project, kind=StoredFile.Kind.EXPORT).exists()
+
+
+def import_step(access: Access) -> list[overview.Step]:
+    # The order makes the database walk an index. Without it, it may read the whole table.
+    done = bool(Document.objects.filter(project=access.project).order_by("pk").values_list("pk")[:1])
+    url = reverse("import", args=[access.project.slug])
+    return [
+        overview.Step(_("Import notes"), _("Upload your notes, with or without spans."), url, _("Import notes"), done)
+    ]
+
+
+def export_step(access: Access) -> list[overview.Step]:
+    url = reverse("export", args=[access.project.slug])
+    text = _("Export a gold version; this list disappears after the first export.")
+    # After an export, no step is shown any more.
+    return [overview.Step(_("Export"), text, url, _("Export"), False)]

@@ -1,0 +1,90 @@
+"""Vic views: the stages, the last version, agreement and stored scores; nothing to do."""
+
+import pytest
+
+from annotations.gold.services.making import freeze, make_gold
+from annotations.models import AnnotationSet, Author, Figures, Job, Project
+from annotations.scores.services.scoring import score, score_request
+from tests import factories as make
+from tests.projects.overview_pages import SPAN, grow, plain, queries, section, show, stages, submit, url
+
+
+@pytest.fixture
+def vic(world, sign_in):
+    return sign_in(world.vic)
+
+
+@pytest.fixture
+def frozen(world):
+    """Gold from ann's annotations, frozen, and a run that found the same span."""
+    submit(world, world.ann)
+    for annotation_set in AnnotationSet.objects.all():
+        make_gold(document=annotation_set.document, annotation_set=annotation_set, actor=world.mia)
+    freeze(project=world.project, actor=world.mia)
+    run = make.make_author(world.project, kind="run", name="rules-1")
+    make.make_set(world.note, run, SPAN, submitted=True)
+    return run
+
+
+def compute(world, author):
+    score(score_request(world.project, version=1, author_id=author.pk))
+
+
+def test_the_stages_without_pages_that_viewers_may_not_open(world, vic, frozen):
+    found = stages(show(vic))
+    assert found["Adjudicated 0"] == ""
+    assert found["Frozen v1 same as the present gold"] == url("gold_version", 1)
+    assert [vic.get(address).status_code for address in found.values() if address] == [200] * 4
+
+
+def test_the_last_version(world, vic, frozen):
+    card = section(show(vic), "Gold")
+    assert url("gold_version", 1) in card
+    assert "2 notes · 2 spans" in plain(card)
+
+
+def test_before_the_first_version(world, vic):
+    html = show(vic)
+    assert "No version is frozen yet." in section(html, "Gold")
+    assert "Scores need a frozen version." in section(html, "Scores")
+
+
+def test_stored_scores_with_their_time(world, vic, frozen):
+    assert "No score against version 1 is computed yet." in section(show(vic), "Scores")
+    assert not Figures.objects.exists()
+    compute(world, frozen)
+    card = section(show(vic), "Scores")
+    assert url("score", 1, frozen.pk) in card
+    assert "1.0000" in card
+    assert f"{Figures.objects.filter(kind='score').get().at:%Y}" in card
+
+
+def test_scores_of_an_older_version_are_not_shown(world, vic, frozen):
+    compute(world, frozen)
+    AnnotationSet.objects.filter(author__kind="gold").first().spans.all().delete()
+    freeze(project=world.project, actor=world.mia)
+    assert "No score against version 2 is computed yet." in section(show(vic), "Scores")
+
+
+def test_anonymous_adjudication_hides_the_scores_of_annotators(world, vic, frozen):
+    compute(world, Author.objects.get(user=world.ann))
+    assert ">ann<" in section(show(vic), "Scores")
+    Project.objects.filter(pk=world.project.pk).update(anonymous_adjudication=True)
+    assert ">ann<" not in section(show(vic), "Scores")
+
+
+def test_nothing_waits_for_a_viewer(world, vic):
+    submit(world, world.ann, world.ben)
+    Job.objects.create(project=world.project, kind="agreement", key="x", state=Job.State.FAILED)
+    html = show(vic)
+    for heading in ("Needs you", "Next steps", "To review", "People", "Your notes"):
+        assert section(html, heading) == "", heading
+    assert "not computed yet" in section(html, "Agreement")
+
+
+def test_the_number_of_queries_does_not_grow(world, vic, frozen):
+    compute(world, frozen)
+    before = queries(vic)
+    grow(world)
+    assert queries(vic) == before
+    assert before <= 35
