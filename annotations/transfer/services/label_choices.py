@@ -233,7 +233,7 @@ def complete_choices(row: Import) -> Choices:
         return complete | {name: LabelChoice(do="skip") for name in found if name not in known}
     unknown = unknown_of(row)
     if unknown.open:
-        raise ServiceError(_open_labels(unknown.open), code="labels")
+        raise ServiceError(_open_labels(unknown.open), code="open-labels")
     return complete | {one.name: _parse(one.value) for one in unknown.rows}
 
 

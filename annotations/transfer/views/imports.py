@@ -136,7 +136,7 @@ def _decide(request: Request, access: Access, row: Import) -> HttpResponse:
             take_duplicates(row=row, take=choice == "take")
             return redirect("import_preview", access.project.slug, row.pk)
         case "labels":
-            values = {key[6:]: value for key, value in request.POST.items() if key.startswith("label-")}
+            values = {key[6:]: request.POST.get(key, "") for key in request.POST if key.startswith("label-")}
             choose_labels(row=row, values=values, seen=request.POST.get("choices", ""))
             return redirect("import_preview", access.project.slug, row.pk)
     raise ServiceError(_("Unknown action. Nothing was changed. Reload the page."))

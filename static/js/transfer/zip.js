@@ -80,12 +80,13 @@ export const namesIn = async (file) => {
     if (size > MOST_DIRECTORY || start + size > file.size) return null;
     const directory = new DataView(await file.slice(start, start + size).arrayBuffer());
     const names = [];
-    for (let at = 0; at + 46 <= size && directory.getUint32(at, true) === ENTRY; ) {
+    let at = 0;
+    for (; at + 46 <= size && directory.getUint32(at, true) === ENTRY; ) {
       const length = directory.getUint16(at + 28, true);
       names.push(new TextDecoder().decode(new Uint8Array(directory.buffer, at + 46, length)));
       at += 46 + length + directory.getUint16(at + 30, true) + directory.getUint16(at + 32, true);
     }
-    return names;
+    return at === size ? names : null;
   } catch {
     return null; // the file can't be read, or its directory is damaged
   }

@@ -4,6 +4,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.commands import JourneyCommand, find_project
+from annotations.core.errors import ServiceError
 from annotations.domain.formats import DETECT, FORMATS
 from annotations.models import User
 from annotations.transfer.services.importing import import_path
@@ -61,7 +62,20 @@ class Command(JourneyCommand):
         )
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
-        report = import_path(
+        try:
+            report = self._import(actor, options)
+        except ServiceError as error:
+            if error.code == "open-labels":
+                hint = "Use --map-label NAME=LABEL, --add-label NAME and --skip-label NAME."
+                raise ServiceError(f"{error}\n{hint}", code=error.code) from error
+            raise
+        taken = report["notes"] + report["sets"] + report["already_there"]
+        if not taken:
+            report["failed"] = f"Nothing was imported. {_refused(report)}"
+        return report
+
+    def _import(self, actor: User | None, options: dict[str, Any]) -> dict[str, Any]:
+        return import_path(
             project=find_project(options["project"]),
             path=options["path"],
             format=options["format"],
@@ -76,10 +90,6 @@ class Command(JourneyCommand):
                 "skipped": options["skip_label"],
             },
         )
-        taken = report["notes"] + report["sets"] + report["already_there"]
-        if not taken:
-            report["failed"] = f"Nothing was imported. {_refused(report)}"
-        return report
 
     def say(self, result: dict[str, Any]) -> str:
         lines = [
