@@ -10,12 +10,15 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from annotations.core.errors import ServiceError
+from annotations.core.progress import silent
 from annotations.domain.formats import FORMATS, detected
 from annotations.domain.formats.base import NoteFiles
 from annotations.jobs.runner import run as work
 from annotations.models import Category, Document, Import, Job, Label, Span
 from annotations.ops.services.erasing import erase_patient
-from annotations.projects.services.labels import add_label, merge_labels, update_label
+from annotations.projects.services.labels import add_label, delete_label, merge_labels, update_label
+from annotations.transfer.services import import_plan
+from annotations.transfer.services.importing import run_import, undo_import
 from annotations.transfer.services.label_choices import MOST_LABELS, unknown_of
 from annotations.transfer.services.starting import start_import
 from tests.transfer.import_pages import page_of
@@ -327,3 +330,53 @@ def test_labels_are_counted_as_the_formats_read_them():
     assert [dict(each) for each in found] == [{"A": 1, "B-2": 1}]
     assert not list(FORMATS["text"].used_labels(NoteFiles("x", {"txt": "x.txt"}), lambda _name: b""))
     assert not list(FORMATS["brat"].used_labels(NoteFiles("x", {"ann": "x.ann"}), lambda _name: b"\xff"))
+
+
+def test_a_canceled_import_takes_back_the_labels_that_it_added(world, mia, row, monkeypatch):
+    category = Category.objects.filter(label_set__project=world.project).first()
+    choose(mia, row, {"PATIENTS": f"add:{category.pk}", "DRAGON": "skip"})
+    job = start_import(project=world.project, import_id=row.pk, actor=world.mia)
+    monkeypatch.setattr(import_plan, "BATCH", 1)
+
+    class Stopped(Exception):
+        pass
+
+    def stop(done, total):
+        if done == 1:
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        run_import(import_id=row.pk, progress=stop)
+    assert Label.objects.filter(code="PATIENTS").exists()
+    undo_import(import_id=row.pk)
+    assert not Label.objects.filter(code="PATIENTS").exists()
+    assert not Document.objects.filter(name__in=["uno", "due"]).exists() and job.kind == "import"
+
+
+def test_an_import_continues_with_the_label_that_it_added(world, mia, row, monkeypatch):
+    category = Category.objects.filter(label_set__project=world.project).first()
+    choose(mia, row, {"PATIENTS": f"add:{category.pk}", "DRAGON": "skip"})
+    start_import(project=world.project, import_id=row.pk, actor=world.mia)
+    monkeypatch.setattr(import_plan, "BATCH", 1)
+
+    class Stopped(Exception):
+        pass
+
+    def stop(done, total):
+        if done == 1:
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        run_import(import_id=row.pk, progress=stop)
+    report = run_import(import_id=row.pk, progress=silent)
+    assert report["labels"]["PATIENTS"]["spans"] == 3 and report["labels"]["DRAGON"]["spans"] == 1
+    assert Label.objects.filter(code="PATIENTS").count() == 1
+
+
+def test_a_deleted_label_reopens_its_choice(world, mia, row):
+    city = label(world, "CITY")
+    choose(mia, row, {"PATIENTS": f"map:{city.pk}", "DRAGON": "skip"})
+    delete_label(label=city, actor=None)
+    start(mia, row)
+    assert row.state == Import.State.STAGED
+    assert [one.name for one in unknown(row).open] == ["PATIENTS"]

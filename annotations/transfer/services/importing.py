@@ -5,7 +5,7 @@ canceling it removes what it imported.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypedDict
@@ -19,15 +19,16 @@ from annotations.core import hiding
 from annotations.core.bulk import SpanRow, insert_objects, insert_spans
 from annotations.core.erasures import hold
 from annotations.core.errors import ServiceError
-from annotations.core.label_lock import keep_labels
+from annotations.core.label_lock import change_labels, keep_labels
 from annotations.core.progress import Progress, silent
 from annotations.core.stored_files import open_stored
 from annotations.core.suggested_notes import add_notes, forget_notes
 from annotations.core.suggested_strings import add_strings, remove_strings, tally_of
 from annotations.domain.formats import DETECT, FORMATS, detected
 from annotations.domain.strings import string_key
-from annotations.models import AnnotationSet, Assignment, Author, Document, Import, Project, Span, User
+from annotations.models import AnnotationSet, Assignment, Author, Document, Import, Label, Project, Span, User
 from annotations.projects.services.assigning import assign_new_notes
+from annotations.projects.services.labels import delete_label
 from annotations.transfer.events import NOTES_IMPORTED
 from annotations.transfer.services.import_plan import (
     ImportContext,
@@ -277,13 +278,19 @@ def _write_sets(context: ImportContext, author: Author, documents: Sequence[int]
     return dict(AnnotationSet.objects.filter(author=author, document__in=documents).values_list("document_id", "pk"))
 
 
+def import_key(import_id: int) -> str:
+    """The key of the job of an import."""
+    return f"import-{import_id}"
+
+
 def undo_import(*, import_id: int, state: str = Import.State.CANCELED) -> int:
     """Remove everything that an unfinished import added. Return the number of notes removed.
 
     Finished imports are kept, and so are notes that somebody has started to annotate.
     """
     with transaction.atomic():
-        row = Import.objects.select_for_update().get(pk=import_id)
+        change_labels(Import.objects.values_list("project_id", flat=True).get(pk=import_id))
+        row = Import.objects.select_for_update().select_related("project").get(pk=import_id)
         if row.state == Import.State.DONE:
             return 0
         gone = tally_of(Span.objects.filter(annotation_set__imported_by=row))
@@ -294,12 +301,22 @@ def undo_import(*, import_id: int, state: str = Import.State.CANCELED) -> int:
         notes = Document.objects.filter(imported_by=row).filter(~Exists(worked_on))
         removed = notes.count()
         notes.delete()
+        _remove_added_labels(row)
         row.state, row.finished_at, row.notes_done = state, timezone.now(), 0
         row.save(update_fields=["state", "finished_at", "notes_done"])
         stored = row.stored_file
         if stored is not None:
             stored.delete()
     return removed
+
+
+def _remove_added_labels(row: Import) -> None:
+    """Delete the labels that an unfinished import added, unless somebody uses them."""
+    added = [line["label"] for line in row.report.get("labels", {}).values() if line["created"]]
+    for label in Label.objects.filter(label_set__project=row.project, code__in=added).select_related("label_set"):
+        # Used by now, or possibly by another job: the label stays.
+        with suppress(ServiceError):
+            delete_label(label=label, actor=row.created_by, apart_from=import_key(row.pk))
 
 
 @contextmanager
