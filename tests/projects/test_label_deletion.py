@@ -60,7 +60,7 @@ def test_a_used_label_says_where_it_is_used(world, mia, city):
 
 def test_a_label_of_undoable_changes_is_used(world, mia, sign_in, city):
     ann = sign_in(world.ann)
-    make.make_set(world.note, world.ann, [], state="draft")
+    make.make_set(world.note, world.ann)
     change = {
         "change_id": "6f0c6d5e-0000-4000-8000-000000000001",
         "kind": "create",
@@ -84,7 +84,8 @@ def test_a_label_with_merged_labels_is_used(world, mia, city):
 
 
 def test_a_label_of_a_gold_version_is_used(world, mia, city):
-    gold = make.make_set(world.note, "gold", [(44, 50, "CITY")])
+    author = make.make_author(world.project, kind="gold", name="gold")
+    gold = make.make_set(world.note, author, [(44, 50, "CITY")], submitted=True)
     freeze(project=world.project, actor=world.mia, reason="")
     Span.objects.filter(annotation_set=gold).delete()
     assert "Gold versions: 1" in check_page(mia.get(page_of(city)))
