@@ -182,11 +182,8 @@ def merge_labels(*, source: Label, target: Label, actor: User | None) -> LabelMe
     return preview
 
 
-def delete_label(*, label: Label, actor: User | None, apart_from: str = "") -> None:
-    """Delete a label that nothing uses. `apart_from` is the key of a job that no longer uses it.
-
-    Raises ServiceError: `used`, `last` or `jobs`, since a job may hold the label's id.
-    """
+def delete_label(*, label: Label, actor: User | None) -> None:
+    """Delete a label that nothing uses. Raises ServiceError: `used`, `last`, or `jobs`, which may hold its id."""
     with transaction.atomic():
         project = label.label_set.project_id
         change_labels(project)
@@ -203,7 +200,7 @@ def delete_label(*, label: Label, actor: User | None, apart_from: str = "") -> N
             )
         if not label.label_set.labels.filter(merged_into__isnull=True).exclude(pk=label.pk).exists():
             raise ServiceError(_("This is the only label. Add another label before you delete it."), code="last")
-        if Job.objects.filter(project=project, state__in=LIVE).exclude(key=apart_from).exists():
+        if Job.objects.filter(project=project, state__in=LIVE).exists():
             raise ServiceError(
                 _("Jobs are running in this project and may use the label. Wait until they end, or cancel them."),
                 code="jobs",

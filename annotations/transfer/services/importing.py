@@ -7,6 +7,7 @@ canceling it removes what it imported.
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -19,7 +20,7 @@ from annotations.core import hiding
 from annotations.core.bulk import SpanRow, insert_objects, insert_spans
 from annotations.core.erasures import hold
 from annotations.core.errors import ServiceError
-from annotations.core.label_lock import change_labels, keep_labels
+from annotations.core.label_lock import keep_labels
 from annotations.core.progress import Progress, silent
 from annotations.core.stored_files import open_stored
 from annotations.core.suggested_notes import add_notes, forget_notes
@@ -278,19 +279,13 @@ def _write_sets(context: ImportContext, author: Author, documents: Sequence[int]
     return dict(AnnotationSet.objects.filter(author=author, document__in=documents).values_list("document_id", "pk"))
 
 
-def import_key(import_id: int) -> str:
-    """The key of the job of an import."""
-    return f"import-{import_id}"
-
-
 def undo_import(*, import_id: int, state: str = Import.State.CANCELED) -> int:
     """Remove everything that an unfinished import added. Return the number of notes removed.
 
     Finished imports are kept, and so are notes that somebody has started to annotate.
     """
     with transaction.atomic():
-        change_labels(Import.objects.values_list("project_id", flat=True).get(pk=import_id))
-        row = Import.objects.select_for_update().select_related("project").get(pk=import_id)
+        row = Import.objects.select_for_update().get(pk=import_id)
         if row.state == Import.State.DONE:
             return 0
         gone = tally_of(Span.objects.filter(annotation_set__imported_by=row))
@@ -301,7 +296,10 @@ def undo_import(*, import_id: int, state: str = Import.State.CANCELED) -> int:
         notes = Document.objects.filter(imported_by=row).filter(~Exists(worked_on))
         removed = notes.count()
         notes.delete()
-        _remove_added_labels(row)
+        added = [line["label"] for line in row.report.get("labels", {}).values() if line["created"]]
+        if added:
+            # After the commit: deleting a label takes locks that come before those of a job (docs/architecture.md).
+            transaction.on_commit(partial(_remove_labels, row, added), robust=True)
         row.state, row.finished_at, row.notes_done = state, timezone.now(), 0
         row.save(update_fields=["state", "finished_at", "notes_done"])
         stored = row.stored_file
@@ -310,13 +308,12 @@ def undo_import(*, import_id: int, state: str = Import.State.CANCELED) -> int:
     return removed
 
 
-def _remove_added_labels(row: Import) -> None:
-    """Delete the labels that an unfinished import added, unless somebody uses them."""
-    added = [line["label"] for line in row.report.get("labels", {}).values() if line["created"]]
-    for label in Label.objects.filter(label_set__project=row.project, code__in=added).select_related("label_set"):
-        # Used by now, or possibly by another job: the label stays.
+def _remove_labels(row: Import, codes: Sequence[str]) -> None:
+    """Delete the labels that a canceled or failed import added, unless somebody uses them."""
+    for label in Label.objects.filter(label_set__project=row.project_id, code__in=codes).select_related("label_set"):
+        # Used by now, or possibly by a job: the label stays.
         with suppress(ServiceError):
-            delete_label(label=label, actor=row.created_by, apart_from=import_key(row.pk))
+            delete_label(label=label, actor=row.created_by)
 
 
 @contextmanager

@@ -10,13 +10,12 @@ from annotations.gold.services.sets import wanted_set
 from annotations.jobs.services.queue import enqueue
 from annotations.jobs.services.starting import once
 from annotations.models import Import, Job, Project, User
-from annotations.transfer.services.importing import import_key
 from annotations.transfer.services.label_choices import complete_choices, labels_changed, unknown_of
 
 
 def import_job(*, project: Project, import_id: int) -> Job | None:
     """The job of an import; None if the import has no job."""
-    return Job.objects.filter(project=project, key=import_key(import_id)).first()
+    return Job.objects.filter(project=project, key=_import_key(import_id)).first()
 
 
 def start_import(*, project: Project, import_id: int, actor: User, seen: str | None = None) -> Job:
@@ -37,7 +36,7 @@ def start_import(*, project: Project, import_id: int, actor: User, seen: str | N
             row.state = Import.State.RUNNING
             row.save(update_fields=["state", "label_choices"])
             return enqueue(
-                kind="import", project=project, params={"import_id": row.pk}, key=import_key(row.pk), actor=actor
+                kind="import", project=project, params={"import_id": row.pk}, key=_import_key(row.pk), actor=actor
             )
     job = import_job(project=project, import_id=import_id)
     if job is None:
@@ -59,3 +58,7 @@ def start_export(*, project: Project, set_spec: str, format: str, actor: User, t
         )
     wanted_set(project, set_spec, split)
     return once("export", project, {"set": set_spec, "format": format, "split": split}, actor, token)
+
+
+def _import_key(import_id: int) -> str:
+    return f"import-{import_id}"
