@@ -45,6 +45,8 @@ class ParsedNote:
     spans: list[Span] | None
     warnings: list[Problem] = field(default_factory=list)
     patient_id: str = ""
+    skipped: dict[str, int] = field(default_factory=dict)
+    """Spans that the import leaves out on request, by label as written in the file."""
 
 
 def check_name(name: str) -> str:

@@ -23,6 +23,12 @@ class Import(models.Model):
         max_length=170, blank=True, help_text="gold, annotator:NAME or run:NAME; empty without annotations."
     )
     language = models.CharField(max_length=8, blank=True)
+    labels_found = models.JSONField(
+        null=True, help_text="Labels of the files: {name: [spans, notes]}. Null: not counted."
+    )
+    label_choices = models.JSONField(
+        default=dict, help_text="What to do with labels of the files, by name; complete once the import starts."
+    )
     take_duplicates = models.BooleanField(default=False, help_text="Import texts that exist under another name.")
     state = models.CharField(max_length=10, choices=State, default=State.STAGED)
     notes_done = models.PositiveIntegerField(default=0, help_text="Notes that a resumed import may skip.")

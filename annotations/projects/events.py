@@ -41,6 +41,11 @@ class LabelMerged(TypedDict):
     already_there: int
 
 
+class LabelDeleted(TypedDict):
+    label: str
+    id: int
+
+
 class NotesAssigned(TypedDict, total=False):
     """Notes assigned to a person (`user`), or by the project's rule (`rule`)."""
 
@@ -64,5 +69,6 @@ GUIDELINES_CHANGED = Verb[GuidelinesChanged]("guidelines.changed", _("changed th
 LABEL_CHANGED = Verb[LabelChanged]("label.changed", _("changed a label"))
 LABEL_ADDED = Verb[LabelAdded]("label.added", _("added a label"))
 LABEL_MERGED = Verb[LabelMerged]("label.merged", _("merged a label"))
+LABEL_DELETED = Verb[LabelDeleted]("label.deleted", _("deleted an unused label"))
 NOTES_ASSIGNED = Verb[NotesAssigned]("notes.assigned", _("assigned notes"))
 NOTES_RELEASED = Verb[NotesReleased]("notes.released", _("released notes"))

@@ -9,6 +9,7 @@ urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/audit/", audit.audit, name="audit"),
     path("projects/<slug:slug>/labels/", labels.labels, name="labels"),
     path("projects/<slug:slug>/labels/<int:pk>/", labels.label_edit, name="label_edit"),
+    path("projects/<slug:slug>/labels/<int:pk>/delete/", labels.label_delete, name="label_delete"),
     path("projects/<slug:slug>/labels/<int:pk>/merge/", labels.label_merge, name="label_merge"),
     path("projects/<slug:slug>/guidelines/", guidelines.guidelines, name="guidelines"),
     path("projects/<slug:slug>/guidelines/edit/", guidelines.guidelines_edit, name="guidelines_edit"),

@@ -73,6 +73,8 @@ TABLE: dict[str, dict[str, str]] = {
     # Labels, people
     "labels": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
     "label_edit": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
+    # Used labels are refused with a conflict.
+    "label_delete": {"GET": MANAGERS, "POST": MANAGERS.replace("200", "409")},
     "label_merge": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
     "people": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
     "member_role": {"GET": EVERYONE_405, "POST": done(MANAGERS)},

@@ -161,7 +161,7 @@ KINDS = {
     | ADJUDICATED,
     "open_note": {"changes", "start_annotations", "submit"},
     "import": {"import_preview", "import_report", "job_start_import", "job_of_import"},
-    "label": {"label_edit", "label_merge"},
+    "label": {"label_delete", "label_edit", "label_merge"},
     "member": {"member_role", "member_remove", "member_link"},
     "job": {"job", "job_cancel", "job_pause", "job_resume", "job_retry"},
     "agreement_job": {"agreement_progress"},

@@ -30,7 +30,6 @@ def report_of(mia, files, **data):
     "note, words",
     [
         (b"T1\tPATIENT 0 99\tAnna\n", "end"),
-        (b"T1\tDRAGON 0 4\tAnna\n", "The label “DRAGON” is unknown."),
         (b"T1\tPATIENT 0 4\tAnn\n", "text"),
     ],
 )

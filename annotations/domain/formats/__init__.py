@@ -1,8 +1,9 @@
 """File formats for notes and their spans: brat, CoNLL and plain text, by name in `FORMATS`."""
 
+from collections.abc import Iterable
 from typing import Final
 
-from annotations.domain.formats.base import Format
+from annotations.domain.formats.base import Format, is_system_file
 from annotations.domain.formats.brat import BratFormat
 from annotations.domain.formats.conll import ConllFormat
 from annotations.domain.formats.plain import PlainFormat
@@ -13,3 +14,12 @@ FORMATS: Final[dict[str, Format]] = {
     "text": PlainFormat(),
 }
 """All formats by name, as used for `--format`."""
+
+DETECT: Final = "detect"
+"""The choice of `detected` instead of a format."""
+
+
+def detected(names: Iterable[str]) -> str:
+    """The format that the file names suggest: brat with an `.ann` file, CoNLL with a `.conll` file, else plain text."""
+    endings = {name.rpartition(".")[2].lower() for name in names if not is_system_file(name)}
+    return "brat" if "ann" in endings else "conll" if "conll" in endings else "text"

@@ -1,6 +1,7 @@
 """The interface of all file formats: group files into notes, read a note, write a note."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from posixpath import basename, splitext
@@ -22,6 +23,8 @@ _SYSTEM_NAMES: Final = frozenset(
 # A leading dot includes .DS_Store, ._x and .stats_cache.
 _SYSTEM: Final = re.compile(r"\.|(readme|licen[cs]e)([._-]|$)", re.IGNORECASE)
 _CHOICES_SHOWN: Final = 12
+DOCUMENT_EXTENSIONS: Final = frozenset({"doc", "docx", "html", "htm", "odt", "pdf", "rtf", "xls", "xlsx"})
+"""Endings of documents that hold text in a form of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,9 @@ class Format(Protocol):
     def read_many(self, note: NoteFiles, load: Load, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
         """Read all notes of a group; for a note with problems, the iterator gives a NoteError."""
 
+    def used_labels(self, note: NoteFiles, load: Load) -> Iterator[Counter[str]]:
+        """For each note of a group, the number of spans by label name as written. Unreadable notes are left out."""
+
     def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
         """The files of a note by relative name, and the spans that the format can't represent completely.
 
@@ -110,6 +116,8 @@ def split_names(names: Iterable[str], extensions: Iterable[str]) -> tuple[dict[s
         if extension not in wanted:
             known = ", ".join(f".{each}" for each in sorted(wanted))
             message = f"The file is ignored: files of this format end in {known}."
+            if extension in DOCUMENT_EXTENSIONS:
+                message += " Save the text of the document as .txt (UTF-8) and import that file."
             problems.append(Problem(name, None, "unknown file", message))
         elif extension in notes.setdefault(stem, {}):
             other = notes[stem][extension]

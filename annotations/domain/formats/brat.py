@@ -7,7 +7,9 @@ single spaces.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import pairwise
 from typing import Final
 
@@ -29,6 +31,7 @@ from annotations.domain.spans import Span, check_bounds
 from annotations.domain.whitespace import WHITE_SPACE, trim
 
 _PLAIN_LINE: Final = re.compile(r"(T[^\s]+)\t([^\s]+) ([0-9]{1,9}) ([0-9]{1,9})\t(.*)", re.DOTALL)
+_LABEL: Final = re.compile(r"^T[^\t\n]+\t([^ \t\n]+) [0-9]", re.MULTILINE)
 _FRAGMENTS: Final = re.compile(r"[0-9]{1,9} [0-9]{1,9}(;[0-9]{1,9} [0-9]{1,9})*")
 _OTHER_LINE: Final = re.compile(r"([REAMN])[0-9]\S*\t|(\*)\t|(#)")
 _NOT_IMPORTED: Final = {
@@ -77,6 +80,12 @@ class BratFormat:
             yield self.read(note, load, labels)
         except NoteError as error:
             yield error
+
+    def used_labels(self, note: NoteFiles, load: Load) -> Iterator[Counter[str]]:
+        """See `Format.used_labels`."""
+        if "ann" in note.parts:
+            with suppress(NoteError):
+                yield Counter(_LABEL.findall(decode_utf8(load(note.parts["ann"]), note.parts["ann"])))
 
     def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
         """See `Format.write`."""

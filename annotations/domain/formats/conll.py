@@ -9,7 +9,9 @@ Kim Sang and De Meulder, CoNLL-2003 shared task.
 
 import re
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from posixpath import dirname, join
 from typing import Final
 
@@ -111,6 +113,14 @@ class ConllFormat:
             except NoteError as error:
                 yield error
 
+    def used_labels(self, note: NoteFiles, load: Load) -> Iterator[Counter[str]]:
+        """See `Format.used_labels`."""
+        for file in note.bundle or tuple(filter(None, [note.parts.get("conll")])):
+            with suppress(NoteError):
+                rows = _rows(load(file), file)
+                parts = [each for _, _, each in _documents(rows, file)] if note.bundle else [rows]
+                yield from map(_count_labels, parts)
+
     def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
         """See `Format.write`. A token has one label, so overlapping spans cause losses."""
         name = check_name(note.name)
@@ -164,6 +174,21 @@ def _rows(data: bytes, file: str) -> _Rows:
     text = decode_utf8(data, file).removeprefix("\ufeff")
     rows = ((line, row.removesuffix("\r")) for line, row in enumerate(text.split("\n"), 1))
     return [(line, row) for line, row in rows if row and not row.startswith("# ")]
+
+
+def _count_labels(rows: _Rows) -> Counter[str]:
+    """The number of spans by label. An `I-` that follows `O` or another label starts a span, as in `decode`."""
+    found: Counter[str] = Counter()
+    before = ""
+    for _, row in rows:
+        try:
+            mark, label = split_tag(row.rpartition("\t")[2])
+        except ValueError:
+            mark, label = OUTSIDE, ""
+        if label and (mark == "B" or label != before):
+            found[label] += 1
+        before = label
+    return found
 
 
 def _documents(rows: _Rows, file: str) -> list[tuple[int, str, _Rows]]:

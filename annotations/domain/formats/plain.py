@@ -1,5 +1,6 @@
 """Plain text: one file per note, no spans."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from annotations.domain.formats.base import Load, Loss, NoteFiles, OutNote, split_names
@@ -28,6 +29,10 @@ class PlainFormat:
             yield self.read(note, load, labels)
         except NoteError as error:
             yield error
+
+    def used_labels(self, note: NoteFiles, load: Load) -> Iterator[Counter[str]]:
+        """See `Format.used_labels`. Plain text has no labels."""
+        return iter(())
 
     def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
         """See `Format.write`."""

@@ -124,17 +124,23 @@ def _count_in_versions(documents: Sequence[int]) -> None:
 
 
 def _clear_reports(project: Project) -> None:
-    """Replace all lines of all import reports by counts, because a line may name a file of the patient."""
+    """Replace all lines of all import reports by counts, because a line may name a file of the patient.
+
+    Labels of the files are deleted too: in a damaged annotation file, a word of the text may stand in their place.
+    """
     cleared = []
     for done in Import.objects.filter(project=project):
         lines = {key: len(done.report.get(key, [])) for key in ("refused", "warnings")}
-        if any(lines.values()):
+        if any(lines.values()) or done.report.get("labels") or done.labels_found or done.label_choices:
+            done.report.pop("labels", None)
+            done.labels_found, done.label_choices = None, {}
             for key, count in lines.items():
                 done.report[key] = []
                 done.report[f"{key}_more"] = done.report.get(f"{key}_more", 0) + count
-            done.report["cleared"] = True
+            if any(lines.values()):
+                done.report["cleared"] = True
             cleared.append(done)
-    Import.objects.bulk_update(cleared, ["report"])
+    Import.objects.bulk_update(cleared, ["report", "labels_found", "label_choices"])
 
 
 def _forget_strings(project: Project, strings: set[int | None]) -> None:

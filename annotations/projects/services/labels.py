@@ -10,8 +10,17 @@ from annotations.core.names import good_name
 from annotations.core.suggested_notes import relabel_notes
 from annotations.core.suggested_strings import relabel_strings, remove_strings, tally_of
 from annotations.domain.labels import RESERVED_HOTKEYS, ascii_code
-from annotations.models import AnnotationSet, Category, Decision, Label, LabelSet, PersonalKey, Span, User
-from annotations.projects.events import LABEL_ADDED, LABEL_CHANGED, LABEL_MERGED, LabelChanged, LabelMerged
+from annotations.jobs.services.allowance import LIVE
+from annotations.models import AnnotationSet, Category, Decision, Job, Label, LabelSet, PersonalKey, Project, Span, User
+from annotations.projects.events import (
+    LABEL_ADDED,
+    LABEL_CHANGED,
+    LABEL_DELETED,
+    LABEL_MERGED,
+    LabelChanged,
+    LabelMerged,
+)
+from annotations.projects.selectors.label_uses import label_uses
 from annotations.projects.services.relabeling import expect_relabeling
 
 EDITABLE = ("name", "hotkey", "description", "placeholder")
@@ -172,3 +181,30 @@ def merge_labels(*, source: Label, target: Label, actor: User | None) -> LabelMe
         source.save(update_fields=["merged_into", "hotkey"])
         LABEL_MERGED.record(actor=actor, project_id=source.label_set.project_id, data=preview)
     return preview
+
+
+def delete_label(*, label: Label, actor: User | None) -> None:
+    """Delete a label that nothing uses. Raises ServiceError: `used`, `last`, or `jobs`, which may hold its id."""
+    with transaction.atomic():
+        project = label.label_set.project_id
+        change_labels(project)
+        # Starting a job locks the project too.
+        Project.objects.select_for_update().get(pk=project)
+        label = Label.objects.select_for_update().select_related("label_set").get(pk=label.pk)
+        if label.merged_into_id:
+            raise ServiceError(_("This label was already merged."), code="merged")
+        if label_uses(label):
+            raise ServiceError(
+                _("The label %(name)s is used, so it can't be deleted. Merge it into another label instead.")
+                % {"name": label.name},
+                code="used",
+            )
+        if not label.label_set.labels.filter(merged_into__isnull=True).exclude(pk=label.pk).exists():
+            raise ServiceError(_("This is the only label. Add another label before you delete it."), code="last")
+        if Job.objects.filter(project=project, state__in=LIVE).exists():
+            raise ServiceError(
+                _("Jobs are running in this project and may use the label. Wait until they end, or cancel them."),
+                code="jobs",
+            )
+        LABEL_DELETED.record(actor=actor, project_id=project, data={"label": label.code, "id": label.pk})
+        label.delete()

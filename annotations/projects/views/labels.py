@@ -14,10 +14,19 @@ from annotations.core.errors import ServiceError
 from annotations.core.form_errors import add_error
 from annotations.core.requests import Request
 from annotations.domain.numbers import whole
-from annotations.models import Label, LabelSet
+from annotations.models import Event, Label, LabelSet
+from annotations.projects.events import LABEL_DELETED
 from annotations.projects.forms.labels import AddLabelForm, EditLabelForm, MergeForm
 from annotations.projects.selectors.label_use import frozen_versions, merged_labels, used_labels
-from annotations.projects.services.labels import EDITABLE, add_label, merge_labels, merge_preview, update_label
+from annotations.projects.selectors.label_uses import label_uses
+from annotations.projects.services.labels import (
+    EDITABLE,
+    add_label,
+    delete_label,
+    merge_labels,
+    merge_preview,
+    update_label,
+)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -85,6 +94,31 @@ def label_edit(request: Request, slug: str, pk: int) -> HttpResponse:
             add_error(form, error)
     context = {"access": access, "label": label, "form": form}
     return render(request, "projects/label_edit.html", context, status=422 if form.errors else 200)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def label_delete(request: Request, slug: str, pk: int) -> HttpResponse:
+    """Say where a label is used; delete it by POST if nothing uses it."""
+    access = enter(request.user, slug, Can.MANAGE)
+    if request.method == "POST" and _deleted(access, pk):
+        return redirect("labels", slug)
+    label = _label(access, pk)
+    context: dict[str, Any] = {"access": access, "label": label}
+    if request.method == "POST":
+        try:
+            delete_label(label=label, actor=access.user)
+            messages.success(request, _("The label %(name)s was deleted.") % {"name": label.name})
+            return redirect("labels", slug)
+        except ServiceError as error:
+            context["refused"] = str(error)
+    context["uses"] = label_uses(label)
+    return render(request, "projects/label_delete.html", context, status=409 if "refused" in context else 200)
+
+
+def _deleted(access: Access, pk: int) -> bool:
+    """Whether somebody has deleted this label of the project already, as after a double click."""
+    deleted = Event.objects.filter(project_id=access.project.pk, verb=LABEL_DELETED, data__id=pk)
+    return not Label.objects.filter(pk=pk).exists() and deleted.exists()
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

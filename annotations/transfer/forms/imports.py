@@ -1,19 +1,26 @@
 """Forms to upload or paste notes for import."""
 
+from collections.abc import Iterator
 from typing import IO, Any
 
 from django import forms
 from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from annotations.domain.formats import DETECT
 from annotations.domain.formats.base import is_system_file
+from annotations.domain.names import shown
 from annotations.domain.notes import NoteError, check_name
 from annotations.domain.strict_json import JsonError, read_json
+from annotations.models import Category, Label
 from annotations.projects.forms.projects import LANGUAGE
+from annotations.transfer.services.label_choices import UnknownLabel, UnknownLabels
 from annotations.transfer.services.staged import pack
 
 FORMATS = [
+    (DETECT, _("Detect: the format that the files suggest")),
     ("text", _("Plain text: one .txt file per note")),
     ("brat", _("brat: one .txt and one .ann file per note")),
     ("conll", _("CoNLL (BIO): one .conll and one .txt file per note")),
@@ -74,7 +81,7 @@ class UploadForm(forms.Form):
         label=_("Files"), error_messages={"required": _("Choose at least one file, a folder, or a zip.")}
     )
     paths = forms.CharField(required=False, widget=forms.HiddenInput)
-    format = forms.ChoiceField(label=_("Format"), choices=FORMATS, widget=forms.RadioSelect, initial="text")
+    format = forms.ChoiceField(label=_("Format"), choices=FORMATS, widget=forms.RadioSelect, initial=DETECT)
     annotations = forms.ChoiceField(
         label=_("Author of the annotations"),
         choices=ANNOTATIONS,
@@ -152,6 +159,42 @@ class UploadForm(forms.Form):
             return names[0], files[0].file  # type: ignore[return-value]  # the reader needs only the methods of a binary file
         packed = pack([(name, file.read()) for name, file in zip(names, files, strict=True)])
         return names[0] if len(files) == 1 else f"{len(files)} files", packed
+
+
+class LabelsForm(forms.Form):
+    """A field for each unknown label: map it to a label of the project, add it to a category, or skip its spans."""
+
+    def __init__(self, *, unknown: UnknownLabels, groups: list[tuple[Category, list[Label]]]) -> None:
+        super().__init__()
+        self.unknown = unknown
+        every = [(one.name, [(f"map:{label.pk}", label.name) for label in labels]) for one, labels in groups]
+        add = (_("Add as a new label"), [(f"add:{one.pk}", _in_category(one)) for one, _labels in groups])
+        for row in unknown.rows:
+            likely = {f"map:{label.pk}": label.name for label in row.likely}
+            rest = [(name, [each for each in labels if each[0] not in likely]) for name, labels in every]
+            self.fields[f"label-{row.key}"] = forms.ChoiceField(
+                label=shown(row.name),
+                required=False,
+                initial=row.value,
+                choices=[
+                    ("", _("Choose an action")),
+                    *([(_("Did you mean?"), list(likely.items()))] if likely else []),
+                    ("skip", _("Skip its spans")),
+                    *([add] if row.can_add else []),
+                    *[(_mapped(name), labels) for name, labels in rest if labels],
+                ],
+            )
+
+    def rows(self) -> Iterator[tuple[UnknownLabel, forms.BoundField]]:
+        return zip(self.unknown.rows, self, strict=True)
+
+
+def _in_category(category: Category) -> str:
+    return gettext("New label in %(category)s") % {"category": category.name}
+
+
+def _mapped(category: str) -> str:
+    return gettext("Map to a label of %(category)s") % {"category": category}
 
 
 class PasteForm(forms.Form):

@@ -25,4 +25,8 @@ def undo(params: dict[str, Any], state: str) -> dict[str, Any] | None:
 
 def _result(import_id: int, report: dict[str, Any]) -> dict[str, Any]:
     """Counts for the job's result. The list of refused notes and files stays with the import."""
-    return {"import_id": import_id} | {name: report[name] for name in COUNTS if name in report}
+    counts = {name: report[name] for name in COUNTS if name in report}
+    labels = {"mapped": 0, "added": 0, "skipped": 0}
+    for line in report.get("labels", {}).values():
+        labels[line["do"]] += line["spans"]
+    return {"import_id": import_id, **counts} | ({"labels": labels} if any(labels.values()) else {})

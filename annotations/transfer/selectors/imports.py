@@ -5,7 +5,8 @@ from typing import Any
 
 from django.db.models import F, QuerySet
 
-from annotations.models import Document, Import, Project
+from annotations.core.labels import label_rows
+from annotations.models import Category, Document, Import, Label, Project
 
 FIRST_NOTES = 20
 
@@ -27,9 +28,25 @@ def first_notes(row: Import) -> list[Document]:
     return list(Document.objects.filter(imported_by=row).only("id", "name").order_by("id")[:FIRST_NOTES])
 
 
+def label_groups(project: Project) -> list[tuple[Category, list[Label]]]:
+    """The categories of a project, each with its labels."""
+    labels: dict[int, list[Label]] = {}
+    for label in label_rows(project.pk):
+        labels.setdefault(label.category_id, []).append(label)
+    return [(one, labels.get(one.pk, [])) for one in Category.objects.filter(label_set__project=project)]
+
+
+def label_lines(report: dict[str, Any]) -> list[dict[str, Any]]:
+    """What an import did with each label that the project didn't have, with its name in the files."""
+    return [{"name": name, **line} for name, line in report.get("labels", {}).items()]
+
+
 def report_lines(report: dict[str, Any]) -> Iterator[list[str]]:
     """Rows of a report, with a header: outcome, file, line, code, reason."""
     yield ["outcome", "file", "line", "code", "reason"]
+    for label in label_lines(report):
+        target = f" as {label['label']}" if label["label"] else ""
+        yield [f"label {label['do']}", "", "", "label", f"“{label['name']}”{target}: {label['spans']} spans"]
     for outcome, key in (("refused", "refused"), ("imported with a warning", "warnings")):
         for problem in report.get(key, []):
             line = "" if problem["line"] is None else str(problem["line"])

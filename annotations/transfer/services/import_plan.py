@@ -3,9 +3,10 @@
 A note is imported whole (text and spans) or refused whole, with every reason.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, TypedDict
 
 from django.utils.translation import gettext as _
 
@@ -17,9 +18,12 @@ from annotations.domain.crowding import DEEPEST, MOST_SPANS, Crowd, crowd_in
 from annotations.domain.formats import FORMATS
 from annotations.domain.formats.base import NoteFiles
 from annotations.domain.hashing import text_sha256
+from annotations.domain.labels import ascii_code
 from annotations.domain.notes import NoteError, ParsedNote, Problem
-from annotations.models import AnnotationSet, Author, Document, Import, Project, Span, User
+from annotations.models import AnnotationSet, Author, Category, Document, Import, Label, Project, Span, User
 from annotations.projects.selectors.labels import accepted_labels
+from annotations.projects.services.labels import add_label
+from annotations.transfer.services.label_choices import Choices, complete_choices, unknown_of
 from annotations.transfer.services.sources import PATIENTS, Source, read_patients
 
 LISTED = 2000
@@ -28,12 +32,25 @@ BATCH = 250
 BATCH_CHARACTERS = 8 * 1024 * 1024
 
 
+class LabelLine(TypedDict):
+    """Spans of one label as written in the files: mapped to the code `label`, added under it, or skipped.
+
+    `created` is set if this import added the label.
+    """
+
+    do: str
+    label: str
+    spans: int
+    created: bool
+
+
 @dataclass
 class Report:
     """Report of an import. `refused` and `warnings` list at most LISTED lines; the counts are complete.
 
     `refused_files` counts files that belong to no note: their names are not allowed, unknown to the format, or taken.
-    `cleared` is set when a patient was erased afterwards: the lines, which name files, were then deleted.
+    `labels` says what happened to each label of the files that the project didn't have. `cleared` is set when a patient
+    was erased afterwards: the lines, which name files, were then deleted.
     """
 
     notes: int = 0
@@ -46,6 +63,7 @@ class Report:
     refused_more: int = 0
     warnings: list[dict[str, Any]] = field(default_factory=list)
     warnings_more: int = 0
+    labels: dict[str, LabelLine] = field(default_factory=dict)
     cleared: bool = False
 
     def refuse(self, problems: Sequence[Problem]) -> None:
@@ -81,6 +99,7 @@ class ImportContext:
     take_duplicates: bool
     labels: dict[str, str]
     label_ids: dict[str, int]
+    choices: Choices
     patients: dict[str, str]
     row: Import
     actor: User | None
@@ -111,7 +130,7 @@ def import_context(
     preview: bool = False,
 ) -> ImportContext:
     """Context for importing from `source`. A preview creates no author; `patients` replaces `patients.csv`."""
-    labels, ids = accepted_labels(row.project)
+    labels, ids, choices = _labels(row, preview=preview)
     author = None
     if row.written_as and preview:
         kind, name = parse_written_as(row.written_as)
@@ -127,11 +146,83 @@ def import_context(
         take_duplicates=row.take_duplicates,
         labels=labels,
         label_ids=ids,
+        choices=choices,
         patients=read_patients(source) if patients is None else patients,
         row=row,
         actor=actor,
         report=Report(**row.report) if row.report else Report(),
     )
+
+
+def _labels(row: Import, *, preview: bool) -> tuple[dict[str, str], dict[str, int], Choices]:
+    """Codes by the names that the files may use, label ids by code, and what happens to the labels without a code.
+
+    Such a label stands for itself until its spans are written. A preview treats labels without a choice as if they
+    were added.
+    """
+    accepted, ids = accepted_labels(row.project)
+    choices: Choices = row.label_choices
+    if preview and row.labels_found is not None:
+        unknown = unknown_of(row)
+        choices = {one.name: {"do": "add"} for one in unknown.open}
+        if not unknown.open:
+            choices = complete_choices(row)
+        else:
+            choices |= {one.name: row.label_choices[one.name] for one in unknown.rows if one.value}
+    today = labels_of_today(choice["label"] for choice in choices.values() if "label" in choice)
+    codes = {pk: code for code, pk in ids.items()}
+    chosen: dict[str, str] = {}
+    for name, choice in choices.items():
+        label = today.get(choice["label"]) if "label" in choice else None
+        if choice["do"] == "known":
+            if label in codes:
+                chosen[name] = codes[label]
+            continue
+        chosen[name] = name
+        if label is not None:
+            ids[name] = label
+    labels = chosen | {name: code for name, code in accepted.items() if name not in chosen}
+    return labels, ids, {name: choice for name, choice in choices.items() if choice["do"] != "known"}
+
+
+def add_chosen_labels(context: ImportContext, plan: "Plan") -> None:
+    """Add the labels that the spans of a batch need and that a person chose to add."""
+    used = {span.label for note, _pk in plan.sets for span in note.spans or ()}
+    for name in sorted(used - context.label_ids.keys()):
+        code = ascii_code(name)
+        found = _label_like(context.project, code)
+        if found is None:
+            category = Category.objects.select_related("label_set").get(pk=context.choices[name]["category"])
+            try:
+                found = add_label(label_set=category.label_set, category=category, name=name, actor=context.actor)
+                context.report.labels[name] = LabelLine(do="added", label=found.code, spans=0, created=True)
+            except ServiceError:
+                # Somebody has added a label of this name since.
+                found = _label_like(context.project, code)
+                if found is None:
+                    raise
+        context.label_ids[name] = found.merged_into_id or found.pk
+
+
+def _label_like(project: Project, code: str) -> Label | None:
+    return Label.objects.filter(label_set__project=project, code__iexact=code).first()
+
+
+def count_labels(context: ImportContext, plan: "Plan") -> None:
+    """Count the spans of a batch whose label was mapped, added or skipped."""
+    words = {"map": "mapped", "add": "added", "skip": "skipped"}
+    counted: Counter[str] = Counter()
+    for note, _pk in plan.sets:
+        counted.update(note.skipped)
+        counted.update(span.label for span in note.spans or () if span.label in context.choices)
+    ids = {context.label_ids[name] for name in counted if name in context.label_ids}
+    codes = dict(Label.objects.filter(pk__in=ids).values_list("pk", "code"))
+    for name, spans in counted.items():
+        code = codes.get(context.label_ids.get(name, 0), "")
+        empty = LabelLine(do=words[context.choices[name]["do"]], label=code, spans=0, created=False)
+        line = context.report.labels.setdefault(name, empty)
+        line["label"] = code
+        line["spans"] += spans
 
 
 def follow_merged_labels(context: ImportContext) -> None:
@@ -172,11 +263,23 @@ def parsed_notes(context: ImportContext, groups: Sequence[NoteFiles]) -> Iterato
                 [Problem(note.name, None, "as", "The annotations were not imported. Choose their author.")]
             )
             note.spans = None
+        if note.spans is not None:
+            _skip(context, note)
+        if not note.text or note.text.isspace():
+            context.report.warn([Problem(note.name, None, "empty", "The text of this note is empty.")])
         crowd = crowd_in((span.start, span.end) for span in note.spans or ())
         if crowd is not None:
             context.report.refuse([Problem(note.name, None, "room", _too_many(crowd))])
             continue
         yield note
+
+
+def _skip(context: ImportContext, note: ParsedNote) -> None:
+    """Take the spans out whose labels are to be skipped, and count them."""
+    skipped = {name for name, choice in context.choices.items() if choice["do"] == "skip"}
+    if skipped and note.spans is not None:
+        note.skipped = Counter(span.label for span in note.spans if span.label in skipped)
+        note.spans = [span for span in note.spans if span.label not in skipped]
 
 
 def _too_many(crowd: Crowd) -> str:
@@ -265,7 +368,7 @@ def _plan_annotation_set(context: ImportContext, plan: Plan, note: ParsedNote, p
         plan.sets.append((note, pk))
         return
     held = set(Span.objects.filter(annotation_set=present).values_list("start", "end", "label_id"))
-    given = {(span.start, span.end, context.label_ids[span.label]) for span in note.spans}
+    given = {(span.start, span.end, context.label_ids.get(span.label)) for span in note.spans}
     if held == given and present.state == AnnotationSet.State.SUBMITTED:
         context.report.already_there += 1
         return

@@ -5,10 +5,11 @@ canceling it removes what it imported.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef
@@ -19,26 +20,39 @@ from annotations.core import hiding
 from annotations.core.bulk import SpanRow, insert_objects, insert_spans
 from annotations.core.erasures import hold
 from annotations.core.errors import ServiceError
+from annotations.core.label_lock import keep_labels
 from annotations.core.progress import Progress, silent
 from annotations.core.stored_files import open_stored
 from annotations.core.suggested_notes import add_notes, forget_notes
 from annotations.core.suggested_strings import add_strings, remove_strings, tally_of
-from annotations.domain.formats import FORMATS
+from annotations.domain.formats import DETECT, FORMATS, detected
 from annotations.domain.strings import string_key
-from annotations.models import AnnotationSet, Assignment, Author, Document, Import, Project, Span, User
+from annotations.models import AnnotationSet, Assignment, Author, Document, Import, Label, Project, Span, User
 from annotations.projects.services.assigning import assign_new_notes
+from annotations.projects.services.labels import delete_label
 from annotations.transfer.events import NOTES_IMPORTED
 from annotations.transfer.services.import_plan import (
     ImportContext,
     Plan,
+    add_chosen_labels,
     batches,
     check_choices,
+    count_labels,
     follow_merged_labels,
     import_context,
     note_names,
     plan_notes,
 )
+from annotations.transfer.services.label_choices import choices_by_name, complete_choices, find_labels
 from annotations.transfer.services.sources import MemorySource, Source, ZipSource, patients_at, source_at
+
+
+class LabelWords(TypedDict):
+    """Choices for unknown labels in words; see `choices_by_name`."""
+
+    mapped: Sequence[str]
+    added: Sequence[str]
+    skipped: Sequence[str]
 
 
 def run_import(*, import_id: int, progress: Progress, fence: Callable[[], None] | None = None) -> dict[str, Any]:
@@ -76,9 +90,12 @@ def import_path(
     patients: Path | None = None,
     actor: User | None = None,
     progress: Progress = silent,
+    labels: LabelWords | None = None,
 ) -> dict[str, Any]:
-    """Import a folder, a file or a zip in one transaction. Return the report."""
-    check_choices(format, written_as)
+    """Import a folder, a file or a zip in one transaction. Return the report.
+
+    Raises ServiceError, before anything is imported, if `labels` leaves an unknown label open.
+    """
     source = source_at(path)
     known = patients_at(patients) if patients else None
     return import_source(
@@ -91,6 +108,7 @@ def import_path(
         patients=known,
         actor=actor,
         progress=progress,
+        labels=labels,
     )
 
 
@@ -112,9 +130,14 @@ def import_source(
     patients: dict[str, str] | None = None,
     actor: User | None = None,
     progress: Progress = silent,
+    labels: LabelWords | None = None,
 ) -> dict[str, Any]:
+    """Import in one transaction. Without `labels`, a note with an unknown label is refused."""
+    if format == DETECT:
+        format = detected(source.names())
     check_choices(format, written_as)
     with transaction.atomic():
+        keep_labels(project.pk)
         row = Import.objects.create(
             project=project,
             format=format,
@@ -124,6 +147,11 @@ def import_source(
             created_by=actor,
             state=Import.State.RUNNING,
         )
+        if labels is not None:
+            row.labels_found = find_labels(format, source)
+            row.label_choices = choices_by_name(project, row.labels_found, **labels)
+            row.label_choices = complete_choices(row)
+            row.save(update_fields=["labels_found", "label_choices"])
         return _run(row, source, actor, progress, None, patients)
 
 
@@ -178,6 +206,8 @@ def _write(context: ImportContext, plan: Plan) -> None:
     context.report.notes += len(ids)
     if context.author is None or not plan.sets:
         return
+    add_chosen_labels(context, plan)
+    count_labels(context, plan)
     documents = [pk or ids[note.name] for note, pk in plan.sets]
     sets = _write_sets(context, context.author, documents)
     source = f"import:{context.row.pk}"
@@ -190,8 +220,9 @@ def _write(context: ImportContext, plan: Plan) -> None:
         for document, (note, _) in zip(documents, plan.sets, strict=True)
         for span in note.spans or ()
     ]  # fmt: skip
-    # Labels that were merged since the import started can make two spans equal.
-    insert_spans({row[:4]: row for row in rows}.values())
+    # Labels that are mapped, or merged since the import started, can make two spans equal.
+    distinct = {row[:4]: row for row in rows}
+    insert_spans(distinct.values())
     if suggested:
         add_strings(tally_of(Span.objects.filter(annotation_set__in=list(sets.values()))))
         hiding.stored(context.author, list(sets))
@@ -201,7 +232,7 @@ def _write(context: ImportContext, plan: Plan) -> None:
             state=Assignment.State.DONE
         )
     context.report.sets += len(sets)
-    context.report.spans += sum(len(note.spans or ()) for note, _ in plan.sets)
+    context.report.spans += len(distinct)
 
 
 def _write_notes(context: ImportContext, plan: Plan) -> dict[str, int]:
@@ -265,12 +296,24 @@ def undo_import(*, import_id: int, state: str = Import.State.CANCELED) -> int:
         notes = Document.objects.filter(imported_by=row).filter(~Exists(worked_on))
         removed = notes.count()
         notes.delete()
+        added = [line["label"] for line in row.report.get("labels", {}).values() if line["created"]]
+        if added:
+            # After the commit: deleting a label takes locks that come before those of a job (docs/architecture.md).
+            transaction.on_commit(partial(_remove_labels, row, added), robust=True)
         row.state, row.finished_at, row.notes_done = state, timezone.now(), 0
         row.save(update_fields=["state", "finished_at", "notes_done"])
         stored = row.stored_file
         if stored is not None:
             stored.delete()
     return removed
+
+
+def _remove_labels(row: Import, codes: Sequence[str]) -> None:
+    """Delete the labels that a canceled or failed import added, unless somebody uses them."""
+    for label in Label.objects.filter(label_set__project=row.project_id, code__in=codes).select_related("label_set"):
+        # Used by now, or possibly by a job: the label stays.
+        with suppress(ServiceError):
+            delete_label(label=label, actor=row.created_by)
 
 
 @contextmanager

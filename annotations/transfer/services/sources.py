@@ -15,12 +15,15 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
+from annotations.domain.formats.base import DOCUMENT_EXTENSIONS
 from annotations.domain.names import bad_character, shown
 from annotations.domain.notes import NoteError, Problem
 from annotations.domain.zips import MOST_ENTRIES, TooManyEntries, open_zip
 
 PATIENTS = "patients.csv"
 SYSTEM_FOLDERS = {"__MACOSX", ".git", ".svn"}
+# Documents of other programs. Some of them are zip archives inside.
+DOCUMENTS = {f".{extension}" for extension in DOCUMENT_EXTENSIONS}
 ANNOTATIONS_LONGER = 8
 # Exceptions from reading one file of a zip. The errors of zlib and lzma are not subclasses of OSError.
 _DAMAGED = (
@@ -219,6 +222,12 @@ def source_at(path: Path) -> Source:
         raise ServiceError(_("There is no file or folder “%(path)s”.") % {"path": shown(str(path))}, code="path")
     if path.is_dir():
         return FolderSource(path)
+    if path.suffix.lower() in DOCUMENTS:
+        raise ServiceError(
+            _("“%(name)s” is not plain text. Nothing was imported. Save its text as .txt (UTF-8) and import that file.")
+            % {"name": shown(path.name)},
+            code="document",
+        )
     if zipfile.is_zipfile(path):
         if (size := path.stat().st_size) > settings.UPLOAD_MAX_BYTES:
             limit = megabytes(settings.UPLOAD_MAX_BYTES)

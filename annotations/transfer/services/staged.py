@@ -12,10 +12,11 @@ from django.utils.translation import gettext
 
 from annotations.core.errors import ServiceError
 from annotations.core.stored_files import store_file
-from annotations.domain.formats import FORMATS
+from annotations.domain.formats import DETECT, FORMATS, detected
 from annotations.models import Import, Project, StoredFile, User
 from annotations.transfer.services.import_plan import batches, check_choices, import_context, note_names, plan_notes
 from annotations.transfer.services.importing import opened, undo_import
+from annotations.transfer.services.label_choices import find_labels
 from annotations.transfer.services.sources import ZipSource, megabytes, read_patients
 
 PREVIEWED = 200
@@ -43,7 +44,6 @@ def stage_import(
     actor: User | None,
 ) -> Import:
     """Store an uploaded zip (see `pack`) for preview. If it raises ServiceError, nothing is stored."""
-    check_choices(format, written_as)
     size = content.seek(0, io.SEEK_END)
     content.seek(0)
     if size > settings.UPLOAD_MAX_BYTES:
@@ -53,7 +53,12 @@ def stage_import(
             % {"size": megabytes(size), "limit": limit},
             code="size",
         )
-    read_patients(ZipSource(content))
+    source = ZipSource(content)
+    if format == DETECT:
+        format = detected(source.names())
+    check_choices(format, written_as)
+    read_patients(source)
+    found = find_labels(format, source)
     content.seek(0)
     with transaction.atomic():
         stored = store_file(project=project, kind=StoredFile.Kind.UPLOAD, name=name, content=content, actor=actor)
@@ -63,6 +68,7 @@ def stage_import(
             format=format,
             written_as=written_as,
             language=language.strip().lower(),
+            labels_found=found,
             take_duplicates=take_duplicates,
             created_by=actor,
         )

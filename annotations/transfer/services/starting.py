@@ -4,11 +4,13 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
+from annotations.core.label_lock import keep_labels
 from annotations.domain.formats import FORMATS
 from annotations.gold.services.sets import wanted_set
 from annotations.jobs.services.queue import enqueue
 from annotations.jobs.services.starting import once
 from annotations.models import Import, Job, Project, User
+from annotations.transfer.services.label_choices import complete_choices, labels_changed, unknown_of
 
 
 def import_job(*, project: Project, import_id: int) -> Job | None:
@@ -16,13 +18,23 @@ def import_job(*, project: Project, import_id: int) -> Job | None:
     return Job.objects.filter(project=project, key=_import_key(import_id)).first()
 
 
-def start_import(*, project: Project, import_id: int, actor: User) -> Job:
-    """Start a staged import, or return its job if it has started. Raises ServiceError if the upload was discarded."""
+def start_import(*, project: Project, import_id: int, actor: User, seen: str | None = None) -> Job:
+    """Start a staged import, or return its job if it has started. Raises ServiceError if the upload was discarded.
+
+    So it does if an unknown label has no choice, or if the choices differ from those that the person saw (`seen`).
+    """
     with transaction.atomic():
+        keep_labels(project.pk)
         row = Import.objects.select_for_update().get(project=project, pk=import_id)
         if row.state == Import.State.STAGED:
             # A running import can be canceled, but no longer discarded.
-            Import.objects.filter(pk=row.pk).update(state=Import.State.RUNNING)
+            if row.labels_found is not None:
+                unknown = unknown_of(row)
+                if seen is not None and unknown.rows and seen != unknown.seen:
+                    raise labels_changed()
+                row.label_choices = complete_choices(row)
+            row.state = Import.State.RUNNING
+            row.save(update_fields=["state", "label_choices"])
             return enqueue(
                 kind="import", project=project, params={"import_id": row.pk}, key=_import_key(row.pk), actor=actor
             )

@@ -18,8 +18,9 @@ from annotations.domain.csv_lines import csv_line
 from annotations.domain.notes import NoteError
 from annotations.models import Import
 from annotations.projects.services.assigning import annotators_of
-from annotations.transfer.forms.imports import PasteForm, UploadForm
-from annotations.transfer.selectors.imports import first_notes, imports_of, report_lines
+from annotations.transfer.forms.imports import LabelsForm, PasteForm, UploadForm
+from annotations.transfer.selectors.imports import first_notes, imports_of, label_groups, label_lines, report_lines
+from annotations.transfer.services.label_choices import choose_labels, unknown_of
 from annotations.transfer.services.staged import discard, preview_import, same_waiting, stage_import, take_duplicates
 
 ROWS = 20
@@ -99,7 +100,9 @@ def _stage(access: Access, form: UploadForm | PasteForm) -> Import | None:
 def import_preview(request: Request, slug: str, pk: int) -> HttpResponse:
     """Page of one import: the preview before it starts, then its progress, then its report."""
     access = enter(request.user, slug, Can.MANAGE)
-    row = get_object_or_404(Import.objects.select_related("stored_file", "created_by"), project=access.project, pk=pk)
+    row = get_object_or_404(
+        Import.objects.select_related("project", "stored_file", "created_by"), project=access.project, pk=pk
+    )
     context: dict[str, Any] = {"access": access, "row": row}
     if request.method == "POST":
         try:
@@ -109,18 +112,21 @@ def import_preview(request: Request, slug: str, pk: int) -> HttpResponse:
             context["refused"] = str(error)
     if row.state == Import.State.STAGED:
         try:
+            unknown = unknown_of(row)
+            context |= {"unknown": unknown, "choices": LabelsForm(unknown=unknown, groups=label_groups(access.project))}
             context |= {"preview": preview_import(row), "shown": SHOWN}
         except (ServiceError, NoteError) as error:
             context["error"] = str(error)
         template = "transfer/import_preview.html"
     else:
-        context |= {"report": row.report, "notes": first_notes(row), "shown": SHOWN}
+        context |= {"report": row.report, "label_lines": label_lines(row.report)}
+        context |= {"notes": first_notes(row), "shown": SHOWN}
         template = "transfer/import_report.html"
     return render(request, template, context, status=409 if "refused" in context else 200)
 
 
 def _decide(request: Request, access: Access, row: Import) -> HttpResponse:
-    """Discard the upload, or choose whether to import duplicates (`do`: discard, take or leave)."""
+    """Discard the upload, or choose what to import (`do`: discard, take or leave duplicates, labels)."""
     match request.POST.get("do"):
         case "discard":
             discard(row=row)
@@ -128,6 +134,10 @@ def _decide(request: Request, access: Access, row: Import) -> HttpResponse:
             return redirect("import", access.project.slug)
         case "take" | "leave" as choice:
             take_duplicates(row=row, take=choice == "take")
+            return redirect("import_preview", access.project.slug, row.pk)
+        case "labels":
+            values = {key[6:]: request.POST.get(key, "") for key in request.POST if key.startswith("label-")}
+            choose_labels(row=row, values=values, seen=request.POST.get("choices", ""))
             return redirect("import_preview", access.project.slug, row.pk)
     raise ServiceError(_("Unknown action. Nothing was changed. Reload the page."))
 

@@ -30,7 +30,9 @@ def job_start_import(request: Request, slug: str, pk: int) -> HttpResponse:
     access = enter(request.user, slug, Can.MANAGE)
     row = get_object_or_404(Import, project=access.project, pk=pk)
     try:
-        job = start_import(project=access.project, import_id=row.pk, actor=access.user)
+        job = start_import(
+            project=access.project, import_id=row.pk, actor=access.user, seen=request.POST.get("choices", "")
+        )
     except ServiceError as error:
         messages.error(request, str(error))
         return redirect("import_preview", slug, row.pk)

@@ -3,7 +3,7 @@
 
 import "../core/managing.js";
 import { words } from "./words.js";
-import { MOST_ENTRIES, zip } from "./zip.js";
+import { formatOf, MOST_ENTRIES, namesIn, zip } from "./zip.js";
 
 const form = document.getElementById("upload");
 const zone = document.getElementById("dropzone");
@@ -46,10 +46,15 @@ const sayErrors = (messages) => {
   errorBox.append(list);
 };
 
-const guessFormat = () => {
+const guessFormat = async () => {
   if (formatTouched) return;
-  const ends = (extension) => [...chosen.keys()].some((path) => path.toLowerCase().endsWith(extension));
-  const guess = ends(".ann") ? "brat" : ends(".conll") ? "conll" : ends(".zip") ? "" : "text";
+  let names = [...chosen.keys()];
+  if (names.length === 1 && isZip(names[0])) {
+    const file = chosen.get(names[0]);
+    names = (await namesIn(file)) ?? [];
+    if (formatTouched || [...chosen.values()][0] !== file) return; // the person chose something else meanwhile
+  }
+  const guess = names.length ? formatOf(names) : "detect"; // what this script can't read, the server detects
   for (const option of form.elements.format) if (option.value === guess) option.checked = true;
 };
 

@@ -58,3 +58,46 @@ export const zip = async (files, progress = () => {}) => {
   const end = pack([[0x06054b50, 4], [0, 2], [0, 2], [count, 2], [count, 2], [length, 4], [at, 4], [0, 2]]);
   return new Blob([...parts, ...directory, end], { type: "application/zip" });
 };
+
+const END = 0x06054b50;
+const ENTRY = 0x02014b50;
+const LONGEST_END = 22 + 65535; // the end of the directory with the longest comment
+const MOST_DIRECTORY = 32 * 1024 * 1024;
+
+/**
+ * Read the names of the files in a zip, without unpacking it. Null if the file is no zip that this reader knows.
+ * @param {Blob} file
+ * @returns {Promise<string[] | null>}
+ */
+export const namesIn = async (file) => {
+  try {
+    const tail = new DataView(await file.slice(Math.max(0, file.size - LONGEST_END)).arrayBuffer());
+    let end = tail.byteLength - 22;
+    while (end >= 0 && tail.getUint32(end, true) !== END) end--;
+    if (end < 0) return null;
+    const size = tail.getUint32(end + 12, true);
+    const start = tail.getUint32(end + 16, true);
+    if (size > MOST_DIRECTORY || start + size > file.size) return null;
+    const directory = new DataView(await file.slice(start, start + size).arrayBuffer());
+    const names = [];
+    let at = 0;
+    for (; at + 46 <= size && directory.getUint32(at, true) === ENTRY; ) {
+      const length = directory.getUint16(at + 28, true);
+      names.push(new TextDecoder().decode(new Uint8Array(directory.buffer, at + 46, length)));
+      at += 46 + length + directory.getUint16(at + 30, true) + directory.getUint16(at + 32, true);
+    }
+    return at === size ? names : null;
+  } catch {
+    return null; // the file can't be read, or its directory is damaged
+  }
+};
+
+/**
+ * The format that file names suggest, as the server detects it.
+ * @param {string[]} names
+ */
+export const formatOf = (names) => {
+  const shown = names.filter((name) => !name.split("/").some((part) => part.startsWith(".") || part === "__MACOSX"));
+  const ends = (extension) => shown.some((name) => name.toLowerCase().endsWith(extension));
+  return ends(".ann") ? "brat" : ends(".conll") ? "conll" : "text";
+};

@@ -8,9 +8,10 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from annotations.core.progress import silent
-from annotations.models import Document, Import
+from annotations.models import Document, Import, Span
 from annotations.transfer.services.importing import run_import
 from tests import factories as make
+from tests.worlds.managing import zip_of
 
 STRANGE = "\ufeffRiga uno\r\nriga\tdue\r\n e\u0301 \U0001fa7a \u202eabc\u202c  \r\n"
 
@@ -90,6 +91,34 @@ def test_a_folder_keeps_its_names_and_bytes(opened: Page, folder: Path) -> None:
     expect(opened.locator("#chosen")).to_contain_text("3 files")
     run(preview(opened))
     assert dict(Document.objects.values_list("name", "text")) == {"a/uno": STRANGE, "b/uno": "Anna Neri"}
+
+
+def test_a_zip_is_detected_and_its_unknown_labels_chosen(
+    opened: Page, world: SimpleNamespace, tmp_path: Path, axe: Any
+) -> None:
+    path = tmp_path / "notes.zip"
+    annotations = "T1\tPATIENTS 0 4\tAnna\nT2\tDRAGON 5 9\tNeri\n"
+    path.write_bytes(zip_of({"set/uno.txt": b"Anna Neri", "set/uno.ann": annotations.encode()}))
+    choose(opened, "Choose files", path)
+    expect(opened.get_by_label("brat")).to_be_checked()
+    opened.get_by_label("Gold standard").check()
+    row = preview(opened)
+    expect(opened.get_by_role("button", name="Start import")).to_be_disabled()
+    opened.get_by_label("PATIENTS").select_option("PATIENT")
+    opened.get_by_label("DRAGON").select_option("Skip its spans")
+    assert axe(opened) == []
+    opened.get_by_role("button", name="Save choices").click()
+    expect(opened.get_by_role("button", name="Start import")).to_be_enabled()
+    opened.reload()
+    expect(opened.get_by_label("DRAGON")).to_have_value("skip")
+    opened.set_viewport_size({"width": 390, "height": 844})
+    assert opened.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert axe(opened) == []
+    opened.get_by_role("button", name="Start import").click()
+    opened.wait_for_url("**/jobs/**")
+    run(row)
+    spans = Span.objects.filter(annotation_set__document__name="uno")
+    assert list(spans.values_list("start", "label__code")) == [(0, "PATIENT")]
 
 
 def test_many_files_are_uploaded_as_one_zip(world: SimpleNamespace, page_of: Any, live: Any, settings: Any) -> None:

@@ -4,7 +4,8 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.commands import JourneyCommand, find_project
-from annotations.domain.formats import FORMATS
+from annotations.core.errors import ServiceError
+from annotations.domain.formats import DETECT, FORMATS
 from annotations.models import User
 from annotations.transfer.services.importing import import_path
 
@@ -18,7 +19,33 @@ class Command(JourneyCommand):
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")
         parser.add_argument("path", metavar="PATH", type=Path, help="Folder, file or zip with the notes.")
-        parser.add_argument("--format", required=True, choices=list(FORMATS))
+        parser.add_argument(
+            "--format",
+            default=DETECT,
+            choices=[DETECT, *FORMATS],
+            help="Format of the files. Without it, the names of the files decide.",
+        )
+        parser.add_argument(
+            "--map-label",
+            action="append",
+            default=[],
+            metavar="NAME=LABEL",
+            help="Import the spans of an unknown label with a label of the project. Repeatable.",
+        )
+        parser.add_argument(
+            "--add-label",
+            action="append",
+            default=[],
+            metavar="NAME[=CATEGORY]",
+            help="Add an unknown label to the project, in a category or in the first one. Repeatable.",
+        )
+        parser.add_argument(
+            "--skip-label",
+            action="append",
+            default=[],
+            metavar="NAME",
+            help="Leave out the spans of an unknown label. Repeatable.",
+        )
         parser.add_argument(
             "--as",
             dest="written_as",
@@ -35,7 +62,20 @@ class Command(JourneyCommand):
         )
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
-        report = import_path(
+        try:
+            report = self._import(actor, options)
+        except ServiceError as error:
+            if error.code == "open-labels":
+                hint = "Use --map-label NAME=LABEL, --add-label NAME and --skip-label NAME."
+                raise ServiceError(f"{error}\n{hint}", code=error.code) from error
+            raise
+        taken = report["notes"] + report["sets"] + report["already_there"]
+        if not taken:
+            report["failed"] = f"Nothing was imported. {_refused(report)}"
+        return report
+
+    def _import(self, actor: User | None, options: dict[str, Any]) -> dict[str, Any]:
+        return import_path(
             project=find_project(options["project"]),
             path=options["path"],
             format=options["format"],
@@ -44,17 +84,21 @@ class Command(JourneyCommand):
             patients=options["patients"],
             take_duplicates=options["take_duplicates"],
             actor=actor,
+            labels={
+                "mapped": options["map_label"],
+                "added": options["add_label"],
+                "skipped": options["skip_label"],
+            },
         )
-        taken = report["notes"] + report["sets"] + report["already_there"]
-        if not taken:
-            report["failed"] = f"Nothing was imported. {_refused(report)}"
-        return report
 
     def say(self, result: dict[str, Any]) -> str:
         lines = [
             f"Imported: {result['notes']} notes, {result['sets']} annotation sets, {result['spans']} spans. "
             f"Already in the project: {result['already_there']} notes. {_refused(result)}"
         ]
+        for name, line in result.get("labels", {}).items():
+            target = f" as {line['label']}" if line["label"] else ""
+            lines.append(f"Label “{name}” {line['do']}{target}: {line['spans']} spans.")
         for kind, word in (("refused", "Refused"), ("warnings", "Warning")):
             for row in result[kind]:
                 line = f", line {row['line']}" if row["line"] else ""
