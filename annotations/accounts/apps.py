@@ -17,7 +17,7 @@ class AccountsConfig(AppConfig):
                 "project", 20, _("People"), "people", Can.MANAGE, frozenset({"member_remove", "member_link"})
             ),
         )
-        navigation.add_group(navigation.Group("account", _("Account"), 10, navigation.Place.ACCOUNT))
+        navigation.add_group(navigation.Group("account", _("Account"), 10, navigation.Area.ACCOUNT))
         hooks.TIDIERS.append(forget_failures)
 
         from annotations.accounts import overview

@@ -7,7 +7,7 @@ class AdjudicateConfig(AppConfig):
     label = "adjudicate"
 
     def ready(self) -> None:
-        from annotations.adjudicate.selectors.left import notes_left
+        from annotations.adjudicate.selectors.counts import notes_left
         from annotations.core import navigation
         from annotations.core.access import Can
 

@@ -20,7 +20,7 @@ def register() -> None:
 
 
 def waiting(access: Access) -> list[overview.Need]:
-    n = to_adjudicate(access.project)
+    n = to_adjudicate(access.project).count()
     if not n:
         return []
     text = ngettext("%(n)d note waits for adjudication.", "%(n)d notes wait for adjudication.", n) % {"n": n}

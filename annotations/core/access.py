@@ -65,6 +65,11 @@ class Access:
         return not self.can(Can.READ_NOTES)
 
     @cached_property
+    def computed(self) -> dict[str, int]:
+        """Counts that several parts of one page show, so that a slow one is computed once for a request."""
+        return {}
+
+    @cached_property
     def withheld(self) -> str:
         """The reason why this person gets no complete annotation sets of model runs now, as a sentence; else empty.
 

@@ -15,7 +15,7 @@ from annotations.core.access import Access, Can
 MOST = 99
 
 
-class Place(StrEnum):
+class Area(StrEnum):
     """Where the header shows a group."""
 
     ROW = "row"  # in the row of the first level
@@ -35,12 +35,12 @@ class Counter(Protocol):
 
 @dataclass(frozen=True)
 class Group:
-    """An item of the first level. `position` orders the groups of one place; the template translates `name`."""
+    """An item of the first level. `position` orders the groups of one area; the template translates `name`."""
 
     key: str
     name: str
     position: int
-    place: Place = Place.ROW
+    area: Area = Area.ROW
     counter: Counter | None = None
 
 

@@ -8,7 +8,9 @@ from annotations.core import overview
 from annotations.core.access import Access, Can
 from annotations.core.gold_sets import gold_sets
 from annotations.gold.selectors import change_since, version_rows
-from annotations.models import GoldVersion, Project
+from annotations.models import GoldVersion
+
+DIFFERING = "gold that differs from the last version"
 
 
 def register() -> None:
@@ -18,10 +20,12 @@ def register() -> None:
     overview.steps.register(70, Can.MANAGE, steps)
 
 
-def _differing(project: Project, last: GoldVersion) -> int:
-    """Count the notes whose gold was changed, added or removed after the last version."""
-    change = change_since(project, last)
-    return change.touched + change.removed
+def _differing(access: Access, last: GoldVersion) -> int:
+    """Count the notes whose gold was changed, added or removed after the last version. Reads all gold spans, once."""
+    if DIFFERING not in access.computed:
+        change = change_since(access.project, last)
+        access.computed[DIFFERING] = change.touched + change.removed
+    return access.computed[DIFFERING]
 
 
 def not_frozen(access: Access) -> list[overview.Need]:
@@ -32,7 +36,7 @@ def not_frozen(access: Access) -> list[overview.Need]:
             "%(n)d note has gold that was never frozen.", "%(n)d notes have gold that was never frozen.", n
         ) % {"n": n}
     else:
-        n = _differing(access.project, last)
+        n = _differing(access, last)
         text = ngettext(
             "The gold of %(n)d note differs from version %(version)d.",
             "The gold of %(n)d notes differs from version %(version)d.",
@@ -47,7 +51,7 @@ def gold_stages(access: Access) -> list[overview.Stage]:
     notes = overview.Stage(_("Gold"), f"{gold_sets(access.project).count():,}", reverse("gold", args=[slug]))
     if last is None:
         return [notes, overview.Stage(_("Frozen"), "–", reverse("gold", args=[slug]), _("no version yet"))]
-    n = _differing(access.project, last)
+    n = _differing(access, last)
     detail = ngettext("%(n)d note differs", "%(n)d notes differ", n) % {"n": n} if n else _("same as the present gold")
     value = _("v%(number)d") % {"number": last.number}
     return [notes, overview.Stage(_("Frozen"), value, reverse("gold_version", args=[slug, last.number]), detail)]

@@ -253,8 +253,3 @@ def of_kind(project: Project, kind: str) -> str:
     Such files are written by transfer.services.exporting.
     """
     return f"{project.slug}-{kind}-"
-
-
-def change_since(project: Project, last: GoldVersion) -> Change:
-    """Count the gold notes that differ from the last version, without counting spans or sources."""
-    return _change(gold_sets(project), last)

@@ -10,7 +10,7 @@ class JobsConfig(AppConfig):
         from annotations.core import navigation, offers
         from annotations.core.access import Can
 
-        navigation.add_group(navigation.Group("jobs", _("Jobs"), 10, navigation.Place.OWN))
+        navigation.add_group(navigation.Group("jobs", _("Jobs"), 10, navigation.Area.OWN))
         navigation.register(navigation.Entry("jobs", 10, _("Jobs"), "jobs", Can.READ_NOTES, frozenset({"job"})))
         offers.offer("frame.bar", "jobs/offers/indicator.html")
 

@@ -2,7 +2,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("annotations", "0027_last_words_of_the_glossary")]
+    dependencies = [("annotations", "0028_quotas_and_idle_days")]
 
     operations = [
         migrations.AddField(

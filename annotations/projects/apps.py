@@ -17,7 +17,7 @@ class ProjectsConfig(AppConfig):
         navigation.add_group(
             navigation.Group("overview", _("Overview"), 10),
             navigation.Group("guidelines", _("Guidelines"), 30),
-            navigation.Group("project", _("Project"), 10, navigation.Place.GEAR),
+            navigation.Group("project", _("Project"), 10, navigation.Area.GEAR),
         )
         navigation.register(
             navigation.Entry("overview", 10, _("Overview"), "project", Can.SEE_PROJECT),

@@ -1,11 +1,13 @@
 """Counts of adjudicated notes, from indexes only: nothing is compared."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import Exists, OuterRef, QuerySet
 
 from annotations.annotate.selectors.progress import shared_notes
-from annotations.core.access import Access
+from annotations.core.access import Access, Can
+from annotations.core.navigation import MOST
 from annotations.models import AnnotationSet, Assignment, Author, Project
 
 SUBMITTED = AnnotationSet.State.SUBMITTED
@@ -17,10 +19,17 @@ def adjudicated_sets(project: Project) -> QuerySet[AnnotationSet]:
     return AnnotationSet.objects.filter(author_id=author or 0, state=SUBMITTED).order_by()
 
 
-def to_adjudicate(project: Project) -> int:
-    """Count the notes that two annotators have submitted and whose adjudication is not finished."""
+def to_adjudicate(project: Project) -> QuerySet[Any, Any]:
+    """Query the notes that two annotators have submitted and whose adjudication is not finished."""
     finished = adjudicated_sets(project).filter(document_id=OuterRef("document_id"))
-    return shared_notes(project).filter(~Exists(finished)).count()
+    return shared_notes(project).filter(~Exists(finished))
+
+
+def notes_left(access: Access) -> int | None:
+    """Count the notes to adjudicate for the header, which shows no number above MOST."""
+    if not access.can(Can.MAKE_GOLD):
+        return None
+    return to_adjudicate(access.project)[: MOST + 1].count()
 
 
 @dataclass(frozen=True)

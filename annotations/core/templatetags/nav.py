@@ -38,8 +38,8 @@ def _url(name: str, *args: object) -> str:
         return ""
 
 
-def header(access: Access, place: navigation.Place, here: str, request: HttpRequest) -> list[Link]:
-    """Return the groups of a place that this person may open, the current one with its links.
+def header(access: Access, area: navigation.Area, here: str, request: HttpRequest) -> list[Link]:
+    """Return the groups of an area that this person may open, the current one with its links.
 
     `here` is the URL name of the current page. A group leads to its first link.
     """
@@ -52,15 +52,15 @@ def header(access: Access, place: navigation.Place, here: str, request: HttpRequ
     found = []
     for group, entries in navigation.groups():
         allowed = [entry for entry in entries if may(entry)]
-        if group.place != place or not allowed:
+        if group.area != area or not allowed:
             continue
         inside = current in allowed
         # Only a shown second level is counted.
-        shown = allowed if (inside or place != navigation.Place.ROW) else allowed[:1]
+        shown = allowed if (inside or area != navigation.Area.ROW) else allowed[:1]
         counted = not navigation.is_working(here)
         links = tuple(_link(entry, access, current, request, counted=counted) for entry in shown)
         state = "page" if inside and len(links) == 1 and links[0].current == "page" else "true" if inside else ""
-        second = links if (inside and len(links) > 1) or place != navigation.Place.ROW else ()
+        second = links if (inside and len(links) > 1) or area != navigation.Area.ROW else ()
         found.append(Link(group.name, links[0].url, state, _count(group.counter, access), second))
     return found
 
@@ -83,20 +83,20 @@ def _count(counter: navigation.Counter | None, access: Access) -> str:
     return f"{navigation.MOST}+" if number > navigation.MOST else str(number)
 
 
-def _place(context: dict[str, Any], place: navigation.Place) -> tuple[list[Link], str]:
-    """Return the groups of a place and the URL name of the page; no groups on a page outside a project."""
+def _in_area(context: dict[str, Any], area: navigation.Area) -> tuple[list[Link], str]:
+    """Return the groups of an area and the URL name of the page; no groups on a page outside a project."""
     access, request = context.get("access"), context.get("request")
     if not access or not request:
         return [], ""
     match = getattr(request, "resolver_match", None)
     here = (match.url_name if match else "") or ""
-    return header(access, place, here, request), here
+    return header(access, area, here, request), here
 
 
 @register.inclusion_tag("includes/project_nav.html", takes_context=True)
 def project_nav(context: dict[str, Any]) -> dict[str, Any]:
     """Show the first level of the project in `access`, and the second level of its current group."""
-    groups, here = _place(context, navigation.Place.ROW)
+    groups, here = _in_area(context, navigation.Area.ROW)
     compact = navigation.is_working(here)
     return {"groups": groups, "compact": compact, "second": not compact and any(group.links for group in groups)}
 
@@ -104,14 +104,14 @@ def project_nav(context: dict[str, Any]) -> dict[str, Any]:
 @register.inclusion_tag("includes/gear_menu.html", takes_context=True)
 def gear_menu(context: dict[str, Any]) -> dict[str, Any]:
     """Show the menu behind the gear."""
-    groups, _here = _place(context, navigation.Place.GEAR)
+    groups, _here = _in_area(context, navigation.Area.GEAR)
     return {"groups": groups, "current": any(group.current for group in groups)}
 
 
 @register.simple_tag(takes_context=True)
 def account_links(context: dict[str, Any]) -> list[Link]:
     """Return the links of the project in the account menu."""
-    return [link for group in _place(context, navigation.Place.ACCOUNT)[0] for link in group.links]
+    return [link for group in _in_area(context, navigation.Area.ACCOUNT)[0] for link in group.links]
 
 
 @register.simple_tag(takes_context=True)
