@@ -4,3 +4,8 @@ from django.apps import AppConfig
 class HelpConfig(AppConfig):
     name = "annotations.help"
     label = "help"
+
+    def ready(self) -> None:
+        from annotations.core import offers
+
+        offers.offer("frame.account", "help/offers/link.html")

@@ -5,7 +5,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from annotations.core.requests import Request
-from annotations.help.guide import FIRST, files, page_of
+from annotations.help.selectors import FIRST, files, page_of
 
 
 @require_safe

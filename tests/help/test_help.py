@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 from django.contrib.staticfiles import finders
+from django.urls import reverse
 
-from annotations.help.guide import files, page_of
+from annotations.help.selectors import files, page_of
 from tests import factories as make
 from tests.worlds.checks import check_page
 
@@ -57,3 +58,27 @@ def test_unknown_pages_are_not_found(reader):
 
 def test_strangers_sign_in_first(db, client):
     assert client.get("/help/").status_code == 302
+
+
+@pytest.mark.parametrize(
+    "role, name, section",
+    [
+        ("viewer", "notes", "viewer/#notes"),
+        ("annotator", "notes", "annotator/#notes"),
+        ("annotator", "keys", "annotator/"),
+        ("reviewer", "adjudications", "reviewer/#adjudicate"),
+        ("reviewer", "notes", "annotator/#notes"),
+        ("manager", "import", "manager/#notes"),
+        ("manager", "people", "manager/#project"),
+        ("manager", "acceptance", "reviewer/#review"),
+    ],
+)
+def test_each_screen_links_to_its_section_for_the_role(db, client, role, name, section):
+    project = make.make_project("ward")
+    client.force_login(make.make_member(project, role))
+    html = check_page(client.get(reverse(name, args=["ward"])))
+    assert f'href="/help/{section}"' in html
+
+
+def test_without_a_project_the_link_leads_to_the_list(reader):
+    assert 'href="/help/"' in check_page(reader.get("/"))

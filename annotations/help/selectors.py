@@ -42,10 +42,20 @@ def files() -> dict[str, Path]:
     return found | {"glossary": docs / "glossary.md"}
 
 
+def _tokens(name: str) -> list[Token]:
+    return _PARSER.parse(files()[name].read_text(encoding="utf-8"))
+
+
+@cache
+def sections_of(name: str) -> frozenset[str]:
+    """Return the ids of a page's headings. Raises KeyError for an unknown name."""
+    return frozenset(heading.id for heading in _headings(_tokens(name)))
+
+
 @cache
 def page_of(name: str) -> Page:
     """Render a page. Raises KeyError for an unknown name."""
-    tokens = _PARSER.parse(files()[name].read_text(encoding="utf-8"))
+    tokens = _tokens(name)
     title, rest = tokens[1].content, tokens[3:]
     headings = tuple(_headings(rest))
     for token in rest:
