@@ -26,7 +26,10 @@
   const sort = (body, column, numeric, sign) => {
     const rows = orders.get(body) ?? [...body.rows];
     orders.set(body, rows);
-    if (!sign) return body.append(...rows);
+    if (!sign) {
+      body.append(...rows);
+      return;
+    }
     const known = rows.filter((row) => (numeric ? !Number.isNaN(figure(text(row, column))) : text(row, column)));
     known.sort((a, b) => {
       const [x, y] = [text(a, column), text(b, column)];
