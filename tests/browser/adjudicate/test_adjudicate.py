@@ -112,7 +112,7 @@ def test_from_three_annotators_to_a_frozen_exported_gold_version(
     expect(chosen(page)).to_contain_text("ASL Latina")
     press(page, "3")  # carla's version, two spans
     expect(chosen(page)).to_contain_text("98")
-    page.get_by_role("button", name="a Majority").click()
+    page.get_by_role("button", name="a Majority", exact=True).click()
     # Nobody has a majority for PS: that is said, a cause is named, and a third label is given by its key.
     expect(chosen(page)).to_contain_text("PS")
     press(page, "a")
