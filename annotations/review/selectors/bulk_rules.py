@@ -111,7 +111,7 @@ LabeledString = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class StringCounts:
     """The suggestions of one string that wait for a decision.
 
     `open` counts those that a bulk act of this person decides (`open_of`), `skipped` those in the `notes` that already
@@ -125,7 +125,7 @@ class Waiting:
 
 def waiting_by_string(
     strings: Collection[LabeledString], runs: Sequence[int], project: Project, user: User | None
-) -> dict[LabeledString, Waiting]:
+) -> dict[LabeledString, StringCounts]:
     """Count the waiting suggestions of these strings in these runs, for the list of strings and the page of one alike.
 
     A string without any has counts of 0. The number of queries doesn't depend on the number of strings.
@@ -146,8 +146,8 @@ def waiting_by_string(
         )
     )
     columns = ("string_key", "label_id", "outside", "skipped", "notes")
-    found = {(key, label): Waiting(*counts) for key, label, *counts in rows.values_list(*columns)}
-    return {string: found.get(string, Waiting()) for string in strings}
+    found = {(key, label): StringCounts(*counts) for key, label, *counts in rows.values_list(*columns)}
+    return {string: found.get(string, StringCounts()) for string in strings}
 
 
 def only_open(spans: "QuerySet[Span]", project: Project, user: User | None) -> "QuerySet[Span]":
