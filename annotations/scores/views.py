@@ -84,6 +84,7 @@ def scores(request: Request, slug: str) -> HttpResponse:
         "chosen": chosen,
         "rows": rows,
         "comparable": comparable,
+        "few_notes": any(row["table"] and row["table"]["few_notes"] for row in rows),
     }
     return render(request, "scores/scores.html", context)
 

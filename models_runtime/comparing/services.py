@@ -1,11 +1,12 @@
 """Rows of a comparison of runs: the figures of each author, the best of them, and the speed of runs."""
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from django.utils.translation import gettext_lazy
 
+from annotations.domain.scoring.intervals import FewNotes
 from annotations.domain.scoring.rates import RatesData
 from annotations.domain.scoring.side_by_side import AuthorTable
 from annotations.models import Job, Project
@@ -23,10 +24,11 @@ SHORTEST_JOB = 1.0
 
 @dataclass(frozen=True)
 class Cell:
-    """One author's value; None if it is undefined."""
+    """One author's value; None if it is undefined. `few_notes` is the interval of F1 on few notes."""
 
     value: float | None
     best: bool
+    few_notes: FewNotes | None = None
 
 
 @dataclass(frozen=True)
@@ -99,10 +101,15 @@ FIGURES = [
 def figure_rows(table: Table) -> list[Row]:
     """Return the rows of a comparison (`annotations.scores.services.side_by_side`)."""
     tables = [figures["table"] for figures in table["authors"]]
-    return [
+    rows = [
         Row(one.key, (one.name, one.letter), one.kind, _cells([one.of(each) for each in tables], low=one.low))
         for one in FIGURES
     ]
+    exact = next(row for row in rows if row.key == "strict_f1")
+    exact.cells[:] = [
+        replace(cell, few_notes=each["few_notes"]) for cell, each in zip(exact.cells, tables, strict=True)
+    ]
+    return rows
 
 
 def label_rows(table: Table) -> list[Row]:

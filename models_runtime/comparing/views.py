@@ -127,6 +127,7 @@ def _result(access: Access, wanted: ComparisonRequest) -> dict[str, Any]:
         "table": table,
         "notes": table["notes"],
         "rows": figure_rows(table) + pace_rows(access.project, [author.pk for author in wanted.authors]),
+        "few_notes": table["authors"][0]["table"]["few_notes"],
         "labels": [(looks.get(row.key) or LabelLook(row.key, row.key), row) for row in label_rows(table)],
         "learned": [(author.name, learned[author.pk]) for author in wanted.authors if author.pk in learned],
         "own": [(each["author"], each["own_gold_spans"]) for each in table["authors"] if each["own_gold_spans"]],

@@ -216,3 +216,35 @@ def test_gold_that_came_from_a_run_is_marked(read, viewer):
     assert "2 gold spans were copied from narrow" in command("--runs", "narrow,wide")
     runs = json.loads(command("--runs", "narrow,wide", "--json"))["runs"]
     assert [run["own_gold_spans"] for run in runs] == [2, 0]
+
+
+# ── Few notes ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_f1_on_few_notes_has_its_interval(read, viewer):
+    gold, narrow, wide = (Author.objects.get(name=name) for name in ("gold", "narrow", "wide"))
+    for n in range(17):
+        note = make.make_note(read, TEXT, f"more-{n}")
+        make.make_set(note, gold, [ROSSI, AGE], submitted=True)
+        make.make_set(note, wide, [ROSSI, AGE] if n % 3 else [ROSSI], submitted=True)
+        make.make_set(note, narrow, [ROSSI] if n % 2 else [DATE], submitted=True)
+    here = url("runs_compare", read, "narrow", "wide", gold=0)
+    html = check_page(viewer.get(here))
+    said = json.loads(command("--runs", "narrow,wide", "--json"))
+    printed = command("--runs", "narrow,wide")
+    assert said["notes"] == 19
+    for run in said["runs"]:
+        few = run["few_notes"]
+        assert 0 < few["low"] < run["strict_f1"] < few["high"] < 1
+        assert html.count(f"[{few['low']:.3f}, {few['high']:.3f}]") == 1
+        assert f"Few notes. strict_f1 of {run['run']}: 95 % interval {few['low']:.4f} to {few['high']:.4f}" in printed
+    assert html.count(">few notes<") == 2, "beside the figures and beside F1 by label"
+    assert html.count("On fewer than 20 notes, the F1 of exact spans has a 95 % interval") == 1
+    last = make.make_note(read, TEXT, "last")
+    for author in (gold, narrow, wide):
+        make.make_set(last, author, [ROSSI], submitted=True)
+    html = check_page(viewer.get(here))
+    assert "few notes" not in html and "95 % interval" not in html
+    said = json.loads(command("--runs", "narrow,wide", "--json"))
+    assert [run["few_notes"] for run in said["runs"]] == [None, None]
+    assert "Few notes" not in command("--runs", "narrow,wide")

@@ -20,6 +20,7 @@ from annotations.review.selectors.suggested_strings import strings
 from annotations.review.services import bulk as bulk_review
 from annotations.review.services import deciding as review
 from annotations.review.services.deciding import Request
+from annotations.review.services.finishing import finish_review
 from annotations.review.services.log import Act
 from tests import factories as make
 from tests.worlds.checks import check_page
@@ -351,3 +352,23 @@ def test_a_name_that_is_a_spreadsheet_formula_is_defused(decided, sign_in):
     text = b"".join(sign_in(decided.rev).get(url("decisions_export", "csv"))).decode()
     assert ",\"'=1+1;'-2\"," in text
     assert all(line.startswith('"') and line.endswith('"') for line in text.splitlines()), "every cell is quoted"
+
+
+# ── Gold and drafts of reviews ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_span_in_the_draft_of_a_review_is_not_called_gold(suggested, sign_in):
+    """Another run suggests a span that is only in the draft of an open review; finishing the review makes it gold."""
+    decide(suggested, Act.ACCEPT, spans(suggested)[0], suggested.mia)
+    client, (run, other) = sign_in(suggested.rev), suggested.runs
+    string = SuggestedString.objects.get(author=other)
+    page = f"{url('review_string', string.pk)}?run={other.pk}"
+    state = url("review_state", other.pk, suggested.notes[0].pk)
+    html = check_page(client.get(page))
+    assert html.count("in a draft of a review") == 1 and "already in gold" not in html
+    assert client.get(state).json()["gold_is_draft"] is True
+    decide(suggested, Act.REJECT, spans(suggested)[1], suggested.mia)
+    finish_review(document=suggested.notes[0], author=run, user=suggested.mia)
+    html = check_page(client.get(page))
+    assert html.count("already in gold") == 1 and "in a draft of a review" not in html
+    assert client.get(state).json()["gold_is_draft"] is False

@@ -243,6 +243,7 @@ def test_the_state_holds_a_token_and_no_text(suggested, sign_in):
         "suggestions",
         "gold",
         "has_finished_gold",
+        "gold_is_draft",
     }
     assert known == set(answer)
     assert "Mario" not in json.dumps(answer)

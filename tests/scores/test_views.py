@@ -228,3 +228,50 @@ def test_gold_made_of_the_author_directly_is_marked_in_the_list(read, sign_in):
     make_gold(document=note, annotation_set=own, actor=read.rev)
     html = check_page(client.get(SCORES))
     assert "2 of the 6 gold spans were copied from rules-1, so these figures are too optimistic." in html
+
+
+# ── Few notes ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def more_notes(world, number):
+    """Add notes with gold and annotations of the run until the run has `number` notes."""
+    gold = Author.objects.get(kind="gold")
+    for n in range(number - world.run.annotation_sets.count()):
+        note = make.make_note(world.project, world.note.text, f"more-{n}")
+        make.make_set(note, gold, [ROSSI, AGE], submitted=True)
+        make.make_set(note, world.run, [ROSSI] if n % 2 else [ROSSI, AGE], submitted=True)
+
+
+def test_f1_on_few_notes_has_its_interval(read, sign_in):
+    client = sign_in(read.vic)
+    more_notes(read, 19)
+    page = client.get(url("score", read))
+    few, html = page.context["table"]["few_notes"], check_page(page)
+    assert 0 < few["low"] < page.context["first"]["micro"]["f1"] < few["high"] < 1
+    shown = f"[{few['low']:.3f}, {few['high']:.3f}]"
+    assert html.count(shown) == 2, "in the headline and in the table of levels"
+    assert html.count(">few notes<") == 5, "in the headline and beside each section with F1"
+    assert "On fewer than 20 notes, the F1 of exact spans has a 95 % interval" in html
+    listed = check_page(client.get(SCORES))
+    assert listed.count(shown) == listed.count(">few notes<") == listed.count("On fewer than 20 notes") == 1
+    out = io.StringIO()
+    call_command("score", "covid", "--author", "rules-1", stdout=out)
+    said = f"Few notes. F1 of exact spans: 95 % interval {few['low']:.4f} to {few['high']:.4f}"
+    assert said in out.getvalue().splitlines()
+
+
+def test_f1_on_twenty_notes_has_no_interval(read, sign_in):
+    client = sign_in(read.vic)
+    more_notes(read, 20)
+    for html in (check_page(client.get(url("score", read))), check_page(client.get(SCORES))):
+        assert "few notes" not in html and "95 % interval" not in html and "fewer than 20" not in html
+    out = io.StringIO()
+    call_command("score", "covid", "--author", "rules-1", stdout=out)
+    assert "Few notes" not in out.getvalue()
+
+
+def test_f1_on_one_note_says_why_it_has_no_interval(read, sign_in):
+    client = sign_in(read.vic)
+    for html in (check_page(client.get(url("score", read))), check_page(client.get(SCORES))):
+        assert ">few notes<" in html and '<span class="interval">' not in html
+    assert "An interval over notes needs at least two notes." in check_page(client.get(url("score", read)))

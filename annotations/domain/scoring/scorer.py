@@ -58,6 +58,7 @@ class Scorer:
         self._tally.outside_tokens += parts.whole(edges) - inside
         self._tally.sentences += len(sentences(text))
         flags.add_to(self._tally)
+        self._tally.add_exact(len(set(ours).intersection(theirs)), len(theirs), len(ours))
         self._tally.merged += merged_rates(
             text, {(start, end) for start, end, _ in ours}, {(start, end) for start, end, _ in theirs}
         )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final, TypedDict
 
 from annotations.domain.agreement import Granularity
-from annotations.domain.scoring.intervals import wilson
+from annotations.domain.scoring.intervals import FewNotes, few_notes, wilson
 from annotations.domain.scoring.rates import AverageData, Rates, RatesData, macro, micro, weighted
 from annotations.domain.scoring.similarity import THRESHOLD
 from annotations.domain.scoring.tally import Cell, Criterion, Tally
@@ -85,9 +85,10 @@ class Residual(TypedDict):
 
 
 class TableData(TypedDict):
-    """A score table in its JSON form."""
+    """A score table in its JSON form. `few_notes` is the interval of the F1 of exact spans on fewer than 20 notes."""
 
     notes: int
+    few_notes: FewNotes | None
     notes_with_gold: int
     sentences: int
     tokens: int
@@ -174,9 +175,13 @@ class Confusion:
 
 @dataclass(frozen=True, slots=True)
 class ScoreTable:
-    """Every figure of a score. `as_dict` is the form that pages show and commands print."""
+    """Every figure of a score. `as_dict` is the form that pages show and commands print.
+
+    `few_notes`: with fewer than 20 notes, the interval of the F1 of exact spans (`intervals.few_notes`); else None.
+    """
 
     notes: int
+    few_notes: FewNotes | None
     notes_with_gold: int
     sentences: int
     tokens: int
@@ -212,6 +217,7 @@ class ScoreTable:
         interval = wilson(self.notes_with_miss, self.notes)
         return {
             "notes": self.notes,
+            "few_notes": self.few_notes,
             "notes_with_gold": self.notes_with_gold,
             "sentences": self.sentences,
             "tokens": self.tokens,
@@ -273,6 +279,7 @@ def table_of(
     all_tokens = inside + tally.outside_tokens
     return ScoreTable(
         notes=tally.notes,
+        few_notes=few_notes(tally.exact),
         notes_with_gold=tally.notes_with_gold,
         sentences=tally.sentences,
         tokens=all_tokens,

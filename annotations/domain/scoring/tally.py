@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from annotations.domain.scoring.errors import Error
+from annotations.domain.scoring.intervals import FEW_NOTES
 from annotations.domain.scoring.rates import NOTHING, Rates
 
 Cell = tuple[str, str]
@@ -51,6 +52,8 @@ class Tally:
 
     outside_tokens: int = 0
     sentences: int = 0
+    # The counts of exact spans of each note, for the interval on few notes (`intervals`); no more notes than it needs.
+    exact: list[Rates] = field(default_factory=list)
     lone_right: defaultdict[str, Lone] = field(default_factory=_lones)
     lone_missed: defaultdict[str, Lone] = field(default_factory=_lones)
     lone_spurious: defaultdict[str, Lone] = field(default_factory=_lones)
@@ -71,6 +74,11 @@ class Tally:
     tolerant: Rates = NOTHING
     tolerant_label: Rates = NOTHING
     merged: Rates = NOTHING
+
+    def add_exact(self, right: int, predicted: int, gold: int) -> None:
+        """Keep a note's counts of exact spans as long as the notes are few."""
+        if len(self.exact) < FEW_NOTES:
+            self.exact.append(Rates.paired(right, predicted, gold))
 
     def fold(self, category_of: "dict[str, str]") -> None:
         """Add the lone spans to all other counts."""

@@ -9,11 +9,11 @@ Kinds of rule, all of them over `runs` (author ids):
 `with_gold` includes notes that already have finished gold (selectors.finished_gold), which are skipped otherwise.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from django.db.models import Count, Exists, OuterRef, QuerySet, Subquery
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from annotations.models import AnnotationSet, Author, Handover, PlantedLeak, Project, Review, Span, User
@@ -104,6 +104,50 @@ def skipped_of(rule: Rule, project: Project, user: User | None) -> tuple[int, in
     inside = spans.filter(Exists(finished_gold_of(project, "annotation_set__document")))
     found = inside.aggregate(suggestions=Count("pk"), notes=Count("annotation_set__document", distinct=True))
     return found["suggestions"], found["notes"]
+
+
+LabeledString = tuple[int, int]
+"""The key of a string and a label id."""
+
+
+@dataclass(frozen=True, slots=True)
+class StringCounts:
+    """The suggestions of one string that wait for a decision.
+
+    `open` counts those that a bulk act of this person decides (`open_of`), `skipped` those in the `notes` that already
+    have gold, which it skips (`skipped_of`).
+    """
+
+    open: int = 0
+    skipped: int = 0
+    notes: int = 0
+
+
+def waiting_by_string(
+    strings: Collection[LabeledString], runs: Sequence[int], project: Project, user: User | None
+) -> dict[LabeledString, StringCounts]:
+    """Count the waiting suggestions of these strings in these runs, for the list of strings and the page of one alike.
+
+    A string without any has counts of 0. The number of queries doesn't depend on the number of strings.
+    """
+    spans = Span.objects.filter(
+        annotation_set__author__in=runs, annotation_set__state=AnnotationSet.State.SUBMITTED,
+        string_key__in={key for key, _ in strings}, label_id__in={label for _, label in strings},
+    ).order_by()  # fmt: skip
+    note, inside = "annotation_set__document", Q(inside=True)
+    rows = (
+        only_open(spans, project, user)
+        .annotate(inside=Exists(finished_gold_of(project, note)))
+        .values_list("string_key", "label_id")
+        .annotate(
+            outside=Count("pk", filter=~inside),
+            skipped=Count("pk", filter=inside),
+            notes=Count(note, filter=inside, distinct=True),
+        )
+    )
+    columns = ("string_key", "label_id", "outside", "skipped", "notes")
+    found = {(key, label): StringCounts(*counts) for key, label, *counts in rows.values_list(*columns)}
+    return {string: found.get(string, StringCounts()) for string in strings}
 
 
 def only_open(spans: "QuerySet[Span]", project: Project, user: User | None) -> "QuerySet[Span]":

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
+from annotations.core.gold_sets import notes_in_review
 from annotations.domain.finding import around
 from annotations.models import Author, Decision, Document, Review, Span, User
 from annotations.review.selectors.finished_gold import with_finished_gold
@@ -17,10 +18,11 @@ from annotations.review.selectors.planted import aliases, left_for_one
 class Occurrence:
     """A suggestion with its context. Offsets are code points, end-exclusive; pages show `alias` instead of the id.
 
-    `state` is open, accepted, rejected, gold or unavailable; `by` is the user name of the person who decided.
-    gold: the suggestion has no decision, but gold already has the same span. unavailable: the suggestion has no
-    decision and can't get one here, because the review of its note is finished or was handed over by the person who
-    looks, or because the suggestion is a planted leak that the first reviewer must decide on in the note.
+    `state` is open, accepted, rejected, gold, draft or unavailable; `by` is the user name of the person who decided.
+    gold: the suggestion has no decision, but gold already has the same span. draft: the same, but the span is only in
+    the draft of an open review, which is not gold yet. unavailable: the suggestion has no decision and can't get one
+    here, because the review of its note is finished or was handed over by the person who looks, or because the
+    suggestion is a planted leak that the first reviewer must decide on in the note.
     `has_finished_gold`: bulk acts skip the note (selectors.finished_gold).
     """
 
@@ -63,10 +65,11 @@ def occurrences(spans: "QuerySet[Span]", project_id: int, user: User) -> list[Oc
         )
     }
     gold, unavailable = _gold(documents, project_id), _finished(rows) | handed_over_pairs(user, documents)
+    drafts = notes_in_review(project_id, documents)
     finished_gold, alias = with_finished_gold(project_id, documents), aliases(project_id).of
     return [
         _occurrence(
-            row, *notes[row.annotation_set.document_id], gold, unavailable, one_by_one=row.pk in one_by_one,
+            row, *notes[row.annotation_set.document_id], gold, drafts, unavailable, one_by_one=row.pk in one_by_one,
             named=alias(row.pk), has_finished_gold=row.annotation_set.document_id in finished_gold,
         )
         for row in rows
@@ -90,8 +93,8 @@ def _finished(rows: Sequence[Span]) -> set[tuple[int, int]]:
 
 
 def _occurrence(
-    row: Span, name: str, language: str, text: str, gold: set[tuple[Any, ...]], unavailable: set[tuple[int, int]],
-    *, one_by_one: bool, named: int, has_finished_gold: bool,
+    row: Span, name: str, language: str, text: str, gold: set[tuple[Any, ...]], drafts: set[int],
+    unavailable: set[tuple[int, int]], *, one_by_one: bool, named: int, has_finished_gold: bool,
 ) -> Occurrence:  # fmt: skip
     annotation_set = row.annotation_set
     before, marked, after = around(text, (row.start, row.end))
@@ -100,7 +103,7 @@ def _occurrence(
     if decision is not None:
         state, by = decision.verdict, decision.reviewer.username
     elif (annotation_set.document_id, row.start, row.end, row.label_id) in gold:
-        state = "gold"
+        state = "draft" if annotation_set.document_id in drafts else "gold"
     elif one_by_one or (annotation_set.document_id, annotation_set.author_id) in unavailable:
         state = "unavailable"
     return Occurrence(

@@ -75,6 +75,8 @@ class ReviewState(TypedDict):
     planting: NotRequired[int]
     # Whether the note has finished gold (selectors.finished_gold), which decisions of this review change.
     has_finished_gold: bool
+    # Whether the spans in `gold` are only in the draft of an open review, which is not gold yet.
+    gold_is_draft: bool
     open: int
     suggestions: list[Shown]
     gold: list[GoldShown]
@@ -128,6 +130,7 @@ def review_state(*, document: Document, author: Author, user: User | None = None
         "between": _between(meets) if meets else None,
         "planting": (review and review.planted_share) or 0,
         "has_finished_gold": gold is not None and is_finished(gold.state, gold.submitted_at),
+        "gold_is_draft": gold is None or gold.state == AnnotationSet.State.DRAFT,
         "open": sum(suggestion["state"] == "open" for suggestion in suggestions),
         "suggestions": suggestions,
         "gold": [_gold(start, end, label, how) for start, end, label, how in spans],

@@ -1,13 +1,14 @@
 """The strings that runs suggest, most open or least certain first, in pages, from the counts in SuggestedString."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from django.db.models import F, QuerySet
 from django.db.models.functions import Substr
 
-from annotations.models import Span, SuggestedString
+from annotations.models import Project, Span, SuggestedString, User
+from annotations.review.selectors.bulk_rules import waiting_by_string
 from annotations.review.selectors.planted import without_hidden
 
 ROWS = 50
@@ -18,14 +19,20 @@ Order = Literal["open", "uncertainty"]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A string with one label in the chosen runs. `pk` is the id of one of its count rows and part of its URL."""
+    """A string with one label in the chosen runs. `pk` is the id of one of its count rows and part of its URL.
+
+    `open` counts suggestions without a decision; after `as_waiting`, those that a bulk act would decide. `skipped` then
+    counts those in notes that already have gold, which it would skip.
+    """
 
     pk: int
+    key: int
     text: str
     label: int
     count: int
     open: int
     confidence: float | None
+    skipped: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +50,37 @@ def strings(runs: Sequence[int], *, label: int | None = None, order: Order = "op
     merged = _merged(runs, label, order, first + ROWS + 1)[first:]
     texts = _texts([row.sample for row in merged[:ROWS]])
     shown = [
-        Row(row.pk, texts.get(row.sample, ""), row.label, row.count, row.open, row.confidence) for row in merged[:ROWS]
+        Row(row.pk, row.key, texts.get(row.sample, ""), row.label, row.count, row.open, row.confidence)
+        for row in merged[:ROWS]
     ]
     return Page(shown, number, len(merged) > ROWS)
 
 
+def as_waiting(page: Page, runs: Sequence[int], project: Project, user: User) -> Page:
+    """The page with the counts that the pages of its strings show, without strings that wait for nothing.
+
+    The stored counts, by which strings are ordered, know only decisions. A suggestion without a decision doesn't wait
+    if gold has its exact span, if the review of its note is finished or handed over by this person, or if it is a
+    planted leak that must be decided on in its note.
+    """
+    counts = waiting_by_string([(row.key, row.label) for row in page.rows], runs, project, user)
+    rows = [
+        replace(row, open=found.open, skipped=found.skipped)
+        for row in page.rows
+        if (found := counts[row.key, row.label]) and (found.open or found.skipped)
+    ]
+    return replace(page, rows=rows)
+
+
 @dataclass(slots=True)
 class _Merged:
-    """A string with one label, summed over the chosen runs. `pk` and `sample` are from the least certain run."""
+    """A string with one label, summed over the chosen runs.
+
+    `pk`, `sample` and `uncertainty` are from the least certain run among those with open suggestions.
+    """
 
     pk: int
+    key: int
     sample: int
     label: int
     count: int = 0
@@ -66,7 +94,7 @@ class _Merged:
         return self.confidence_sum / self.scored if self.scored else None
 
     def add(self, row: SuggestedString) -> None:
-        if (-row.uncertainty, row.pk) < (-self.uncertainty, self.pk):
+        if row.open and (-row.uncertainty, row.pk) < (-self.uncertainty, self.pk):
             self.pk, self.sample, self.uncertainty = row.pk, row.sample, row.uncertainty
         self.count += row.count
         self.open += row.open
@@ -109,14 +137,14 @@ def _whole(runs: Sequence[int], tops: Sequence[Sequence[SuggestedString]]) -> It
         keys = sorted({row.string_key for row in rows.values()})
         for first in range(0, len(keys), KEYS):
             batch = keys[first : first + KEYS]
-            others = SuggestedString.objects.filter(author__in=runs, open__gt=0, string_key__in=batch)
+            others = SuggestedString.objects.filter(author__in=runs, string_key__in=batch)
             rows |= {row.pk: row for row in others}
     seen = {(row.string_key, row.label_id) for top in tops for row in top}
     merged: dict[tuple[int, int], _Merged] = {}
     for row in rows.values():
         key = row.string_key, row.label_id
         if key in seen:
-            merged.setdefault(key, _Merged(row.pk, row.sample, row.label_id)).add(row)
+            merged.setdefault(key, _Merged(row.pk, row.string_key, row.sample, row.label_id)).add(row)
     return merged.values()
 
 

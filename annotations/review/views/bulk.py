@@ -21,12 +21,12 @@ from annotations.models import Author, BulkAct, Label, SuggestedString
 from annotations.notes.events import NOTES_SEARCHED
 from annotations.review.forms import BulkForm
 from annotations.review.selectors.bulk_preview import preview, with_gold
-from annotations.review.selectors.bulk_rules import Rule, open_of, rule_of, skipped_of
+from annotations.review.selectors.bulk_rules import Rule, open_of, rule_of, waiting_by_string
 from annotations.review.selectors.occurrences import Occurrence, occurrences
 from annotations.review.selectors.planted import aliases
 from annotations.review.selectors.precision import expected_of, rates_by, together
 from annotations.review.selectors.reviewing import chosen_runs, run_authors
-from annotations.review.selectors.suggested_strings import Order, spans_of, strings
+from annotations.review.selectors.suggested_strings import Order, as_waiting, spans_of, strings
 from annotations.review.services.bulk import AT_ONCE, plan_bulk
 
 # Examples in a preview; acts in the list of recent ones; occurrences of a string per page.
@@ -115,7 +115,8 @@ def review_strings(request: Request, slug: str) -> HttpResponse:
     label = number(request.GET, "label")
     order: Order = "uncertainty" if request.GET.get("order") == "uncertainty" else "open"
     page_number = min(max(number(request.GET, "page") or 1, 1), 100_000)
-    page = strings([run.pk for run in chosen], label=label, order=order, number=page_number)
+    runs = [run.pk for run in chosen]
+    page = as_waiting(strings(runs, label=label, order=order, number=page_number), runs, access.project, access.user)
     labels = _labels_by_id(access)
     context = {
         "access": access,
@@ -126,7 +127,7 @@ def review_strings(request: Request, slug: str) -> HttpResponse:
         "labels": labels_of(access.project.pk),
         "label": label,
         "order": order,
-        "narrowed": label is not None or page_number > 1,
+        "narrowed": label is not None or page_number > 1 or page.more,
     }
     return render(request, "review/strings.html", context)
 
@@ -152,8 +153,8 @@ def review_string(request: Request, slug: str, pk: int) -> HttpResponse:
     page = min(max(number(request.GET, "page") or 1, 1), 100_000)
     rows = occurrences(spans[(page - 1) * SHOWN : page * SHOWN + 1], access.project.pk, access.user)
     _record_look(access, rows[:SHOWN])
-    rule = Rule("string", runs, string=string.string_key, label=string.label_id)
-    skipped, notes = skipped_of(rule, access.project, access.user)
+    key = string.string_key, string.label_id
+    waiting = waiting_by_string([key], runs, access.project, access.user)[key]
     labels = _labels_by_id(access)
     context = {
         "access": access,
@@ -166,9 +167,9 @@ def review_string(request: Request, slug: str, pk: int) -> HttpResponse:
         "rows": rows[:SHOWN],
         "page": page,
         "more": len(rows) > SHOWN,
-        "open": open_of(rule, access.project, access.user).count(),
-        "skipped": skipped,
-        "skipped_notes": notes,
+        "open": waiting.open,
+        "skipped": waiting.skipped,
+        "skipped_notes": waiting.notes,
         "rate": _rate_of(string, runs),
     }
     return render(request, "review/string.html", context)

@@ -52,6 +52,11 @@ export class Review extends Decisions {
     return this.base.between ?? null;
   }
 
+  /** Whether the gold spans here are only in the draft of an open review, which is not gold yet. */
+  get goldIsDraft() {
+    return this.base.gold_is_draft === true;
+  }
+
   /** The first reviewer's decision on a suggestion: `{state, bounds}`; null if it is not known. */
   firstOf({ id }) {
     const decided = this.between?.outcome?.suggestions[id];

@@ -159,6 +159,7 @@ export class ReviewPanel extends Panel {
     if (suggestion.by) return words.decided[suggestion.state](this.#who(suggestion.by), suggestion.at);
     const gold = review.goldAt(boundsOf(suggestion));
     const history = gold ? words.history(gold.from, this.#who(gold.by), gold.at) : "";
+    if (review.goldIsDraft) return history ? words.thereInDraftSince(history) : words.thereInDraft;
     return history ? words.thereSince(history) : words.there;
   }
 

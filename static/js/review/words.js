@@ -118,6 +118,8 @@ export const words = {
     rejected: (by, at) => interpolate(gettext("Rejected by %(who)s"), { who: whoWhen(by, at) }),
   },
   there: gettext("Already in gold: no decision needed"),
+  thereInDraft: gettext("In a draft of a review: no decision needed"),
+  thereInDraftSince: (history) => interpolate(gettext("In a draft of a review: no decision needed (%(history)s)"), { history }),
   thereSince: (history) => interpolate(gettext("Already in gold: no decision needed (%(history)s)"), { history }),
   history: (from, by, at) =>
     listed(
@@ -140,6 +142,7 @@ export const words = {
   saidAdded: (label, quote) => interpolate(gettext("Added %(label)s: %(quote)s"), { label, quote }),
   saidRest: (quote) => interpolate(gettext("Left out and selected: %(quote)s. A label's key adds it as a new span. Esc leaves it out."), { quote }),
   saidThere: (label) => interpolate(gettext("%(label)s is already in gold."), { label }),
+  saidThereInDraft: (label) => interpolate(gettext("%(label)s is in a draft of a review."), { label }),
   saidRemoved: (label, quote) => interpolate(gettext("Removed from gold, %(label)s: %(quote)s"), { label, quote }),
   marking: gettext("Select text with the arrow keys; Shift extends. A label's key adds the span. Esc stops."),
   selectFirst: gettext("Select the correct text first, then press E."),

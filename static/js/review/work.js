@@ -363,7 +363,7 @@ export class ReviewWork extends NoteWork {
     const change = this.note.add(bounds.start, bounds.end, label);
     const name = this.name(label);
     this.made(change, words.saidAdded(name, this.quote(bounds)));
-    if (!change) this.panel.say(words.saidThere(name));
+    if (!change) this.panel.say(this.note.goldIsDraft ? words.saidThereInDraft(name) : words.saidThere(name));
     this.#rests = rests;
     this.#offerRest(withPalette);
   }

@@ -145,7 +145,7 @@ def test_two_runs_meet_in_gold(opened: Page, world: SimpleNamespace, page_of: An
     page = open_review(page_of(world.rosa), live, world)
     assert states(page) == ["open", "accepted"]
     click_text(page, "Torino")
-    expect(page.locator("#chosen")).to_contain_text("Already in gold: no decision needed (from run:rules-1")
+    expect(page.locator("#chosen")).to_contain_text("In a draft of a review: no decision needed (from run:rules-1")
     press(page, "x")
     expect(page.locator("#notice")).to_contain_text("accepted this span as a suggestion of rules-1")
     assert gold(world.note) == [("HOSPITAL", "Torino")]

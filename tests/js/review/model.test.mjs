@@ -179,3 +179,12 @@ test("a planted leak is decided by itself: finishing accepts only the rest", () 
   review.reject(2);
   assert.deepEqual(review.plantedCounts(), { missed: 0, partly: 0, found: 1 });
 });
+
+test("spans of an open review are in its draft, and in gold when the server says so", () => {
+  const review = new Review({ ...state(1, [suggestion(1, 0, 4)]), gold_is_draft: true }, "rita", () => "change-1");
+  assert.equal(review.goldIsDraft, true);
+  review.accept(1);
+  assert.equal(review.goldIsDraft, true);
+  review.accepted({ ...state(2, [suggestion(1, 0, 4, "accepted")], [gold(0, 4)]), gold_is_draft: false });
+  assert.equal(review.goldIsDraft, false);
+});

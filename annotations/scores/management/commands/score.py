@@ -6,6 +6,7 @@ from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.domain.agreement import Granularity
 from annotations.domain.numbers import MAX_OFFSET, whole
+from annotations.domain.scoring.intervals import in_text
 from annotations.domain.splits import Split
 from annotations.models import User
 from annotations.scores.services.scoring import score, score_request
@@ -64,6 +65,8 @@ class Command(JourneyCommand):
                 for name, key in (("P", "precision"), ("R", "recall"), ("F1", "f1"))
             )
             lines.append(f"{level['unit']:6} {level['granularity']:11} {figures}")
+        if result["few_notes"]:
+            lines.append(f"Few notes. F1 of exact spans: {in_text(result['few_notes'])}")
         counted = result["rewritten"]["micro"]
         lines.append(
             f"Rewritten text: P {_shown(counted['precision'])} · R {_shown(counted['recall'])} · "

@@ -3,6 +3,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.commands import JourneyCommand, find_project
+from annotations.domain.scoring.intervals import in_text
 from annotations.domain.splits import Split
 from annotations.models import User
 from annotations.scores.services.side_by_side import AuthorFigures, common_notes, comparison_request, side_by_side
@@ -40,6 +41,7 @@ class Command(JourneyCommand):
                 {"run": author["author"], "kind": author["kind"], "found_only_here": author["only"]}
                 | {"notes_learned_from": learned.get(author["author_id"], 0)}
                 | {"own_gold_spans": author["own_gold_spans"]}
+                | {"few_notes": author["table"]["few_notes"]}
                 | {row.key: row.cells[index].value for row in rows}
                 | {"labels": {row.key: row.cells[index].value for row in labels}}
                 for index, author in enumerate(authors)
@@ -58,6 +60,9 @@ class Command(JourneyCommand):
         for key, best in result["best"].items():
             cells = (f"{_shown(run[key])}{'*' if run['run'] in best else ' '}" for run in runs)
             lines.append(f"{key:22}" + "".join(f"{cell:>20}" for cell in cells))
+        lines += [
+            f"Few notes. strict_f1 of {run['run']}: {in_text(run['few_notes'])}" for run in runs if run["few_notes"]
+        ]
         lines.append(
             f"Gold spans missed by all: {result['missed_by_all']}, of which marked by none: {result['untouched']}"
         )
