@@ -25,7 +25,12 @@ class ProjectsConfig(AppConfig):
                 "guidelines", 10, _("Text"), "guidelines", Can.SEE_PROJECT, frozenset({"guidelines_edit"})
             ),
             navigation.Entry(
-                "guidelines", 30, _("Labels"), "labels", Can.MANAGE, frozenset({"label_edit", "label_merge"})
+                "guidelines",
+                30,
+                _("Labels"),
+                "labels",
+                Can.MANAGE,
+                frozenset({"label_edit", "label_merge", "label_delete"}),
             ),
             navigation.Entry("project", 10, _("Settings"), "project_settings", Can.MANAGE),
             navigation.Entry("project", 30, _("Assignment"), "project_settings", Can.MANAGE, fragment="assign"),

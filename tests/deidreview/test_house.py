@@ -16,7 +16,19 @@ from annotations.jobs.registry import JOBS
 ROOT = Path(__file__).resolve().parents[2]
 # From the lowest to the highest, as in the contracts of import-linter (pyproject.toml).
 ANNOTATIONS = [
-    *("core", "jobs", "projects", "accounts", "notes", "gold", "transfer", "annotate", "agreement", "adjudicate"),
+    *(
+        "core",
+        "help",
+        "jobs",
+        "projects",
+        "accounts",
+        "notes",
+        "gold",
+        "transfer",
+        "annotate",
+        "agreement",
+        "adjudicate",
+    ),
     *("review", "scores", "ops"),
 ]
 MODELS = ["calibration", "training", "runs", "judging", "comparing", "loop"]

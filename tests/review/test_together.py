@@ -400,6 +400,6 @@ def test_a_bulk_acceptance_while_another_makes_adjudicated_gold(world, at_once, 
         else:
             assert gold_spans == [(0, 11)], "only the span of the act; making gold was refused"
             assert (bulk.decided, bulk.skipped) == (1, 0)
-            assert "Replace the gold explicitly" in next(str(m) for m in client.get(answer.url).context["messages"])
+            assert "A review of this note is open" in next(str(m) for m in client.get(answer.url).context["messages"])
         assert made or not planned_late
         note.delete()  # the next trial uses the same string

@@ -146,6 +146,9 @@ def test_a_notice_is_closed(page: Page, lines: SimpleNamespace) -> None:
 
 
 def test_a_key_that_is_held_down_hands_in_one_note(page: Page, lines: SimpleNamespace) -> None:
+    press(page, "ArrowRight", "1")
+    saved(page)
+    page.keyboard.press("Escape")
     page.keyboard.down("Enter")
     expect(page.locator("#note-name")).to_have_text("caso-2")
     page.keyboard.down("Enter")
