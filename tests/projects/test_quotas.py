@@ -41,7 +41,7 @@ def test_the_quota_is_set_and_removed_in_the_settings(world, sign_in):
         mia.post(PAGE, values | {"notes_per_annotator": sent})
         assert Project.objects.get(pk=world.project.pk).notes_per_annotator == stored
         assert f'value="{sent or "?"}"' in check_page(mia.get(PAGE)) or not sent
-    for wrong in ("0", "-1", "x", str(HUGE)):
+    for wrong in ("0", "-1", "x", "1000001", str(2**31), str(HUGE)):
         assert mia.post(PAGE, values | {"notes_per_annotator": wrong}).status_code == 422
 
 

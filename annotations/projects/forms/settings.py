@@ -16,6 +16,7 @@ from annotations.projects.forms.projects import LANGUAGE
 
 MOST_ANNOTATORS = 20
 MOST_DAYS = 365
+MOST_NOTES = 1_000_000
 
 
 class RunField(forms.ModelChoiceField):  # type: ignore[type-arg]  # not generic at run time
@@ -48,6 +49,7 @@ class SettingsForm(forms.Form):
     notes_per_annotator = WholeField(
         label=_("Notes per annotator, at most"),
         least=1,
+        most=MOST_NOTES,
         required=False,
         help_text=_("Empty: no limit. Notes that you assign by name count, but are never refused."),
         widget=forms.NumberInput(attrs={"class": "short"}),

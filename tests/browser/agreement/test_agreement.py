@@ -26,7 +26,7 @@ def test_from_computing_to_a_disagreement(page_of, live, axe, monkeypatch, setti
     page = page_of(make.make_member(project, "reviewer"))
 
     page.goto(live("agreement", "ward") + "?granularity=category")
-    expect(page.get_by_text("The queue (Redis) does not respond")).to_be_visible()
+    expect(page.get_by_text("The queue (Redis) does not respond. The job is kept")).to_be_visible()
     assert axe(page) == []
     perform(Job.objects.get().pk)
     numbers = page.get_by_role("region", name="Agreement: Tokens, Category")

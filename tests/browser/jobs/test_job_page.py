@@ -43,7 +43,7 @@ def test_the_page_follows_the_job(staged: Any, page_of: Any, live: Any, axe: Any
     page.wait_for_url("**/jobs/*/")
     job = Job.objects.get()
     expect(page).to_have_url(live("job", project.slug, job.pk))
-    expect(page.get_by_text("The queue (Redis) does not respond")).to_be_visible()
+    expect(page.get_by_text("The queue (Redis) does not respond. The job is kept")).to_be_visible()
     assert axe(page) == []
 
     monkeypatch.setattr(status, "workers_alive", lambda queue: 0)

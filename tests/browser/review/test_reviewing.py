@@ -93,9 +93,9 @@ def test_provenance_is_kept_and_shown(opened: Page, world: SimpleNamespace) -> N
     assert (provenance["confidence"], provenance["source"], provenance["by"]) == (0.8, "rule.of.mine", "rita")
     assert provenance["changed"] == ["label"]
     click_text(opened, "Torino")
-    expect(opened.locator("#chosen")).to_contain_text("HOSPITAL Torino")
+    expect(opened.locator("#chosen")).to_contain_text("Torino HOSPITAL")
     expect(opened.locator("#chosen")).to_contain_text(re.compile(r"Accepted by you, \d+ \w+ \d{4}, \d\d:\d\d"))
-    expect(opened.locator("#chosen")).to_contain_text("In gold as CITY Torino")
+    expect(opened.locator("#chosen")).to_contain_text("In gold as Torino CITY")
 
 
 def test_clicks_select_and_undo_reverts(opened: Page, world: SimpleNamespace) -> None:
