@@ -37,7 +37,7 @@ def test_the_list(world, mia, django_assert_max_num_queries):
     for _ in range(4):
         make.make_member(world.project)
     mia.get(PAGE)  # the first request of a session saves it
-    with django_assert_max_num_queries(14):
+    with django_assert_max_num_queries(13):
         html = check_page(mia.get(PAGE))
     row = html[html.index('<th scope="row">ann') :]
     row = row[: row.index("</tr>")]

@@ -15,8 +15,8 @@ SUBMITTED = AnnotationSet.State.SUBMITTED
 
 def adjudicated_sets(project: Project) -> QuerySet[AnnotationSet]:
     """Query the adjudicated sets of notes whose adjudication is finished."""
-    author = Author.objects.filter(project=project, kind=Author.Kind.ADJUDICATED).values_list("pk", flat=True).first()
-    return AnnotationSet.objects.filter(author_id=author or 0, state=SUBMITTED).order_by()
+    authors = Author.objects.filter(project=project, kind=Author.Kind.ADJUDICATED).order_by()
+    return AnnotationSet.objects.filter(author__in=authors, state=SUBMITTED).order_by()
 
 
 def to_adjudicate(project: Project) -> QuerySet[Any, Any]:

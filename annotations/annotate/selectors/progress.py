@@ -9,8 +9,8 @@ from annotations.models import AnnotationSet, Author, Project
 
 def submitted_sets(project: Project) -> QuerySet[AnnotationSet]:
     """Query the submitted annotation sets of annotators."""
-    annotators = Author.objects.filter(project=project, kind=Author.Kind.ANNOTATOR).values_list("pk", flat=True)
-    return AnnotationSet.objects.filter(author__in=list(annotators), state=AnnotationSet.State.SUBMITTED).order_by()
+    annotators = Author.objects.filter(project=project, kind=Author.Kind.ANNOTATOR).order_by()
+    return AnnotationSet.objects.filter(author__in=annotators, state=AnnotationSet.State.SUBMITTED).order_by()
 
 
 def shared_notes(project: Project) -> QuerySet[Any, Any]:
