@@ -188,6 +188,7 @@ _.confusion
 _.date
 _.from_set
 _.gold_added
+_.gold_is_draft
 _.gold_removed
 _.handed_over
 _.handed_over_to
