@@ -338,7 +338,9 @@ def test_disagreements_by_keys(world: SimpleNamespace, page_of: Any, live: Any, 
     page.keyboard.type("With its unit?")
     press(page, "Escape")
     expect(page.locator(".ad-location").first).to_be_focused()
-    press(page, "c", "Control+Enter")
+    press(page, "c")
+    expect(page.locator(".ad-talk textarea")).to_be_focused()
+    press(page, "Control+Enter")
     expect(page.locator(".ad-said")).to_have_text("With its unit?")
     assert sorted(Cause.objects.values_list("kind", flat=True)) == ["AM", "S"]
     assert axe(page) == []
