@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import zipfile
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -16,9 +17,10 @@ from django.db import connection, transaction
 from django.db.migrations.executor import MigrationExecutor
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from annotations.jobs.runner import run as work
-from annotations.models import Event, Job, Project, Share, User
+from annotations.models import Event, Job, Project, Share, StoredFile, User
 from models_runtime.models import Run
 from tests.ops.old.make import NOTES, SECRET
 from tests.waiting import HANGS, wait_for
@@ -237,6 +239,8 @@ class TestOpened:
 
     def test_an_export_from_then_can_be_downloaded(self, opened):
         job = Job.objects.get(kind="export", params__format="brat")
+        # Files expire after a day, and the backup is older.
+        StoredFile.objects.update(expires_at=timezone.now() + timedelta(days=1))
         answer = signed_in().get(reverse("file_download", args=["demo", job.result["file_id"]]))
         assert answer.status_code == 200
         with zipfile.ZipFile(io.BytesIO(b"".join(answer.streaming_content))) as archive:
