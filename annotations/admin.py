@@ -15,7 +15,7 @@ from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from annotations.models import Category, Label, LabelSet, Membership, Project, User
+from annotations.models import Category, Deletion, Label, LabelSet, Membership, Project, User
 
 # Pages of other packages that are unused, show secrets (second factors), or are replaced below (sign-in logs).
 UNUSED = [
@@ -99,6 +99,10 @@ class Projects(ReadOnly):
     search_fields = ["name", "slug"]
     fields = ["name", "slug", "language", "distribution", "annotators_per_note", "created_at", "created_by"]
 
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Project]:
+        """Leave out projects whose last rows are being deleted."""
+        return super().get_queryset(request).exclude(pk__in=Deletion.objects.values("pk"))
+
 
 @admin.register(Membership)
 class Memberships(ReadOnly):
@@ -138,3 +142,6 @@ class LabelSets(ReadOnly):
     list_display = ["name", "key", "project"]
     list_select_related = ["project"]
     inlines = [CategoryRows, LabelRows]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[LabelSet]:
+        return super().get_queryset(request).exclude(project__in=Deletion.objects.values("pk"))

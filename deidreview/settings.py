@@ -246,6 +246,7 @@ MIDDLEWARE = [
     "deidreview.middleware.response_headers",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "deidreview.boundary.Boundary",
+    "deidreview.time_zone.time_zone",
     "django.contrib.sessions.middleware.SessionMiddleware",
     # Before any middleware that reads a body, after the session that says who sends it.
     "deidreview.uploads.upload_limit",
@@ -382,6 +383,7 @@ SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 # ── Language, time, static files ─────────────────────────────────────────────────────────────────────────────────────
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English")]
+# Where the browser's time zone is unknown (deidreview.time_zone), and in what commands print.
 TIME_ZONE = _time_zone()
 # To add a language, run `manage.py makemessages -l it` (and `-d djangojs` for the scripts), which writes its strings
 # here, then `manage.py compilemessages`, and add ("it", "Italiano") to LANGUAGES. See docs/operations.md.

@@ -9,7 +9,8 @@ from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.views.decorators.http import require_safe
 
-from annotations.core.requests import wants_json
+from annotations.core.archived import ProjectArchived
+from annotations.core.requests import wants_fragment, wants_json
 
 log = logging.getLogger(__name__)
 # The page if even the template of the 500 page fails.
@@ -53,9 +54,22 @@ def bad_request(request: HttpRequest, exception: Exception | None = None) -> Htt
 
 @login_not_required
 def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    if isinstance(exception, ProjectArchived):
+        return _archived(request, str(exception))
     match = request.resolver_match
     outside = match is not None and match.app_name == "admin"
     return _error(request, 403, "forbidden", "errors/403.html", outside=outside)
+
+
+def _archived(request: HttpRequest, message: str) -> HttpResponse:
+    """Send the sentence as JSON for scripts, as plain text for htmx, which shows it above the page, or as a page."""
+    if wants_json(request):
+        return JsonResponse({"error": "forbidden", "message": message}, status=403)
+    if wants_fragment(request):
+        return HttpResponse(message, status=403, content_type="text/plain; charset=utf-8")
+    match = request.resolver_match
+    context = {"message": message, "slug": match.kwargs.get("slug", "") if match else ""}
+    return render(request, "errors/archived.html", context, status=403)
 
 
 @login_not_required

@@ -39,6 +39,7 @@ _.requests
 _.retries
 _.role_name
 _.seed_from
+_.state_name
 _.warnings_more
 _.withdrawn_at
 
@@ -62,6 +63,7 @@ _.first_at
 _.found_empty
 _.imported_by
 _.joined_at
+_.last_job_number
 _.random_order
 _.raw_confidence
 _.read_others_until
@@ -99,6 +101,7 @@ _.lockout_parameters
 _.read_servers
 _.response_headers
 _.script_words_address
+_.time_zone
 _.upload_limit
 
 # RQ calls or reads these attributes of its worker.

@@ -13,5 +13,5 @@ urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/guidelines/amend/", amendments.amend_guidelines, name="amend"),
     path("projects/<slug:slug>/agreement/", agreement.agreement, name="agreement"),
     path("projects/<slug:slug>/agreement/start", starting.agreement_start, name="agreement_start"),
-    path("projects/<slug:slug>/agreement/jobs/<int:pk>", starting.agreement_progress, name="agreement_progress"),
+    path("projects/<slug:slug>/agreement/jobs/<int:number>", starting.agreement_progress, name="agreement_progress"),
 ]

@@ -34,7 +34,7 @@ class SetMoved(TypedDict):
     version: int
 
 
-NOTE_FETCHED = Verb[NoData]("note.fetched", _("loaded a note in advance"))
+NOTE_FETCHED = Verb[NoData]("note.fetched", _("loaded a note in advance"), reading=True)
 KEYS_CHANGED = Verb[KeysChanged]("keys.changed", _("changed their own keyboard shortcuts"))
 SPAN_CREATED = Verb[SpanChange]("span.created", _("labeled a span"))
 SPAN_CHANGED = Verb[SpanChange]("span.changed", _("changed a span"))

@@ -14,6 +14,7 @@ from django.db.models import QuerySet
 from django.http import Http404
 
 from annotations.core import hiding
+from annotations.core.archived import ProjectArchived
 from annotations.models import AnnotationSet, Assignment, Author, Document, Membership, Project, Role, User
 
 
@@ -27,6 +28,7 @@ class Can(StrEnum):
     EXPORT = "export notes"
     SEE_AUDIT = "see the audit log"
     MANAGE = "manage the project"
+    ARCHIVE = "archive, restore or delete the project"
 
 
 _REVIEWER = {Can.SEE_PROJECT, Can.READ_NOTES, Can.ANNOTATE, Can.MAKE_GOLD, Can.EXPORT}
@@ -34,8 +36,10 @@ RIGHTS: dict[str, frozenset[Can]] = {
     Role.VIEWER: frozenset({Can.SEE_PROJECT, Can.READ_NOTES}),
     Role.ANNOTATOR: frozenset({Can.SEE_PROJECT, Can.ANNOTATE}),
     Role.REVIEWER: frozenset(_REVIEWER),
-    Role.MANAGER: frozenset(_REVIEWER | {Can.SEE_AUDIT, Can.MANAGE}),
+    Role.MANAGER: frozenset(_REVIEWER | {Can.SEE_AUDIT, Can.MANAGE, Can.ARCHIVE}),
 }
+# The rights that remain of a role while the project is archived: all that change nothing, and restoring it.
+WHEN_ARCHIVED = frozenset({Can.SEE_PROJECT, Can.READ_NOTES, Can.EXPORT, Can.SEE_AUDIT, Can.ARCHIVE})
 
 
 @dataclass(frozen=True)
@@ -47,7 +51,16 @@ class Access:
     user: User
 
     def can(self, right: Can) -> bool:
+        """Whether this person has the right now."""
+        return self.has(right) and (right in WHEN_ARCHIVED or not self.archived)
+
+    def has(self, right: Can) -> bool:
+        """Whether the role includes the right, even if the project is archived: for what a person must never see."""
         return right in RIGHTS[self.membership.role]
+
+    @property
+    def archived(self) -> bool:
+        return self.project.archived_at is not None
 
     @property
     def rights(self) -> dict[str, bool]:
@@ -57,7 +70,7 @@ class Access:
     @property
     def unnamed(self) -> bool:
         """Whether the names of annotators are hidden from this person, who may adjudicate."""
-        return self.project.anonymous_adjudication and not self.can(Can.MANAGE)
+        return self.project.anonymous_adjudication and not self.has(Can.MANAGE)
 
     @property
     def blind(self) -> bool:
@@ -75,7 +88,7 @@ class Access:
 
         While some suggestions are hidden, reviewers see suggestions only on the review pages. Managers see everything.
         """
-        return hiding.withheld(self.project) if self.can(Can.MAKE_GOLD) and not self.can(Can.MANAGE) else ""
+        return hiding.withheld(self.project) if self.has(Can.MAKE_GOLD) and not self.has(Can.MANAGE) else ""
 
     @cached_property
     def closed_kinds(self) -> frozenset[str]:
@@ -85,7 +98,10 @@ class Access:
 
 
 def enter(user: User, slug: str, right: Can = Can.SEE_PROJECT) -> Access:
-    """Return the project `slug` for this person. Raises Http404 for non-members, PermissionDenied without the right."""
+    """Return the project `slug` for this person. Raises Http404 for non-members, PermissionDenied without the right.
+
+    Raises ProjectArchived, a PermissionDenied with a sentence, where only the archived project lacks the right.
+    """
     try:
         membership = Membership.objects.select_related("project").get(project__slug=slug, user_id=user.pk, active=True)
     except Membership.DoesNotExist:
@@ -97,6 +113,8 @@ def enter(user: User, slug: str, right: Can = Can.SEE_PROJECT) -> Access:
 
 def require(access: Access, right: Can) -> None:
     if not access.can(right):
+        if access.has(right):
+            raise ProjectArchived
         raise PermissionDenied(f"The role “{access.membership.role}” does not include the right to {right}.")
 
 

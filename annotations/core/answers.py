@@ -12,6 +12,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotations.core.access import Access, Can, enter
+from annotations.core.archived import ProjectArchived
 from annotations.core.changes import Refused
 from annotations.core.errors import ServiceError
 from annotations.models import User
@@ -40,6 +41,9 @@ def json_answers(
                     return view(request, **kwargs)
                 entered = enter(request, **kwargs)
                 return view(request, *entered)
+            except ProjectArchived as error:
+                # Not a conflict: the page keeps the unsaved work, and saves it if the project is restored.
+                return _refused("forbidden", str(error), 403)
             except ServiceError as error:
                 there = now(*entered) if now is not None and entered else _annotation_set_in(error)
                 return _refused(error.code, str(error), error.status if isinstance(error, Refused) else 409, there)

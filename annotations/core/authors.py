@@ -4,6 +4,7 @@ from django.utils.translation import gettext
 
 from annotations.core.errors import ServiceError
 from annotations.core.names import good_name
+from annotations.domain.provenance import Origin
 from annotations.models import Author, Membership, Project, User
 
 KINDS_WRITTEN_AS = {"annotator": Author.Kind.ANNOTATOR, "run": Author.Kind.RUN}
@@ -52,3 +53,15 @@ def author_for_import(project: Project, spec: str) -> Author:
             author.user = member.user
             author.save(update_fields=["user"])
     return author
+
+
+def origin_of(author: Author) -> Origin:
+    """Return what the provenance of gold spans that were copied from this author names.
+
+    A merged list repeats the suggestions of its runs, so gold of these runs counts as copied from the list, too.
+    """
+    authors = [author, *Author.objects.filter(pk__in=author.merged_from or ())]
+    return Origin(
+        frozenset(f"{one.kind}:{one.name}" for one in authors),
+        frozenset(one.name for one in authors if one.kind in Author.MODELS),
+    )

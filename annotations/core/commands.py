@@ -10,13 +10,14 @@ from django.db.migrations.executor import MigrationExecutor
 
 from annotations.core.errors import LimitReached, ServiceError
 from annotations.domain.notes import NoteError
-from annotations.models import Project, User
+from annotations.models import Deletion, Project, User
 
 
 def find_project(slug: str) -> Project:
-    project = Project.objects.filter(slug=slug).first()
+    projects = Project.objects.exclude(pk__in=Deletion.objects.values("pk"))
+    project = projects.filter(slug=slug).first()
     if project is None:
-        known = ", ".join(Project.objects.order_by("slug").values_list("slug", flat=True)[:20]) or "none"
+        known = ", ".join(projects.order_by("slug").values_list("slug", flat=True)[:20]) or "none"
         raise ServiceError(f"There is no project “{slug}”. Projects: {known}.", code="project")
     return project
 

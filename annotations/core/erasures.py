@@ -1,4 +1,4 @@
-"""Erasing a patient while long work reads the same notes: the work must not store anything about erased notes.
+"""Erasing notes while long work reads the same notes: the work must not store anything about erased notes.
 
 The work takes the project's count of erasures before it reads any note (`erasures_of`). In the transaction that stores
 its results it calls `unerased`, or `hold` where it checks for each note whether the note still exists. Both take a lock
@@ -19,18 +19,22 @@ _ERASURES = 0x6E01
 
 
 class ErasedMeanwhile(ServiceError):
-    """A patient was erased during work on the project's notes; the work's results were not stored."""
+    """Notes were erased during work on the project's notes; the work's results were not stored."""
 
     def __init__(self) -> None:
         super().__init__(
-            _("A patient's notes were erased during this work, so nothing was stored. Start it again."),
+            _("Notes of this project were erased during this work, so nothing was stored. Start it again."),
             code="erased",
         )
 
 
 def erasures_of(project_id: int) -> int:
-    """Return how many times a patient was erased in the project. Call it before the first note is read."""
-    return Project.objects.values_list("erasures", flat=True).get(pk=project_id)
+    """Return how many times notes were erased in the project. Call it before the first note is read.
+
+    -1 where the project itself was deleted: no number of an earlier call equals it.
+    """
+    found = Project.objects.filter(pk=project_id).order_by().values_list("erasures", flat=True).first()
+    return -1 if found is None else found
 
 
 def hold(project_id: int) -> int:
@@ -54,7 +58,7 @@ def begin_erasure(project_id: int) -> None:
 
 
 def unerased(project_id: int, begun: int) -> None:
-    """Take the lock of `hold`, and check that no patient was erased since `erasures_of` returned `begun`.
+    """Take the lock of `hold`, and check that no note was erased since `erasures_of` returned `begun`.
 
     Raises ErasedMeanwhile, which rolls the caller's transaction back.
     """

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Generic, Never, TypedDict, TypeVar, Unpack, ov
 
 from django.utils.translation import gettext_lazy as _
 
+from annotations.core.archived import check_open
 from annotations.models import Event, User
 
 if TYPE_CHECKING:
@@ -47,16 +48,18 @@ class NoteRead(TypedDict, total=False):
 class Verb(str, Generic[Data]):
     """What happened: the stored value, and the sentence of the audit trail. `Data` is the type of its events' data.
 
-    A verb is known as soon as it is defined. CoreConfig imports the module `events` of every feature.
+    A verb is known as soon as it is defined. CoreConfig imports the module `events` of every feature. `reading`: the
+    act changes nothing, so that it is possible in an archived project.
     """
 
     sentence: "_StrOrPromise"
+    reading: bool
 
-    def __new__(cls, value: str, sentence: "_StrOrPromise") -> "Verb[Data]":
+    def __new__(cls, value: str, sentence: "_StrOrPromise", *, reading: bool = False) -> "Verb[Data]":
         if value in _VERBS:
             raise ValueError(f"The verb “{value}” is defined twice.")
         verb = super().__new__(cls, value)
-        verb.sentence = sentence
+        verb.sentence, verb.reading = sentence, reading
         _VERBS[value] = verb
         return verb
 
@@ -72,12 +75,15 @@ class Verb(str, Generic[Data]):
         """Append one event. `data` holds ids, offsets, labels and counts: never note text or text that a person typed.
 
         The type checker refuses data that is not of the verb's type. Only verbs whose data may be empty go without.
+        Raises ProjectArchived, unless the act only reads, so that the change of the caller's transaction is undone.
         """
-        actor = whose.get("actor")
+        actor, project = whose.get("actor"), whose.get("project_id")
+        if project is not None and not self.reading:
+            check_open(project)
         return Event.objects.create(
             verb=self,
             actor_id=actor.pk if actor else None,
-            project_id=whose.get("project_id"),
+            project_id=project,
             document_id=whose.get("document_id"),
             annotation_set_id=whose.get("annotation_set_id"),
             data=data or {},
@@ -105,7 +111,7 @@ class SetSeeded(TypedDict):
 
 
 class Erasure(TypedDict):
-    """How many rows of each type erasing a patient removes."""
+    """How many rows of each type erasing a patient or deleting a note removes."""
 
     notes: int
     annotation_sets: int
@@ -126,7 +132,8 @@ class FileDownloaded(TypedDict, total=False):
     decisions: str
 
 
-NOTE_READ = Verb[NoteRead]("note.read", _("opened a note"))
+NOTE_READ = Verb[NoteRead]("note.read", _("opened a note"), reading=True)
 SET_SEEDED = Verb[SetSeeded]("set.seeded", _("began from a model's spans"))
 PATIENT_ERASED = Verb[PatientErased]("patient.erased", _("erased a patient's notes"))
-FILE_DOWNLOADED = Verb[FileDownloaded]("file.downloaded", _("downloaded a file"))
+NOTE_DELETED = Verb[Erasure]("note.deleted", _("deleted a note"))
+FILE_DOWNLOADED = Verb[FileDownloaded]("file.downloaded", _("downloaded a file"), reading=True)

@@ -20,7 +20,13 @@ class Hook:
 # A page is about to show the disagreements in a project: notes are compared for at most `seconds`. Each answer is the
 # number of notes that are still to be compared.
 disagreements_shown = Hook()
-# A patient's notes are being erased from `project`: each feature deletes what it derived from them and keeps elsewhere.
+# The audit log shows events of `project`. Each answer holds the names of things by the key of an event's data, then by
+# the value stored there: {"model": {3: "crf-1"}}.
+audit_names = Hook()
+# Notes are being erased from `project`, a patient's or a single one: each feature deletes what it derived from them and
+# keeps elsewhere.
 patient_erased = Hook()
 # An erasure in `project` is committed: each feature deletes files that were made from the notes.
 patient_erasure_committed = Hook()
+# The last rows of `project` are being deleted: each feature deletes what no foreign key connects with the project.
+project_deleted = Hook()

@@ -4,9 +4,25 @@ from collections.abc import Iterable
 from typing import TypedDict
 
 from django.db.models import QuerySet
+from django.utils.translation import gettext_lazy as _
 
 from annotations.models import Label
 
+# The names of the hues 0 to 11 of static/css/tokens.css.
+COLORS = (
+    _("Red"),
+    _("Orange"),
+    _("Amber"),
+    _("Lime"),
+    _("Green"),
+    _("Teal"),
+    _("Cyan"),
+    _("Sky blue"),
+    _("Blue"),
+    _("Violet"),
+    _("Magenta"),
+    _("Pink"),
+)
 # Styles in static/css/note.css: underline-0 and so on.
 UNDERLINES = 6
 

@@ -49,7 +49,8 @@ class Entry:
     """A link of the second level, in the group with the key `group`. `right` is needed to open it.
 
     `page` is the URL name of the link; `query` and `fragment` are the rest of the link. `pages` are the URL names of
-    other pages for which the entry is current.
+    other pages for which the entry is current. `keeps` are parameters that links from one page of the group to another
+    carry along.
     """
 
     group: str
@@ -61,6 +62,7 @@ class Entry:
     query: Mapping[str, str] = field(default_factory=dict)
     fragment: str = ""
     counter: Counter | None = None
+    keeps: tuple[str, ...] = ()
 
     def matches(self, here: str, query: Mapping[str, str]) -> int:
         """Return how well the entry fits the page with the URL name `here`; 0 where it does not."""

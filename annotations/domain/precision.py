@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 # With fewer decisions than this, pages say that the figure is uncertain.
 FEW = 20
-# The 97.5 % quantile of the normal distribution gives a two-sided 95 % interval.
+# The 97.5% quantile of the normal distribution gives a two-sided 95% interval.
 _Z = 1.959963984540054
 # The weight of a suggestion's own confidence, in decisions on similar suggestions.
 _PRIOR = 4.0
@@ -29,7 +29,7 @@ class Rate:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """The 95 % score interval (Wilson 1927), which is valid for few decisions and for shares near 0 and 1, too."""
+        """The 95% score interval (Wilson 1927), which is valid for few decisions and for shares near 0 and 1, too."""
         if not self.decided:
             return None
         n, share = self.decided, self.right / self.decided
@@ -41,7 +41,7 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A share over whole notes with its 95 % interval; None if nothing was counted."""
+    """A share over whole notes with its 95% interval; None if nothing was counted."""
 
     share: float | None
     low: float

@@ -1,6 +1,8 @@
 """Provenance of a span, with the keys under which it is stored."""
 
-from typing import TypedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypedDict
 
 
 class RunSays(TypedDict):
@@ -45,3 +47,19 @@ Provenance = TypedDict(
     },
     total=False,
 )
+
+
+@dataclass(frozen=True)
+class Origin:
+    """An author as gold spans name it, with the runs of a merged list: `authors` as “kind:name”, `runs` by name."""
+
+    authors: frozenset[str]
+    runs: frozenset[str]
+
+    def gave(self, provenance: Mapping[str, Any] | None) -> bool:
+        """Whether a gold span was copied from this author, directly or through a merged list."""
+        if not provenance:
+            return False
+        return provenance.get("from") in self.authors or any(
+            said["run"] in self.runs for said in provenance.get("runs") or ()
+        )

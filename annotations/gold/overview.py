@@ -7,10 +7,11 @@ from django.utils.translation import ngettext
 from annotations.core import overview
 from annotations.core.access import Access, Can
 from annotations.core.gold_sets import gold_sets
-from annotations.gold.selectors import change_since, version_rows
+from annotations.gold.selectors import version_rows
+from annotations.gold.services.differing import Difference, difference
 from annotations.models import GoldVersion
 
-DIFFERING = "gold that differs from the last version"
+SPANS, LABELS, NOTES = (f"gold that differs from the last version: {what}" for what in ("spans", "labels", "notes"))
 
 
 def register() -> None:
@@ -20,12 +21,26 @@ def register() -> None:
     overview.steps.register(70, Can.MANAGE, steps)
 
 
-def _differing(access: Access, last: GoldVersion) -> int:
-    """Count the notes whose gold was changed, added or removed after the last version. Reads all gold spans, once."""
-    if DIFFERING not in access.computed:
-        change = change_since(access.project, last)
-        access.computed[DIFFERING] = change.touched + change.removed
-    return access.computed[DIFFERING]
+def _difference(access: Access, last: GoldVersion) -> Difference:
+    if SPANS not in access.computed:
+        found = difference(last)
+        access.computed.update({SPANS: found.spans, LABELS: found.labels, NOTES: found.notes})
+    return Difference(access.computed[SPANS], access.computed[LABELS], access.computed[NOTES])
+
+
+def _spans_differ(found: Difference) -> str:
+    """Say how many spans differ, and how many of them only in their label."""
+    if not found.labels:
+        return ngettext("%(n)d span differs", "%(n)d spans differ", found.spans) % {"n": found.spans}
+    if found.labels == found.spans:
+        return ngettext(
+            "%(n)d span differs, in its label", "%(n)d spans differ, all in their labels only", found.spans
+        ) % {"n": found.spans}
+    return ngettext(
+        "%(n)d span differs, %(labels)d only in its label",
+        "%(n)d spans differ, %(labels)d only in their labels",
+        found.spans,
+    ) % {"n": found.spans, "labels": found.labels}
 
 
 def not_frozen(access: Access) -> list[overview.Need]:
@@ -36,12 +51,15 @@ def not_frozen(access: Access) -> list[overview.Need]:
             "%(n)d note has gold that was never frozen.", "%(n)d notes have gold that was never frozen.", n
         ) % {"n": n}
     else:
-        n = _differing(access, last)
+        found = _difference(access, last)
+        n = found.notes
         text = ngettext(
             "The gold of %(n)d note differs from version %(version)d.",
             "The gold of %(n)d notes differs from version %(version)d.",
             n,
         ) % {"n": n, "version": last.number}
+        if found.spans:
+            text = _("%(gold)s In total, %(spans)s.") % {"gold": text, "spans": _spans_differ(found)}
     url = reverse("gold", args=[access.project.slug])
     return [overview.Need(text, url, _("Freeze a version"))] if n else []
 
@@ -51,8 +69,13 @@ def gold_stages(access: Access) -> list[overview.Stage]:
     notes = overview.Stage(_("Gold"), f"{gold_sets(access.project).count():,}", reverse("gold", args=[slug]))
     if last is None:
         return [notes, overview.Stage(_("Frozen"), "–", reverse("gold", args=[slug]), _("no version yet"))]
-    n = _differing(access, last)
-    detail = ngettext("%(n)d note differs", "%(n)d notes differ", n) % {"n": n} if n else _("same as the present gold")
+    found = _difference(access, last)
+    if found.spans:
+        detail = _spans_differ(found)
+    elif found.notes:
+        detail = ngettext("%(n)d note differs", "%(n)d notes differ", found.notes) % {"n": found.notes}
+    else:
+        detail = _("same as the present gold")
     value = _("v%(number)d") % {"number": last.number}
     return [notes, overview.Stage(_("Frozen"), value, reverse("gold_version", args=[slug, last.number]), detail)]
 

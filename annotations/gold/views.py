@@ -208,7 +208,7 @@ def job_start_gold(request: Request, slug: str) -> HttpResponse:
     except ServiceError as error:
         messages.error(request, str(error))
         return redirect("gold", slug)
-    return redirect("job", slug, job.pk)
+    return redirect("job", slug, job.number)
 
 
 @require_POST

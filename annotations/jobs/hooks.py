@@ -12,5 +12,7 @@ class Report(Protocol):
 
 # The relay calls these every ten minutes to delete what has expired.
 TIDIERS: list[Callable[[], object]] = []
+# The relay calls these in each round, about once a second. A call that has something to do works for about a second.
+STEPS: list[Callable[[], object]] = []
 # A worker calls these with every heartbeat.
 REPORTS: list[Report] = []

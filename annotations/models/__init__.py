@@ -4,6 +4,7 @@ from annotations.models.adjudication import Adjudication, Amendment, Cause, Figu
 from annotations.models.assignment import Assignment
 from annotations.models.author import Author
 from annotations.models.comparison import Comparison, Difference, Stale
+from annotations.models.deletion import Deletion
 from annotations.models.document import Document
 from annotations.models.event import Event
 from annotations.models.gold import GoldVersion, GoldVersionNote
@@ -33,6 +34,7 @@ __all__ = [
     "Comment",
     "Comparison",
     "Decision",
+    "Deletion",
     "Difference",
     "Document",
     "Event",

@@ -13,7 +13,9 @@ class GoldVersion(models.Model):
     content_hash = models.CharField(max_length=64)
     note_count = models.PositiveIntegerField()
     span_count = models.PositiveIntegerField()
-    erased_count = models.PositiveIntegerField(default=0, help_text="Notes erased since then at a patient's request.")
+    erased_count = models.PositiveIntegerField(
+        default=0, help_text="Notes erased since then: a patient's, or a deleted note."
+    )
     split_seed = models.CharField(
         max_length=40, blank=True, help_text="Seed of the split by patient; empty without a split."
     )

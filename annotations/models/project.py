@@ -71,7 +71,14 @@ class Project(models.Model):
     planted_share = models.PositiveSmallIntegerField(
         choices=PlantedShare, default=PlantedShare.OFF, help_text="Percent of the notes under review."
     )
-    erasures = models.PositiveIntegerField(default=0, help_text="How many times a patient was erased in this project.")
+    last_job_number = models.PositiveIntegerField(
+        default=0, help_text="The number of the project's latest job. It never decreases, so no number is given twice."
+    )
+    erasures = models.PositiveIntegerField(
+        default=0, help_text="How many times notes were erased in this project: a patient's, or a deleted note."
+    )
+    archived_at = models.DateTimeField(null=True, help_text="Since then, nobody can change the project.")
+    exported_at = models.DateTimeField(null=True, help_text="When notes were first exported, by a page or a command.")
     created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
 

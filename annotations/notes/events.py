@@ -39,7 +39,7 @@ class CommentDone(TypedDict, total=False):
     resolved: bool
 
 
-NOTES_SEARCHED = Verb[NotesSearched]("notes.searched", _("searched the notes"))
+NOTES_SEARCHED = Verb[NotesSearched]("notes.searched", _("searched the notes"), reading=True)
 NOTE_FLAGGED = Verb[NoteFlagged]("note.flagged", _("flagged a note"))
 NOTE_UNFLAGGED = Verb[NoteFlagged]("note.unflagged", _("cleared a flag"))
 COMMENT_ADDED = Verb[CommentDone]("comment.added", _("commented"))

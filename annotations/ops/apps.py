@@ -9,5 +9,10 @@ class OpsConfig(AppConfig):
     def ready(self) -> None:
         from annotations.core import navigation
         from annotations.core.access import Can
+        from annotations.jobs import hooks
+        from annotations.ops.services.deleting import finish_deletions
 
+        hooks.STEPS.append(finish_deletions)
         navigation.register(navigation.Entry("project", 40, _("Patients"), "patients", Can.MANAGE))
+        navigation.extend("project_settings", "project_delete")
+        navigation.extend("notes", "note_delete")

@@ -1,4 +1,4 @@
-"""Events of patients' ids."""
+"""Events of patients' ids, and of deleting a project."""
 
 from typing import TypedDict
 
@@ -11,4 +11,16 @@ class PatientsSet(TypedDict):
     notes: int
 
 
+class ProjectDeleted(TypedDict):
+    """The id of the project, and how much was deleted with it. The event itself belongs to no project."""
+
+    project: int
+    notes: int
+    annotation_sets: int
+    gold_versions: int
+    models: int
+    files: int
+
+
 PATIENTS_SET = Verb[PatientsSet]("patients.set", _("set patient ids"))
+PROJECT_DELETED = Verb[ProjectDeleted]("project.deleted", _("deleted a project"))

@@ -1,4 +1,4 @@
-"""Forms for erasing a patient's notes and for setting patient ids."""
+"""Forms for erasing a patient's notes, for setting patient ids, and for deleting a project."""
 
 from typing import Any
 
@@ -58,3 +58,15 @@ class PatientsFileForm(forms.Form):
             return parse_patients(file.read(), str(_("The file")))
         except ServiceError as error:
             raise ValidationError(str(error)) from error
+
+
+class DeleteProjectForm(forms.Form):
+    """Confirm a deletion by typing the project's name."""
+
+    name = forms.CharField(
+        label=_("Name of the project"),
+        max_length=120,
+        strip=False,
+        help_text=_("Exactly as above, with the same capital letters."),
+        widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}),
+    )

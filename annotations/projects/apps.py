@@ -30,9 +30,18 @@ class ProjectsConfig(AppConfig):
                 _("Labels"),
                 "labels",
                 Can.MANAGE,
-                frozenset({"label_edit", "label_merge", "label_delete"}),
+                frozenset(
+                    {
+                        "label_edit",
+                        "label_merge",
+                        "label_delete",
+                        "category_add",
+                        "category_edit",
+                        "category_delete",
+                    }
+                ),
             ),
-            navigation.Entry("project", 10, _("Settings"), "project_settings", Can.MANAGE),
+            navigation.Entry("project", 10, _("Settings"), "project_settings", Can.ARCHIVE),
             navigation.Entry("project", 30, _("Assignment"), "project_settings", Can.MANAGE, fragment="assign"),
             navigation.Entry("project", 50, _("Audit"), "audit", Can.SEE_AUDIT),
         )

@@ -4,7 +4,7 @@ from typing import NotRequired, TypedDict
 
 from django.utils.translation import gettext_lazy as _
 
-from annotations.core.events import Verb
+from annotations.core.events import NoData, Verb
 
 
 class ProjectCreated(TypedDict):
@@ -46,6 +46,32 @@ class LabelDeleted(TypedDict):
     id: int
 
 
+class CategoryAdded(TypedDict):
+    category: str
+
+
+class CategoryChanged(TypedDict):
+    """`before` and `after` by field: the name, and the color as its number from 0 to 11."""
+
+    category: str
+    fields: list[str]
+    before: dict[str, str | int]
+    after: dict[str, str | int]
+
+
+class CategoryMoved(TypedDict):
+    """Positions in the list, counted from 1."""
+
+    category: str
+    before: int
+    after: int
+
+
+class CategoryDeleted(TypedDict):
+    category: str
+    id: int
+
+
 class NotesAssigned(TypedDict, total=False):
     """Notes assigned to a person (`user`), or by the project's rule (`rule`)."""
 
@@ -65,10 +91,16 @@ class NotesReleased(TypedDict):
 
 PROJECT_CREATED = Verb[ProjectCreated]("project.created", _("created the project"))
 PROJECT_CHANGED = Verb[ProjectChanged]("project.changed", _("changed the settings"))
+PROJECT_ARCHIVED = Verb[NoData]("project.archived", _("archived the project"))
+PROJECT_RESTORED = Verb[NoData]("project.restored", _("restored the project from the archive"))
 GUIDELINES_CHANGED = Verb[GuidelinesChanged]("guidelines.changed", _("changed the guidelines"))
 LABEL_CHANGED = Verb[LabelChanged]("label.changed", _("changed a label"))
 LABEL_ADDED = Verb[LabelAdded]("label.added", _("added a label"))
 LABEL_MERGED = Verb[LabelMerged]("label.merged", _("merged a label"))
 LABEL_DELETED = Verb[LabelDeleted]("label.deleted", _("deleted an unused label"))
+CATEGORY_ADDED = Verb[CategoryAdded]("category.added", _("added a category"))
+CATEGORY_CHANGED = Verb[CategoryChanged]("category.changed", _("changed a category"))
+CATEGORY_MOVED = Verb[CategoryMoved]("category.moved", _("moved a category"))
+CATEGORY_DELETED = Verb[CategoryDeleted]("category.deleted", _("deleted an empty category"))
 NOTES_ASSIGNED = Verb[NotesAssigned]("notes.assigned", _("assigned notes"))
 NOTES_RELEASED = Verb[NotesReleased]("notes.released", _("released notes"))

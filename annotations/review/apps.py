@@ -37,7 +37,7 @@ class ReviewConfig(AppConfig):
         hiding.register(without_hidden, hidden_in_set, withheld, draw_leaks)
 
         from annotations.core import navigation
-        from annotations.review.selectors.left import notes_left
+        from annotations.review.selectors.left import CHOSEN_RUNS, notes_left
 
         navigation.add_group(navigation.Group("review", _("Review"), 60, counter=notes_left))
         navigation.register(
@@ -45,10 +45,24 @@ class ReviewConfig(AppConfig):
                 "review", 10, _("By note"), "reviews", Can.MAKE_GOLD, frozenset({"review", "review_next"})
             ),
             navigation.Entry(
-                "review", 20, _("By string"), "review_strings", Can.MAKE_GOLD, frozenset({"review_string"})
+                "review",
+                20,
+                _("By string"),
+                "review_strings",
+                Can.MAKE_GOLD,
+                frozenset({"review_string"}),
+                keeps=CHOSEN_RUNS,
             ),
-            navigation.Entry("review", 30, _("In bulk"), "review_bulk_new", Can.MAKE_GOLD, frozenset({"review_bulk"})),
-            navigation.Entry("review", 40, _("Acceptance"), "acceptance", Can.READ_NOTES),
+            navigation.Entry(
+                "review",
+                30,
+                _("In bulk"),
+                "review_bulk_new",
+                Can.MAKE_GOLD,
+                frozenset({"review_bulk"}),
+                keeps=CHOSEN_RUNS,
+            ),
+            navigation.Entry("review", 40, _("Acceptance"), "acceptance", Can.READ_NOTES, keeps=CHOSEN_RUNS),
         )
         navigation.working("review")
 

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from annotations.core import overview
 from annotations.core.access import Access, Can, authors_for
+from annotations.domain.scoring.intervals import FewNotes
 from annotations.models import Author, Figures, GoldVersion
 from annotations.scores.services.scoring import TABLE
 
@@ -13,11 +14,17 @@ ROWS = 5
 
 @dataclass(frozen=True)
 class StoredScore:
-    """A stored score of all notes of a version in the project's own labels."""
+    """A stored score of all notes of a version in the project's own labels.
+
+    `few_notes` is the interval of `f1` on few notes, `own` the number of the `gold` spans copied from the author.
+    """
 
     author: Author
     notes: int
     f1: float | None
+    few_notes: FewNotes | None
+    own: int
+    gold: int
     at: datetime
 
 
@@ -25,6 +32,10 @@ class StoredScore:
 class Scores:
     version: int | None
     rows: list[StoredScore]
+
+    @property
+    def few_notes(self) -> bool:
+        return any(row.few_notes for row in self.rows)
 
 
 def register() -> None:
@@ -47,10 +58,12 @@ def _stored(access: Access, version: int) -> list[StoredScore]:
         project=access.project, kind=TABLE.name, value__gold=str(version), value__split=None, value__labels_of=None
     )
     found: dict[int, StoredScore] = {}
-    columns = ("value__author_kind", "value__author", "value__notes", "value__levels__0__micro__f1", "at")
-    for kind, name, notes, f1, at in stored.order_by("-at").values_list(*columns):
+    columns = ("author_kind", "author", "notes", "levels__0__micro__f1", "few_notes", "own_gold_spans",
+               "levels__0__micro__gold")  # fmt: skip
+    values = (f"value__{column}" for column in columns)
+    for kind, name, notes, f1, few, own, gold, at in stored.order_by("-at").values_list(*values, "at"):
         author = authors.get((kind, name))
         if author and notes:
             # Older rows of the same author are of annotations that have changed since.
-            found.setdefault(author.pk, StoredScore(author, notes, f1, at))
+            found.setdefault(author.pk, StoredScore(author, notes, f1, few, own or 0, gold, at))
     return sorted(found.values(), key=lambda row: -(row.f1 or 0))[:ROWS]

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Count, F, Max, QuerySet, Sum
+from django.utils.translation import gettext_lazy as _
 
+from annotations.core.authors import origin_of
 from annotations.core.gold_sets import gold_sets
 from annotations.domain.hashing import text_sha256
 from annotations.domain.spans import Span as DomainSpan
@@ -14,6 +16,15 @@ from annotations.models import AnnotationSet, Author, Document, GoldVersion, Gol
 
 BATCH = 250
 SUBMITTED = AnnotationSet.State.SUBMITTED
+# The names of units and granularities together.
+LEVELS = {
+    ("entity", "subcategory"): _("Spans, by label"),
+    ("entity", "category"): _("Spans, by category"),
+    ("entity", "binary"): _("Spans, personal or not"),
+    ("token", "subcategory"): _("Tokens, by label"),
+    ("token", "category"): _("Tokens, by category"),
+    ("token", "binary"): _("Tokens, personal or not"),
+}
 
 
 @dataclass(frozen=True)
@@ -140,7 +151,7 @@ class NotePair:
 
 def note_pairs(reference: Reference, author: Author, compared: Compared) -> Iterator[NotePair]:
     """Yield the compared notes with gold and predicted spans, reading BATCH notes at a time."""
-    own = f"{author.kind}:{author.name}"
+    origin = origin_of(author)
     notes = compared.notes
     for at in range(0, len(notes), BATCH):
         batch = notes[at : at + BATCH]
@@ -154,7 +165,7 @@ def note_pairs(reference: Reference, author: Author, compared: Compared) -> Iter
                     text=texts[note],
                     gold=[DomainSpan(start, end, code) for start, end, code, _ in gold.get(note, [])],
                     predicted=predicted.get(note, []),
-                    own=sum((made or {}).get("from") == own for _, _, _, made in gold.get(note, [])),
+                    own=sum(origin.gave(made) for _, _, _, made in gold.get(note, [])),
                 )
 
 
@@ -239,3 +250,9 @@ def annotation_set_ids(author: Author, notes: set[int]) -> dict[int, int]:
     """Return the author's annotation sets of these notes, by note."""
     sets = AnnotationSet.objects.filter(author=author, document__in=notes)
     return dict(sets.values_list("document_id", "pk"))
+
+
+def copied_in_text(own: int, name: str, *, merged: bool) -> str:
+    """The sentence with which commands warn of gold spans that were copied from the scored author."""
+    source = f"{name} or from its runs" if merged else name
+    return f"{own} gold spans were copied from {source}, so its figures are too optimistic."

@@ -27,7 +27,7 @@ from annotations.notes.selectors.in_context import LabelLook, label_looks, note_
 from annotations.notes.views.in_context import shown_in_context
 from annotations.projects.selectors.label_maps import mapped_sets
 from annotations.projects.selectors.projects import is_large
-from annotations.scores.selectors import Reference, annotation_set_ids, authors_with_notes, characters, compared
+from annotations.scores.selectors import LEVELS, Reference, annotation_set_ids, authors_with_notes, characters, compared
 from annotations.scores.services.scoring import (
     Error,
     ScoredTable,
@@ -50,14 +50,6 @@ KINDS = {
     Kind.LABEL: gettext_lazy("Different label"),
     Kind.BOUNDARY: gettext_lazy("Different bounds"),
     Kind.BOTH: gettext_lazy("Different label and bounds"),
-}
-LEVELS = {
-    ("entity", "subcategory"): gettext_lazy("Spans, by label"),
-    ("entity", "category"): gettext_lazy("Spans, by category"),
-    ("entity", "binary"): gettext_lazy("Spans, personal or not"),
-    ("token", "subcategory"): gettext_lazy("Tokens, by label"),
-    ("token", "category"): gettext_lazy("Tokens, by category"),
-    ("token", "binary"): gettext_lazy("Tokens, personal or not"),
 }
 
 
@@ -346,4 +338,4 @@ def job_start_score(request: Request, slug: str) -> HttpResponse:
         messages.error(request, str(error))
         return redirect("scores", slug)
     job = start_score(wanted=wanted, actor=access.user, token=form_token(request))
-    return redirect("job", slug, job.pk)
+    return redirect("job", slug, job.number)

@@ -33,4 +33,4 @@ class NotesExported(TypedDict):
 
 
 NOTES_IMPORTED = Verb[NotesImported]("notes.imported", _("imported notes"))
-NOTES_EXPORTED = Verb[NotesExported]("notes.exported", _("exported notes"))
+NOTES_EXPORTED = Verb[NotesExported]("notes.exported", _("exported notes"), reading=True)

@@ -5,7 +5,7 @@ from django.utils.translation import gettext as _
 
 from annotations.core import overview
 from annotations.core.access import Access, Can
-from annotations.models import Document, Job, Project, StoredFile
+from annotations.models import Document, Project
 
 
 def register() -> None:
@@ -15,9 +15,8 @@ def register() -> None:
 
 
 def has_exported(*, project: Project) -> bool:
-    """Whether an export of the project was finished. Its file may have expired since."""
-    jobs = Job.objects.filter(project=project, kind="export", state=Job.State.DONE)
-    return jobs.exists() or StoredFile.objects.filter(project=project, kind=StoredFile.Kind.EXPORT).exists()
+    """Whether an export of the project was finished, on a page or by a command. Its file may have expired since."""
+    return project.exported_at is not None
 
 
 def import_step(access: Access) -> list[overview.Step]:

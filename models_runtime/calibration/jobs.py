@@ -8,6 +8,7 @@ from typing import Any
 from django.db import transaction
 from django.utils.translation import gettext
 
+from annotations.core.authors import origin_of
 from annotations.core.erasures import erasures_of, unerased
 from annotations.core.errors import ServiceError
 from annotations.core.progress import Progress, silent
@@ -162,11 +163,11 @@ class _Counting:
 
     def _gold(self, notes: list[int]) -> dict[int, set[tuple[int, int, str]]]:
         found: dict[int, set[tuple[int, int, str]]] = {}
-        own = f"{self.run.author.kind}:{self.run.author.name}"
+        origin = origin_of(self.run.author)
         rows = GoldVersionNote.objects.filter(version=self.version, document__in=notes)
         for note, spans in rows.values_list("document_id", "spans"):
             found[note] = {(start, end, self._merged.get(code, code)) for start, end, code, _ in spans}
-            self.own += sum((provenance or {}).get("from") == own for *_, provenance in spans)
+            self.own += sum(origin.gave(provenance) for *_, provenance in spans)
         return found
 
 

@@ -55,7 +55,7 @@ def calibration_start(request: Request, slug: str) -> HttpResponse:
                 actor=access.user,
                 token=form_token(request),
             )
-            return redirect("job", slug, job.pk)
+            return redirect("job", slug, job.number)
         except ServiceError as error:
             add_error(form, error, {"version": "gold"})
     # The form is on a run's page, which belongs to a higher feature. So errors are shown as messages on that page.

@@ -36,7 +36,7 @@ class Row:
     """A figure of every author, in their order. `kind` is its format: figure, share, pace or seconds."""
 
     key: str
-    name: "tuple[_StrOrPromise, str]"
+    name: "tuple[_StrOrPromise, _StrOrPromise]"
     kind: str
     cells: list[Cell]
 
@@ -47,21 +47,25 @@ class _Figure:
 
     key: str
     name: "_StrOrPromise"
-    letter: str
+    measure: "_StrOrPromise"
     of: Callable[[AuthorTable], float | None]
     kind: str = "figure"
     low: bool = False
 
 
 def _triple(key: str, name: "_StrOrPromise", rates: Callable[[AuthorTable], RatesData | None]) -> list[_Figure]:
-    def figure(letter: str, word: Literal["precision", "recall", "f1"]) -> _Figure:
+    def figure(measure: "_StrOrPromise", word: Literal["precision", "recall", "f1"]) -> _Figure:
         def value(table: AuthorTable) -> float | None:
             found = rates(table)
             return found[word] if found else None
 
-        return _Figure(f"{key}_{word}", name, letter, value)
+        return _Figure(f"{key}_{word}", name, measure, value)
 
-    return [figure("P", "precision"), figure("R", "recall"), figure("F1", "f1")]
+    return [
+        figure(gettext_lazy("precision"), "precision"),
+        figure(gettext_lazy("recall"), "recall"),
+        figure("F1", "f1"),
+    ]
 
 
 def _micro(unit: str, granularity: str) -> Callable[[AuthorTable], RatesData | None]:
@@ -77,8 +81,18 @@ FIGURES = [
     *_triple("strict", gettext_lazy("Exact spans and labels"), _micro("entity", "subcategory")),
     *_triple("overlap", gettext_lazy("Overlapping spans, any label"), lambda table: table["overlap"]["entity"]),
     *_triple("binary", gettext_lazy("Tokens, personal or not"), _micro("token", "binary")),
-    _Figure("character_recall", gettext_lazy("Characters"), "R", lambda table: table["characters"]["recall"]),
-    _Figure("character_precision", gettext_lazy("Characters"), "P", lambda table: table["characters"]["precision"]),
+    _Figure(
+        "character_recall",
+        gettext_lazy("Characters"),
+        gettext_lazy("recall"),
+        lambda table: table["characters"]["recall"],
+    ),
+    _Figure(
+        "character_precision",
+        gettext_lazy("Characters"),
+        gettext_lazy("precision"),
+        lambda table: table["characters"]["precision"],
+    ),
     _Figure("leak", gettext_lazy("Leak score"), "", lambda table: table["meddocan"]["leak"], low=True),
     _Figure(
         "all_or_nothing",
@@ -102,7 +116,7 @@ def figure_rows(table: Table) -> list[Row]:
     """Return the rows of a comparison (`annotations.scores.services.side_by_side`)."""
     tables = [figures["table"] for figures in table["authors"]]
     rows = [
-        Row(one.key, (one.name, one.letter), one.kind, _cells([one.of(each) for each in tables], low=one.low))
+        Row(one.key, (one.name, one.measure), one.kind, _cells([one.of(each) for each in tables], low=one.low))
         for one in FIGURES
     ]
     exact = next(row for row in rows if row.key == "strict_f1")

@@ -130,7 +130,6 @@ def _result(access: Access, wanted: ComparisonRequest) -> dict[str, Any]:
         "few_notes": table["authors"][0]["table"]["few_notes"],
         "labels": [(looks.get(row.key) or LabelLook(row.key, row.key), row) for row in label_rows(table)],
         "learned": [(author.name, learned[author.pk]) for author in wanted.authors if author.pk in learned],
-        "own": [(each["author"], each["own_gold_spans"]) for each in table["authors"] if each["own_gold_spans"]],
         "gold_spans": table["authors"][0]["table"]["levels"][0]["micro"]["gold"],
         "missed_url": spans_url + _query(wanted, kind=MISSED),
         "untouched_url": spans_url + _query(wanted, kind=UNTOUCHED),
@@ -190,4 +189,4 @@ def compare_start(request: Request, slug: str) -> HttpResponse:
         add_error(form, error)
         return _sent_back(request, form, back)
     job = start_comparison(wanted=wanted, actor=access.user, token=form_token(request))
-    return redirect("job", slug, job.pk)
+    return redirect("job", slug, job.number)

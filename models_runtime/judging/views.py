@@ -139,6 +139,7 @@ def _figures(access: Access, result: dict[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
     return {
         "result": result,
+        "gold_spans": result["spans"]["micro"]["tp"] + result["spans"]["micro"]["fn"],
         "labels": labels,
         "pairs": pairs,
         "kinds": [(kind, KIND_NAMES[kind], sizes[kind]) for kind in KINDS],

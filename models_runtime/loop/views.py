@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 from annotations.core.access import Access, Can, enter
 from annotations.core.errors import ServiceError
 from annotations.core.requests import Request
-from annotations.core.templatetags.plots import Point, nice_top
+from annotations.core.templatetags.plots import Point
 from annotations.gold.forms import HoldOutForm
 from annotations.gold.services.rounds import begin_round
 from models_runtime.core.registry import TRAINABLE
@@ -37,6 +37,7 @@ def _loop(request: Request, access: Access, form: HoldOutForm) -> HttpResponse:
         "rounds": found,
         "begun": state.version is not None or any(each.effort.acts for each in found),
         "same": sum(each.comparable for each in found),
+        "few_notes": any(each.few_notes for each in found),
         "held_out": next((each.held_out for each in reversed(found) if each.comparable), 0),
         "plots": _plots(found),
         "form": form,
@@ -57,22 +58,30 @@ def _plots(found: Sequence[Round]) -> list[dict[str, Any]]:
     """Return a plot for each figure that at least one round has."""
     versions = [each for each in found if each.version]
     f1 = _("F1 on held-out notes")
-    plots: list[tuple[str, int, list[tuple[Round, float | None, str]]]] = [
-        (_("Gold spans"), 0, [(each, each.version.span_count, "") for each in found if each.version]),
-        (f1, 3, [(each, each.f1 if each.comparable else None, _reason(each)) for each in versions]),
-        (_("Actions per span"), 2, [(each, each.effort.acts_per_span, "") for each in found]),
-        (_("Seconds per note"), 0, [(each, each.effort.seconds_per_note, "") for each in found]),
+    plots: list[tuple[str, str, int, list[tuple[Round, float | None, str]]]] = [
+        (_("Gold spans"), _("Spans"), 0, [(each, each.version.span_count, "") for each in found if each.version]),
+        (f1, "F1", 3, [(each, each.f1 if each.comparable else None, _reason(each)) for each in versions]),
+        (_("Actions per span"), _("Actions per span"), 2, [(each, each.effort.acts_per_span, "") for each in found]),
+        (_("Seconds per note"), _("Seconds"), 0, [(each, each.effort.seconds_per_note, "") for each in found]),
     ]
     return [
         {
             "title": title,
             "digits": digits,
-            "points": [Point(str(each.number), value, detail=reason) for each, value, reason in rows],
-            "top": 1.0 if title == f1 else nice_top([value for _each, value, _reason in rows if value]),
+            "points": [_point(each, value, reason, interval=title == f1) for each, value, reason in rows],
+            "few_notes": title == f1 and any(each.few_notes for each, value, _reason in rows if value is not None),
+            "unit": unit,
         }
-        for title, digits, rows in plots
+        for title, unit, digits, rows in plots
         if any(value is not None for _each, value, _reason in rows)
     ]
+
+
+def _point(each: Round, value: float | None, reason: str, *, interval: bool) -> Point:
+    few = each.few_notes if interval and value is not None else None
+    if few is None:
+        return Point(str(each.number), value, detail=reason)
+    return Point(str(each.number), value, few["low"], few["high"], reason)
 
 
 def _reason(each: Round) -> str:

@@ -1,7 +1,8 @@
 """The types of a trained model's card and parameters, with the keys as stored."""
 
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
+from annotations.domain.scoring.intervals import FewNotes
 from annotations.domain.scoring.rates import RatesData
 
 
@@ -18,9 +19,13 @@ class HeldOutLevel(TypedDict):
 
 
 class HeldOutScores(TypedDict):
-    """Scores of a model on held-out notes: exact spans (also by label) and characters."""
+    """Scores of a model on held-out notes: exact spans (also by label) and characters.
+
+    `few_notes` is the interval of the F1 of exact spans on few notes. Cards of older models lack it.
+    """
 
     notes: int
+    few_notes: NotRequired[FewNotes | None]
     levels: list[HeldOutLevel]
     labels: list[LabelRates]
     characters: RatesData

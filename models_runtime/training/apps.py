@@ -8,10 +8,11 @@ class TrainingConfig(AppConfig):
 
     def ready(self) -> None:
         from annotations.core.access import Can
-        from annotations.core.hooks import patient_erasure_committed
+        from annotations.core.hooks import audit_names, patient_erasure_committed, project_deleted
         from annotations.jobs import hooks
         from annotations.jobs.registry import JobKind, register
-        from models_runtime.training.jobs.checkpoints import forget_all, forget_stale
+        from models_runtime.training.jobs.checkpoints import forget_all, forget_stale, forget_with_project
+        from models_runtime.training.services.trained import names_of_models
 
         register(
             {
@@ -28,6 +29,8 @@ class TrainingConfig(AppConfig):
         )
         hooks.TIDIERS.append(forget_stale)
         patient_erasure_committed.add(forget_all)
+        audit_names.add(names_of_models)
+        project_deleted.add(forget_with_project)
 
         from annotations.core import navigation
 

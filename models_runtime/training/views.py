@@ -24,7 +24,7 @@ from models_runtime.core.health import State, Workers
 from models_runtime.core.registry import TRAINABLE, TrainableKind, trainable_kind
 from models_runtime.models import TrainedModel
 from models_runtime.training.forms import REFUSED_AT, RenameForm, TrainForm, UploadModelForm
-from models_runtime.training.services.model_cards import headline
+from models_runtime.training.services.model_cards import few_notes_of, headline
 from models_runtime.training.services.trained import model_rows, rename_model, retire_model, trouble_of, upload_model
 from models_runtime.training.services.training import all_base_models, end_early, start_training
 
@@ -52,10 +52,12 @@ def _models(
     languages = sorted(filter(None, languages_of(newest))) if newest else []
     folders, models = weights.weights(), all_base_models(access.project)
     train.choose(versions=versions, weights=folders, models=models, weights_home=weights.home(), languages=languages)
+    rows_shown = [(row, headline(row.model.card), few_notes_of(row.model.card)) for row in model_rows(page)]
     context = {
         "access": access,
         "page": page,
-        "rows": [(row, headline(row.model.card)) for row in model_rows(page)],
+        "rows": rows_shown,
+        "few_notes": any(few for _row, _score, few in rows_shown),
         "versions": versions,
         "kinds": _kinds(),
         "weights_home": weights.home(),
@@ -84,6 +86,7 @@ def _model(request: Request, access: Access, row: TrainedModel, rename: RenameFo
         "status": status_of(row.job, access) if row.job else None,
         "trouble": trouble_of(row),
         "headline": headline(row.card),
+        "few_notes": few_notes_of(row.card),
         "kind": trainable_kind(row.backend),
         "algorithm": _(trainable_kind(row.backend).algorithms.get(_algorithm(row), _algorithm(row))),
         "calibration": row.calibrations.filter(held_out=True, withdrawn_at=None).order_by("-pk").first(),

@@ -47,8 +47,8 @@ def _pages(told):
         "score": reverse("score", args=["covid", 0, author]),
         "score errors": reverse("score_errors", args=["covid", 0, author]),
         "reading": reverse("note", args=["covid", note]) + f"?set={told.annotation_set.pk}",
-        "export job": reverse("job", args=["covid", told.export.pk]),
-        "score job": reverse("job", args=["covid", told.score.pk]),
+        "export job": reverse("job", args=["covid", told.export.number]),
+        "score job": reverse("job", args=["covid", told.score.number]),
         "file": reverse("file_download", args=["covid", told.file.pk]),
     }
 

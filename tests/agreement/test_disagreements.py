@@ -148,6 +148,10 @@ def test_a_cause_is_set_on_the_page_and_removed(read, sign_in):
     html = check_page(client.post(at(read, "disagreement_cause"), {"kind": "AM"}, **htmx), fragment=True)
     assert 'data-cause="AM" aria-pressed="true"' in html
     assert 'name="kind" value="" data-cause="AM"' in html, "the same button clears it"
+    assert ">Ambiguity</button>" in html and ">AM<" not in html
+    page = check_page(sign_in(read.vic).get(PAGE))
+    assert '<span class="tag">Ambiguity</span>' in page and "AM ·" not in page
+    assert "cause: Ambiguity" in check_page(sign_in(read.mia).get(reverse("audit", args=["covid"])))
     assert Cause.objects.get().kind == "AM"
     answer = client.post(at(read, "disagreement_cause"), {"kind": ""})
     assert answer.status_code == 302 and not Cause.objects.exists()

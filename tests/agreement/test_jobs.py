@@ -46,7 +46,7 @@ def test_from_the_page_to_the_figures(world):
     assert "Computing figures" in check_page(world.client.get(page))
     html = check_page(ask(world, **HTMX), fragment=True)
     job = Job.objects.get()
-    progress = reverse("agreement_progress", args=["covid", job.pk])
+    progress = reverse("agreement_progress", args=["covid", job.number])
     assert f'hx-get="{progress}"' in html
     assert "The queue (Redis) does not respond" in html
     perform(job.pk)
@@ -56,7 +56,7 @@ def test_from_the_page_to_the_figures(world):
     job.refresh_from_db()
     assert (job.state, job.result, job.done, job.total) == ("done", {"unit": "token", "notes": 2}, 2, 2)
     assert "Cohen" in check_page(world.client.get(page))
-    assert "Show agreement" in check_page(world.client.get(reverse("job", args=["covid", job.pk])))
+    assert "Show agreement" in check_page(world.client.get(reverse("job", args=["covid", job.number])))
 
 
 def test_two_requests_are_one_job_and_changed_sets_are_another(world):
@@ -64,7 +64,7 @@ def test_two_requests_are_one_job_and_changed_sets_are_another(world):
         answer = ask(world)
         assert answer.status_code == 302
     job = Job.objects.get()
-    assert answer.url == reverse("job", args=["covid", job.pk])
+    assert answer.url == reverse("job", args=["covid", job.number])
     make.make_set(make.make_note(world.project), make.make_member(world.project), [], submitted=True)
     assert start_agreement(project=world.project, unit=Unit.TOKEN, actor=world.viewer).pk != job.pk
     assert start_agreement(project=world.project, unit=Unit.ENTITY, actor=world.viewer).params == {"unit": "entity"}
@@ -112,4 +112,4 @@ def test_deleted_figures_are_computed_again(world):
 def test_what_is_not_there(world):
     assert world.client.post(world.start, {"unit": "nonsense"}).status_code == 404
     other = Job.objects.create(project=world.project, kind="export", key="x")
-    assert world.client.get(reverse("agreement_progress", args=["covid", other.pk])).status_code == 404
+    assert world.client.get(reverse("agreement_progress", args=["covid", other.number])).status_code == 404

@@ -83,7 +83,7 @@ def compare(ward, sign_in, url, unit, granularity):
         word for per in ("label", "pair", "note", "round") for word in ("--per", per)
     ))  # fmt: skip
     low, high = result["alpha_interval"]
-    assert f"{result['alpha']:.3f} 95 % interval [{low:.3f}, {high:.3f}] {result['words']}" in shown.replace("−", "-")
+    assert f"{result['alpha']:.3f} 95% interval [{low:.3f}, {high:.3f}] {result['words']}" in shown.replace("−", "-")
     assert f"Fleiss' κ {result['fleiss']['value']:.3f}" in shown.replace("−", "-")
     for row in result["per_pair"]:
         figures = " ".join(f"{row[name]['value']:.3f}" for name in ("observed", "exact", "overlap"))
@@ -97,7 +97,7 @@ def compare(ward, sign_in, url, unit, granularity):
         if granularity != "binary":
             assert f" {row['alpha']['value']:.3f} " in shown.replace("−", "-")
     one = result["recall"]["overlap"]["annotators"][0]
-    assert f"One annotator finds about {100 * one['value']:.0f} %" in shown
+    assert f"One annotator finds about {100 * one['value']:.0f}%" in shown
     assert [row["round"] for row in result["per_round"]] == [1]
 
 

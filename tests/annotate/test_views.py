@@ -13,6 +13,7 @@ from django.urls import reverse
 from annotations.models import AnnotationSet, Assignment, Event, Span, User
 from tests import factories as make
 from tests.annotate.conftest import alter, create, people, step
+from tests.worlds.checks import check_page
 
 pytestmark = pytest.mark.django_db
 JSON = "application/json"
@@ -219,19 +220,19 @@ def queries(world: SimpleNamespace, client: Client, data: dict[str, Any]) -> lis
 
 
 def test_what_a_change_costs(world: SimpleNamespace) -> None:
-    """Session, person, membership, note; annotation set, span, version, event. No more, however many spans there are.
+    """Session, person, membership, note; annotation set, span, version, whether the project is archived, event.
 
-    A new span asks once more: how many lie there already.
+    No more, however many spans there are. A new span asks once more: how many lie there already.
     """
     client = client_of(world.ann)
     client.get(url(world, "spans"))  # the session's first touch
     post(client, url(world, "changes"), create(world.note, world.labels, "Mario Rossi", "PATIENT"))
     asked = queries(world, client, create(world.note, world.labels, "Torino", "CITY", version=1))
-    assert len(asked) == 9, asked
+    assert len(asked) == 10, asked
     span = Span.objects.latest("pk")
     shown = {"id": span.pk, "start": span.start, "end": span.end, "label": span.label_id}
-    assert len(queries(world, client, alter("relabel", shown, label=world.labels["AGE"], version=2))) == 8
-    assert len(queries(world, client, alter("delete", shown | {"label": world.labels["AGE"]}, version=3))) == 8
+    assert len(queries(world, client, alter("relabel", shown, label=world.labels["AGE"], version=2))) == 9
+    assert len(queries(world, client, alter("delete", shown | {"label": world.labels["AGE"]}, version=3))) == 9
 
 
 def test_what_opening_a_note_costs(world: SimpleNamespace) -> None:
@@ -345,7 +346,8 @@ def test_next_note(world: SimpleNamespace) -> None:
     Assignment.objects.filter(user=world.ann).update(state=Assignment.State.DONE)
     page = client.get(path)
     assert page.status_code == 200
-    assert "You have submitted 3 of 3 notes" in page.content.decode()
+    html = check_page(page)
+    assert "<h1>You have finished all your notes</h1>" in html and "You have submitted 3 of 3 notes" in html
 
 
 def test_next_note_for_whom_nothing_waits(world: SimpleNamespace) -> None:

@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from annotations.models import Assignment, GoldVersion, Job, LabelSet, Role, Span
+from annotations.projects.services.archiving import archive_project
 from models_runtime.models import Run, TrainedModel
 from tests import factories as make
 from tests.browser.annotate.steps import click_text, open_note, press
@@ -137,9 +138,15 @@ def test_every_page(world: SimpleNamespace, page_of: Any, live: Any) -> None:
         answer = page.goto(live(name) if name in OUTSIDE else live(name, "dokimi"))
         assert answer is not None and answer.ok, name
         found[name] = unmarked(page)
-    for name, number in [("run", world.run.pk), ("gold_version", 1), ("note", world.notes[0].pk)]:
+    note = world.notes[0].pk
+    for name, number in [("run", world.run.pk), ("gold_version", 1), ("note", note), ("note_delete", note)]:
         page.goto(live(name, "dokimi", number))
         found[name] = unmarked(page)
+    Job.objects.update(state=Job.State.DONE)
+    archive_project(project=world.project, actor=world.boss)
+    for name in ("projects", "project", "project_settings", "project_delete", "people"):
+        page.goto(live(name) if name in OUTSIDE else live(name, "dokimi"))
+        found[f"archived: {name}"] = unmarked(page)
     wrong = [f"{name}: {word}" for name, words in found.items() for word in words]
     assert not wrong, "\n".join(wrong)
 

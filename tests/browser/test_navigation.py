@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotations.models import Job
+from annotations.models import Job, Label
 from tests import factories as make
 
 LOOKS = [(width, scheme) for width in (1440, 390) for scheme in ("light", "dark")]
@@ -100,3 +100,15 @@ def test_nothing_moves_while_the_page_loads(mia: Any, page_of: Any, live: Any, w
         })"""
     )
     assert moved < 0.01
+
+
+def test_breadcrumbs_and_the_bar_do_not_overlap(mia: Any, page_of: Any, live: Any) -> None:
+    """On a phone, on a page of the third level."""
+    page = page_of(mia, viewport={"width": 390, "height": 844})
+    page.goto(live("label_edit", "covid", Label.objects.get(code="HOSPITAL").pk))
+    crumbs, bar = page.locator(".crumbs").bounding_box(), page.locator(".bar-end").bounding_box()
+    assert crumbs["x"] + crumbs["width"] <= bar["x"]
+    last = page.locator(".crumbs li:visible")
+    expect(last).to_have_count(1)
+    assert last.evaluate("one => one.getBoundingClientRect().right") <= bar["x"]
+    assert fits(page)

@@ -86,7 +86,7 @@ def test_the_command_prints_errors_before_and_after(project, version):
     assert Span.objects.filter(annotation_set__author=run.author, confidence=0.9, raw_confidence=None).count() == 60
     out = io.StringIO()
     call_command("calibrate", "ward", "--run", "fake-1", "--gold", "1", stdout=out)
-    assert "ECE   0.4000 raw" in out.getvalue()
+    assert "Calibration error (ECE): 0.4000 raw" in out.getvalue()
 
 
 def test_the_next_run_uses_it_and_keeps_the_raw_confidence(project, version):
@@ -187,10 +187,14 @@ def test_too_few_spans(project, version):
         call_command("calibrate", "ward", "--run", "fake-1", "--gold", "1")
 
 
-def test_gold_from_the_same_run_shows_a_warning(project, manager):
+@pytest.mark.parametrize(
+    "made", [{"from": "run:fake-1"}, {"from": "run:together-1", "runs": [{"run": "fake-1"}, {"run": "b"}]}]
+)
+def test_gold_from_the_same_run_shows_a_warning(project, manager, made):
+    """Gold was taken from the run, or from a merged list of this and another run."""
     run = ran(project)
     gold = AnnotationSet.objects.filter(author__kind="gold")
-    Span.objects.filter(annotation_set__in=gold[:3]).update(provenance={"from": "run:fake-1"})
+    Span.objects.filter(annotation_set__in=gold[:3]).update(provenance=made)
     freeze(project=project, actor=None)
     said = calibrated()
     assert said["own_gold_spans"] == 3

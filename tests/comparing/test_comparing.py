@@ -200,7 +200,7 @@ def test_annotators_stay_unnamed_where_adjudication_is_anonymous(read, client):
     form = {"gold": 1, "a": ids, "token": "t"}
     assert client.post(reverse("compare_start", args=["ward"]), form).status_code == 404
     job = Job.objects.create(project=read, kind="compare", key="c", params={"authors": ids})
-    assert client.get(reverse("job", args=["ward", job.pk])).status_code == 404
+    assert client.get(reverse("job", args=["ward", job.number])).status_code == 404
 
 
 def test_gold_that_came_from_a_run_is_marked(read, viewer):
@@ -237,14 +237,15 @@ def test_f1_on_few_notes_has_its_interval(read, viewer):
         few = run["few_notes"]
         assert 0 < few["low"] < run["strict_f1"] < few["high"] < 1
         assert html.count(f"[{few['low']:.3f}, {few['high']:.3f}]") == 1
-        assert f"Few notes. strict_f1 of {run['run']}: 95 % interval {few['low']:.4f} to {few['high']:.4f}" in printed
+        interval = f"95% interval {few['low']:.4f} to {few['high']:.4f}"
+        assert f"Few notes. F1 of exact spans and labels of {run['run']}: {interval}" in printed
     assert html.count(">few notes<") == 2, "beside the figures and beside F1 by label"
-    assert html.count("On fewer than 20 notes, the F1 of exact spans has a 95 % interval") == 1
+    assert html.count("On fewer than 20 notes, the F1 of exact spans has a 95% interval") == 1
     last = make.make_note(read, TEXT, "last")
     for author in (gold, narrow, wide):
         make.make_set(last, author, [ROSSI], submitted=True)
     html = check_page(viewer.get(here))
-    assert "few notes" not in html and "95 % interval" not in html
+    assert "few notes" not in html and "95% interval" not in html
     said = json.loads(command("--runs", "narrow,wide", "--json"))
     assert [run["few_notes"] for run in said["runs"]] == [None, None]
     assert "Few notes" not in command("--runs", "narrow,wide")

@@ -1,16 +1,27 @@
 """Plots and coefficients as markup: numbers as text, nothing for undefined values, and all names escaped."""
 
+import re
+
 import pytest
 
 from annotations.core.templatetags.coefficients import around, coefficient, percent, plain
-from annotations.core.templatetags.plots import Point, heat, interval_bar, share_bar, trend_plot
+from annotations.core.templatetags.plots import (
+    Point,
+    axis,
+    bar_scale,
+    heat,
+    interval_bar,
+    loss_curve,
+    share_bar,
+    trend_plot,
+)
 
 
 @pytest.mark.parametrize(
     ("share", "shown"),
     [
-        (None, ""), (0.0, "0 %"), (0.001, "0.1 %"), (0.00001, "0.1 %"), (0.5, "50 %"), (0.94, "94 %"),
-        (0.986, "98.6 %"), (0.9989, "99.89 %"), (0.99999, "99.99 %"), (1.0, "100 %"),
+        (None, ""), (0.0, "0%"), (0.001, "0.1%"), (0.00001, "0.1%"), (0.5, "50%"), (0.94, "94%"),
+        (0.986, "98.6%"), (0.9989, "99.89%"), (0.99999, "99.99%"), (1.0, "100%"),
     ],
 )  # fmt: skip
 def test_shares_in_percent(share, shown):
@@ -30,19 +41,70 @@ def test_coefficients():
 
 def test_a_trend_plot_gives_its_values_and_stays_within_its_scale():
     points = [Point("Round <1>", 0.5, 0.25, 0.75, "3 notes"), Point("Round 2", None), Point("Round 3", -0.3)]
-    svg = trend_plot(points, "Alpha")
+    svg = trend_plot(points, "Alpha", "Guideline round", "α")
     assert 'aria-label="Alpha: Round &lt;1&gt; 0.50; Round 2 undefined; Round 3 -0.30"' in svg
     assert "<1>" not in svg and "style=" not in svg
-    assert ">0.50</text>" in svg and ">undefined</text>" in svg and ">-0.4</text>" in svg
+    assert (
+        ">0.50</text>" in svg
+        and ">undefined</text>" in svg
+        and ">−0.50</text>" in svg
+        and ">Guideline round</text>" in svg
+    )
     assert svg.count("<circle") == 2
     assert svg.count("plot-whisker") == 1
 
 
 def test_bars_and_heat():
     assert interval_bar(None) == share_bar(None) == ""
-    assert 'cx="136' in interval_bar(1.7), "values beyond the scale are drawn at its edge"
+    assert "<path" in interval_bar(1.7) and "<circle" not in interval_bar(-0.1), "a value beyond the scale is marked"
+    assert bar_scale("0%", "50%", "100%").count("<text") == 3
     assert "plot-around" in interval_bar(0.5, 0.4, 0.6)
     assert 'width="70.0"' in share_bar(0.5)
     assert [heat(value) for value in (None, -0.5, 0, 0.2, 0.79, 1)] == [
         "heat-none", "heat-0", "heat-0", "heat-1", "heat-3", "heat-4",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("values", "whole", "texts", "cut"),
+    [
+        ([], False, ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"], ""),
+        ([0.9], False, ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"], ""),
+        ([0.1, 0.9], False, ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"], ""),
+        ([0.81, 0.89], False, ["0.80", "0.82", "0.84", "0.86", "0.88", "0.90"], "0.80"),
+        # Noise does not fill the plot.
+        ([0.9, 0.9001], False, ["0.80", "0.82", "0.84", "0.86", "0.88", "0.90", "0.92"], "0.80"),
+        ([0, 0], False, ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"], ""),
+        ([1, 3], True, ["0", "1", "2", "3"], ""),
+        ([1200, 4100], True, ["0", "1,000", "2,000", "3,000", "4,000", "5,000"], ""),
+        ([-0.2, 0.2], False, ["−0.2", "−0.1", "0.0", "0.1", "0.2"], ""),
+        ([0.001, 0.004], False, ["0.000", "0.001", "0.002", "0.003", "0.004"], ""),
+    ],
+)
+def test_axes_fit_the_data_and_say_where_they_start(values, whole, texts, cut):
+    found = axis(values, whole=whole)
+    assert found.texts == texts
+    assert (cut in found.cut) if cut else found.cut == ""
+
+
+def test_a_trend_is_as_wide_as_its_points_need():
+    def width(svg):
+        return int(re.search(r'width="(\d+)"', svg)[1])
+
+    few = trend_plot([Point(str(n), 0.8 + n / 100) for n in range(3)], "F1", "Round", "F1")
+    many = trend_plot([Point(str(n), 0.8 + n / 1000) for n in range(200)], "F1", "Round", "F1")
+    assert width(few) < 330 and width(many) < 730
+    assert few.count("plot-value") == 3 and many.count("plot-value") < 20
+    assert ">199</text>" in many, "the last point has its name"
+    assert "The axis starts at 0.72, not at 0." in few
+    assert trend_plot([Point("1", None)], "F1", "Round", "F1").count("undefined") == 2
+
+
+def test_a_curve_has_round_steps_and_the_width_of_its_box():
+    assert loss_curve([1.0], "Loss", "Epoch", "Loss") == ""
+    svg = loss_curve([4 / n for n in range(1, 201)], "Loss", "Epoch", "Loss")
+    steps = re.findall(r'text-anchor="middle">([^<]*)<', svg)
+    assert steps == ["1", "50", "100", "150", "200", "Epoch"]
+    assert 'width="100%"' in svg and "is-short" not in svg
+    assert "is-short" in loss_curve([4, 2, 1], "Loss", "Epoch", "Loss")
+    assert "not at 0" in loss_curve([0.9, 0.92, 0.91], "F1", "Epoch", "F1")

@@ -38,6 +38,10 @@ TABLE: dict[str, dict[str, str]] = {
     "project_new": {"GET": "302 403 403 403 403 200 200 200", "POST": "302 403 403 403 403 302 302 302"},
     "project": {"GET": MEMBERS, "POST": EVERYONE_405},
     "project_settings": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
+    "project_archive": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
+    "project_restore": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
+    # The project is open: redirects to the settings, which say that only an archived project can be deleted.
+    "project_delete": {"GET": done(MANAGERS), "POST": done(MANAGERS)},
     "assign_notes": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
     "fill_notes": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
     "take_back_notes": {"GET": EVERYONE_405, "POST": done(ANNOTATORS)},
@@ -48,6 +52,7 @@ TABLE: dict[str, dict[str, str]] = {
     # Notes
     "notes": {"GET": MEMBERS, "POST": done(MEMBERS)},
     "note": {"GET": ALL_NOTES, "POST": EVERYONE_405},
+    "note_delete": {"GET": MANAGERS, "POST": done(MANAGERS)},
     "note_gold": {"GET": EVERYONE_405, "POST": done(REVIEWERS)},
     "note_gold_withdraw": {"GET": EVERYONE_405, "POST": done(REVIEWERS)},
     # Reviewers and managers may annotate, but have no notes assigned here, and get a page that says so.
@@ -75,6 +80,11 @@ TABLE: dict[str, dict[str, str]] = {
     "label_edit": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
     # Used labels are refused with a conflict.
     "label_delete": {"GET": MANAGERS, "POST": MANAGERS.replace("200", "409")},
+    "category_add": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
+    "category_edit": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
+    "category_move": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
+    # Categories with labels are refused with a conflict.
+    "category_delete": {"GET": MANAGERS, "POST": MANAGERS.replace("200", "409")},
     "label_merge": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
     "people": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
     "member_role": {"GET": EVERYONE_405, "POST": done(MANAGERS)},

@@ -87,6 +87,8 @@ def fill(project: Project, manager: User, annotator: User) -> dict[str, int]:
     run_author = make_author(project, kind="run", name="rules-1")
     suggestions = make_set(note, run_author, [(0, 11, "PATIENT")], submitted=True)
     run = Run.objects.create(project=project, author=run_author, backend="rules", created_by=manager)
+    # Numbers of jobs and of gold versions differ between the projects, as ids do.
+    Project.objects.filter(pk=project.pk).update(last_job_number=Job.objects.count())
     job = Job.objects.create(project=project, kind="gold", key=f"matrix-{project.pk}", created_by=manager)
     counting = Job.objects.create(project=project, kind="agreement", key=f"matrix-{project.pk}-agreement")
     stored = StoredFile.objects.create(
@@ -98,7 +100,6 @@ def fill(project: Project, manager: User, annotator: User) -> dict[str, int]:
         project=project, name="crf-1", backend="crf", state=TrainedModel.State.READY, stored_file=weights
     )
     rule = {"kind": "threshold", "runs": [run_author.pk], "least": 0.0}
-    # Version numbers differ between the projects, as ids do.
     number = 1 + GoldVersion.objects.count()
     version = GoldVersion.objects.create(
         project=project, number=number, content_hash="0" * 64, note_count=0, span_count=0, created_by=manager
@@ -118,10 +119,11 @@ def fill(project: Project, manager: User, annotator: User) -> dict[str, int]:
         "run_author": run_author.pk,
         "model": model.pk,
         "import": staged.pk,
-        "job": job.pk,
-        "agreement_job": counting.pk,
+        "job": job.number,
+        "agreement_job": counting.number,
         "file": stored.pk,
         "label": label_of(project, "CITY").pk,
+        "category": label_of(project, "CITY").category_id,
         "member": Membership.objects.get(project=project, user=annotator).pk,
         "membership": Membership.objects.get(project=project, user=annotator).pk,
         "author": annotation_set.author_id,
@@ -155,12 +157,13 @@ TALK = {"talk", "comments", "flag"}
 PLACED = {"disagreement_cause", "disagreement_talk", "outcome"}
 ADJUDICATED = {f"adjudicate{act}" for act in ("", "_decide", "_cause", "_state", "_finish", "_reopen")} | PLACED
 KINDS = {
-    "note": {"note", "note_gold", "note_gold_withdraw", "annotate", "note_data", "spans", "reopen"}
+    "note": {"note", "note_delete", "note_gold", "note_gold_withdraw", "annotate", "note_data", "spans", "reopen"}
     | TALK
     | REVIEWED
     | ADJUDICATED,
     "open_note": {"changes", "start_annotations", "submit"},
     "import": {"import_preview", "import_report", "job_start_import", "job_of_import"},
+    "category": {"category_delete", "category_edit", "category_move"},
     "label": {"label_delete", "label_edit", "label_merge"},
     "member": {"member_role", "member_remove", "member_link"},
     "job": {"job", "job_cancel", "job_pause", "job_resume", "job_retry"},
@@ -198,6 +201,7 @@ def url_of(name: str, world: World, slug: str = "ours", objects: str = "ours") -
     values = {
         "slug": slug,
         "pk": ids.get(kind_of(name), 0),
+        "number": ids.get(kind_of(name), 0),
         "author": ids["run_author"],
         "version": ids["version"],
         "search": ids["search"],

@@ -220,7 +220,7 @@ def variants(name: str, world: World) -> Iterator[dict[str, int]]:
     every = {
         "note": [ids[each] for each in ("note", "open_note", "case", "golden", "leaky_note")],
         "open_note": [ids["open_note"], ids["case"]],
-        "job": list(project.jobs.values_list("pk", flat=True)),
+        "job": list(project.jobs.values_list("number", flat=True)),
         "file": list(StoredFile.objects.filter(project=project).values_list("pk", flat=True)),
         "judging": list(Judging.objects.filter(project=project).values_list("pk", flat=True)),
     }

@@ -10,8 +10,9 @@ from functools import partial
 import pytest
 from django.db import transaction
 from django.test import Client
+from django.utils import timezone
 
-from annotations.models import Membership
+from annotations.models import Membership, Project
 from models_runtime.core import external
 from tests.deidreview.access_table import EVERYONE_405, PERSONAS, TABLE
 from tests.deidreview.access_world import KINDS, ROUTES, SMALL, TALK, World, as_persona, ask, build_world
@@ -106,3 +107,38 @@ def test_a_member_who_was_removed_is_a_stranger(world):
     inside = {name for name, pattern in ROUTES.items() if "<slug:slug>" in pattern}
     assert len(inside) > 30
     assert refused(world, inside, "manager") == {}
+
+
+# What stays possible in an archived project: searching, jobs that only read, restoring, and the page that deletes.
+WHEN_ARCHIVED = {
+    "notes", "search", "job_start_export", "job_start_score", "compare_start", "agreement_start", "project_archive",
+    "project_restore", "project_delete",
+}  # fmt: skip
+
+
+def test_nobody_changes_an_archived_project(world):
+    Project.objects.filter(pk=world.ours.pk).update(archived_at=timezone.now())
+    inside = {name for name, pattern in ROUTES.items() if "<slug:slug>" in pattern} - WHEN_ARCHIVED
+    assert len(inside) > 60
+    done = {}
+    for persona in ("viewer", "annotator", "reviewer", "manager"):
+        client = as_persona(world, persona)
+        for name in sorted(inside):
+            status = status_of(client, "POST", name, world)
+            if status not in (403, 404, 405):
+                done[f"{persona} {name}"] = status
+    assert done == {}
+
+
+def test_reading_an_archived_project_is_no_error(world):
+    """Pages that the person could open answer as before, or with 403 where they are for changes."""
+    Project.objects.filter(pk=world.ours.pk).update(archived_at=timezone.now())
+    inside = {name for name, pattern in ROUTES.items() if "<slug:slug>" in pattern}
+    wrong = {}
+    for at, persona in enumerate(PERSONAS[2:6], 2):
+        client = as_persona(world, persona)
+        for name in sorted(inside):
+            found, before = status_of(client, "GET", name, world), int(TABLE[name]["GET"].split()[at])
+            if found not in (before, 403) and name != "project_delete":
+                wrong[f"{persona} {name}"] = (before, found)
+    assert wrong == {}

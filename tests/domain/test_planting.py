@@ -133,7 +133,7 @@ def test_the_missed_share_counts_partly_found_leaks_as_not_missed():
 def test_the_estimate_of_missed_identifiers():
     left = left_over(85, Rate(15, 100))
     assert left is not None and left.expected == pytest.approx(15.0)
-    assert left.least == pytest.approx(85 * 0.0931 / 0.9069, rel=0.01)  # Wilson: 9.31 % to 23.28 %
+    assert left.least == pytest.approx(85 * 0.0931 / 0.9069, rel=0.01)  # Wilson: 9.31% to 23.28%
     assert left.most == pytest.approx(85 * 0.2328 / 0.7672, rel=0.01)
     assert left_over(85, Rate(3, 19)) is None, "too few"
     assert left_over(0, Rate(20, 20)) is None

@@ -105,7 +105,7 @@ def test_a_version_shows_how_many_notes_were_erased(golden, sign_in):
     GoldVersion.objects.update(erased_count=1)
     client = sign_in(golden.vic)
     assert "1 erased since" in check_page(client.get(GOLD))
-    assert "1 note was erased later" in check_page(client.get(version_url(1)))
+    assert "1 note was erased or deleted later" in check_page(client.get(version_url(1)))
 
 
 def test_the_notes_of_a_version_come_in_pages(golden, sign_in):

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import threading
 import uuid
 
@@ -11,7 +12,7 @@ from django.db import connection
 from django.urls import reverse
 
 from annotations.core.events import NOTE_READ
-from annotations.gold.services.making import freeze
+from annotations.gold.services.making import freeze, make_gold
 from annotations.jobs.runner import run as work
 from annotations.models import Author, Event, Job
 from annotations.ops.services.erasing import erase_patient
@@ -95,7 +96,10 @@ def entities(client, judging, kind):
 
 
 def test_from_the_form_to_figures_entities_and_costs(client, project, server):
-    assert "No verdicts yet" in check_page(client.get(reverse("judgings", args=["covid"])))
+    html = check_page(client.get(reverse("judgings", args=["covid"])))
+    assert "No verdicts yet" in html
+    path = re.search(r'<ol class="crumbs">(.*?)</ol>', html)
+    assert path and "Scores" not in path[1], "Judges has an entry of its own in the navigation"
     html = check_page(client.get(reverse("judge", args=["covid"]) + "?gold=1"))
     assert "llm.example.org" in html and "Giudichi quanto bene" in html
     token = str(uuid.uuid4())
@@ -108,7 +112,7 @@ def test_from_the_form_to_figures_entities_and_costs(client, project, server):
     # By majority, each of the three notes has two true positives (name, age), a miss (town) and a false alarm (dose).
     for words in ("ward/good", "12 entities in 3 notes", "EUR", "Krippendorff", "0.6667"):
         assert words in html
-    assert check_page(client.get(reverse("job", args=["covid", job.pk]))).count("Show verdicts") == 1
+    assert check_page(client.get(reverse("job", args=["covid", job.number]))).count("Show verdicts") == 1
     assert "ward/odd" in check_page(client.get(reverse("judgings", args=["covid"])))
     shown = entities(client, judging, "FN")
     assert shown.count("<mark>Torino</mark>") == 3 and "<mark>Mario Rossi</mark>" not in shown
@@ -116,6 +120,30 @@ def test_from_the_form_to_figures_entities_and_costs(client, project, server):
     assert "No entities" in entities(client, judging, "discarded")
     assert Event.objects.filter(verb=NOTE_READ, data={"what": "judges"}).count() == 6
     assert client.get(reverse("judging_entities", args=["covid", judging.pk]) + "?kind=x").status_code == 404
+
+
+def test_figures_on_few_notes_and_on_copied_gold_are_marked(client, project, server):
+    """In the first version, gold is independent of the run; in the second, one note's gold was taken from it."""
+    ask(client, "ward good")
+    first = Judging.objects.get()
+    done(first)
+    html = page(client, first)
+    assert "too optimistic" not in html
+    few, f1 = result_of(first)["few_notes"], result_of(first)["spans"]["micro"]["f1"]
+    assert (few["low"], few["high"]) == (f1, f1), "all notes are alike"
+    assert html.count(f"[{few['low']:.3f}, {few['high']:.3f}]") == 1
+    assert html.count(">few notes<") == 5, "beside each F1 of the headline, the comparison and the labels"
+    assert html.count("On fewer than 20 notes, the F1 of exact spans has a") == 1
+    run = Author.objects.get(kind="run")
+    note = project.documents.get(name="n0")
+    make_gold(document=note, annotation_set=run.annotation_sets.get(document=note), actor=None, replace=True)
+    freeze(project=project, actor=None)
+    ask(client, "ward good", gold="2")
+    second = Judging.objects.first()
+    done(second)
+    said = "3 of the 9 gold spans were copied from run, so its figures are too optimistic."
+    assert said in page(client, second) and said not in page(client, first)
+    assert (result_of(first)["own_gold_spans"], result_of(second)["own_gold_spans"]) == (0, 3)
 
 
 def test_stored_answers_are_not_requested_again(client, project, server):
@@ -202,7 +230,7 @@ def test_where_no_judge_answers_the_job_fails_and_can_be_started_again(client, p
     assert job.state == Job.State.FAILED and "No judge answered" in job.error
     assert "No verdict yet" in page(client, judging)
     server.script = panel
-    client.post(reverse("job_retry", args=["covid", job.pk]))
+    client.post(reverse("job_retry", args=["covid", job.number]))
     assert done(judging).state == Job.State.DONE and "12 entities in 3 notes" in page(client, judging)
 
 
@@ -310,5 +338,5 @@ def test_an_annotator_stays_unnamed_where_adjudication_is_anonymous(client, proj
     client.force_login(make.make_member(project, "reviewer", "rev"))
     for name in ("judging", "judging_entities"):
         assert client.get(reverse(name, args=["covid", judging.pk])).status_code == 404
-    assert client.get(reverse("job", args=["covid", judging.job_id])).status_code == 404
+    assert client.get(reverse("job", args=["covid", judging.job.number])).status_code == 404
     assert "No verdicts yet" in check_page(client.get(reverse("judgings", args=["covid"])))

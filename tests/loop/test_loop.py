@@ -109,6 +109,36 @@ def test_round_by_round_from_the_page(world, client):
     assert "not comparable" in out.getvalue()
 
 
+def test_f1_on_few_held_out_notes_has_its_interval(world, client):
+    client.force_login(world.manager)
+    client.post(page("loop_freeze"), {"share": "20"})
+    train_and_run(client, world, 1)
+    (row,) = by_command()["rounds"]
+    few = row["few_notes"]
+    assert row["held_out"] == 4 and few["low"] <= row["f1"] <= few["high"]
+    shown = check_page(client.get(page("loop")))
+    assert shown.count(f"[{few['low']:.3f}, {few['high']:.3f}]") == 1, "in the table"
+    assert shown.count(">few notes<") == 2, "in the table and beside the plot"
+    assert shown.count("On fewer than 20 notes, the F1 of exact spans has a") == 1
+    assert "plot-whisker" in shown
+    out = io.StringIO()
+    call_command("loop", "ward", stdout=out)
+    said = f"F1 {row['f1']:.4f} (few notes: "
+    assert said in out.getvalue() and f"interval {few['low']:.4f} to {few['high']:.4f})" in out.getvalue()
+
+
+def test_f1_on_twenty_held_out_notes_has_no_interval(world, client):
+    client.force_login(world.manager)
+    client.post(page("loop_freeze"), {"share": "20"})
+    train_and_run(client, world, 1)
+    model = TrainedModel.objects.get()
+    model.card["scores"] |= {"notes": 20, "few_notes": None}
+    model.save()
+    shown = check_page(client.get(page("loop")))
+    assert "few notes" not in shown and 'class="interval"' not in shown and "fewer than 20" not in shown
+    assert by_command()["rounds"][0]["few_notes"] is None
+
+
 @pytest.mark.parametrize("share", ["0", "91", "x", "²", "9" * 5000, ""])
 def test_an_invalid_share_shows_an_error_beside_its_field(world, client, share):
     client.force_login(world.manager)

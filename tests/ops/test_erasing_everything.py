@@ -305,14 +305,14 @@ def test_nothing_of_an_erased_patient_is_found_anywhere(world, backup, caplog):
     waiting = Job.objects.get(kind="export", state=Job.State.QUEUED)
     assert worked(waiting).state == Job.State.DONE
     for job in Job.objects.all():
-        assert world.client.get(f"/projects/covid/jobs/{job.pk}/").status_code == 200
+        assert world.client.get(f"/projects/covid/jobs/{job.number}/").status_code == 200
     export = Job.objects.get(kind="export", result__format="conll")
-    page = world.client.get(f"/projects/covid/jobs/{export.pk}/").content.decode()
+    page = world.client.get(f"/projects/covid/jobs/{export.number}/").content.decode()
     assert "erased note" in page and "other-1" in page
     assert "This file was deleted because a patient was erased" in page and ">Download<" not in page
     deleted = world.client.get(f"/projects/covid/files/{export.result['file_id']}")
     assert deleted.status_code == 404 and "deleted because a patient was erased" in deleted.content.decode()
-    ready = world.client.get(f"/projects/covid/jobs/{waiting.pk}/").content.decode()
+    ready = world.client.get(f"/projects/covid/jobs/{waiting.number}/").content.decode()
     assert ">Download<" in ready and "was deleted" not in ready
     report = world.client.get(f"/projects/covid/import/{Import.objects.order_by('pk').first().pk}/").content.decode()
     assert "were removed when a patient was erased" in report

@@ -29,8 +29,8 @@ from tests.worlds.product import ROOT, Product, clean_environ
 BACKUP = Path(__file__).with_name("old") / "before_feature_folders.zip"
 OLD = [("annotations", "0017_labels_by_note"), ("models_runtime", "0013_usage_of_runs_and_judges_gone")]
 # Tables whose model moved to another app, or that refer to such a table. The tables themselves did not change.
-# Run items, which refer to runs, are not listed, because a later migration removes a column of theirs.
-MOVED = ["job", "share", "run", "judging", "trainedmodel"]
+# Jobs, and run items, which refer to runs, are not listed, because later migrations add or remove a column of theirs.
+MOVED = ["share", "run", "judging", "trainedmodel"]
 # Tables in which Django lists migrations and models; each version rewrites them.
 DJANGO = {"django_migrations", "django_content_type", "auth_permission", "sqlite_sequence"}
 # Columns that a later migration rewrites; each of these migrations has its own test.
@@ -217,6 +217,11 @@ class TestOpened:
         last = Job.objects.order_by("pk").last().pk
         assert Job.objects.create(kind="run", project=project, key="new").pk > last
 
+    def test_jobs_are_numbered_from_1(self, opened):
+        jobs = Job.objects.order_by("pk").values_list("number", flat=True)
+        assert list(jobs) == list(range(1, len(jobs) + 1))
+        assert Project.objects.get().last_job_number == len(jobs)
+
     def test_a_worker_takes_up_what_waited(self, opened):
         job = Job.objects.get(state="queued")
         work(job.pk)
@@ -233,7 +238,7 @@ class TestOpened:
         note = project.documents.order_by("pk").first()
         assert client.get(reverse("note", args=["demo", note.pk])).status_code == 200
         for job in Job.objects.all():
-            assert client.get(reverse("job", args=["demo", job.pk])).status_code == 200
+            assert client.get(reverse("job", args=["demo", job.number])).status_code == 200
         run = Run.objects.order_by("pk").first()
         assert client.get(reverse("review", args=["demo", run.author_id, note.pk])).status_code == 200
 

@@ -10,9 +10,15 @@ from annotations.core.events import NOTE_READ
 from annotations.gold.events import GOLD_MADE
 from annotations.gold.services.making import make_gold, withdraw_gold
 from annotations.models import Event
+from annotations.notes.events import NOTES_SEARCHED
 from annotations.projects.events import PROJECT_CHANGED
 from annotations.projects.selectors import audit as selector
 from annotations.projects.selectors.audit import Filter, audit_page, details
+from annotations.review.events import REVIEW_BULK_DONE, REVIEW_FINISHED
+from annotations.transfer.events import NOTES_IMPORTED
+from models_runtime.models import TrainedModel
+from models_runtime.runs.events import RUN_STARTED
+from models_runtime.training.events import MODEL_RETIRED
 from tests import factories as make
 from tests.worlds.checks import WORDS_OF_THE_NOTE, check_page
 
@@ -104,6 +110,33 @@ def test_spans_show_as_offsets_and_label_never_as_text(world, sign_in):
     assert not any(word in html for word in WORDS_OF_THE_NOTE)
 
 
+def test_things_show_by_name_and_never_by_id(world, sign_in):
+    run = make.make_author(world.project, kind="run", name="rules-7")
+    patient = make.label_of(world.project, "PATIENT")
+    model = TrainedModel.objects.create(project=world.project, name="crf-9", backend="crf")
+    own = {"actor": world.mia, "project_id": world.project.pk}
+    rule = {"kind": "threshold", "runs": [run.pk], "label": patient.pk, "least": 0.5}
+    events = [
+        NOTES_IMPORTED.record(data={"import": 71, "format": "brat", "as": "run", "author": run.pk, "notes": 2}, **own),
+        NOTES_SEARCHED.record(data={"notes": [world.note.pk], "label": patient.pk}, **own),
+        REVIEW_BULK_DONE.record(data={"bulk": "6f0c", "act": "accept", "rule": rule}, **own),
+        REVIEW_FINISHED.record(data={"run": run.pk, "first": world.rev.pk, "handover": 72}, **own),
+        RUN_STARTED.record(data={"author": run.pk, "backend": f"model:{model.pk}", "notes": 3}, **own),
+        MODEL_RETIRED.record(data={"model": model.pk}, **own),
+    ]
+    lines = {line.pk: line.details for line in audit_page(world.project, Filter()).lines}
+    assert [lines[event.pk] for event in events] == [
+        "format: brat, as: run, author: rules-7, notes: 2",
+        "label: PATIENT, notes: 1",
+        "act: accept, rule: kind threshold; runs rules-7; label PATIENT; least 0.5",
+        "first: rev, run: rules-7",
+        "author: rules-7, backend: crf-9, notes: 3",
+        "model: crf-9",
+    ]
+    html = check_page(sign_in(world.mia).get(AUDIT))
+    assert "rules-7" in html and "model: crf-9" in html
+
+
 def test_erased_notes_keep_their_number(busy, sign_in):
     pk = busy.note.pk
     busy.note.delete()
@@ -126,7 +159,7 @@ def test_the_number_of_queries_does_not_grow(busy, sign_in):
         person = make.make_member(busy.project)
         note = make.make_note(busy.project)
         NOTE_READ.record(actor=person, project_id=busy.project.pk, document_id=note.pk, data={"set": n})
-    assert count() <= before + 1 <= 14
+    assert count() <= before + 1 <= 15
 
 
 def test_the_log_shows_a_fragment_to_htmx_and_an_empty_state(world, sign_in):
@@ -145,6 +178,8 @@ def test_the_log_shows_a_fragment_to_htmx_and_an_empty_state(world, sign_in):
         ({"before": None, "after": [3, 9, 1]}, "3–9 PATIENT"),
         ({"before": {"name": "A"}, "after": {"name": "B"}}, "before: name A, after: name B"),
         ({"documents": list(range(40))}, "documents: 40"),
+        ({"notes": [4, 5], "bounds": [0, 11]}, "bounds: 0 11, notes: 2"),
+        ({"flag": 8, "reason": "unsure"}, "reason: unsure"),
         ({"set": 8}, "deleted annotation set 8"),
         ({"b": 1, "user": "u", "a": 2}, "user: u, a: 2, b: 1"),
         ({"reason": "x" * 300}, f"reason: {'x' * 119}…"),

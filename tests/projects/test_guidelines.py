@@ -81,7 +81,7 @@ def test_every_member_reads_them(world, sign_in, mia):
     write(mia, "# Names\n\nTitles stay **outside**.")
     for member in (world.ann, world.vic, world.rev, world.mia):
         html = check_page(sign_in(member).get(PAGE))
-        assert "<h2>Names</h2>" in html
+        assert '<h2 id="guide-1">Names</h2>' in html
         assert "Version 1" in html
         assert (EDIT in html) == (member == world.mia)
     assert sign_in(world.out).get(PAGE).status_code == 404

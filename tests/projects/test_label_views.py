@@ -65,7 +65,14 @@ def test_wrong_methods_and_ids(world, sign_in, mia):
 
 
 def values(**over):
-    return {"name": "TOWN", "hotkey": "t", "placeholder": "[TOWN]", "description": "Towns.\r\nNot streets."} | over
+    category = category_of(Label.objects.get(label_set__project__slug="covid", code="CITY"))
+    return {
+        "category": category,
+        "name": "TOWN",
+        "hotkey": "t",
+        "placeholder": "[TOWN]",
+        "description": "Towns.\r\nNot streets.",
+    } | over
 
 
 def test_a_label_is_changed(world, mia):
@@ -116,6 +123,33 @@ def test_errors_keep_what_was_typed(world, mia, over, words):
     assert "Towns." in html
     label.refresh_from_db()
     assert (label.name, label.hotkey) == ("CITY", "c")
+
+
+def test_a_label_moves_to_another_category(world, mia):
+    label, name = make.label_of(world.project, "CITY"), make.label_of(world.project, "PATIENT")
+    assert mia.post(edit_of(label), values(category=name.category_id)).url == PAGE
+    label.refresh_from_db()
+    assert label.category == name.category
+    change = Event.objects.get(verb=LABEL_CHANGED).data
+    assert change["after"]["category"] == name.category.code
+    foreign = category_of(make.label_of(world.other, "CITY"))
+    assert mia.post(edit_of(label), values(category=foreign)).status_code == 422
+
+
+def test_a_change_by_somebody_else_is_not_lost(world, mia):
+    label = make.label_of(world.project, "CITY")
+    seen = mia.get(edit_of(label)).context["seen"]
+    Label.objects.filter(pk=label.pk).update(description="Cities only.")
+    response = mia.post(edit_of(label), values(seen=seen))
+    html = check_page(response)
+    assert response.status_code == 422
+    assert "Somebody else changed this" in html and "Cities only." in html and "Towns." in html
+    label.refresh_from_db()
+    assert label.name == "CITY"
+    # The page has shown the other change, so saving again replaces it.
+    assert mia.post(edit_of(label), values(seen=response.context["seen"])).status_code == 302
+    label.refresh_from_db()
+    assert (label.name, label.description) == ("TOWN", "Towns.\nNot streets.")
 
 
 def test_a_key_can_be_removed(world, mia):

@@ -4,14 +4,17 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 import time_machine
+from django.core.management import call_command
 from django.urls import reverse
 from django.utils import timezone
 
 from annotations.agreement.services.figures import figures_of
 from annotations.core.events import NOTE_READ
+from annotations.core.progress import silent
 from annotations.domain.agreement import Unit
 from annotations.gold.services.making import freeze, make_gold
-from annotations.models import Amendment, AnnotationSet, Figures, Flag, Job, Membership, Review
+from annotations.models import Amendment, AnnotationSet, Figures, Flag, Job, Membership, Review, StoredFile
+from annotations.transfer.services.exporting import run_export
 from tests import factories as make
 from tests.projects.overview_pages import adjudicate, grow, plain, queries, rows, section, show, stages, submit, url
 
@@ -106,7 +109,9 @@ def test_gold_that_differs_from_the_last_version(world, mia):
     assert rows(show(mia), "Needs you") == {}
     second = AnnotationSet.objects.get(document=world.notes[1])
     make_gold(document=world.notes[1], annotation_set=second, actor=world.mia)
-    assert rows(show(mia), "Needs you") == {"The gold of 1 note differs from version 1.": url("gold")}
+    assert rows(show(mia), "Needs you") == {
+        "The gold of 1 note differs from version 1. In total, 1 span differs.": url("gold")
+    }
 
 
 def test_failed_jobs_of_the_last_days(world, mia):
@@ -159,7 +164,7 @@ def test_stored_agreement_with_its_interval_and_time(world, mia):
     alpha = figures_of(project=world.project, unit=Unit.TOKEN)["granularities"]["subcategory"]["alpha"]
     text = plain(section(show(mia), "Agreement"))
     assert f"α = {alpha['value']:.3f}" in text.replace("−", "-")
-    assert "95 % interval" in text
+    assert "95% interval" in text
     assert "on 2 notes. Computed" in text
     assert "since then" not in text
     AnnotationSet.objects.filter(author__user=world.ben).update(submitted_at=timezone.now() + timedelta(minutes=1))
@@ -201,7 +206,8 @@ def test_a_new_project_shows_the_checklist_only(world, sign_in):
     assert '<details class="card fold" data-fold="steps:new" open>' in html
 
 
-def test_each_step_knows_that_it_is_done(world, sign_in):
+@pytest.mark.parametrize("by", ["page", "command"])
+def test_each_step_knows_that_it_is_done(world, sign_in, tmp_path, by):
     client = sign_in(world.mia)
     assert open_steps(show(client)) == STEPS[2:]
     world.project.guidelines = "Mark names."
@@ -224,9 +230,15 @@ def test_each_step_knows_that_it_is_done(world, sign_in):
     assert open_steps(show(client)) == STEPS[9:]
     Review.objects.create(document=world.note, author=run, finished_at=timezone.now())
     assert open_steps(show(client)) == STEPS[10:]
-    export = Job.objects.create(project=world.project, kind="export", key="x", state=Job.State.FAILED)
+    Job.objects.create(project=world.project, kind="export", key="x", state=Job.State.FAILED)
     assert "Next steps" in show(client)
-    Job.objects.filter(pk=export.pk).update(state=Job.State.DONE)
+    if by == "page":
+        run_export(
+            project_id=world.project.pk, set_spec="gold:1", format="brat", actor_id=world.mia.pk, progress=silent
+        )
+        StoredFile.objects.filter(kind="export").delete()  # it has expired
+    else:
+        call_command("export_documents", "covid", str(tmp_path / "out"), "--format", "brat", "--set", "gold:1")
     assert "Next steps" not in show(client)
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from annotations.gold.services.making import freeze, make_gold
-from annotations.models import AnnotationSet, Author, Figures, Job, Project
+from annotations.models import AnnotationSet, Author, Figures, Job, Project, Span
 from annotations.scores.services.scoring import score, score_request
 from tests import factories as make
 from tests.projects.overview_pages import SPAN, grow, plain, queries, section, show, stages, submit, url
@@ -51,12 +51,30 @@ def test_before_the_first_version(world, vic):
 
 def test_stored_scores_with_their_time(world, vic, frozen):
     assert "No score against version 1 is computed yet." in section(show(vic), "Scores")
-    assert not Figures.objects.exists()
+    assert not Figures.objects.filter(kind="score").exists()
     compute(world, frozen)
     card = section(show(vic), "Scores")
     assert url("score", 1, frozen.pk) in card
     assert "1.0000" in card
     assert f"{Figures.objects.filter(kind='score').get().at:%Y}" in card
+
+
+def test_stored_scores_on_few_notes_and_on_copied_gold_are_marked(world, vic, frozen):
+    second = world.notes[1]
+    own = make.make_set(second, frozen, [(0, 5, "PATIENT")], submitted=True)
+    compute(world, frozen)
+    card = section(show(vic), "Scores")
+    few = Figures.objects.get(kind="score").value["few_notes"]
+    assert "too optimistic" not in card
+    assert f"[{few['low']:.3f}, {few['high']:.3f}]" in card and ">few notes<" in card
+    assert card.count("On fewer than 20 notes, the F1 of exact spans has a") == 1
+    make_gold(document=second, annotation_set=own, actor=world.mia, replace=True)
+    Span.objects.filter(annotation_set__author__kind="gold", annotation_set__document=world.note).delete()
+    freeze(project=world.project, actor=world.mia)
+    score(score_request(world.project, version=2, author_id=frozen.pk))
+    card = section(show(vic), "Scores")
+    assert ">too optimistic<" in card
+    assert f"1 of the 1 gold spans were copied from {frozen.name}, so its figures are too optimistic." in card
 
 
 def test_scores_of_an_older_version_are_not_shown(world, vic, frozen):

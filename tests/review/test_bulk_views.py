@@ -66,6 +66,19 @@ def spans(world, run=0):
 # ── By rule ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
+def test_the_ways_to_review_are_in_the_navigation_only_and_keep_the_chosen_runs(suggested, sign_in):
+    client, run = sign_in(suggested.rev), suggested.runs[0].pk
+    pages = ("review_strings", "review_bulk_new", "acceptance")
+    for here in pages:
+        html = check_page(client.get(f"{url(here)}?run={run}"))
+        assert html.count(">By string<") == html.count(">In bulk<") == 1
+        for other in pages:
+            assert html.count(f'href="{url(other)}?run={run}"') == 1
+        assert f'href="{url("reviews")}"' in html
+    html = check_page(client.get(url("gold")))
+    assert f"run={run}" not in html
+
+
 def test_a_threshold_is_previewed_started_and_undone(suggested, sign_in):
     client = sign_in(suggested.rev)
     decide(suggested, Act.ACCEPT, spans(suggested)[0], suggested.mia)
@@ -142,21 +155,21 @@ def test_a_large_act_is_a_job_and_so_is_its_undo(suggested, sign_in, monkeypatch
     for _ in range(2):
         answer = client.post(url("bulk_start", bulk.pk))
     job = Job.objects.get()
-    assert answer.url == url("job", job.pk)
-    assert client.get(url("bulk_job", bulk.pk)).url == url("job", job.pk)
+    assert answer.url == url("job", job.number)
+    assert client.get(url("bulk_job", bulk.pk)).url == url("job", job.number)
     client.post(url("bulk_undo", bulk.pk))
     bulk.refresh_from_db()
     assert bulk.state == "working", "the job has not run yet"
     run_job(job.pk)
     job.refresh_from_db()
     assert (job.state, job.done, job.result["decided"]) == ("done", 3, 3)
-    assert "Show bulk act" in check_page(client.get(url("job", job.pk)))
+    assert "Show bulk act" in check_page(client.get(url("job", job.number)))
     client.post(url("bulk_undo", bulk.pk))
     undo = Job.objects.exclude(pk=job.pk).get()
     run_job(undo.pk)
     undo.refresh_from_db()
     assert (undo.state, undo.result["undone"]) == ("done", 3)
-    assert "Undone" in check_page(client.get(url("job", undo.pk)))
+    assert "Undone" in check_page(client.get(url("job", undo.number)))
     assert not Decision.objects.exists()
 
 
@@ -299,7 +312,7 @@ def test_acceptance_counts_single_decisions(decided, sign_in):
     }
     assert figures["By label"] == [("PATIENT", 0, 0, 1, 2), ("HOSPITAL", 0, 1, 0, 0)]
     assert figures["By source"] == [("rules-1: title", 0, 0, 1, 2), ("rules-1: place", 0, 1, 0, 0)]
-    assert figures["By confidence"] == [("0 to 50 %", 0, 1, 0, 0), ("95 to 100 %", 0, 0, 1, 2)]
+    assert figures["By confidence"] == [("0 to 50%", 0, 1, 0, 0), ("95 to 100%", 0, 0, 1, 2)]
     assert page.context["overruled"] == [("mia", "rev", 1, 1)]
     assert "Changed decisions of other reviewers" in html
     only = sign_in(decided.rev).get(f"{url('acceptance')}?run={decided.runs[1].pk}")

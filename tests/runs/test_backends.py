@@ -105,7 +105,7 @@ def test_the_command_in_words(worker, kinds, project):
     worker()
     out = io.StringIO()
     call_command("backends", "ward", stdout=out)
-    assert "rules        ready" in out.getvalue() and "lib          library" in out.getvalue()
+    assert "rules        Ready" in out.getvalue() and "lib          Library missing" in out.getvalue()
 
 
 def test_the_page_shows_models_runs_and_calibrations(worker, project, client):
@@ -132,6 +132,10 @@ def test_the_page_shows_models_runs_and_calibrations(worker, project, client):
     row = listed("ward")["rules"]
     assert (row["revision"], row["last_run"], row["calibration"]["applies"]) == ("rev-8", "rules-1", False)
     assert listed("ward")[f"model:{model.pk}"]["health"] == "ready"
+    out = io.StringIO()
+    call_command("backends", "ward", stdout=out)
+    assert "Ward <b>     Ready           CRF, trained on gold version 1 (queue cpu)" in out.getvalue()
+    assert "model:" not in out.getvalue()
     weights.delete()
     assert listed("ward")[f"model:{model.pk}"]["health"] == "weights"
     assert there in check_page(client.get(reverse("runs", args=["ward"])))

@@ -45,7 +45,7 @@ def test_a_run_from_the_button_to_its_end(transactional_db, world, sign_in):
     assert "hx-trigger" not in html
     assert "run:fake-1" in html
     assert "fake-1" in check_page(client.get(reverse("runs", args=["covid"])))
-    check_page(client.get(reverse("job", args=["covid", run.job_id])))
+    check_page(client.get(reverse("job", args=["covid", run.job.number])))
 
 
 def test_a_second_click_before_the_first_is_answered_is_the_same_run(world, sign_in, monkeypatch):

@@ -46,8 +46,8 @@ def test_one_level(project):
 def test_in_words(project):
     said = run("p", "--author", "run")
     assert "run against gold current on 1 notes" in said
-    assert "entity subcategory P 1.0000 · R 0.5000 · F1 0.6667" in said
-    assert "Rewritten text: P 1.0000 · R 0.5000 · F1 0.6667 (1 removed, 1 remaining, 0 extra)" in said
+    assert "Spans, by label: precision 1.0000 · recall 0.5000 · F1 0.6667" in said
+    assert "Rewritten text: precision 1.0000 · recall 0.5000 · F1 0.6667 (1 removed, 1 remaining, 0 extra)" in said
     assert "Notes with a missed span: 1 of 1, 100.0%" in said
 
 

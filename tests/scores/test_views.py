@@ -49,7 +49,7 @@ def test_the_page_shows_what_the_command_prints(read, sign_in):
     for level in printed["levels"]:
         assert f"{level['micro']['f1']:.4f}" in html
     assert f"{printed['meddocan']['leak']:.4f}" in html
-    assert "In 1 of 1 notes (100.0 %), at least one personal span would remain readable" in html
+    assert "In 1 of 1 notes (100.0%), at least one personal span would remain readable" in html
     assert "i2b2 2014" in html and "0.9480" in html
     assert "1 note with gold but without annotations by this author." in html
 
@@ -64,9 +64,9 @@ def test_undefined_figures_are_shown_as_undefined(read, sign_in):
 def test_the_list_shows_who_can_be_scored(read, sign_in):
     client = sign_in(read.vic)
     html = check_page(client.get(SCORES))
-    assert "rules-1" in html and url("score", read) in html and "100.0 %" in html
+    assert "rules-1" in html and url("score", read) in html and "100.0%" in html
     with patch.object(view, "LIST_CHARACTERS", 0):
-        assert "100.0 %" not in check_page(client.get(SCORES + "?gold=current"))
+        assert "100.0%" not in check_page(client.get(SCORES + "?gold=current"))
     freeze(project=read.project, actor=None)
     assert url("score", read, 1) in check_page(client.get(SCORES))
     assert url("score", read) in check_page(client.get(SCORES + "?gold=current"))
@@ -216,7 +216,7 @@ def test_gold_from_a_review_of_the_run_is_marked_in_the_list(read, sign_in):
     assert "too optimistic" not in check_page(client.get(SCORES))
     own = make.make_set(note, read.run, [ROSSI], submitted=True)
     finish_review(document=note, author=read.run, user=read.rev, rest=set(own.spans.values_list("pk", flat=True)))
-    said = "1 of the 5 gold spans were copied from rules-1, so these figures are too optimistic."
+    said = "1 of the 5 gold spans were copied from rules-1, so its figures are too optimistic."
     html = check_page(client.get(SCORES))
     assert said in html and '<span class="tag warn">too optimistic</span>' in html
     assert said in check_page(client.get(url("score", read)))
@@ -227,7 +227,7 @@ def test_gold_made_of_the_author_directly_is_marked_in_the_list(read, sign_in):
     own = make.make_set(note, read.run, [ROSSI, CITY], submitted=True)
     make_gold(document=note, annotation_set=own, actor=read.rev)
     html = check_page(client.get(SCORES))
-    assert "2 of the 6 gold spans were copied from rules-1, so these figures are too optimistic." in html
+    assert "2 of the 6 gold spans were copied from rules-1, so its figures are too optimistic." in html
 
 
 # ── Few notes ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -251,12 +251,12 @@ def test_f1_on_few_notes_has_its_interval(read, sign_in):
     shown = f"[{few['low']:.3f}, {few['high']:.3f}]"
     assert html.count(shown) == 2, "in the headline and in the table of levels"
     assert html.count(">few notes<") == 5, "in the headline and beside each section with F1"
-    assert "On fewer than 20 notes, the F1 of exact spans has a 95 % interval" in html
+    assert "On fewer than 20 notes, the F1 of exact spans has a 95% interval" in html
     listed = check_page(client.get(SCORES))
     assert listed.count(shown) == listed.count(">few notes<") == listed.count("On fewer than 20 notes") == 1
     out = io.StringIO()
     call_command("score", "covid", "--author", "rules-1", stdout=out)
-    said = f"Few notes. F1 of exact spans: 95 % interval {few['low']:.4f} to {few['high']:.4f}"
+    said = f"Few notes. F1 of exact spans: 95% interval {few['low']:.4f} to {few['high']:.4f}"
     assert said in out.getvalue().splitlines()
 
 
@@ -264,7 +264,7 @@ def test_f1_on_twenty_notes_has_no_interval(read, sign_in):
     client = sign_in(read.vic)
     more_notes(read, 20)
     for html in (check_page(client.get(url("score", read))), check_page(client.get(SCORES))):
-        assert "few notes" not in html and "95 % interval" not in html and "fewer than 20" not in html
+        assert "few notes" not in html and "95% interval" not in html and "fewer than 20" not in html
     out = io.StringIO()
     call_command("score", "covid", "--author", "rules-1", stdout=out)
     assert "Few notes" not in out.getvalue()

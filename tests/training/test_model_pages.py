@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import call_command
 from django.urls import reverse
 from django.utils.html import escape
 
@@ -82,6 +83,45 @@ def test_from_the_form_to_a_card_with_scores_and_a_run(world, manager):
     assert "Ward &lt;b&gt;-1" in shown and page("model", model.pk) in shown
     assert f"<code>run:{run.author.name}</code>".replace("<b>", "&lt;b&gt;") in shown
     assert run_page in manager.get(page("model", model.pk)).content.decode()
+
+
+def test_f1_on_few_held_out_notes_has_its_interval(world, manager, trained):
+    model, _ = trained(iterations=8)
+    assert model.card["held_out"] == 4
+    few, f1 = model.card["scores"]["few_notes"], model.card["scores"]["levels"][0]["micro"]["f1"]
+    assert few["low"] <= f1 <= few["high"]
+    around = f"[{few['low']:.3f}, {few['high']:.3f}]"
+    shown, listed = check_page(manager.get(page("model", model.pk))), check_page(manager.get(page("models")))
+    assert shown.count(around) == 2, "in the headline and in the table of levels"
+    assert listed.count(around) == 1
+    for html in (shown, listed):
+        assert html.count(">few notes<") == html.count("On fewer than 20 notes, the F1 of exact spans has a") == 1
+    out = io.StringIO()
+    call_command("models", "ward", stdout=out)
+    assert f"F1 {f1:.4f} (few notes: " in out.getvalue()
+    assert f"interval {few['low']:.4f} to {few['high']:.4f})" in out.getvalue()
+
+
+def test_an_older_card_without_the_interval_says_why(world, manager, trained):
+    model, _ = trained(iterations=3)
+    del model.card["scores"]["few_notes"]
+    model.save()
+    why = "This model was trained before intervals were computed."
+    shown = check_page(manager.get(page("model", model.pk)))
+    assert ">few notes<" in shown and why in shown and 'class="interval"' not in shown
+    assert ">few notes<" in check_page(manager.get(page("models")))
+    out = io.StringIO()
+    call_command("models", "ward", stdout=out)
+    assert f"(few notes: {why[:-1]})" in out.getvalue()
+
+
+def test_f1_on_twenty_held_out_notes_has_no_interval(world, manager, trained):
+    model, _ = trained(iterations=3)
+    model.card["scores"] |= {"notes": 20, "few_notes": None}
+    model.save()
+    for address in (page("models"), page("model", model.pk)):
+        shown = check_page(manager.get(address))
+        assert "few notes" not in shown and 'class="interval"' not in shown
 
 
 def test_a_viewer_sees_models_and_no_forms(world, client, trained):

@@ -140,7 +140,7 @@ def test_the_curves_grow_on_the_page_while_it_learns(world, client, monkeypatch)
     client.force_login(world.viewer)
     model = start_training(project=world.project, gold=1, actor=None, key="k", backend="bilstm", adapt=2, grouping=4)
     work(model.job_id)
-    curves = [re.findall(r'<svg class="plot"[^>]*aria-label="([^"]*)"', html) for html in shown]
+    curves = [re.findall(r'<svg class="plot[^>]*aria-label="([^"]*?)(?:\. The axis[^"]*)?"', html) for html in shown]
     adapted = "Loss of language pre-training (predicting the next character) by epoch: 9.5 → 8.5 (2)"
     assert curves == [
         [], [adapted], [adapted],

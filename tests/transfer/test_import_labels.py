@@ -105,7 +105,7 @@ def test_map_add_and_skip(world, mia, row):
     assert lines == {"PATIENTS": ("mapped", "PATIENT", 3), "DRAGON": ("added", "DRAGON", 1)}
     html = check_page(mia.get(page_of(row)))
     assert "Mapped to PATIENT" in html and "Added as DRAGON" in html
-    result = check_page(mia.get(reverse("job", args=["covid", Job.objects.get().pk])))
+    result = check_page(mia.get(reverse("job", args=["covid", Job.objects.get().number])))
     assert "Spans mapped: 3, added: 1, skipped: 0" in result
     report = list(csv.reader(io.StringIO(mia.get(f"{page_of(row)}report.csv").content.decode("utf-8-sig"))))
     assert ["label mapped", "", "", "label", "“PATIENTS” as PATIENT: 3 spans"] in report
@@ -323,6 +323,32 @@ def test_documents_and_empty_notes_are_named(world, mia, tmp_path, capsys):
     call_command("import_documents", "covid", str(tmp_path), "--take-duplicates")
     out = capsys.readouterr().out
     assert "cinque: The text of this note is empty." in out and "tre.docx" in out
+
+
+@pytest.mark.parametrize("name", ["README.txt", "LICENSE.txt", "sub/readme_2024.txt", "Licence"])
+def test_readmes_and_licenses_are_named(world, mia, tmp_path, capsys, name):
+    why = "The file is ignored: by its name it is a readme or a license. Rename it if it is a note."
+    files = {"uno.txt": TEXT, name: b"Anna Neri"}
+    row = staged(upload(mia, {"notes.zip": zip_of(files)}, format="detect"))
+    html = check_page(mia.get(page_of(row)))
+    assert why in html and name in html and "Files not read" in html
+    start(mia, row, "")
+    html = check_page(mia.get(page_of(row)))
+    assert why in html and name in html
+    assert list(world.project.documents.filter(text="Anna Neri")) == []
+    for file, content in files.items():
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        (tmp_path / file).write_bytes(content)
+    call_command("import_documents", "covid", str(tmp_path), "--take-duplicates")
+    out = capsys.readouterr().out
+    assert f"{name}: {why}" in out and "Not read: 1 files." in out
+
+
+def test_files_of_the_operating_system_are_not_named(world, mia):
+    files = {"uno.txt": TEXT, ".DS_Store": b"x", "__MACOSX/README.txt": b"x", "annotation.conf": b"x"}
+    row = staged(upload(mia, {"notes.zip": zip_of(files)}, format="detect"))
+    html = check_page(mia.get(page_of(row)))
+    assert "Files not read" not in html and "by its name" not in html
 
 
 def test_labels_are_counted_as_the_formats_read_them():

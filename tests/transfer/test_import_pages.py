@@ -6,7 +6,7 @@ import io
 import pytest
 from django.urls import reverse
 
-from annotations.models import AnnotationSet, Document, Import, StoredFile
+from annotations.models import AnnotationSet, Author, Document, Import, StoredFile
 from annotations.transfer.services.importing import undo_import
 from tests.transfer.import_pages import PAGE, page_of
 from tests.worlds.checks import check_page
@@ -105,6 +105,14 @@ def test_annotations_get_the_chosen_author(world, mia, whose, kind, name):
     annotation_set = AnnotationSet.objects.get(document__name="uno")
     assert (annotation_set.author.kind, annotation_set.author.name) == (kind, name)
     assert annotation_set.author.user == (world.ann if kind == "annotator" else None)
+
+
+def test_suggestions_of_an_import_name_no_id_as_their_source(world, mia):
+    files = {"uno.txt": b"Anna Neri", "uno.ann": b"T1\tPATIENT 0 4\tAnna\n"}
+    run(staged(upload(mia, files, format="brat", annotations="run", run="bert 2")))
+    note, author = Document.objects.get(name="uno"), Author.objects.get(name="bert 2")
+    state = mia.get(reverse("review_state", args=["covid", author.pk, note.pk])).json()
+    assert [each["source"] for each in state["suggestions"]] == ["import"]
 
 
 def test_language_and_patients(mia):

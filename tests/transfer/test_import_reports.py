@@ -58,7 +58,7 @@ def test_files_that_are_not_notes_and_refused_notes_are_counted_separately(world
     assert '<dt>Notes refused</dt><dd class="is-bad">1</dd>' in html
     assert '<dt>Files not read</dt><dd class="is-bad">2</dd>' in html and "Nothing was refused" not in html
     assert "2 files not read" in check_page(mia.get("/projects/covid/import/"))
-    assert "<dt>Files not read</dt><dd>2</dd>" in check_page(mia.get(reverse("job", args=["covid", job.pk])))
+    assert "<dt>Files not read</dt><dd>2</dd>" in check_page(mia.get(reverse("job", args=["covid", job.number])))
     folder = tmp_path / "notes"
     folder.mkdir()
     (folder / "quattro.txt").write_text("Bari")

@@ -106,7 +106,7 @@ def test_losses_move_from_memory_to_disk(many, monkeypatch):
 
 
 def test_the_page_says_where_to_find_the_other_losses(exported, sign_in):
-    html = sign_in(exported.rev).get(reverse("job", args=["covid", exported.job.pk])).content.decode()
+    html = sign_in(exported.rev).get(reverse("job", args=["covid", exported.job.number])).content.decode()
     assert f"<dd>{MANY:,}</dd>" in html
     assert f"The first {LISTED:,} of {MANY:,} spans. The file losses.csv in the export lists all." in html
     assert html.count("Plain text contains no spans.") == LISTED
@@ -118,7 +118,7 @@ def test_the_page_of_an_older_export_still_opens(exported, sign_in):
     del result["loss_count"]
     result["losses"] = result["losses"][:3]
     exported.job.save()
-    html = sign_in(exported.rev).get(reverse("job", args=["covid", exported.job.pk])).content.decode()
+    html = sign_in(exported.rev).get(reverse("job", args=["covid", exported.job.number])).content.decode()
     assert "<dd>3</dd>" in html and html.count("Plain text contains no spans.") == 3
     assert "losses.csv" not in html
 

@@ -1,22 +1,25 @@
 """Add a rule to the guidelines: an amendment has a number and a date, and begins the next round."""
 
+from datetime import datetime
+
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotations.agreement.events import GUIDELINES_AMENDED
 from annotations.core.errors import ServiceError
+from annotations.core.templatetags.moments import day_text
 from annotations.models import Amendment, Document, Project, User
 from annotations.projects.services.projects import set_guidelines
 
 LONGEST = 4000
 
 
-def amended(guidelines: str, number: int, text: str, day: str) -> str:
+def amended(guidelines: str, number: int, text: str, at: datetime) -> str:
     """The guidelines with the amendment appended under its own heading."""
     body = guidelines.rstrip()
     gap = "\n\n" if body else ""
-    return f"{body}{gap}## Amendment {number} ({day})\n\n{text.strip()}\n"
+    return f"{body}{gap}## Amendment {number} ({day_text(at)})\n\n{text.strip()}\n"
 
 
 def next_number(project: Project) -> int:
@@ -46,7 +49,7 @@ def amend(
             return last  # A double click sends the form twice.
         now = timezone.now()
         number = next_number(fresh)
-        whole = amended(fresh.guidelines, number, text, timezone.localdate(now).isoformat())
+        whole = amended(fresh.guidelines, number, text, now)
         fresh = set_guidelines(project=fresh, text=whole, actor=actor, seen_version=seen_version)
         document, start, end = location or (None, None, None)
         made = Amendment.objects.create(

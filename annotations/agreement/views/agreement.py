@@ -2,10 +2,10 @@
 
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from annotations.agreement.selectors.figures import left_out
+from annotations.agreement.selectors.names import GRANULARITIES, UNITS
 from annotations.agreement.services.figures import (
     KeptFigures,
     figures_of,
@@ -18,23 +18,8 @@ from annotations.agreement.views.rows import MEASURES, Rows
 from annotations.core.access import Access, Can, enter
 from annotations.core.errors import ServiceError
 from annotations.core.requests import Request, paged
-from annotations.domain.agreement import Granularity, Unit
+from annotations.domain.agreement import Unit
 
-UNITS = {
-    Unit.TOKEN: (_("Tokens"), _("All tokens of the notes, including unmarked ones.")),
-    Unit.MARKED: (_("Marked tokens"), _("Only tokens that at least one annotator labeled.")),
-    Unit.CHARACTER: (_("Characters"), _("All characters of the notes.")),
-    Unit.ENTITY: (
-        _("Spans"),
-        _("Every span that any annotator marked, with exact bounds. An annotator without this span counts as O."),
-    ),
-}
-GRANULARITIES = {
-    Granularity.BINARY: _("Personal data or not"),
-    Granularity.CATEGORY: _("Category"),
-    Granularity.SUBCATEGORY: _("Label"),
-    Granularity.BIO: _("Label with BIO prefix"),
-}
 NOTES = 25
 
 

@@ -43,7 +43,7 @@ def amend_guidelines(request: Request, slug: str) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         text = form.cleaned_data["text"]
         if request.POST.get("do") == "preview":
-            context["preview"] = amended("", context["number"], text, timezone.localdate().isoformat())
+            context["preview"] = amended("", context["number"], text, timezone.now())
         else:
             try:
                 seen = form.cleaned_data["seen_version"]

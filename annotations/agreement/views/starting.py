@@ -22,17 +22,17 @@ def agreement_start(request: Request, slug: str) -> HttpResponse:
         raise Http404("no such unit")
     job = start_agreement(project=access.project, unit=Unit(asked), actor=access.user)
     if not request.htmx:
-        return redirect("job", slug, job.pk)
+        return redirect("job", slug, job.number)
     return _progress(request, access, job)
 
 
 @require_safe
-def agreement_progress(request: Request, slug: str, pk: int) -> HttpResponse:
+def agreement_progress(request: Request, slug: str, number: int) -> HttpResponse:
     """Show the progress of such a job to htmx, which reloads the page when the job is done."""
     access = enter(request.user, slug, Can.READ_NOTES)
-    job = get_object_or_404(Job, project=access.project, pk=pk, kind="agreement")
+    job = get_object_or_404(Job, project=access.project, number=number, kind="agreement")
     if not request.htmx:
-        return redirect("job", slug, job.pk)
+        return redirect("job", slug, job.number)
     return _progress(request, access, job)
 
 

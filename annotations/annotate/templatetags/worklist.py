@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from annotations.annotate.selectors.worklist import NoteItem
 from annotations.core.templatetags.labels import DOT, HERE
-from annotations.core.templatetags.names import note_name
+from annotations.core.templatetags.names import middle
 from annotations.core.templatetags.nav import icon
 from annotations.core.templatetags.rows import EMPTY, fill
 
@@ -33,7 +33,7 @@ def note_items(notes: Sequence[NoteItem], slug: str, current: int) -> SafeString
                 HERE if item.pk == current else EMPTY,
                 item.state or "other",
                 done if item.state == "done" else DOT,
-                note_name(item.name),
+                middle(item.name),
                 flag if item.flagged else EMPTY,
             )
             for item in notes

@@ -37,7 +37,7 @@ def around(figure: dict[str, Any], digits: int = 3) -> SafeString:
         return NOTHING
     return format_html(
         '<span class="interval"><span class="sr-only">{} </span>[{}, {}]</span>',
-        _("95 % interval"),
+        _("95% interval"),
         plain(figure["low"], digits),
         plain(figure["high"], digits),
     )
@@ -54,13 +54,13 @@ def plain(value: float | None, digits: int = 3) -> str:
 
 @register.filter
 def percent(share: float | None) -> str:
-    """Format a share: 94 %, 99.6 %. Only a share of 1 gives 100 %, and only a share of 0 gives 0 %."""
+    """Format a share: 94%, 99.6%. Only a share of 1 gives 100%, and only a share of 0 gives 0%."""
     if share is None:
         return ""
     if share in (0, 1) or 0.005 <= share < 0.985:
-        return f"{100 * share:.0f} %"
+        return f"{100 * share:.0f}%"
     digits = 1 if share < 0.9985 else 2
-    return f"{min(max(100 * share, 0.1), 99.99):.{digits}f} %"
+    return f"{min(max(100 * share, 0.1), 99.99):.{digits}f}%"
 
 
 WORDS = {

@@ -1,13 +1,13 @@
 """The list of labels beside a note. A tag, because a template loop is slower (see `rows`)."""
 
 from collections.abc import Sequence
-from html import escape
 from itertools import groupby
 
 from django import template
 from django.utils.safestring import SafeString
 
 from annotations.core.labels import LabelItem
+from annotations.core.templatetags.names import middle
 from annotations.core.templatetags.rows import EMPTY, fill
 
 register = template.Library()
@@ -20,8 +20,8 @@ HERE = SafeString(' aria-current="page"')
 
 
 LABEL = (
-    '<li><button class="wb-label hue-{}" type="button" data-label-id="{}" aria-pressed="false"{}>'
-    '<span class="swatch underline-{}" aria-hidden="true">a</span><span class="name">{}</span>'
+    '<li><button class="wb-label hue-{}" type="button" data-label-id="{}" aria-pressed="false" title="{}">'
+    '<span class="swatch underline-{}" aria-hidden="true">a</span>{}'
     '<span class="count" data-count="{}"></span>{}</button></li>'
 )
 
@@ -39,12 +39,6 @@ def label_buttons(labels: Sequence[LabelItem]) -> SafeString:
 
 def _button(label: LabelItem) -> SafeString:
     pk = str(label["id"])
-    title = fill(' title="{}"', label["description"]) if label["description"] else EMPTY
+    title = f"{label['name']}: {label['description']}" if label["description"] else label["name"]
     key = fill("<kbd>{}</kbd>", label["key"]) if label["key"] else EMPTY
-    return fill(LABEL, str(label["hue"]), pk, title, str(label["underline"]), breakable(label["name"]), pk, key)
-
-
-@register.filter
-def breakable(name: str) -> SafeString:
-    """Escape a label's name and allow line breaks after its underscores, like `breakable` in dom.js."""
-    return SafeString(escape(name).replace("_", "_<wbr>"))
+    return fill(LABEL, str(label["hue"]), pk, title, str(label["underline"]), middle(label["name"]), pk, key)

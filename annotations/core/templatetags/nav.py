@@ -69,9 +69,10 @@ def _link(
     entry: navigation.Entry, access: Access, current: navigation.Entry | None, request: HttpRequest, *, counted: bool
 ) -> Link:
     path = _url(entry.page, access.project.slug)
-    url = (
-        path + (f"?{urlencode(entry.query)}" if entry.query else "") + (f"#{entry.fragment}" if entry.fragment else "")
-    )
+    query = list(entry.query.items())
+    if current is not None and current.group == entry.group:
+        query += [(name, value) for name in entry.keeps for value in request.GET.getlist(name)]
+    url = path + (f"?{urlencode(query)}" if query else "") + (f"#{entry.fragment}" if entry.fragment else "")
     state = "" if entry is not current else "page" if request.path == path else "true"
     return Link(entry.name, url, state, _count(entry.counter if counted else None, access))
 

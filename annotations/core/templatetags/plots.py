@@ -1,6 +1,8 @@
 """Plots as SVG, without scripts and style attributes; every number in them is text.
 
-Sizes are in CSS pixels and are not scaled, so that the text stays readable; a wide plot scrolls in its box. Classes in
+Text is never scaled, so that it stays readable. A curve is as wide as its box, up to a width that fits its data; its
+horizontal positions are percentages. A trend has a width in CSS pixels, and scrolls where its box is narrower. Both
+have axes with names and round ticks. Where a vertical axis doesn't start at 0, the plot says so. Classes in
 static/css/figures.css set the colors.
 """
 
@@ -40,6 +42,60 @@ class Scale:
         return round(self.first + share * (self.last - self.first), 1)
 
 
+MOST_TICKS = 5
+# A vertical axis starts at 0 if the values differ by at least this share of the highest.
+FROM_ZERO = 0.5
+# Otherwise it covers at least this share of the highest value, so that noise doesn't fill the plot.
+LEAST_RANGE = 0.1
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Ticks from the lowest to the highest end of an axis, with their text."""
+
+    ticks: list[float]
+    texts: list[str]
+
+    @property
+    def start(self) -> float:
+        return self.ticks[0]
+
+    @property
+    def end(self) -> float:
+        return self.ticks[-1]
+
+    @property
+    def cut(self) -> str:
+        """A note for an axis that doesn't contain 0, else an empty text."""
+        if self.start <= 0 <= self.end:
+            return ""
+        return _("The axis starts at %(start)s, not at 0.") % {"start": self.texts[0]}
+
+
+def axis(values: Iterable[float], *, whole: bool = False) -> Axis:
+    """Fit an axis with a few round ticks to the values. With `whole`, the ticks are whole numbers."""
+    known = list(values)
+    low, high = min(known, default=0.0), max(known, default=0.0)
+    if low == high == 0:
+        high = 1.0
+    if low >= 0 and (high - low >= FROM_ZERO * high or len(known) < 2):
+        low = 0.0
+    low = min(low, high - LEAST_RANGE * abs(high))
+    step = _step(high - low or 1.0)
+    step = max(step, 1.0) if whole else step
+    first, last = floor(low / step + 1e-9), ceil(high / step - 1e-9)
+    ticks = [round(step * n, 12) + 0.0 for n in range(first, max(last, first + 1) + 1)]
+    decimals = next(n for n in range(12) if all(abs(round(tick, n) - tick) < step * 1e-6 for tick in ticks))
+    return Axis(ticks, [f"{tick:,.{decimals}f}".replace("-", "−") for tick in ticks])
+
+
+def _step(span: float) -> float:
+    """The distance between ticks: 1, 2, 2.5 or 5 times a power of ten."""
+    raw = span / MOST_TICKS
+    power = 10.0 ** floor(log10(raw))
+    return next(power * factor for factor in (1, 2, 2.5, 5, 10) if raw <= power * factor * (1 + 1e-9))
+
+
 BAR = 140
 BAR_HEIGHT = 14
 
@@ -48,7 +104,10 @@ BAR_HEIGHT = 14
 def interval_bar(
     value: float | None, low: float | None = None, high: float | None = None, start: float = 0.0, end: float = 1.0
 ) -> SafeString:
-    """Draw a value and its interval, from `start` to `end`. Screen readers skip it: show the figures beside it."""
+    """Draw a value and its interval, from `start` to `end`. Screen readers skip it: show the figures beside it.
+
+    `bar_scale` draws the scale. A triangle at its edge stands for a value outside it.
+    """
     if value is None:
         return NOTHING
     scale = Scale(start, end, 4, BAR - 4)
@@ -58,12 +117,38 @@ def interval_bar(
         around = format_html('<rect class="plot-around" x="{}" y="4" width="{}" height="6" rx="3"/>', scale(low), width)
     return format_html(
         '<svg class="plot plot-bar" width="{}" height="{}" aria-hidden="true" focusable="false">'
-        '<line class="plot-axis" x1="4" x2="{}" y1="7" y2="7"/>{}<circle class="plot-dot" cx="{}" cy="7" r="4"/></svg>',
+        '<line class="plot-axis" x1="4" x2="{}" y1="7" y2="7"/>{}{}{}</svg>',
         BAR,
         BAR_HEIGHT,
         BAR - 4,
+        _bar_ticks(),
         around,
-        scale(value),
+        _bar_mark(scale, value),
+    )
+
+
+def _bar_mark(scale: Scale, value: float) -> SafeString:
+    x = scale(value)
+    if scale.start <= value <= scale.end:
+        return format_html('<circle class="plot-dot" cx="{}" cy="7" r="4"/>', x)
+    tip = -5 if value < scale.start else 5
+    return format_html('<path class="plot-dot" d="M{} 7 l{} -5 v10 z"/>', x + tip / 2, -tip)
+
+
+def _bar_ticks() -> SafeString:
+    marks = ((x,) for x in (4, BAR // 2, BAR - 4))
+    return format_html_join("", '<line class="plot-axis" x1="{0}" x2="{0}" y1="4" y2="10"/>', marks)
+
+
+@register.simple_tag
+def bar_scale(start: str = "0", middle: str = "0.5", end: str = "1") -> SafeString:
+    """Draw the scale of the bars below it, for the head of their column. Screen readers skip it, as the bars."""
+    texts = ((0, "start", start), (BAR // 2, "middle", middle), (BAR, "end", end))
+    return format_html(
+        '<svg class="plot plot-bar" width="{}" height="{}" aria-hidden="true" focusable="false">{}</svg>',
+        BAR,
+        BAR_HEIGHT,
+        format_html_join("", '<text class="plot-small" x="{}" y="11" text-anchor="{}">{}</text>', texts),
     )
 
 
@@ -83,133 +168,169 @@ def share_bar(value: float | None) -> SafeString:
     )
 
 
-LEFT, RIGHT, TOP, HEIGHT, FOOT, STEP = 44, 24, 22, 170, 44, 96
+LEFT, RIGHT, TOP, HEIGHT, FOOT = 56, 20, 40, 170, 66
+# The room for the points of a trend, and the width of a character of their texts.
+LEAST_ROOM, MOST_ROOM, CHARACTER = 230, 640, 6.6
 
 
 @register.simple_tag
-def trend_plot(points: Sequence[Point], title: str, digits: int = 2, top: float = 1.0) -> SafeString:
-    """Draw values with intervals, joined by a line, on a scale up to `top`. Screen readers get the title and values."""
-    known = [n for p in points for n in (p.value, p.low) if n is not None]
-    lowest = min([0.0, *(floor(n / top * 5) / 5 * top for n in known)])
-    width = LEFT + RIGHT + STEP * max(len(points), 3)
-    scale = Scale(lowest, top, TOP + HEIGHT, TOP)
-    positions = [(LEFT + STEP * at + STEP // 2, point) for at, point in enumerate(points)]
+def trend_plot(points: Sequence[Point], title: str, across: str, up: str, digits: int = 2) -> SafeString:
+    """Draw values with intervals, joined by a line. `across` and `up` name the axes.
+
+    Where the points are many, only some have texts, the last among them. Screen readers get the title and all values.
+    """
+    fitted = axis(
+        (n for p in points for n in (p.value, p.low, p.high) if n is not None and p.value is not None), whole=not digits
+    )
+    room, every = _room(points, digits)
+    scale = Scale(fitted.start, fitted.end, TOP + HEIGHT, TOP)
+    positions = [(round(LEFT + room * (at + 0.5) / len(points), 1), point) for at, point in enumerate(points)]
+    marks = (
+        (_mark(scale, x, point, digits, named=(len(points) - 1 - at) % every == 0),)
+        for at, (x, point) in enumerate(positions)
+    )
     return format_html(
-        '<svg class="plot" width="{0}" height="{1}" role="img" aria-label="{2}">{3}{4}{5}</svg>',
-        width,
+        '<svg class="plot" width="{0}" height="{1}" role="img" aria-label="{2}">{3}{4}{5}{6}</svg>',
+        LEFT + room + RIGHT,
         TOP + HEIGHT + FOOT,
-        _summary(points, title, digits),
-        _grid(scale, lowest, width, top),
+        _summary(points, title, digits, fitted),
+        _grid(scale, fitted, LEFT, LEFT + room),
+        _names(LEFT + room / 2, FOOT - 8, across, up, fitted),
         _line(scale, positions),
-        format_html_join("", "{}", ((_mark(scale, x, point, digits),) for x, point in positions)),
+        format_html_join("", "{}", marks),
     )
 
 
-def _summary(points: Iterable[Point], title: str, digits: int) -> str:
-    return f"{title}: " + "; ".join(
-        f"{p.name} {_('undefined') if p.value is None else format(p.value, f',.{digits}f')}" for p in points
-    )
+def _room(points: Sequence[Point], digits: int) -> tuple[int, int]:
+    """Return the width for the points, and that each n-th of them has room for its texts."""
+    texts = [text for p in points for text in (p.name, p.detail, _value(p, digits))]
+    longest = max((len(text) for text in texts), default=0) * CHARACTER + 14
+    room = round(min(max(longest * len(points), LEAST_ROOM), MOST_ROOM))
+    return room, max(1, ceil(longest * len(points) / room - 1e-6))
 
 
-def nice_top(values: Iterable[float]) -> float:
-    """Return the end of a scale for the values: the next 1, 2 or 5 times a power of ten."""
-    most = max(values, default=0.0)
-    if most <= 0:
-        return 1.0
-    unit = 10.0 ** floor(log10(most))
-    return next(unit * step for step in (1, 2, 5, 10) if most <= unit * step * (1 + 1e-9))
+def _value(point: Point, digits: int) -> str:
+    return _("undefined") if point.value is None else f"{point.value:,.{digits}f}"
 
 
-def _grid(scale: Scale, lowest: float, width: int, top: float) -> SafeString:
-    lines = [round(lowest + top / 5 * n, 9) + 0.0 for n in range(round((top - lowest) / top * 5) + 1)]
-    decimals = max(0, ceil(-log10(top / 5)))
+def _summary(points: Iterable[Point], title: str, digits: int, fitted: Axis) -> str:
+    text = f"{title}: " + "; ".join(f"{p.name} {_value(p, digits)}" for p in points)
+    return f"{text}. {fitted.cut}" if fitted.cut else text
+
+
+def _grid(scale: Scale, fitted: Axis, first: int | str, last: int | str, away: int = 8) -> SafeString:
+    """Draw the ticks of the vertical axis as lines from `first` to `last`, and their texts beside them."""
     return format_html_join(
         "",
         '<line class="plot-grid" x1="{0}" x2="{1}" y1="{2}" y2="{2}"/>'
-        '<text class="plot-small" x="{3}" y="{4}" text-anchor="end">{5}</text>',
-        ((LEFT, width - RIGHT, scale(at), LEFT - 8, scale(at) + 4, f"{at:,.{decimals}f}") for at in lines),
+        '<text class="plot-small" x="{0}" dx="-{3}" y="{4}" text-anchor="end">{5}</text>',
+        (
+            (first, last, scale(tick), away, scale(tick) + 4, text)
+            for tick, text in zip(fitted.ticks, fitted.texts, strict=True)
+        ),
     )
 
 
-def _line(scale: Scale, positions: Sequence[tuple[int, Point]]) -> SafeString:
+def _names(middle: float | str, below: int, across: str, up: str, fitted: Axis) -> SafeString:
+    """Write the names of the axes, and whether the vertical one starts at 0."""
+    return format_html(
+        '<text class="plot-small" x="0" y="12">{}</text><text class="plot-small" x="0" y="27">{}</text>'
+        '<text class="plot-small" x="{}" y="{}" text-anchor="middle">{}</text>',
+        up,
+        fitted.cut,
+        middle,
+        TOP + HEIGHT + below,
+        across,
+    )
+
+
+def _line(scale: Scale, positions: Sequence[tuple[float, Point]]) -> SafeString:
     """Draw a line through the points with a value."""
     ends = " ".join(f"{x},{scale(point.value)}" for x, point in positions if point.value is not None)
     return format_html('<polyline class="plot-line" points="{}"/>', ends)
 
 
-def _mark(scale: Scale, x: int, point: Point, digits: int) -> SafeString:
+def _mark(scale: Scale, x: float, point: Point, digits: int, *, named: bool) -> SafeString:
     foot = TOP + HEIGHT
     around: SafeString = NOTHING
-    if point.low is not None and point.high is not None:
+    if point.value is not None and point.low is not None and point.high is not None:
         around = format_html(
             '<line class="plot-whisker" x1="{0}" x2="{0}" y1="{1}" y2="{2}"/>', x, scale(point.low), scale(point.high)
         )
-    value = (
-        format_html(
-            '<text class="plot-small" x="{}" y="{}" text-anchor="middle">{}</text>', x, foot - 8, _("undefined")
-        )
-        if point.value is None
-        else format_html(
-            '<circle class="plot-dot" cx="{0}" cy="{1}" r="4"/>'
-            '<text class="plot-value" x="{0}" y="{2}" text-anchor="middle">{3}</text>',
-            x,
-            scale(point.value),
-            scale(point.value if point.high is None else point.high) - 9,
-            f"{point.value:,.{digits}f}",
-        )
-    )
+    dot: SafeString = NOTHING
+    if point.value is not None:
+        dot = format_html('<circle class="plot-dot" cx="{}" cy="{}" r="4"/>', x, scale(point.value))
+    if not named:
+        return around + dot
+    highest = point.value if point.high is None else point.high
+    texts = [
+        ("plot-small" if highest is None else "plot-value", foot - 8 if highest is None else scale(highest) - 9),
+        ("plot-name", foot + 18),
+        ("plot-small", foot + 34),
+    ]
+    words = (_value(point, digits), point.name, point.detail)
     return format_html(
-        '{}{}<text class="plot-name" x="{}" y="{}" text-anchor="middle">{}</text>'
-        '<text class="plot-small" x="{}" y="{}" text-anchor="middle">{}</text>',
+        "{}{}{}",
         around,
-        value,
-        x,
-        foot + 20,
-        point.name,
-        x,
-        foot + 37,
-        point.detail,
+        dot,
+        format_html_join(
+            "",
+            '<text class="{}" x="{}" y="{}" text-anchor="middle">{}</text>',
+            ((css, x, y, word) for (css, y), word in zip(texts, words, strict=True) if word),
+        ),
     )
 
 
-CURVE_LEFT, CURVE_WIDTH, CURVE_TICKS = 72, 560, 4
+# Shares of the width of a curve: where it starts and ends.
+CURVE_START, CURVE_END = 15, 97
+# Up to so many steps, a curve needs little room.
+SHORT_CURVE = 8
 
 
 @register.simple_tag
-def loss_curve(losses: Sequence[float], title: str, top: float = 0.0) -> SafeString:
-    """Draw a loss or another figure for each iteration, on a scale up to `top`, else up to the highest value.
+def loss_curve(losses: Sequence[float], title: str, across: str, up: str) -> SafeString:
+    """Draw a loss or another figure for each step of a training, from 1. `across` and `up` name the axes.
 
     Screen readers get the title and the first and last values.
     """
     known = [loss for loss in losses if isfinite(loss)]
     if len(known) < 2:
         return NOTHING
-    top = top or max(known) or 1.0
-    down, across = Scale(0.0, top, TOP + HEIGHT, TOP), Scale(1, len(known), CURVE_LEFT, CURVE_WIDTH - RIGHT)
-    lines = [top * step / CURVE_TICKS for step in range(CURVE_TICKS + 1)]
-    grid = format_html_join(
-        "",
-        '<line class="plot-grid" x1="{0}" x2="{1}" y1="{2}" y2="{2}"/>'
-        '<text class="plot-small" x="{3}" y="{4}" text-anchor="end">{5}</text>',
-        ((CURVE_LEFT, CURVE_WIDTH - RIGHT, down(at), CURVE_LEFT - 8, down(at) + 4, f"{at:,.4g}") for at in lines),
-    )
-    ends = " ".join(f"{across(at)},{down(loss)}" for at, loss in enumerate(known, start=1))
+    fitted = axis(known)
+    down = Scale(fitted.start, fitted.end, TOP + HEIGHT, TOP)
+    area = Scale(1, len(known), 0, 1000)
+    text = f"{title}: {known[0]:.4g} → {known[-1]:.4g} ({len(known)})"
     return format_html(
-        '<svg class="plot" width="{0}" height="{1}" role="img" aria-label="{2}">{3}'
-        '<polyline class="plot-line" points="{4}"/><circle class="plot-dot" cx="{5}" cy="{6}" r="4"/>'
-        '<text class="plot-small" x="{7}" y="{8}">1</text>'
-        '<text class="plot-small" x="{9}" y="{8}" text-anchor="end">{10}</text></svg>',
-        CURVE_WIDTH,
-        TOP + HEIGHT + 28,
-        f"{title}: {known[0]:.4g} → {known[-1]:.4g} ({len(known)})",
-        grid,
-        ends,
-        across(len(known)),
+        '<svg class="plot plot-fit{0}" width="100%" height="{1}" role="img" aria-label="{2}">{3}{4}{5}'
+        '<svg x="{6}%" y="{7}" width="{8}%" height="{9}" viewBox="0 {7} 1000 {9}" preserveAspectRatio="none">'
+        '<polyline class="plot-line" points="{10}" vector-effect="non-scaling-stroke"/></svg>'
+        '<circle class="plot-dot" cx="{11}%" cy="{12}" r="4"/></svg>',
+        " is-short" if len(known) <= SHORT_CURVE else "",
+        TOP + HEIGHT + 46,
+        f"{text}. {fitted.cut}" if fitted.cut else text,
+        _grid(down, fitted, f"{CURVE_START}%", f"{CURVE_END}%"),
+        _steps(len(known)),
+        _names(f"{(CURVE_START + CURVE_END) / 2}%", 38, across, up, fitted),
+        CURVE_START,
+        TOP,
+        CURVE_END - CURVE_START,
+        HEIGHT,
+        " ".join(f"{area(at)},{down(loss)}" for at, loss in enumerate(known, start=1)),
+        CURVE_END,
         down(known[-1]),
-        CURVE_LEFT,
-        TOP + HEIGHT + 20,
-        CURVE_WIDTH - RIGHT,
-        len(known),
+    )
+
+
+def _steps(last: int) -> SafeString:
+    """Write round numbers of steps below a curve, with the first and the last."""
+    step = max(1, round(_step(last)))
+    shown = [1, *(at for at in range(step, last, step) if at > step / 2 and last - at > step / 2 and at > 1), last]
+    across = Scale(1, last, CURVE_START, CURVE_END)
+    return format_html_join(
+        "",
+        '<line class="plot-axis" x1="{0}%" x2="{0}%" y1="{1}" y2="{2}"/>'
+        '<text class="plot-small" x="{0}%" y="{3}" text-anchor="middle">{4}</text>',
+        ((across(at), TOP + HEIGHT, TOP + HEIGHT + 5, TOP + HEIGHT + 20, f"{at:,}") for at in shown),
     )
 
 

@@ -8,7 +8,7 @@ from django.utils.translation import gettext_noop as _
 
 register = template.Library()
 
-# The reasons that annotations.domain.agreement gives, with a placeholder for each value.
+# The reasons that annotations.domain.agreement and model cards give, with a placeholder for each value.
 REASONS = [
     _("No note has been submitted by two annotators."),
     _("Nobody marked anything."),
@@ -22,6 +22,7 @@ REASONS = [
     _("Nobody gave another value, so no disagreement is expected by chance."),
     _("No span was found by two annotators, so the number of missed spans can't be estimated."),
     _("Nobody marked anything in the notes of this annotator."),
+    _("This model was trained before intervals were computed."),
 ]
 
 

@@ -37,7 +37,7 @@ def nothing() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """The 95 % percentile interval. If there is none, `low` and `high` are None and `why` says why."""
+    """The 95% percentile interval. If there is none, `low` and `high` are None and `why` says why."""
 
     low: float | None = None
     high: float | None = None

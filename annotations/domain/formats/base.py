@@ -20,8 +20,7 @@ LOSSES: Final = "losses.csv"
 _SYSTEM_NAMES: Final = frozenset(
     {"annotation.conf", "visual.conf", "tools.conf", "kb_shortcuts.conf", "thumbs.db", "export.json", LOSSES}
 )
-# A leading dot includes .DS_Store, ._x and .stats_cache.
-_SYSTEM: Final = re.compile(r"\.|(readme|licen[cs]e)([._-]|$)", re.IGNORECASE)
+_ABOUT: Final = re.compile(r"(readme|licen[cs]e)([._-]|$)", re.IGNORECASE)
 _CHOICES_SHOWN: Final = 12
 DOCUMENT_EXTENSIONS: Final = frozenset({"doc", "docx", "html", "htm", "odt", "pdf", "rtf", "xls", "xlsx"})
 """Endings of documents that hold text in a form of their own."""
@@ -95,7 +94,15 @@ class Format(Protocol):
 def is_system_file(name: str) -> bool:
     """Whether a file is not a note but configuration, a license, a readme or a file of the operating system."""
     base = basename(name)
-    return base.lower() in _SYSTEM_NAMES or "__MACOSX" in name.split("/") or bool(_SYSTEM.match(base))
+    # A leading dot includes .DS_Store, ._x and .stats_cache.
+    hidden = base.startswith(".") or "__MACOSX" in name.split("/")
+    return hidden or base.lower() in _SYSTEM_NAMES or bool(_ABOUT.match(base))
+
+
+def readmes(names: Iterable[str]) -> list[Problem]:
+    """The files that are ignored because their name is that of a readme or a license, which a note may have, too."""
+    message = "The file is ignored: by its name it is a readme or a license. Rename it if it is a note."
+    return [Problem(name, None, "readme", message) for name in names if _ABOUT.match(basename(name))]
 
 
 def split_names(names: Iterable[str], extensions: Iterable[str]) -> tuple[dict[str, dict[str, str]], list[Problem]]:

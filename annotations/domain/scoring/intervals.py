@@ -14,7 +14,7 @@ _Z95: Final = 1.959963984540054
 
 
 def wilson(hits: int, of: int) -> tuple[float, float] | None:
-    """The 95 % score interval of a share (Wilson 1927), for independent trials; None without trials.
+    """The 95% score interval of a share (Wilson 1927), for independent trials; None without trials.
 
     It lies within 0 to 1, and is also valid if there are no hits or only hits.
     """
@@ -27,7 +27,7 @@ def wilson(hits: int, of: int) -> tuple[float, float] | None:
 
 
 class FewNotes(TypedDict):
-    """The 95 % interval of F1 on few notes. Without one, `low` and `high` are None and `no_interval` says why."""
+    """The 95% interval of F1 on few notes. Without one, `low` and `high` are None and `no_interval` says why."""
 
     low: float | None
     high: float | None
@@ -35,7 +35,7 @@ class FewNotes(TypedDict):
 
 
 def few_notes(notes: Sequence[Rates]) -> FewNotes | None:
-    """The 95 % interval of the micro F1 of exact spans over `notes`; None for FEW_NOTES notes or more.
+    """The 95% interval of the micro F1 of exact spans over `notes`; None for FEW_NOTES notes or more.
 
     `notes` has the counts of exact spans of each note: right, predicted and gold. The interval is the percentile
     bootstrap over notes: each sample draws as many notes as there are, with replacement, and its F1 is 2 · right /
@@ -59,4 +59,9 @@ def in_text(few: FewNotes) -> str:
     """The interval as commands print it, or the reason why there is none."""
     if few["low"] is None or few["high"] is None:
         return few["no_interval"]
-    return f"95 % interval {few['low']:.4f} to {few['high']:.4f}"
+    return f"95% interval {few['low']:.4f} to {few['high']:.4f}"
+
+
+def with_interval(f1: float, few: FewNotes | None) -> str:
+    """The F1 of exact spans as commands print it on one line, on few notes with its interval."""
+    return f"F1 {f1:.4f}" + (f" (few notes: {in_text(few).rstrip('.')})" if few else "")

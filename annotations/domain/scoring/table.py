@@ -75,7 +75,7 @@ class Meddocan(TypedDict):
 
 
 class Residual(TypedDict):
-    """The number and share of notes that still show an identifier, with a 95 % interval; None without notes."""
+    """The number and share of notes that still show an identifier, with a 95% interval; None without notes."""
 
     notes: int
     with_miss: int

@@ -13,6 +13,8 @@ from django.db import transaction
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
+from annotations.core.access import WHEN_ARCHIVED
+from annotations.core.archived import keep_open
 from annotations.core.errors import ServiceError
 from annotations.jobs.registry import kind_of, load
 from annotations.jobs.runner.claims import release
@@ -39,9 +41,12 @@ def enqueue(
 
     `params` holds ids and choices, never note text. `queue` replaces the queue of the kind. An unavailable Redis does
     no harm: the relay notifies workers later. Raises LimitReached where `actor` has too many jobs; jobs without an
-    actor have no limit.
+    actor have no limit. Raises ProjectArchived where the job would change an archived project.
     """
     with transaction.atomic():
+        _keep_open(kind, project.pk)
+        # Before the person's row, since a new job's number is counted in the project's row.
+        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
         if actor is not None:
             one_at_a_time(actor)
             before = Job.objects.filter(project=project, key=key).first()
@@ -62,6 +67,12 @@ def enqueue(
         if made:
             push_on_commit(job.pk)
         return job
+
+
+def _keep_open(kind: str, project_id: int) -> None:
+    """Raise ProjectArchived where jobs of this kind change projects and this one is archived; else keep it open."""
+    if kind_of(kind).right not in WHEN_ARCHIVED:
+        keep_open(project_id)
 
 
 def push_on_commit(job_id: int) -> None:
@@ -137,6 +148,7 @@ def retry(job: Job) -> Job:
             _("This job can't be restarted because its input was deleted. Start a new job."), code="retry"
         )
     with transaction.atomic():
+        _keep_open(job.kind, job.project_id)
         if job.created_by is not None and job.state in ENDED:
             one_at_a_time(job.created_by)
             check_allowance(job.project, job.created_by)

@@ -37,9 +37,14 @@ class Relay:
             self._stop.wait(self._wait)
 
     def round(self) -> Swept | None:
-        """Do one sweep, and tidy up when it is time. Returns None while the database is unavailable."""
+        """Do one sweep and the registered steps, and tidy up when it is time.
+
+        Returns None while the database is unavailable.
+        """
         try:
             swept = sweep()
+            for step in hooks.STEPS:
+                step()
             self._tidy()
         except (DatabaseError, InterfaceError) as error:
             self._away("The database", type(error).__name__)

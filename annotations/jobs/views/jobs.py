@@ -30,10 +30,10 @@ def jobs(request: Request, slug: str) -> HttpResponse:
 
 
 @require_safe
-def job(request: Request, slug: str, pk: int) -> HttpResponse:
+def job(request: Request, slug: str, number: int) -> HttpResponse:
     """Show one job: the page, or for htmx the part of it that changes."""
     access = enter(request.user, slug, Can.READ_NOTES)
-    row = _job_of(access, pk)
+    row = _job_of(access, number)
     context = {
         "access": access,
         "status": status_of(row, access),
@@ -44,29 +44,29 @@ def job(request: Request, slug: str, pk: int) -> HttpResponse:
 
 
 @require_POST
-def job_cancel(request: Request, slug: str, pk: int) -> HttpResponse:
-    return _act(request, slug, pk, queue.cancel)
+def job_cancel(request: Request, slug: str, number: int) -> HttpResponse:
+    return _act(request, slug, number, queue.cancel)
 
 
 @require_POST
-def job_pause(request: Request, slug: str, pk: int) -> HttpResponse:
-    return _act(request, slug, pk, queue.pause)
+def job_pause(request: Request, slug: str, number: int) -> HttpResponse:
+    return _act(request, slug, number, queue.pause)
 
 
 @require_POST
-def job_resume(request: Request, slug: str, pk: int) -> HttpResponse:
-    return _act(request, slug, pk, queue.resume)
+def job_resume(request: Request, slug: str, number: int) -> HttpResponse:
+    return _act(request, slug, number, queue.resume)
 
 
 @require_POST
-def job_retry(request: Request, slug: str, pk: int) -> HttpResponse:
-    return _act(request, slug, pk, queue.retry)
+def job_retry(request: Request, slug: str, number: int) -> HttpResponse:
+    return _act(request, slug, number, queue.retry)
 
 
-def _act(request: Request, slug: str, pk: int, act: Callable[[Job], Job]) -> HttpResponse:
+def _act(request: Request, slug: str, number: int, act: Callable[[Job], Job]) -> HttpResponse:
     """Do what a button says. People who may start such a job may also control it."""
     access = enter(request.user, slug, Can.READ_NOTES)
-    row = _job_of(access, pk)
+    row = _job_of(access, number)
     kind = JOBS.get(row.kind)
     if kind is None:
         raise Http404("This kind of job does not exist.")
@@ -75,11 +75,11 @@ def _act(request: Request, slug: str, pk: int, act: Callable[[Job], Job]) -> Htt
         act(row)
     except ServiceError as error:
         messages.error(request, str(error))
-    return redirect("job", slug, row.pk)
+    return redirect("job", slug, row.number)
 
 
-def _job_of(access: Access, pk: int) -> Job:
-    row = get_object_or_404(Job.objects.select_related("created_by"), project=access.project, pk=pk)
+def _job_of(access: Access, number: int) -> Job:
+    row = get_object_or_404(Job.objects.select_related("created_by"), project=access.project, number=number)
     # The page of an export, a score or a comparison shows what annotation sets contain.
     authors = [pk for pk in (row.params.get("author_id"), *row.params.get("authors", [])) if pk]
     if closed_to(access, spec=str(row.params.get("set", "")), authors=authors):

@@ -31,6 +31,7 @@ class SetSummary:
     kind: str
     kind_name: str
     state: str
+    state_name: str
     version: int
     changed: datetime
     spans: int
@@ -64,6 +65,7 @@ def annotation_sets_of(sets: "QuerySet[AnnotationSet]") -> list[SetSummary]:
             kind=row.author.kind,
             kind_name=row.author.get_kind_display(),
             state=row.state,
+            state_name=row.get_state_display(),
             version=row.version,
             changed=row.submitted_at or row.updated_at,
             spans=counts.get(row.pk, 0),

@@ -6,6 +6,7 @@ from django import template
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
+from annotations.core.access import Access, Can
 from annotations.core.templatetags.nav import icon
 from annotations.core.templatetags.rows import EMPTY, NOTHING, cell, fill
 from annotations.notes.selectors.notes import NoteRow
@@ -14,9 +15,9 @@ register = template.Library()
 
 
 @register.simple_tag
-def note_rows(rows: Iterable[NoteRow], url: str, blind: bool, query: str = "") -> SafeString:
+def note_rows(rows: Iterable[NoteRow], url: str, access: Access, query: str = "") -> SafeString:
     """Table rows of the list of notes at `url`. `query` is appended to the links of the notes."""
-    line = _BlindLine(url) if blind else _FullLine(url, query)
+    line = _BlindLine(url, opens=access.can(Can.ANNOTATE)) if access.blind else _FullLine(url, query)
     return SafeString("\n".join(fill("<tr>{}</tr>", line.cells(row)) for row in rows))
 
 
@@ -53,10 +54,11 @@ class _Line:
 
 
 class _BlindLine(_Line):
-    """Cells for annotators: their own state, nothing about others."""
+    """Cells for annotators: their own state, nothing about others. `opens`: they may open the notes now."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, opens: bool) -> None:
         super().__init__(url)
+        self.opens = opens
         self.state, self.outcome = _("State"), _("outcome")
         self.tags = {
             "done": fill('<span class="tag ok">{}</span>', _("done")),
@@ -65,11 +67,13 @@ class _BlindLine(_Line):
         }
 
     def links(self, row: NoteRow) -> SafeString:
+        if not self.opens:
+            return fill("{}", row.name)
         return fill('<a href="{}{}/annotate/">{}</a>', self.url, str(row.pk), row.name)
 
     def states(self, row: NoteRow) -> SafeString:
         state = self.tags.get(row.own, NOTHING)
-        if row.outcome and row.own == "done":
+        if row.outcome and row.own == "done" and self.opens:
             link = '{} <a class="small" href="{}{}/outcome/">{}<span class="sr-only"> {}</span></a>'
             state = fill(link, state, self.url, str(row.pk), self.outcome, row.name)
         return cell(self.state, state)

@@ -1,4 +1,4 @@
-"""Backups in the data folder that were made before a patient was erased, and so still contain the notes."""
+"""Backups in the data folder that were made before notes were erased, and so still contain the notes."""
 
 import zipfile
 from datetime import UTC, datetime
@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 
 from annotations.core.errors import ServiceError
-from annotations.core.events import PATIENT_ERASED
+from annotations.core.events import NOTE_DELETED, PATIENT_ERASED
 from annotations.models import Event, Project
 from annotations.ops.services.backup import DAMAGE, read_manifest
 
@@ -20,12 +20,26 @@ def backups_before_erasing(project: Project) -> list[dict[str, Any]]:
 
     Backups in other folders are not listed.
     """
-    erased = Event.objects.filter(project_id=project.pk, verb=PATIENT_ERASED).order_by("-pk").first()
+    erasures = Event.objects.filter(project_id=project.pk, verb__in=[PATIENT_ERASED, NOTE_DELETED])
+    erased = erasures.order_by("-pk").first()
+    return [] if erased is None else _between(None, erased.at)
+
+
+def backups_of(project: Project) -> list[dict[str, Any]]:
+    """Return name and time of each file in DATA_DIR/backups that may contain the project, oldest first."""
+    return _between(project.created_at, None)
+
+
+def _between(first: datetime | None, last: datetime | None) -> list[dict[str, Any]]:
     folder = Path(settings.DATA_DIR) / FOLDER
-    if erased is None or not folder.is_dir():
+    if not folder.is_dir():
         return []
     made = sorted((_made_at(file), file.name) for file in folder.iterdir() if file.is_file())
-    return [{"file": name, "created": at.isoformat(timespec="seconds")} for at, name in made if at <= erased.at]
+    return [
+        {"file": name, "created": at.isoformat(timespec="seconds")}
+        for at, name in made
+        if (first is None or at >= first) and (last is None or at <= last)
+    ]
 
 
 def _made_at(file: Path) -> datetime:

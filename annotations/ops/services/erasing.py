@@ -1,15 +1,16 @@
-"""Erase one patient's notes (GDPR, article 17): text, annotation sets, gold and stored copies."""
+"""Erase one patient's notes (GDPR, article 17), or one note: text, annotation sets, gold and stored copies."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from django.db import IntegrityError, OperationalError, connection, transaction
 from django.db.models import Count, Exists, F, OuterRef, QuerySet, Subquery
 from django.utils.translation import gettext as _
 
+from annotations.core.archived import check_open
 from annotations.core.erasures import begin_erasure
 from annotations.core.errors import ServiceError
-from annotations.core.events import PATIENT_ERASED, Erasure
+from annotations.core.events import NOTE_DELETED, PATIENT_ERASED, Erasure
 from annotations.core.hooks import patient_erased, patient_erasure_committed
 from annotations.core.suggested_strings import remove_strings, tally_of
 from annotations.models import (
@@ -35,17 +36,12 @@ NO_STRING = -1
 
 def erasure_preview(*, project: Project, patient_id: str) -> Erasure:
     """Count what an erasure would delete. Raises ServiceError `none` if no note has this patient id."""
-    notes = Document.objects.filter(project=project, patient_id=patient_id)
-    if not patient_id or not notes.exists():
-        raise ServiceError(_("No note in this project has this patient ID. Nothing was erased."), code="none")
-    return {
-        "notes": notes.count(),
-        "annotation_sets": notes.filter(annotation_sets__isnull=False).values("annotation_sets").count(),
-        "gold_versions": GoldVersionNote.objects.filter(document__in=notes).values("version").distinct().count(),
-        "stored_files": _deletable_files(project).count(),
-        # Trained weights may contain the patient's name. They are counted, so that a manager can retire the models.
-        "models": StoredFile.objects.filter(project=project, kind=StoredFile.Kind.MODEL).count(),
-    }
+    return _counted(project, _of_patient(project, patient_id))
+
+
+def note_preview(*, project: Project, note: int) -> Erasure:
+    """Count what deleting the note with this id would delete. Raises ServiceError `none` if there is no such note."""
+    return _counted(project, _of_id(project, note))
 
 
 def erase_patient(*, project: Project, patient_id: str, actor: User | None) -> Erasure:
@@ -55,27 +51,75 @@ def erase_patient(*, project: Project, patient_id: str, actor: User | None) -> E
     afterwards (annotations.core.erasures). The remaining events contain ids, offsets and labels, never text. Free
     texts (selectors.free_texts) and earlier backups (services.backup_list) stay; a person must check them.
     """
+
+    def record(counts: Erasure, ids: list[int]) -> None:
+        PATIENT_ERASED.record(actor=actor, project_id=project.pk, data={**counts, "documents": ids})
+
+    return _erase_again_after_collisions(project, partial(_of_patient, project, patient_id), record)
+
+
+def delete_note(*, project: Project, note: int, actor: User | None) -> Erasure:
+    """Delete one note, for example one imported by mistake, with the reach of `erase_patient`. Return the counts."""
+
+    def record(counts: Erasure, ids: list[int]) -> None:
+        NOTE_DELETED.record(actor=actor, project_id=project.pk, document_id=note, data=counts)
+
+    return _erase_again_after_collisions(project, partial(_of_id, project, note), record)
+
+
+def _of_patient(project: Project, patient_id: str) -> QuerySet[Document]:
+    notes = Document.objects.filter(project=project, patient_id=patient_id)
+    if not patient_id or not notes.exists():
+        raise ServiceError(_("No note in this project has this patient ID. Nothing was erased."), code="none")
+    return notes
+
+
+def _of_id(project: Project, note: int) -> QuerySet[Document]:
+    notes = Document.objects.filter(project=project, pk=note)
+    if not notes.exists():
+        raise ServiceError(_("This note no longer exists. Nothing was deleted."), code="none")
+    return notes
+
+
+def _counted(project: Project, notes: QuerySet[Document]) -> Erasure:
+    return {
+        "notes": notes.count(),
+        "annotation_sets": notes.filter(annotation_sets__isnull=False).values("annotation_sets").count(),
+        "gold_versions": GoldVersionNote.objects.filter(document__in=notes).values("version").distinct().count(),
+        "stored_files": _deletable_files(project).count(),
+        # Trained weights may contain words of the notes. They are counted, so that a manager can retire the models.
+        "models": StoredFile.objects.filter(project=project, kind=StoredFile.Kind.MODEL).count(),
+    }
+
+
+Chosen = Callable[[], QuerySet[Document]]
+Record = Callable[[Erasure, list[int]], None]
+
+
+def _erase_again_after_collisions(project: Project, chosen: Chosen, record: Record) -> Erasure:
     for tries_left in reversed(range(TRIES)):
         try:
-            return _erase(project, patient_id, actor)
+            return _erase(project, chosen, record)
         except (IntegrityError, OperationalError):
             if not tries_left or connection.in_atomic_block:
                 raise
     raise AssertionError("The last try returns or raises.")
 
 
-def _erase(project: Project, patient_id: str, actor: User | None) -> Erasure:
+def _erase(project: Project, chosen: Chosen, record: Record) -> Erasure:
+    """Erase the chosen notes in one transaction. `chosen` raises ServiceError if there are none."""
     with transaction.atomic():
         begin_erasure(project.pk)
         Project.objects.select_for_update().get(pk=project.pk)
+        check_open(project.pk)
         running = Import.objects.select_for_update().filter(project=project, state=Import.State.RUNNING)
         if running.exists():
             raise ServiceError(
-                _("An import is running and could restore this patient's notes. Wait until it finishes, or cancel it."),
+                _("An import is running and could add these notes again. Wait until it finishes, or cancel it."),
                 code="import",
             )
-        preview = erasure_preview(project=project, patient_id=patient_id)
-        notes = Document.objects.filter(project=project, patient_id=patient_id)
+        notes = chosen()
+        preview = _counted(project, notes)
         ids = list(notes.select_for_update().order_by("pk").values_list("pk", flat=True))
         # Locking the sets waits for changes under way; the locked notes keep new sets from being made.
         locked_sets = AnnotationSet.objects.select_for_update().filter(document__in=ids).order_by("document_id", "pk")
@@ -94,8 +138,8 @@ def _erase(project: Project, patient_id: str, actor: User | None) -> Erasure:
         _forget_strings(project, strings)
         # A database trigger marked the notes as stale when their submitted sets were deleted.
         Stale.objects.filter(document_id__in=ids).delete()
-        PATIENT_ERASED.record(actor=actor, project_id=project.pk, data={**preview, "documents": ids})
-        transaction.on_commit(_empty_write_ahead_log)
+        record(preview, ids)
+        transaction.on_commit(empty_write_ahead_log)
         transaction.on_commit(partial(patient_erasure_committed, project=project))
     return preview
 
@@ -105,7 +149,7 @@ def _deletable_files(project: Project) -> "QuerySet[StoredFile]":
     return StoredFile.objects.filter(project=project).exclude(kind=StoredFile.Kind.MODEL)
 
 
-def _empty_write_ahead_log() -> None:
+def empty_write_ahead_log() -> None:
     """Truncate SQLite's write-ahead log, because it and the pages that it replaces still contain the erased text.
 
     If a long read prevents this, a later erasure or the next stop of deidreview truncates the log.
@@ -124,7 +168,7 @@ def _count_in_versions(documents: Sequence[int]) -> None:
 
 
 def _clear_reports(project: Project) -> None:
-    """Replace all lines of all import reports by counts, because a line may name a file of the patient.
+    """Replace all lines of all import reports by counts, because a line may name a file of the patient or of the note.
 
     Labels of the files are deleted too: in a damaged annotation file, a word of the text may stand in their place.
     """

@@ -35,9 +35,17 @@ class _LabelForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 3}),
     )
 
+    category = forms.ModelChoiceField(
+        label=_("Category"),
+        queryset=Category.objects.none(),
+        empty_label=None,
+        help_text=_("The label has the color of its category."),
+    )
+
     def __init__(self, *args: Any, label_set: LabelSet, label: Label | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.label_set, self.label = label_set, label
+        offer_rows(self, "category", Category.objects.filter(label_set=label_set))
 
     def _others(self) -> Any:
         others = Label.objects.filter(label_set=self.label_set, merged_into__isnull=True)
@@ -77,16 +85,12 @@ class EditLabelForm(_LabelForm):
         help_text=_("Replaces the span in redacted text."),
         widget=forms.TextInput(attrs={"autocomplete": "off", "class": "mono"}),
     )
-    field_order = ("name", "hotkey", "placeholder", "description")
+    seen = forms.CharField(required=False, widget=forms.HiddenInput)
+    field_order = ("name", "category", "hotkey", "placeholder", "description")
 
 
 class AddLabelForm(_LabelForm):
-    category = forms.ModelChoiceField(label=_("Category"), queryset=Category.objects.none(), empty_label=None)
     field_order = ("name", "category", "hotkey", "description")
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        offer_rows(self, "category", Category.objects.filter(label_set=self.label_set))
 
     def clean_name(self) -> str:
         name = super().clean_name()

@@ -9,7 +9,9 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from annotations.core.events import sentences
-from annotations.models import AnnotationSet, Author, Document, Event, Label, Membership, Project
+from annotations.core.hooks import audit_names
+from annotations.core.labels import COLORS
+from annotations.models import AnnotationSet, Author, Cause, Document, Event, Label, Membership, Project
 
 PAGE = 50
 # Filters have no index, so a page looks at this many events at most.
@@ -17,7 +19,19 @@ WINDOW = 50_000
 # Longer values, such as descriptions of labels or lists of ids, are cut.
 LONGEST = 120
 # PostgreSQL does not keep the order of JSON keys. These keys come first, then the others by name.
-FIRST = ("set", "from_set", "user", "role", "label", "before", "after", "version", "import", "format", "as")
+FIRST = ("set", "from_set", "user", "role", "label", "category", "before", "after", "version", "format", "as")
+# Ids of things that have no name, and the kind of a change, which is shown with its spans.
+UNNAMED = frozenset(
+    {
+        *("import", "file", "judging", "calibration", "flag", "comment", "answers"),
+        *("suggestion", "handover", "bulk", "cause", "span", "id", "kind"),
+    }
+)
+# Lists of notes, shown as their number.
+NOTES = ("notes", "documents")
+
+Names = Mapping[str, Mapping[Any, str]]
+"""Names by the key of an event's data, then by the value stored there."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +130,7 @@ def _lines(project: Project, events: list[Event]) -> list[Line]:
     )
     labels = dict(Label.objects.filter(label_set__project=project).order_by().values_list("pk", "name"))
     authors = dict(AnnotationSet.objects.filter(pk__in=_sets(events)).order_by().values_list("pk", "author__name"))
-    people = dict(Author.objects.filter(project=project).order_by().values_list("pk", "name"))
+    names = _names(project, labels)
     verbs = sentences()
     return [
         Line(
@@ -126,16 +140,37 @@ def _lines(project: Project, events: list[Event]) -> list[Line]:
             what=verbs.get(event.verb, event.verb),
             note=event.document_id if event.document_id in notes else None,
             note_name=notes.get(event.document_id or 0) or _gone(event.document_id),
-            details=details(_with_names(event.data, people), labels, authors),
+            details=details(_with_names(event.data, names), labels, authors),
         )
         for event in events
     ]
 
 
-def _with_names(data: Mapping[str, Any], people: Mapping[int, str]) -> Mapping[str, Any]:
-    """Replace an author's id by the author's current name."""
-    author = data.get("author")
-    return {**data, "author": people.get(author, author)} if isinstance(author, int) else data
+def _names(project: Project, labels: Mapping[int, str]) -> Names:
+    """Current names of what events hold as ids."""
+    authors = dict(Author.objects.filter(project=project).order_by().values_list("pk", "name"))
+    members = dict(people(project))
+    names: dict[str, Mapping[Any, str]] = {
+        **dict.fromkeys(("author", "run", "runs"), authors),
+        **dict.fromkeys(("label", "to"), labels),
+        **dict.fromkeys(("first", "over", "reviewer", "annotator"), members),
+    }
+    for more in audit_names(project=project):
+        names |= more
+    return names
+
+
+def _with_names(data: Mapping[str, Any], names: Names) -> dict[str, Any]:
+    """Replace ids by names."""
+    return {key: _with_name(key, value, names) for key, value in data.items()}
+
+
+def _with_name(key: str, value: Any, names: Names) -> Any:
+    if isinstance(value, dict):
+        return _with_names(value, names)
+    if isinstance(value, list) and key in names:
+        return [_with_name(key, one, names) for one in value]
+    return names[key].get(value, value) if key in names and isinstance(value, int | str) else value
 
 
 def _gone(pk: int | None) -> str:
@@ -155,10 +190,12 @@ def details(data: Mapping[str, Any], labels: Mapping[int, str], authors: Mapping
         kind = data.get("kind")
         return f"{' → '.join(spans)}{f' ({kind})' if kind in ('undo', 'redo') else ''}"
     for key in sorted(data, key=lambda name: (FIRST.index(name) if name in FIRST else len(FIRST), name)):
-        value = data[key]
+        value = len(data[key]) if key in NOTES and isinstance(data[key], list) else data[key]
         if key in ("set", "from_set") and isinstance(value, int):
             parts.append(_annotation_set(value, authors))
-        elif value not in (None, "", [], {}) and key not in ("kind", "span"):
+        elif key == "kind" and value in Cause.Kind.values:
+            parts.append(f"{_('cause')}: {Cause.Kind(value).label}")
+        elif value not in (None, "", [], {}) and key not in UNNAMED:
             parts.append(f"{key.replace('_', ' ')}: {_value(value)}")
     return ", ".join(parts)
 
@@ -171,12 +208,19 @@ def _annotation_set(pk: int, authors: Mapping[int, str]) -> str:
 
 def _value(value: object) -> str:
     if isinstance(value, list):
-        return f"{len(value):,}" if len(value) > 5 or any(isinstance(one, list) for one in value) else _listed(value)
+        many = len(value) > 5 or any(isinstance(one, list | dict) for one in value)
+        return f"{len(value):,}" if many else _listed(value)
     if isinstance(value, dict):
-        return _cut("; ".join(f"{key} {_value(one)}" for key, one in value.items()))
+        return _cut("; ".join(_pair(key, one) for key, one in value.items()))
     if isinstance(value, bool):
         return _("yes") if value else _("no")
     return f"{value:,}" if isinstance(value, int) else _cut(str(value))
+
+
+def _pair(key: str, value: object) -> str:
+    if key == "hue" and isinstance(value, int) and value < len(COLORS):
+        return f"{_('color')} {COLORS[value]}"
+    return f"{key} {_value(value)}"
 
 
 def _listed(values: list[object]) -> str:

@@ -1,6 +1,8 @@
 """Labels with their number of spans, for the labels page."""
 
+import json
 from dataclasses import dataclass
+from hashlib import sha256
 
 from django.db.models import OuterRef
 
@@ -49,3 +51,13 @@ def merged_labels(project: Project) -> list[Label]:
 def frozen_versions(project: Project) -> int:
     """Number of frozen gold versions, which a merge of labels doesn't change."""
     return GoldVersion.objects.filter(project=project).count()
+
+
+def seen_of(row: Category | Label) -> str:
+    """A short digest of what a form for the row shows, to notice that somebody else changed the row meanwhile."""
+    shown = (
+        [row.name, row.hue]
+        if isinstance(row, Category)
+        else [row.name, row.hotkey, row.placeholder, row.description, row.category_id]
+    )
+    return sha256(json.dumps(shown).encode()).hexdigest()[:16]

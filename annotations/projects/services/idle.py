@@ -13,11 +13,11 @@ from annotations.projects.services.filling import fill_up
 
 
 def release_idle_notes() -> None:
-    """Release the notes of idle annotators in all projects that set a number of idle days. Repeating it does no harm.
+    """Release the notes of idle annotators in all open projects with a number of idle days. Repeating it does no harm.
 
     The released notes go to other annotators by the project's rule. The relay calls this function.
     """
-    for project in Project.objects.filter(idle_days__isnull=False):
+    for project in Project.objects.filter(idle_days__isnull=False, archived_at__isnull=True):
         _release(project)
 
 
@@ -25,7 +25,7 @@ def _release(project: Project) -> None:
     with transaction.atomic():
         # The lock keeps two relays from releasing at once, and an assignment by the rule from reading half a release.
         fresh = Project.objects.select_for_update().get(pk=project.pk)
-        if fresh.idle_days is None:
+        if fresh.idle_days is None or fresh.archived_at is not None:
             return
         before = timezone.now() - timedelta(days=fresh.idle_days)
         annotators = annotators_of(fresh)

@@ -20,7 +20,9 @@ from annotations.projects.events import (
     LabelChanged,
     LabelMerged,
 )
+from annotations.projects.selectors.label_use import seen_of
 from annotations.projects.selectors.label_uses import label_uses
+from annotations.projects.services.categories import changed_meanwhile, lock_categories, no_category
 from annotations.projects.services.relabeling import expect_relabeling
 
 EDITABLE = ("name", "hotkey", "description", "placeholder")
@@ -40,8 +42,13 @@ def check_hotkey(hotkey: str) -> str:
     return hotkey
 
 
-def update_label(*, label: Label, actor: User | None, **changes: str) -> Label:
-    """Change name, hotkey, description or placeholder. The code stays, since files and frozen gold use it."""
+def update_label(
+    *, label: Label, actor: User | None, category: Category | None = None, seen: str | None = None, **changes: str
+) -> Label:
+    """Change name, hotkey, description, placeholder or category. The code stays: files and frozen gold use it.
+
+    Raises ServiceError (`stale`) if somebody changed the label after the state `seen`.
+    """
     if unknown := set(changes) - set(EDITABLE):
         raise ServiceError(
             _("Labels don't have these editable fields: %(choices)s.") % {"choices": ", ".join(sorted(unknown))}
@@ -57,18 +64,25 @@ def update_label(*, label: Label, actor: User | None, **changes: str) -> Label:
                 _("Enter a name for the label.") if field == "name" else _("Enter a placeholder for the label."),
                 code=field,
             )
-    before = {field: getattr(label, field) for field in changes if getattr(label, field) != changes[field]}
-    if not before:
-        return label
     try:
         with transaction.atomic():
+            if category is not None:
+                _check_category(label.label_set_id, category)
+            fresh = Label.objects.select_for_update().get(pk=label.pk)
+            before = {field: getattr(fresh, field) for field in changes if getattr(fresh, field) != changes[field]}
+            moved_from = fresh.category if category is not None and fresh.category_id != category.pk else None
+            if not before and moved_from is None:
+                return label
+            if seen is not None and seen != seen_of(fresh):
+                raise changed_meanwhile()
             for field in before:
                 setattr(label, field, changes[field].strip())
-            label.save(update_fields=list(before))
+            label.category = category or fresh.category
+            label.save(update_fields=[*before, *(["category"] if moved_from else [])])
             LABEL_CHANGED.record(
                 actor=actor,
                 project_id=label.label_set.project_id,
-                data=_change(label, before),
+                data=_change(label, before, moved_from),
             )
     except IntegrityError as error:
         label.refresh_from_db()
@@ -78,12 +92,27 @@ def update_label(*, label: Label, actor: User | None, **changes: str) -> Label:
     return label
 
 
-def _change(label: Label, before: dict[str, str]) -> LabelChanged:
-    """Event data: names and keys before and after. A description is free text, so only its change is recorded."""
+def _check_category(label_set_id: int, category: Category) -> None:
+    """Check that the category still exists. It can't be deleted until the transaction ends."""
+    if category.label_set_id != label_set_id:
+        raise ServiceError(_("This category belongs to another project."), code="category")
+    if category.pk not in [row.pk for row in lock_categories(label_set_id)]:
+        raise no_category()
+
+
+def _change(label: Label, before: dict[str, str], moved_from: Category | None) -> LabelChanged:
+    """Event data: names, keys and category codes before and after. A description is free text, so only its change is
+    recorded.
+    """
     recorded = {field: value for field, value in before.items() if field != "description"}
-    change: LabelChanged = {"label": label.code, "fields": sorted(before)}
+    after = {field: getattr(label, field) for field in recorded}
+    fields = sorted(before)
+    if moved_from:
+        recorded, after = recorded | {"category": moved_from.code}, after | {"category": label.category.code}
+        fields = sorted([*fields, "category"])
+    change: LabelChanged = {"label": label.code, "fields": fields}
     if recorded:
-        change |= {"before": recorded, "after": {field: getattr(label, field) for field in recorded}}
+        change |= {"before": recorded, "after": after}
     return change
 
 
@@ -94,8 +123,6 @@ def add_label(
     name = good_name(name)
     if not name:
         raise ServiceError(_("Enter a name for the label."), code="name")
-    if category.label_set_id != label_set.pk:
-        raise ServiceError(_("This category belongs to another project."), code="category")
     try:
         code = ascii_code(name)
     except ValueError as error:
@@ -104,6 +131,7 @@ def add_label(
         ) from error
     try:
         with transaction.atomic():
+            _check_category(label_set.pk, category)
             label = Label.objects.create(
                 label_set=label_set,
                 category=category,

@@ -3,11 +3,10 @@
 from collections.abc import Iterable
 
 from django import template
-from django.utils.dateformat import format as format_date
 from django.utils.safestring import SafeString
-from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 
+from annotations.core.templatetags.moments import moment
 from annotations.core.templatetags.rows import EMPTY, cell, fill
 from annotations.projects.selectors.audit import Line
 
@@ -19,14 +18,13 @@ def audit_rows(lines: Iterable[Line], notes_url: str) -> SafeString:
     """Table rows of the audit log. Existing notes are links below `notes_url`."""
     labels = [_("Person"), _("Action"), _("Note"), _("Details")]
     when = _("When")
-    row = '<tr><td data-label="{}" class="nowrap"><time datetime="{}">{}</time></td>{}{}{}{}</tr>'
+    row = '<tr><td data-label="{}" class="nowrap">{}</td>{}{}{}{}</tr>'
     return SafeString(
         "\n".join(
             fill(
                 row,
                 when,
-                line.at.isoformat(timespec="seconds"),
-                format_date(localtime(line.at), "j M Y, H:i:s"),
+                moment(line.at),
                 *(cell(*pair) for pair in zip(labels, _audit_cells(line, notes_url), strict=True)),
             )
             for line in lines

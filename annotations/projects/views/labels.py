@@ -12,12 +12,12 @@ from django.views.decorators.http import require_http_methods
 from annotations.core.access import Access, Can, enter
 from annotations.core.errors import ServiceError
 from annotations.core.form_errors import add_error
-from annotations.core.requests import Request
+from annotations.core.requests import Request, number
 from annotations.domain.numbers import whole
 from annotations.models import Event, Label, LabelSet
 from annotations.projects.events import LABEL_DELETED
 from annotations.projects.forms.labels import AddLabelForm, EditLabelForm, MergeForm
-from annotations.projects.selectors.label_use import frozen_versions, merged_labels, used_labels
+from annotations.projects.selectors.label_use import frozen_versions, merged_labels, seen_of, used_labels
 from annotations.projects.selectors.label_uses import label_uses
 from annotations.projects.services.labels import (
     EDITABLE,
@@ -34,7 +34,11 @@ def labels(request: Request, slug: str) -> HttpResponse:
     """All labels by category. A POST adds a label."""
     access = enter(request.user, slug, Can.MANAGE)
     label_set = get_object_or_404(LabelSet, project=access.project)
-    form = AddLabelForm(request.POST if request.method == "POST" else None, label_set=label_set)
+    form = AddLabelForm(
+        request.POST if request.method == "POST" else None,
+        label_set=label_set,
+        initial={"category": number(request.GET, "category")},
+    )
     if request.method == "POST" and (_sent_twice(form) or (form.is_valid() and _add(access, label_set, form))):
         return redirect("labels", slug)
     context = {
@@ -74,7 +78,10 @@ def _label(access: Access, pk: int) -> Label:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def label_edit(request: Request, slug: str, pk: int) -> HttpResponse:
-    """Edit name, key, placeholder and description of a label."""
+    """Edit name, category, key, placeholder and description of a label.
+
+    If somebody else changed them meanwhile, nothing is saved and the page shows both.
+    """
     access = enter(request.user, slug, Can.MANAGE)
     label = _label(access, pk)
     if label.merged_into_id:
@@ -83,16 +90,22 @@ def label_edit(request: Request, slug: str, pk: int) -> HttpResponse:
         request.POST if request.method == "POST" else None,
         label_set=label.label_set,
         label=label,
-        initial={field: getattr(label, field) for field in EDITABLE},
+        initial={field: getattr(label, field) for field in (*EDITABLE, "category")},
     )
+    context: dict[str, Any] = {"access": access, "label": label, "form": form, "seen": seen_of(label)}
+    if request.method == "POST":
+        context["seen"] = form["seen"].value() or ""
     if request.method == "POST" and form.is_valid():
+        seen = form.cleaned_data.pop("seen") or None
         try:
-            update_label(label=label, actor=access.user, **form.cleaned_data)
+            update_label(label=label, actor=access.user, seen=seen, **form.cleaned_data)
             messages.success(request, _("The label %(name)s was saved.") % {"name": label.name})
             return redirect("labels", slug)
         except ServiceError as error:
             add_error(form, error)
-    context = {"access": access, "label": label, "form": form}
+            if error.code == "stale":
+                theirs = _label(access, pk)
+                context |= {"theirs": theirs, "seen": seen_of(theirs)}
     return render(request, "projects/label_edit.html", context, status=422 if form.errors else 200)
 
 

@@ -28,8 +28,13 @@ DOUBLE_CLICK = timedelta(minutes=1)
 
 @require_safe
 def projects(request: Request) -> HttpResponse:
-    context = {"projects": my_projects(request.user), "may_create": may_create_projects(request.user)}
-    return render(request, "projects/projects.html", context)
+    """The user's projects. Archived ones are listed apart, below the others."""
+    lines = my_projects(request.user)
+    parts = [(archived, [line for line in lines if line.archived == archived]) for archived in (False, True)]
+    listed = [{"archived": archived, "lines": part} for archived, part in parts if part]
+    return render(
+        request, "projects/projects.html", {"listed": listed, "may_create": may_create_projects(request.user)}
+    )
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

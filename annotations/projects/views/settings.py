@@ -7,12 +7,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST
 
-from annotations.core.access import Access, Can, enter
+from annotations.core.access import Access, Can, enter, require
 from annotations.core.errors import ServiceError
 from annotations.core.form_errors import add_error
 from annotations.core.requests import Request
 from annotations.models import Document, Project
 from annotations.projects.forms.settings import AssignForm, SettingsForm
+from annotations.projects.selectors.live_jobs import live_jobs
 from annotations.projects.selectors.second_reviews import waiting_in
 from annotations.projects.selectors.seeds import runs_with_notes
 from annotations.projects.services.assigning import annotators_of, assign_list
@@ -38,7 +39,11 @@ FIELDS = (
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def project_settings(request: Request, slug: str) -> HttpResponse:
-    access = enter(request.user, slug, Can.MANAGE)
+    access = enter(request.user, slug, Can.ARCHIVE)
+    if request.method == "POST":
+        require(access, Can.MANAGE)
+    elif access.archived:
+        return render(request, "projects/settings_archived.html", {"access": access, "jobs": live_jobs(access.project)})
     data = request.POST if request.method == "POST" else None
     form = SettingsForm(data, initial=_now(access.project), runs=runs_with_notes(access.project))
     if request.method == "POST" and form.is_valid():
@@ -69,6 +74,7 @@ def _page(
         "too_few": project.distribution == Project.Distribution.SOME and len(annotators) < project.annotators_per_note,
         "waiting": waiting_in(project),
         "notes": Document.objects.filter(project=project).count(),
+        "jobs": live_jobs(project),
     }
     failed = (form and form.errors) or (assigning and assigning.errors)
     return render(request, "projects/settings.html", context, status=422 if failed else 200)

@@ -7,6 +7,9 @@ from annotations.core.navigation import MOST
 from annotations.models import AnnotationSet, Author, Document, Handover, Review
 from annotations.projects.selectors.second_reviews import ACTIVE
 
+# The parameter of addresses that names the chosen runs, which stay chosen from page to page.
+CHOSEN_RUNS = ("run",)
+
 
 def notes_left(access: Access) -> int | None:
     """Count the notes of runs of which no review is finished, up to one more than the header shows.

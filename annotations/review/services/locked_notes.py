@@ -17,6 +17,7 @@ from django.db.models import Case, IntegerField, QuerySet, Value, When
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from annotations.core.archived import check_open
 from annotations.core.bulk import SpanRow, insert_objects, insert_spans
 from annotations.core.errors import ServiceError
 from annotations.core.events import Verb
@@ -390,6 +391,7 @@ class LockedNotes:
             insert_spans(_span_row(self.golds[note].pk, row) for (note, _), row in self._made.items())
         self._write_decisions()
         if self._events:
+            check_open(self._project.pk)
             insert_objects(Event, self._events)
         self._write_versions()
         if not room_checked:

@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 from annotations.core.errors import ServiceError
 from annotations.jobs.services.allowance import LIVE
 from annotations.jobs.services.queue import enqueue
-from annotations.models import BulkAct, Job, User
+from annotations.models import BulkAct, Job, Project, User
 from annotations.review.services.bulk import AT_ONCE, at_once, begin_bulk, begin_undo, run_bulk, undo_bulk
 
 
@@ -16,6 +16,7 @@ def start_bulk(*, bulk: BulkAct, actor: User, with_gold: bool = False) -> Job | 
     `with_gold`: include notes that already have gold. Raises ServiceError `user`.
     """
     with transaction.atomic():
+        _keep_project(bulk, bulk.planned)
         begun = begin_bulk(bulk=bulk, user=actor, with_gold=with_gold)
         if bulk.planned > AT_ONCE:
             key = f"bulk-{bulk.pk}"
@@ -28,6 +29,7 @@ def start_bulk(*, bulk: BulkAct, actor: User, with_gold: bool = False) -> Job | 
 def start_undo(*, bulk: BulkAct, actor: User) -> Job | None:
     """Undo the act, or start a job for that and return the job. Raises ServiceError `live` while the act's job runs."""
     with transaction.atomic():
+        _keep_project(bulk, bulk.decided)
         BulkAct.objects.select_for_update().get(pk=bulk.pk)
         if job_of(bulk, "bulk", live=True):
             raise ServiceError(
@@ -40,6 +42,12 @@ def start_undo(*, bulk: BulkAct, actor: User) -> Job | None:
         if begun:
             at_once(bulk, undo_bulk)
     return None
+
+
+def _keep_project(bulk: BulkAct, size: int) -> None:
+    """Lock the project before the act if a job follows, in the order of docs/architecture.md."""
+    if size > AT_ONCE:
+        Project.objects.select_for_update(no_key=True).get(pk=bulk.project_id)
 
 
 def job_of(bulk: BulkAct, kind: str, *, live: bool = False) -> Job | None:

@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 
 from annotations.core.templatetags.coefficients import percent
 from annotations.core.templatetags.labels import DOT, HERE
-from annotations.core.templatetags.names import note_name
+from annotations.core.templatetags.names import middle
 from annotations.core.templatetags.nav import icon
 from annotations.core.templatetags.rows import EMPTY, fill
 from annotations.domain.precision import Estimate, Rate
@@ -46,7 +46,7 @@ def reviewed_items(notes: ReviewList, slug: str, run: int, kept: str) -> SafeStr
         "\n".join(
             fill(
                 line, before, str(note.pk), after, kept, HERE if note.pk == notes.current else EMPTY,
-                str(note.stage), marks[note.stage], note_name(note.name),
+                str(note.stage), marks[note.stage], middle(note.name),
             )
             for note in notes.notes
         )
@@ -65,7 +65,7 @@ def one_in(share: int) -> int:
 
 @register.simple_tag
 def rate(figure: Rate, decisions: bool = True) -> SafeString:
-    """A share with its 95 % interval, its number of decisions, and a tag if these are too few.
+    """A share with its 95% interval, its number of decisions, and a tag if these are too few.
 
     Without `decisions`, the number is shown as “of n”, for counts that are no decisions.
     """
@@ -79,17 +79,17 @@ def rate(figure: Rate, decisions: bool = True) -> SafeString:
     return format_html(
         '<span>{} <span class="interval"><span class="sr-only">{} </span>[{}, {}]</span> '
         '<span class="mute small">{}</span>{}</span>',
-        percent(figure.share), _("95 % interval"), percent(low), percent(high), counted, few,
+        percent(figure.share), _("95% interval"), percent(low), percent(high), counted, few,
     )  # fmt: skip
 
 
 @register.simple_tag
 def estimate(figure: Estimate) -> SafeString:
-    """A share estimated over whole notes with its 95 % interval, and a tag if the notes are too few."""
+    """A share estimated over whole notes with its 95% interval, and a tag if the notes are too few."""
     if figure.share is None:
         return format_html('<span class="mute">{}</span>', _("no data"))
     few = format_html(" <span class='tag'>{}</span>", _("too few notes")) if figure.few else ""
     return format_html(
         '<span>{} <span class="interval"><span class="sr-only">{} </span>[{}, {}]</span>{}</span>',
-        percent(figure.share), _("95 % interval"), percent(figure.low), percent(figure.high), few,
+        percent(figure.share), _("95% interval"), percent(figure.low), percent(figure.high), few,
     )  # fmt: skip

@@ -80,7 +80,7 @@ def _band(index: int) -> str:
     if index < 0:
         return _("no confidence")
     low, high = BANDS[index]
-    return _("%(low)d to %(high)d %%") % {"low": round(100 * low), "high": round(100 * high)}
+    return _("%(low)d to %(high)d%%") % {"low": round(100 * low), "high": round(100 * high)}
 
 
 @require_safe

@@ -35,7 +35,7 @@ def bulk_job(request: Request, slug: str, bulk: UUID) -> HttpResponse:
     job = job_of(row, "bulk_undo") or job_of(row, "bulk")
     if job is None:
         raise Http404("No such job.")
-    return redirect("job", slug, job.pk)
+    return redirect("job", slug, job.number)
 
 
 def _begin(request: Request, slug: str, bulk: UUID, begin: Callable[..., Job | None]) -> HttpResponse:
@@ -46,4 +46,4 @@ def _begin(request: Request, slug: str, bulk: UUID, begin: Callable[..., Job | N
     except ServiceError as error:
         messages.error(request, str(error))
         job = None
-    return redirect("job", slug, job.pk) if job else redirect("review_bulk", slug, row.pk)
+    return redirect("job", slug, job.number) if job else redirect("review_bulk", slug, row.pk)

@@ -31,7 +31,7 @@ from annotations.scores.selectors import (
 
 # Increase this number when a figure is computed in another way or its key changes, so that stored figures are no
 # longer used.
-REVISION = 6
+REVISION = 7
 # The maximum number of errors that are stored and shown; all errors are counted.
 MOST_ERRORS = 50_000
 
@@ -140,13 +140,14 @@ class LeftOut(TypedDict):
 
 
 class About(TypedDict):
-    """What the figures refer to, and what they exclude."""
+    """What the figures refer to, and what they exclude. `merged`: the author is a merged list of runs."""
 
     project: str
     gold: str
     content_hash: str | None
     author: str
     author_kind: str
+    merged: bool
     split: str | None
     labels_of: str | None
     left_out: LeftOut
@@ -297,6 +298,7 @@ def _about(wanted: ScoreRequest, notes: Compared, mapper: LabelMapper) -> About:
         "content_hash": version.content_hash if version else None,
         "author": wanted.author.name,
         "author_kind": wanted.author.kind,
+        "merged": wanted.author.merged_from is not None,
         "split": wanted.split or None,
         "labels_of": wanted.into or None,
         "left_out": {"drafts": notes.drafts, "unread": notes.unread, "no_gold": notes.no_gold},

@@ -28,10 +28,14 @@ MOST_SPANS = 10_000
 
 
 class AuthorFigures(TypedDict):
-    """The figures of one author. `own_gold_spans` counts the gold spans that were copied from this author."""
+    """The figures of one author.
+
+    `own_gold_spans` counts the gold spans that were copied from this author, `merged`: or from a run of this list.
+    """
 
     author: str
     kind: str
+    merged: bool
     author_id: int
     table: AuthorTable
     only: int
@@ -210,6 +214,7 @@ def _computed(
             {
                 "author": author.name,
                 "kind": author.kind,
+                "merged": author.merged_from is not None,
                 "author_id": author.pk,
                 "table": figures["authors"][str(author.pk)],
                 "only": figures["only"][str(author.pk)],

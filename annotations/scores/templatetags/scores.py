@@ -8,9 +8,12 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
+from annotations.scores.selectors import LEVELS
+
 register = template.Library()
 
-ROW, WIDTH, VALUE = 80, 248, 56
+ROW, WIDTH, VALUE, SCALE = 80, 248, 56, 20
+TICKS = ((0.0, "0"), (0.25, "0.25"), (0.5, "0.5"), (0.75, "0.75"), (1.0, "1"))
 BARS = (("precision", "plot-p"), ("recall", "plot-r"), ("f1", "plot-f"))
 
 
@@ -27,7 +30,7 @@ def share(value: float | None) -> str | SafeString:
     """Format a share in percent with one digit after the point."""
     if value is None:
         return format_html('<span class="mute">{}</span>', _("undefined"))
-    return f"{value:.1%}".replace("%", " %")
+    return f"{value:.1%}"
 
 
 @register.filter
@@ -36,17 +39,34 @@ def get(values: Mapping[str, Any], key: str) -> Any:
     return values.get(key)
 
 
+@register.filter
+def level_name(level: tuple[str, str]) -> str:
+    """The name of a unit and granularity."""
+    return str(LEVELS[level])
+
+
 @register.simple_tag
 def level_bars(levels: Sequence[Mapping[str, Any]], title: str) -> SafeString:
     """Draw precision, recall and F1 of each level as bars with their numbers."""
     rows = [(index, level["name"], level["micro"]) for index, level in enumerate(levels)]
     text = "; ".join(f"{name}: {_plain(micro)}" for _index, name, micro in rows)
     return format_html(
-        '<svg class="plot" width="{}" height="{}" role="img" aria-label="{}">{}</svg>',
+        '<svg class="plot" width="{}" height="{}" role="img" aria-label="{}">{}{}</svg>',
         WIDTH + VALUE,
-        ROW * len(rows),
+        ROW * len(rows) + SCALE,
         f"{title}. {text}",
+        _ticks(ROW * len(rows)),
         format_html_join("", "{}", ((_level(index, name, micro),) for index, name, micro in rows)),
+    )
+
+
+def _ticks(foot: int) -> SafeString:
+    """Draw the scale of the bars, from 0 to 1, as lines behind them."""
+    return format_html_join(
+        "",
+        '<line class="plot-grid" x1="{0}" x2="{0}" y1="20" y2="{1}"/>'
+        '<text class="plot-small" x="{0}" y="{2}" text-anchor="{3}">{4}</text>',
+        ((WIDTH * share, foot, foot + 15, "middle" if share else "start", text) for share, text in TICKS),
     )
 
 

@@ -4,11 +4,11 @@ from itertools import groupby
 from typing import Any
 
 from django import forms
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from annotations.core.offering import offer
+from annotations.core.templatetags.moments import day_text
 from annotations.gold.services.sets import set_specs
 from annotations.models import Author, GoldVersion, Project
 
@@ -39,11 +39,7 @@ def _choice(spec: str, version: GoldVersion | None) -> SetChoice:
             "Gold version %(number)s (%(notes)s note, %(day)s)",
             "Gold version %(number)s (%(notes)s notes, %(day)s)",
             notes,
-        ) % {
-            "number": version.number,
-            "notes": f"{notes:,}",
-            "day": timezone.localtime(version.created_at).strftime("%Y-%m-%d"),
-        }
+        ) % {"number": version.number, "notes": f"{notes:,}", "day": day_text(version.created_at)}
         return SetChoice(spec, name, _("Gold"), bool(version.split_seed))
     kind, _colon, name = spec.partition(":")
     if kind == Author.Kind.GOLD:

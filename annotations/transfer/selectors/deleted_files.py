@@ -6,7 +6,7 @@ from django.conf import settings
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotations.core.events import PATIENT_ERASED
+from annotations.core.events import NOTE_DELETED, PATIENT_ERASED
 from annotations.models import Event, Job, Project, StoredFile
 
 
@@ -17,17 +17,17 @@ def why_deleted(project: Project, file_id: int) -> str:
         return ""
     if not held.exists() and deleted_with_patient(project, file_id):
         return _(
-            "This file was deleted because a patient was erased: it may have contained that patient's notes. "
+            "This file was deleted because a patient was erased or a note deleted: it may have contained those notes. "
             "Start the export again."
         )
     return _("Exports are kept for a limited time, and this file has expired. Start the export again.")
 
 
 def deleted_with_patient(project: Project, file_id: int) -> bool:
-    """Whether a patient was erased while the file existed. An erasure deletes all exports of the project."""
+    """Whether a patient was erased or a note deleted while the file existed. Both delete all exports of the project."""
     job = Job.objects.filter(project=project, kind="export", result__file_id=file_id).only("finished_at").first()
     if job is None or job.finished_at is None:
         return False
     until = job.finished_at + timedelta(hours=settings.STORED_FILE_HOURS)
-    erased = Event.objects.filter(project_id=project.pk, verb=PATIENT_ERASED)
+    erased = Event.objects.filter(project_id=project.pk, verb__in=[PATIENT_ERASED, NOTE_DELETED])
     return erased.filter(at__gte=job.finished_at, at__lt=until).exists()

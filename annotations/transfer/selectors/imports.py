@@ -3,24 +3,35 @@
 from collections.abc import Iterator
 from typing import Any
 
-from django.db.models import F, QuerySet
+from django.db.models import CharField, F, OuterRef, QuerySet, Subquery, Value
+from django.db.models.functions import Cast, Concat
 
 from annotations.core.labels import label_rows
-from annotations.models import Category, Document, Import, Label, Project
+from annotations.models import Category, Document, Import, Job, Label, Project
 
 FIRST_NOTES = 20
+# The key of an import's job begins with it and ends with the id of the import.
+JOB_KEY = "import-"
 
 
 def imports_of(project: Project) -> QuerySet[Import]:
-    """Imports of a project, newest first, with the counts of each report but not its lines."""
+    """Imports of a project, newest first, with the counts of each report but not its lines.
+
+    `job_number` is None where no job was started: before the start, after a discarded upload, and for commands.
+    """
     counts = {f"{name}_count": F(f"report__{name}") for name in ("notes", "spans", "refused_notes", "refused_files")}
     return (
         Import.objects.filter(project=project)
         .select_related("created_by", "stored_file")
         .defer("report")
-        .annotate(**counts)
+        .annotate(**counts, job_number=Subquery(_jobs(project).values("number")))
         .order_by("-id")
     )
+
+
+def _jobs(project: Project) -> QuerySet[Job]:
+    """The job of the import in the outer query."""
+    return Job.objects.filter(project=project, key=Concat(Value(JOB_KEY), Cast(OuterRef("pk"), CharField())))
 
 
 def first_notes(row: Import) -> list[Document]:

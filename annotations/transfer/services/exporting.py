@@ -12,6 +12,7 @@ from typing import IO, Any, Final
 
 from django.db import transaction
 from django.db.models import QuerySet
+from django.utils import timezone
 from django.utils.translation import gettext
 
 from annotations.core.erasures import erasures_of, unerased
@@ -225,7 +226,10 @@ def _report(project: Project, wanted: Wanted, format: str) -> ExportReport:
 
 
 def _record(project: Project, wanted: Wanted, report: ExportReport, actor: User | None) -> None:
-    """Record the export. The event holds the author's kind and id, since a run's name is free text."""
+    """Record the export, and the first one at the project.
+
+    The event holds the author's kind and id, since a run's name is free text.
+    """
     split = report.split
     data: NotesExported = {
         "set": wanted.spec,
@@ -242,6 +246,7 @@ def _record(project: Project, wanted: Wanted, report: ExportReport, actor: User 
     if wanted.author is not None:
         data |= {"set": wanted.author.kind, "author": wanted.author.pk}
     NOTES_EXPORTED.record(actor=actor, project_id=project.pk, data=data)
+    Project.objects.filter(pk=project.pk, exported_at=None).update(exported_at=timezone.now())
 
 
 def export_to_path(

@@ -16,7 +16,7 @@ from annotations.core.label_lock import keep_labels
 from annotations.core.labels import labels_of_today
 from annotations.domain.crowding import DEEPEST, MOST_SPANS, Crowd, crowd_in
 from annotations.domain.formats import FORMATS
-from annotations.domain.formats.base import NoteFiles
+from annotations.domain.formats.base import NoteFiles, readmes
 from annotations.domain.hashing import text_sha256
 from annotations.domain.labels import ascii_code
 from annotations.domain.notes import NoteError, ParsedNote, Problem
@@ -234,6 +234,13 @@ def follow_merged_labels(context: ImportContext) -> None:
 
 def note_names(source: Source) -> list[str]:
     return [name for name in source.names() if name != PATIENTS]
+
+
+def grouped(format: str, source: Source) -> tuple[list[NoteFiles], list[Problem]]:
+    """Group the files into notes, and list the files that are not read, also readmes and licenses."""
+    names = note_names(source)
+    groups, strays = FORMATS[format].group(names)
+    return groups, strays + readmes(names)
 
 
 def batches(context: ImportContext, groups: Sequence[NoteFiles]) -> Iterator[tuple[list[ParsedNote], int]]:

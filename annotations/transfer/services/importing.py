@@ -17,6 +17,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from annotations.core import hiding
+from annotations.core.archived import check_open
 from annotations.core.bulk import SpanRow, insert_objects, insert_spans
 from annotations.core.erasures import hold
 from annotations.core.errors import ServiceError
@@ -25,7 +26,7 @@ from annotations.core.progress import Progress, silent
 from annotations.core.stored_files import open_stored
 from annotations.core.suggested_notes import add_notes, forget_notes
 from annotations.core.suggested_strings import add_strings, remove_strings, tally_of
-from annotations.domain.formats import DETECT, FORMATS, detected
+from annotations.domain.formats import DETECT, detected
 from annotations.domain.strings import string_key
 from annotations.models import AnnotationSet, Assignment, Author, Document, Import, Label, Project, Span, User
 from annotations.projects.services.assigning import assign_new_notes
@@ -39,8 +40,8 @@ from annotations.transfer.services.import_plan import (
     check_choices,
     count_labels,
     follow_merged_labels,
+    grouped,
     import_context,
-    note_names,
     plan_notes,
 )
 from annotations.transfer.services.label_choices import choices_by_name, complete_choices, find_labels
@@ -138,6 +139,7 @@ def import_source(
     check_choices(format, written_as)
     with transaction.atomic():
         keep_labels(project.pk)
+        check_open(project.pk)
         row = Import.objects.create(
             project=project,
             format=format,
@@ -164,7 +166,7 @@ def _run(
     patients: dict[str, str] | None = None,
 ) -> dict[str, Any]:
     context = import_context(row, source, actor, patients=patients)
-    groups, strays = FORMATS[row.format].group(note_names(source))
+    groups, strays = grouped(row.format, source)
     if row.notes_done == 0:
         context.report.refuse_files(strays)
     seen: dict[str, str] = {}
@@ -210,7 +212,7 @@ def _write(context: ImportContext, plan: Plan) -> None:
     count_labels(context, plan)
     documents = [pk or ids[note.name] for note, pk in plan.sets]
     sets = _write_sets(context, context.author, documents)
-    source = f"import:{context.row.pk}"
+    source = "import"
     suggested = context.author.kind in Author.MODELS
     rows = [
         SpanRow(

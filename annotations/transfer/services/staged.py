@@ -12,9 +12,15 @@ from django.utils.translation import gettext
 
 from annotations.core.errors import ServiceError
 from annotations.core.stored_files import store_file
-from annotations.domain.formats import DETECT, FORMATS, detected
+from annotations.domain.formats import DETECT, detected
 from annotations.models import Import, Project, StoredFile, User
-from annotations.transfer.services.import_plan import batches, check_choices, import_context, note_names, plan_notes
+from annotations.transfer.services.import_plan import (
+    batches,
+    check_choices,
+    grouped,
+    import_context,
+    plan_notes,
+)
 from annotations.transfer.services.importing import opened, undo_import
 from annotations.transfer.services.label_choices import find_labels
 from annotations.transfer.services.sources import ZipSource, megabytes, read_patients
@@ -78,7 +84,7 @@ def preview_import(row: Import) -> dict[str, Any]:
     """Report what an import would do, without writing. Looks at the first `looked_at` notes, at most PREVIEWED."""
     with opened(row) as source:
         context = import_context(row, source, row.created_by, preview=True)
-        groups, strays = FORMATS[row.format].group(note_names(source))
+        groups, strays = grouped(row.format, source)
         context.report.refuse_files(strays)
         parsed, looked_at = next(batches(context, groups[:PREVIEWED]), ([], 0))
         plan = plan_notes(context, parsed, {})

@@ -10,6 +10,7 @@ from annotations.gold.services.sets import wanted_set
 from annotations.jobs.services.queue import enqueue
 from annotations.jobs.services.starting import once
 from annotations.models import Import, Job, Project, User
+from annotations.transfer.selectors.imports import JOB_KEY
 from annotations.transfer.services.label_choices import complete_choices, labels_changed, unknown_of
 
 
@@ -25,6 +26,7 @@ def start_import(*, project: Project, import_id: int, actor: User, seen: str | N
     """
     with transaction.atomic():
         keep_labels(project.pk)
+        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
         row = Import.objects.select_for_update().get(project=project, pk=import_id)
         if row.state == Import.State.STAGED:
             # A running import can be canceled, but no longer discarded.
@@ -61,4 +63,4 @@ def start_export(*, project: Project, set_spec: str, format: str, actor: User, t
 
 
 def _import_key(import_id: int) -> str:
-    return f"import-{import_id}"
+    return f"{JOB_KEY}{import_id}"

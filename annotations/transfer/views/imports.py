@@ -22,6 +22,7 @@ from annotations.transfer.forms.imports import LabelsForm, PasteForm, UploadForm
 from annotations.transfer.selectors.imports import first_notes, imports_of, label_groups, label_lines, report_lines
 from annotations.transfer.services.label_choices import choose_labels, unknown_of
 from annotations.transfer.services.staged import discard, preview_import, same_waiting, stage_import, take_duplicates
+from annotations.transfer.services.starting import import_job
 
 ROWS = 20
 SHOWN = 200
@@ -120,9 +121,15 @@ def import_preview(request: Request, slug: str, pk: int) -> HttpResponse:
         template = "transfer/import_preview.html"
     else:
         context |= {"report": row.report, "label_lines": label_lines(row.report)}
-        context |= {"notes": first_notes(row), "shown": SHOWN}
+        context |= {"notes": first_notes(row), "shown": SHOWN, "title": _title(row)}
         template = "transfer/import_report.html"
     return render(request, template, context, status=409 if "refused" in context else 200)
+
+
+def _title(row: Import) -> str:
+    """The name of an import is that of its job. An import by a command has no job."""
+    job = import_job(project=row.project, import_id=row.pk)
+    return _("Import %(number)s") % {"number": job.number} if job else _("Import")
 
 
 def _decide(request: Request, access: Access, row: Import) -> HttpResponse:
@@ -148,7 +155,9 @@ def import_report(request: Request, slug: str, pk: int) -> HttpResponse:
     access = enter(request.user, slug, Can.MANAGE)
     row = get_object_or_404(Import, project=access.project, pk=pk)
     response = HttpResponse(content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{slugify(access.project.slug)}-import-{row.pk}.csv"'
+    job = import_job(project=access.project, import_id=row.pk)
+    name = f"{slugify(access.project.slug)}-import" + (f"-{job.number}" if job else "")
+    response["Content-Disposition"] = f'attachment; filename="{name}.csv"'
     response.write("\ufeff")  # spreadsheet programs recognize UTF-8 only with a byte order mark
     response.writelines(map(csv_line, report_lines(row.report)))
     return response

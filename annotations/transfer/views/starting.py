@@ -22,7 +22,7 @@ def job_of_import(request: Request, slug: str, pk: int) -> HttpResponse:
     job = import_job(project=access.project, import_id=pk)
     if job is None:
         raise Http404("This import has no job.")
-    return redirect("job", slug, job.pk)
+    return redirect("job", slug, job.number)
 
 
 @require_POST
@@ -36,7 +36,7 @@ def job_start_import(request: Request, slug: str, pk: int) -> HttpResponse:
     except ServiceError as error:
         messages.error(request, str(error))
         return redirect("import_preview", slug, row.pk)
-    return redirect("job", slug, job.pk)
+    return redirect("job", slug, job.number)
 
 
 @require_POST
@@ -60,4 +60,4 @@ def job_start_export(request: Request, slug: str) -> HttpResponse:
         unknown = _("This project has no such annotation sets. Choose from the list.")
         messages.error(request, unknown if error.code == "set" else str(error))
         return redirect("export", slug)
-    return redirect("job", slug, job.pk)
+    return redirect("job", slug, job.number)

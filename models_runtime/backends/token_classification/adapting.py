@@ -1,6 +1,6 @@
 """Language pre-training with masked words, before any label (Salierno et al. 2024, section 5).
 
-15 % of the pieces are chosen; of those, 80 % are masked, 10 % replaced, 10 % unchanged (Devlin et al. 2019, section
+15% of the pieces are chosen; of those, 80% are masked, 10% replaced, 10% unchanged (Devlin et al. 2019, section
 3.1).
 """
 

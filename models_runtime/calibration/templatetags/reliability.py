@@ -14,7 +14,7 @@ from annotations.core.templatetags.plots import Scale
 register = template.Library()
 
 Groups = Sequence[Mapping[str, Any]]
-LEFT, TOP, SIDE, RIGHT, FOOT = 44, 12, 250, 16, 46
+LEFT, TOP, SIDE, RIGHT, FOOT = 44, 12, 250, 16, 64
 # Distance between grid lines: (maximum length of the scale, distance).
 STEPS = ((0.3, 0.05), (0.5, 0.1), (1.0, 0.2))
 
@@ -27,14 +27,15 @@ def reliability_plot(before: Groups, after: Groups, title: str) -> SafeString:
     """
     lowest = _lowest([*before, *after])
     across, up = Scale(lowest, 1.0, LEFT, LEFT + SIDE), Scale(lowest, 1.0, TOP + SIDE, TOP)
-    text = f"{title}. {_('Raw')}: {_text(before)}. {_('Calibrated')}: {_text(after)}."
+    cut = _("Both axes start at %(start).1f, not at 0.") % {"start": lowest} if lowest > 0 else ""
+    text = f"{title}. {_('Raw')}: {_text(before)}. {_('Calibrated')}: {_text(after)}. {cut}".rstrip()
     return format_html(
         '<svg class="plot" width="{}" height="{}" role="img" aria-label="{}">{}{}{}{}</svg>',
         LEFT + SIDE + RIGHT,
         TOP + SIDE + FOOT,
         text,
         _grid(across, up, lowest),
-        _names(),
+        _names(cut),
         _line(across, up, before, "plot-raw"),
         _line(across, up, after, "plot-calibrated"),
     )
@@ -66,16 +67,19 @@ def _grid(across: Scale, up: Scale, lowest: float) -> SafeString:
     )
 
 
-def _names() -> SafeString:
+def _names(cut: str) -> SafeString:
     return format_html(
         '<text class="plot-small" x="{}" y="{}" text-anchor="middle">{}</text>'
-        '<text class="plot-small" x="{}" y="{}">{}</text>',
+        '<text class="plot-small" x="{}" y="{}">{}</text><text class="plot-small" x="{}" y="{}">{}</text>',
         LEFT + SIDE // 2,
         TOP + SIDE + 38,
         _("confidence"),
         LEFT + 6,
         TOP + 12,
         _("share correct"),
+        LEFT,
+        TOP + SIDE + 58,
+        cut,
     )
 
 

@@ -96,6 +96,7 @@ def start_judging(
 def judge_again(*, judging: Judging, actor: User | None) -> None:
     """Start a new job that asks for missing and failed verdicts. Raises ServiceError `live` while a job is working."""
     with transaction.atomic():
+        Project.objects.select_for_update(no_key=True).get(pk=judging.project_id)
         held = Judging.objects.select_for_update(of=("self",)).select_related("job", "project").get(pk=judging.pk)
         if held.job is not None and held.job.state in LIVE:
             raise ServiceError(

@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
+from annotations.core.authors import origin_of
+from annotations.domain.scoring.intervals import FEW_NOTES, few_notes
 from annotations.domain.scoring.judging import (
     DISCARDED,
     Entity,
@@ -13,7 +15,8 @@ from annotations.domain.scoring.judging import (
     figures_of,
     majority_verdict,
 )
-from annotations.models import Job
+from annotations.domain.scoring.rates import Rates
+from annotations.models import GoldVersionNote, Job
 from models_runtime.models import Judge, JudgedNote, Judging, Judgment
 from models_runtime.runs.services.llm import usage_of_judge
 
@@ -51,13 +54,22 @@ def note_verdicts(judging: Judging, judges: Sequence[Judge]) -> Iterator[NoteVer
 
 
 def result_of(judging: Judging) -> dict[str, Any]:
-    """Return everything that the page shows and the command prints. The exact scores cover the judged notes only."""
+    """Return everything that the page shows and the command prints. The exact scores cover the judged notes only.
+
+    `few_notes` is the interval of the F1 of exact spans on few notes. `own_gold_spans` counts the gold spans that were
+    copied from the judged author.
+    """
     judges = list(judging.judges.all())
     tally = JudgingTally(len(judges), judging.threshold)
     exact: dict[str, dict[str, Counter[str]]] = {score: {} for score in SCORES}
+    notes: list[int] = []
+    spans: list[Rates] = []
     for note in note_verdicts(judging, judges):
         if tally.add(note.judged) is None:
             continue
+        notes.append(note.document)
+        if len(spans) < FEW_NOTES:
+            spans.append(_exact_rates(note.counts["spans"]))
         for score in SCORES:
             for label, counts in note.counts[score].items():
                 exact[score].setdefault(label, Counter()).update(dict(zip(Verdict, counts, strict=True)))
@@ -76,6 +88,9 @@ def result_of(judging: Judging) -> dict[str, Any]:
         "language": judging.language,
         "prompt_version": judging.prompt_version,
         "state": judging.job.state if judging.job else Job.State.CANCELED,
+        "few_notes": few_notes(spans),
+        "own_gold_spans": _copied(judging, notes),
+        "merged": judging.author.merged_from is not None,
         **found,
         "judges": [
             {"judge": judge.name, "stopped": judge.stopped or None, "failed_notes": failures[judge.pk]}
@@ -85,6 +100,24 @@ def result_of(judging: Judging) -> dict[str, Any]:
         ],
         **{score: _exact(exact[score], order) for score in SCORES},
     }
+
+
+def _exact_rates(counts: dict[str, list[int]]) -> Rates:
+    """The counts of exact spans of one note, over all labels."""
+    found: Counter[str] = Counter()
+    for each in counts.values():
+        found.update(dict(zip(Verdict, each, strict=True)))
+    right = found[Verdict.TP]
+    return Rates.paired(right, right + found[Verdict.FP], right + found[Verdict.FN])
+
+
+def _copied(judging: Judging, notes: Sequence[int]) -> int:
+    """Count the gold spans of these notes that were copied from the judged author."""
+    origin, own = origin_of(judging.author), 0
+    for at in range(0, len(notes), BATCH):
+        rows = GoldVersionNote.objects.filter(version=judging.gold_version_id, document__in=notes[at : at + BATCH])
+        own += sum(origin.gave(made) for spans in rows.values_list("spans", flat=True) for *_, made in spans)
+    return own
 
 
 def _exact(counted: dict[str, Counter[str]], order: Sequence[str]) -> dict[str, Any]:

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from annotations.core.kept import key_of
+from annotations.domain.scoring.intervals import FewNotes
 from annotations.gold.events import GOLD_FROZEN
 from annotations.models import Event, GoldVersion, GoldVersionNote, Project
 from annotations.review.services.effort import Effort, effort_between
 from models_runtime.models import Run, TrainedModel
-from models_runtime.training.services.model_cards import headline
+from models_runtime.training.services.model_cards import few_notes_of, headline
 
 State = TrainedModel.State
 LEARNED = (State.READY, State.RETIRED)
@@ -48,6 +49,11 @@ class Round:
         return found["f1"] if found else None
 
     @property
+    def few_notes(self) -> FewNotes | None:
+        """The interval of `f1` on few notes."""
+        return few_notes_of(self.model.card) if self.model else None
+
+    @property
     def held_out(self) -> int:
         return int(self.model.card.get("held_out") or 0) if self.model else 0
 
@@ -61,6 +67,7 @@ class Round:
             "model": model.name if model else None,
             "other_models": self.more,
             "f1": self.f1,
+            "few_notes": self.few_notes,
             "held_out": self.held_out if model else None,
             "comparable": self.comparable,
             "run": self.run.author.name if self.run else None,

@@ -20,6 +20,8 @@ def free_texts(project: Project) -> Iterator[FreeText]:
         yield FreeText(what, 1, reverse("run", args=[slug, run.pk]))
     if models := TrainedModel.objects.filter(project=project).count():
         yield FreeText(_("Names of trained models"), models, reverse("models", args=[slug]))
-    for judging in Judging.objects.filter(project=project).exclude(prompt=""):
-        what = _("Prompt of the judges, number %(number)s") % {"number": judging.pk}
+    for judging in Judging.objects.filter(project=project).exclude(prompt="").select_related("author", "gold_version"):
+        what = _("Prompt of the judges of %(name)s, gold version %(number)s") % {
+            "name": judging.author.name, "number": judging.gold_version.number,
+        }  # fmt: skip
         yield FreeText(what, 1, reverse("judging", args=[slug, judging.pk]))

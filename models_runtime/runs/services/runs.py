@@ -193,6 +193,7 @@ def run_rows(runs: Iterable[Run], user: User) -> list[RunRow]:
 def retry_failed(*, run: Run, actor: User | None) -> int:
     """Start a new job for the unfinished notes of an ended run. Return their number."""
     with transaction.atomic():
+        Project.objects.select_for_update(no_key=True).get(pk=run.project_id)
         held = Run.objects.select_for_update(of=("self",)).select_related("job", "model").get(pk=run.pk)
         if held.model is not None and held.model.state == TrainedModel.State.RETIRED:
             raise ServiceError(

@@ -20,10 +20,12 @@ from annotations.jobs.tokens import form_key
 from annotations.models import AnnotationSet, Author, Review
 from annotations.projects.selectors.seeds import runs_with_notes
 from annotations.review.selectors.handovers import Waiting, waiting_of
+from models_runtime.backends.llm.params import STRATEGIES
 from models_runtime.calibration.services import calibration_in_use
 from models_runtime.core.external import external_models
 from models_runtime.core.registry import BACKENDS
 from models_runtime.models import Run, RunItem
+from models_runtime.runs.forms.combining import METHODS
 from models_runtime.runs.forms.runs import REFUSED_AT, RunForm
 from models_runtime.runs.services.backends import ready_models
 from models_runtime.runs.services.llm import server_of, usage_of
@@ -120,6 +122,8 @@ def run(request: Request, slug: str, pk: int) -> HttpResponse:
     context = {
         "access": access,
         "run": row,
+        "method": next((title for key, title, _text in METHODS if key == row.params.get("method")), ""),
+        "strategy": STRATEGIES.get(str(row.params.get("strategy")), ""),
         "status": status_of(row.job, access) if row.job else None,
         "counts": run_counts(row),
         "reviewed": Review.objects.filter(author=row.author, finished_at__isnull=False).count(),

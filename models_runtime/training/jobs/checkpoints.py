@@ -4,9 +4,11 @@ They are stored on this machine only. A worker on another machine starts again, 
 """
 
 import shutil
+from functools import partial
 from pathlib import Path
 
 from django.conf import settings
+from django.db import transaction
 
 from annotations.models import Project
 from models_runtime.models import TrainedModel
@@ -36,6 +38,12 @@ def forget_all(project: Project) -> None:
     """
     for model_id in TrainedModel.objects.filter(project=project).values_list("pk", flat=True):
         forget(model_id)
+
+
+def forget_with_project(project: Project) -> None:
+    """Delete all checkpoints of a project that is being deleted, once its rows are gone."""
+    for model_id in TrainedModel.objects.filter(project=project).values_list("pk", flat=True):
+        transaction.on_commit(partial(forget, model_id))
 
 
 def forget_stale() -> None:

@@ -39,6 +39,7 @@ def hold_out_scores(
     table = scorer.table()
     return {
         "notes": count,
+        "few_notes": table.few_notes,
         "levels": [
             {"granularity": level["granularity"], "micro": level["micro"]}
             for level in (level.as_dict() for level in table.levels)

@@ -2,11 +2,14 @@
 
 from typing import TypedDict
 
+from annotations.domain.scoring.intervals import FEW_NOTES, FewNotes
 from annotations.domain.scoring.rates import RatesData
 from models_runtime.models import TrainedModel
 from models_runtime.models.cards import ModelCard
 from models_runtime.training.services.trained import trouble_of
 
+# Of a model that was trained before its card held the interval.
+NO_INTERVAL = "This model was trained before intervals were computed."
 GRANULARITY = {"subcategory": "label", "category": "category", "binary": "binary"}
 
 
@@ -26,6 +29,7 @@ class Summary(TypedDict):
     sha256: str | None
     seconds: float | None
     f1: float | None
+    few_notes: FewNotes | None
     character_recall: float | None
     levels: dict[str, RatesData]
 
@@ -34,6 +38,14 @@ def headline(card: ModelCard) -> RatesData | None:
     """Return precision, recall, F1 and counts of exact spans by label on the hold-out, or None without a score."""
     scores = card.get("scores")
     return scores["levels"][0]["micro"] if scores else None
+
+
+def few_notes_of(card: ModelCard) -> FewNotes | None:
+    """Return the interval of the headline's F1 on few notes; None for a hold-out of FEW_NOTES notes or more."""
+    scores = card.get("scores")
+    if not scores or scores["notes"] >= FEW_NOTES:
+        return None
+    return scores.get("few_notes") or {"low": None, "high": None, "no_interval": NO_INTERVAL}
 
 
 def summary(model: TrainedModel) -> Summary:
@@ -53,6 +65,7 @@ def summary(model: TrainedModel) -> Summary:
         "sha256": model.card.get("sha256"),
         "seconds": model.card.get("seconds"),
         "f1": levels["label"]["f1"] if scores else None,
+        "few_notes": few_notes_of(model.card),
         "character_recall": scores["characters"]["recall"] if scores else None,
         "levels": levels,
     }

@@ -2,10 +2,10 @@
 
 import io
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
@@ -149,6 +149,12 @@ def model_named(project: Project, spec: str) -> TrainedModel:
             code="model",
         )
     return next((row for row in found if row.state in TrainedModel.LIVE), found[0])
+
+
+def names_of_models(*, project: Project) -> dict[str, Mapping[Any, str]]:
+    """Names for the audit log, by id and by the backend that stands for the model."""
+    names = dict(TrainedModel.objects.filter(project=project).order_by().values_list("pk", "name"))
+    return {"model": names, "backend": {f"{OF_MODEL}{pk}": name for pk, name in names.items()}}
 
 
 def write_model(*, model: TrainedModel, path: Path, actor: User | None) -> TrainedModel:

@@ -124,7 +124,7 @@ export class AdjudicationPanel extends Panel {
       current: chosen && idOf(location) === idOf(chosen),
       mark: el("span", { class: `ad-mark is-${location.consensus}` }, words.consensus[location.consensus]),
       quote: shorten(this.quote(location), 50),
-      state: `${words.states[location.state]}${location.cause ? ` · ${location.cause}` : ""}`,
+      state: `${words.states[location.state]}${location.cause ? ` · ${words.causes[location.cause]}` : ""}`,
     });
   }
 }

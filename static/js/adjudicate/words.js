@@ -80,8 +80,9 @@ export const words = {
     own: (label, quote) => interpolate(gettext("%(label)s: %(quote)s"), { label, quote }),
     drop: (label, quote) => interpolate(gettext("Removed %(label)s: %(quote)s"), { label, quote }),
     unanimous: (count) => interpolate(ngettext("%(count)s location accepted", "%(count)s locations accepted", count), { count }),
-    cause: (kind) => (kind ? interpolate(gettext("Cause: %(kind)s"), { kind }) : gettext("Cause cleared")),
+    cause: (kind) => (kind ? interpolate(gettext("Cause: %(kind)s"), { kind: disagreements.causes[kind] }) : gettext("Cause cleared")),
   },
+  causes: disagreements.causes,
   marking: gettext("Select text with the arrow keys; Shift extends. A label's key marks the text. Esc stops."),
   stillOpen: (count) =>
     interpolate(

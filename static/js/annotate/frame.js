@@ -1,6 +1,6 @@
 /** The parts of the page around the text that depend on the open note: title, name, forms, messages on its state. */
 
-import { byId } from "../editor/dom.js";
+import { byId, middle } from "../editor/dom.js";
 import { words } from "../editor/words.js";
 
 export class Frame {
@@ -14,10 +14,10 @@ export class Frame {
 
   #open(note) {
     const root = byId("note");
-    if (note.name !== this.#name || byId("note-name").textContent !== note.name) {
+    if (note.name !== this.#name || byId("note-name").querySelector(".name").getAttribute("title") !== note.name) {
       document.title = document.title.startsWith(this.#name) ? note.name + document.title.slice(this.#name.length) : note.name;
-      byId("note-name").textContent = note.name;
-      byId("crumb-note").textContent = note.name;
+      byId("note-name").replaceChildren(middle(note.name));
+      byId("crumb-note").replaceChildren(middle(note.name));
       root.setAttribute("aria-label", words.textOf(note.name));
       this.#name = note.name;
     }

@@ -1,6 +1,6 @@
 /** The list of notes next to the text, the progress, and the links to the next and previous note. */
 
-import { byId, el } from "../editor/dom.js";
+import { byId, el, middle } from "../editor/dom.js";
 import { foldNotes, isNarrow } from "../editor/folding.js";
 import { words } from "../editor/words.js";
 
@@ -71,7 +71,7 @@ export class NotesList {
         "a",
         { href: url, "aria-current": current, class: `is-${now || "other"}` },
         icon,
-        nameNode(name),
+        middle(name),
         flag && byId("flag-icon").content.cloneNode(true),
       ),
     );
@@ -117,17 +117,4 @@ export class NotesList {
     byId("pace").textContent = pace;
     byId("pace").hidden = !pace;
   }
-}
-
-// Code points at the end of a name that are always shown, and the length from which on a name has such an end.
-const END = 8;
-const LONG = 16;
-
-/** The name of a note, which the browser may shorten in the middle: as `note_name` on the server. */
-function nameNode(name) {
-  const characters = [...name];
-  const cut = characters.length > LONG ? characters.length - END : characters.length;
-  const end = characters.slice(cut).join("");
-  const start = el("span", { class: "name-start" }, characters.slice(0, cut).join(""));
-  return el("span", { class: "name", title: name }, start, end !== "" && el("span", { class: "name-end" }, end));
 }

@@ -17,7 +17,7 @@ export function worst(states) {
 
 export class Saving {
   #workbench;
-  #refreshing = null; // the visit whose state is being requested
+  #asked = null; // the request for the open note's state that is under way, and whether the person returned meanwhile
   #noticeState = ""; // the state whose message was shown last, "" when all is saved
   #lostMessage = ""; // the message on changes refused since all was last saved
   #lost = 0; // the number of these changes
@@ -168,17 +168,34 @@ export class Saving {
     if (!this.#visit.annotationSet.waiting) this.confirm();
   }
 
-  /** Ask the server whether the open note shows the saved state. */
+  /** Ask the server whether the open note shows the saved state; once more if the person returns before the answer. */
   async confirm() {
     const visit = this.#visit;
-    if (this.#refreshing === visit) return;
-    this.#refreshing = visit;
-    const { kind, data } = await this.#workbench.api.get(this.#spansUrl(visit));
-    if (this.#refreshing === visit) this.#refreshing = null;
+    if (this.#asked?.visit === visit) {
+      this.#asked.again = true;
+      return;
+    }
+    const asked = { visit, again: false };
+    this.#asked = asked;
+    const { version } = visit.annotationSet;
+    const answer = await this.#workbench.api.get(this.#spansUrl(visit));
+    if (this.#asked === asked) this.#asked = null;
     if (visit !== this.#visit) return;
+    // A change that was saved meanwhile may be missing in this answer, which the server then gave before.
+    const overtaken = visit.annotationSet.version !== version;
+    this.#answered(visit, answer, overtaken);
+    if ((asked.again || overtaken) && !visit.annotationSet.waiting) this.confirm();
+  }
+
+  /**
+   * @param {object} visit
+   * @param {import("../editor/api.js").Outcome} outcome
+   * @param {boolean} overtaken  whether a change was saved since the request
+   */
+  #answered(visit, { kind, data }, overtaken) {
     if (kind === "ok") visit.confirmed = true;
     if (kind === "ok" && data.labels) takeOverKeys(this.#workbench, data);
-    if (kind === "ok" && !visit.annotationSet.waiting) this.#refreshed(visit, data);
+    if (kind === "ok" && !visit.annotationSet.waiting && !overtaken) this.#refreshed(visit, data);
     else if (kind === "no-access" && !this.waiting) window.location.assign(visit.urls.annotate);
     else if (STATE_MESSAGES[kind]) this.#show(kind);
     else if (kind === "lost" && !visit.confirmed) setTimeout(() => visit === this.#visit && this.confirm(), AGAIN);

@@ -1,10 +1,8 @@
 /** A thread of comments as elements. What people wrote becomes text, never markup. */
 
+import { moment } from "../core/moments.js";
 import { el } from "../editor/dom.js";
 import { talk as words } from "./talk_words.js";
-
-/** @type {Intl.DateTimeFormatOptions} */
-const WHEN = { dateStyle: "medium", timeStyle: "short" };
 
 /** @param {object} thread as in annotations/notes/selectors/comments.py @param {{mayComment: boolean, title: string}} shown */
 export function threadNode(thread, { mayComment, title }) {
@@ -29,14 +27,14 @@ export function threadNode(thread, { mayComment, title }) {
 }
 
 function commentNodes(comment, mayComment) {
-  const when = new Date(comment.at);
+  const { text, title } = moment(comment.at);
   return [
     el(
       "p",
       { class: "said-by" },
       el("strong", {}, el("bdi", {}, comment.author)),
       " ",
-      el("time", { datetime: comment.at }, when.toLocaleString([], WHEN)),
+      el("time", { datetime: comment.at, title }, text),
       comment.edited && ` · ${words.edited}`,
     ),
     comment.deleted ? el("p", { class: "mute" }, words.deleted) : el("p", { class: "said", dir: "auto" }, comment.text),

@@ -1,4 +1,4 @@
-// Runs before the first paint (theme) and after the page has loaded (menus, focus after htmx). A classic script, because a
+// Runs before the first paint (theme, time zone) and after the page has loaded (menus, focus after htmx). A classic script, because a
 // module would run too late for the theme.
 "use strict";
 
@@ -32,6 +32,12 @@
     }
   });
   window.addEventListener("storage", (event) => event.key === KEY && apply(stored()));
+
+  // The server shows times in the zone of this cookie (deidreview/time_zone.py), which lasts until the browser is closed.
+  const zone = `deidreview-timezone=${Intl.DateTimeFormat().resolvedOptions().timeZone}`;
+  if (!document.cookie.split("; ").includes(zone)) {
+    document.cookie = `${zone}; path=/; samesite=lax${location.protocol === "https:" ? "; secure" : ""}`;
+  }
 
   const closeMenus = (except) => {
     for (const menu of /** @type {NodeListOf<HTMLDetailsElement>} */ (document.querySelectorAll("details.menu[open]"))) if (menu !== except) menu.open = false;
@@ -73,8 +79,8 @@
   const kinds = { 403: "forbidden", 404: "missing", 413: "large", 429: "fast" };
   document.addEventListener("htmx:responseError", (event) => {
     const { xhr } = event.detail;
-    // For limits and invalid requests the server answers with a sentence.
-    const isMessage = [400, 415, 429].includes(xhr.status) && xhr.getResponseHeader("Content-Type")?.startsWith("text/plain");
+    // For limits, invalid requests and archived projects the server answers with a sentence.
+    const isMessage = [400, 403, 415, 429].includes(xhr.status) && xhr.getResponseHeader("Content-Type")?.startsWith("text/plain");
     const sentence = isMessage ? xhr.responseText : "";
     if (xhr.status !== 401) tell(kinds[xhr.status] || "failed", sentence); // 401 redirects to the sign-in page
   });

@@ -6,8 +6,8 @@
 
 const { django } = globalThis;
 
-/** The language of the page, for the browser's formats. English uses en-GB, since the server also writes the day first. */
-export const locale = ((language) => (!language || language === "en" ? "en-GB" : language))(globalThis.document?.documentElement.lang);
+/** The language of the page, for the browser's formats. */
+export const locale = globalThis.document?.documentElement.lang || "en";
 
 export const gettext = django?.gettext ?? ((text) => text);
 export const ngettext = django?.ngettext ?? ((one, many, count) => (count === 1 ? one : many));

@@ -11,6 +11,21 @@ export function el(tag, attributes = {}, ...children) {
   return node;
 }
 
+// Code points at the end of a name that are always shown, and the length from which on a name has such an end.
+const END = 8;
+const LONG = 16;
+
+/** A name in one line, which the browser may shorten in the middle: as the filter `middle` on the server. */
+export function middle(name) {
+  const characters = [...name];
+  const [start, end] = [characters.slice(0, -END).join(""), characters.slice(-END).join("")];
+  const whole = characters.length <= LONG;
+  const parts = whole
+    ? [el("span", { class: "name-start" }, name)]
+    : [el("span", { class: "sr-only" }, name), el("span", { class: "name-start", "aria-hidden": "true" }, start), el("span", { class: "name-end", "aria-hidden": "true" }, end)];
+  return el("span", { class: "name", title: name }, ...parts);
+}
+
 /** A label's name with possible line breaks after underscores, as children for `el`. */
 export const breakable = (name) => name.split(/(?<=_)/u).flatMap((part, index) => (index ? [el("wbr"), part] : [part]));
 

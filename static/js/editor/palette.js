@@ -3,7 +3,7 @@
  * small screens the palette is a sheet at the bottom (windows.css).
  */
 
-import { breakable, el } from "./dom.js";
+import { el, middle } from "./dom.js";
 import { itemBeside, putBeside } from "./popover.js";
 import { words } from "./words.js";
 
@@ -156,9 +156,9 @@ export class Palette {
 function buttonOf(label) {
   return el(
     "button",
-    { type: "button", class: `wb-label hue-${label.hue}`, "data-label-id": label.id },
+    { type: "button", class: `wb-label hue-${label.hue}`, "data-label-id": label.id, title: label.name },
     el("span", { class: `swatch underline-${label.underline}`, "aria-hidden": "true" }, "a"),
-    el("span", { class: "name" }, ...breakable(label.name)),
+    middle(label.name),
     label.key && el("kbd", {}, label.key),
   );
 }

@@ -1,11 +1,19 @@
 /** Popovers next to the text that they are about. On phones, windows.css shows them as sheets at the bottom. */
 
+import { byId } from "./dom.js";
+
 const GAP = 8;
 
-/** Put an element below some text, or above it where there is no room below. @param {{first: DOMRect, last: DOMRect}} box */
+/**
+ * Put an element below some text, or above it where there is no room below. It stays in the column of the text, so that it covers no list
+ * beside the text.
+ * @param {{first: DOMRect, last: DOMRect}} box
+ */
 export function putBeside(root, box) {
+  const column = byId("scroll").getBoundingClientRect();
+  root.style.setProperty("--room", `${Math.round(column.width - 2 * GAP)}px`);
   const { width, height } = root.getBoundingClientRect();
-  const left = Math.max(GAP, Math.min(box.last.left, window.innerWidth - width - GAP));
+  const left = Math.max(column.left + GAP, Math.min(box.last.left, column.right - width - GAP));
   const below = box.last.bottom + GAP;
   const above = box.first.top - GAP - height;
   const top = below + height <= window.innerHeight || above < GAP ? Math.min(below, window.innerHeight - height - GAP) : above;

@@ -18,7 +18,7 @@ export class KeySheet {
           "section",
           {},
           el("h3", {}, group),
-          el("dl", {}, ...entries.map(({ keys: bound, what }) => el("div", {}, el("dt", {}, ...inKbd(bound)), el("dd", {}, ...breakable(what))))),
+          el("dl", {}, ...entries.map(({ keys: bound, what }) => el("div", {}, el("dt", {}, ...inKbd(bound)), el("dd", { title: what }, ...breakable(what))))),
         ),
       ),
     );

@@ -27,7 +27,7 @@ export const STATE_MESSAGES = {
     "Another person is signed in in this browser. Your work is kept on this page. Sign in as yourself in another tab to save it.",
   ),
   "no-access": gettext(
-    "You can no longer change this note: it was unassigned, or you left the project. Unsaved work is kept on this page. Ask a manager to assign the note to you again.",
+    "You can't change this note now: it was unassigned, the project was archived, or you left it. Unsaved work is kept on this page. Ask a manager to give you access again.",
   ),
   submitted: gettext(
     "This note was submitted in another tab. Unsaved work is kept on this page. Reopen the note to save it.",

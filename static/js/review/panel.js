@@ -25,14 +25,18 @@ export class ReviewPanel extends Panel {
     byId("after-suggestion").addEventListener("click", () => acts.walk(1));
   }
 
-  /** @param {object|null} chosen see Review.find @param {string|null} text the text selected in the note @param {boolean} isRest whether it is what a correction left */
-  show(review, chosen, text, hints, isRest) {
+  /**
+   * @param {object|null} chosen see Review.find @param {string|null} text the text selected in the note
+   * @param {{isRest: boolean, rest?: string}} left  `isRest`: the selected text is what a correction left out; `rest`: what the correction of
+   *   the selected suggestion left out
+   */
+  show(review, chosen, text, hints, left) {
     const suggestions = review.listed();
     const at = chosen?.suggestion ? suggestions.findIndex(({ id }) => id === chosen.suggestion.id) : -1;
     this.count({ words, at, open: review.open, total: review.suggestions().length, listed: suggestions.length, before: "before-suggestion", after: "after-suggestion" });
     const kind = text !== null ? "text" : chosen?.other ? "gold" : chosen?.hint ? "hint" : "suggestion";
     byId("chosen-title").textContent = words.titles[kind];
-    fill(byId("chosen"), this.#chosen(review, chosen, text, isRest), "act");
+    fill(byId("chosen"), this.#chosen(review, chosen, text, left), "act");
     fill(byId("suggestions"), suggestions.map((suggestion) => this.#row(suggestion, chosen?.suggestion)), "suggestion");
     keepInList(byId("suggestions"));
     this.#stage(review);
@@ -69,11 +73,12 @@ export class ReviewPanel extends Panel {
     byId("masked").setAttribute("aria-pressed", String(masked));
   }
 
-  #chosen(review, chosen, text, isRest) {
-    if (text !== null) return this.#text(review, chosen, text, isRest);
+  /** @param {{isRest: boolean, rest?: string}} left  see show */
+  #chosen(review, chosen, text, left) {
+    if (text !== null) return this.#text(review, chosen, text, left.isRest);
     if (chosen?.other) return this.#gold(review, chosen.other);
     if (chosen?.hint) return this.#hint(review, chosen.hint);
-    if (chosen) return this.#suggestion(review, chosen.suggestion);
+    if (chosen) return this.#suggestion(review, chosen.suggestion, left.rest);
     const { none, finishedNote, nothing, allDone } = words;
     const said = review.finished ? finishedNote : !review.suggestions().length ? none : review.open ? nothing : allDone;
     return [el("p", { class: "mute" }, said)];
@@ -107,7 +112,7 @@ export class ReviewPanel extends Panel {
     ];
   }
 
-  #suggestion(review, suggestion) {
+  #suggestion(review, suggestion, rest) {
     const { state } = suggestion;
     const facts = words.facts([suggestion.runs ? "" : words.source(suggestion.source), words.confidence(suggestion.confidence)]);
     const bounds = boundsOf(suggestion);
@@ -125,6 +130,7 @@ export class ReviewPanel extends Panel {
         ["accept", words.accept, state === "open" ? "primary" : "", "A"],
         ["reject", words.reject, "danger", "X"],
         suggestion.differs && ["first", words.decideLikeFirst(review.between.first), "", "="],
+        rest && ["ends", words.labelRest(rest), "", "E"],
       ]),
       state === "open" && el("p", { class: "mute small rv-hint" }, words.hint),
     ];

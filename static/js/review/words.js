@@ -1,5 +1,6 @@
 /** All texts of the review page's scripts. */
 
+import { percent } from "../core/percent.js";
 import { gettext, interpolate, listed, ngettext, pgettext } from "../core/translating.js";
 import { whoWhen, words as shared } from "../editor/deciding/words.js";
 
@@ -17,7 +18,6 @@ const STATES = {
   added: gettext("in gold"),
   hint: gettext("possible missed identifier"),
 };
-const percent = (value) => Math.round(value * 100);
 
 export const words = {
   ...shared,
@@ -104,11 +104,11 @@ export const words = {
   allDone: gettext("All suggestions are decided. Read the masked note once more for missed identifiers, then finish the review."),
   nothing: gettext("No suggestion is selected. Press J for the next one, or click one."),
   finishedNote: gettext("This note is reviewed. Reopen it to change a decision."),
-  confidence: (value) => (value === null ? "" : interpolate(gettext("confidence %(percent)s %"), { percent: percent(value) })),
+  confidence: (value) => (value === null ? "" : interpolate(gettext("confidence %(percent)s"), { percent: percent(value) })),
   agree: (count, total) => interpolate(ngettext("%(count)s of %(total)s runs:", "%(count)s of %(total)s runs:", total), { count, total }),
   agreeShort: (count, total) => interpolate(gettext("%(at)s of %(total)s"), { at: count, total }),
   backer: (run, confidence) =>
-    confidence === null ? run : interpolate(gettext("%(run)s (%(percent)s %)"), { run, percent: percent(confidence) }),
+    confidence === null ? run : interpolate(gettext("%(run)s (%(percent)s)"), { run, percent: percent(confidence) }),
   conflicting: gettext("Conflicting suggestions"),
   rejectsConflicting: gettext("Conflicting suggestions. Accepting this suggestion rejects them."),
   source: (source) => (source ? interpolate(gettext("by %(source)s"), { source }) : ""),
@@ -140,6 +140,8 @@ export const words = {
   saidRejected: (label, quote) => interpolate(gettext("Rejected %(label)s: %(quote)s"), { label, quote }),
   saidCorrected: (label, quote) => interpolate(gettext("Accepted as %(label)s: %(quote)s"), { label, quote }),
   saidAdded: (label, quote) => interpolate(gettext("Added %(label)s: %(quote)s"), { label, quote }),
+  labelRest: (quote) => interpolate(gettext("Label what was left out: %(quote)s"), { quote }),
+  saidLeftOut: (quote) => interpolate(gettext("Left out: %(quote)s. E selects it, so that a label's key adds it as a new span."), { quote }),
   saidRest: (quote) => interpolate(gettext("Left out and selected: %(quote)s. A label's key adds it as a new span. Esc leaves it out."), { quote }),
   saidThere: (label) => interpolate(gettext("%(label)s is already in gold."), { label }),
   saidThereInDraft: (label) => interpolate(gettext("%(label)s is in a draft of a review."), { label }),
@@ -217,7 +219,7 @@ export const words = {
     pointedBy: gettext("Alt+click"),
     rightEnd: gettext("Move the right end of the suggestion by one word"),
     leftEnd: gettext("Move the left end of the suggestion by one word"),
-    ends: gettext("Use the selected text as bounds of the suggestion"),
+    ends: gettext("Use the selected text as bounds of the suggestion; after a correction, select what it left out"),
     first: gettext("Decide like the first reviewer"),
     mask: gettext("Switch between original and masked text"),
     mark: gettext("Select text: arrow keys move, Shift extends, a label's key adds"),

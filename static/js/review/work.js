@@ -85,7 +85,8 @@ export class ReviewWork extends NoteWork {
   }
 
   show() {
-    this.panel.show(this.note, this.selected, this.range && this.quote(this.range), this.hints, this.#isRest);
+    const [rest] = this.range ? [] : this.#leftOut;
+    this.panel.show(this.note, this.selected, this.range && this.quote(this.range), this.hints, { isRest: this.#isRest, rest: rest && this.quote(rest) });
   }
 
   described({ suggestion, other, hint }) {
@@ -198,9 +199,15 @@ export class ReviewWork extends NoteWork {
     this.focusNote();
   }
 
-  /** Use the selected text as the bounds of a suggestion. */
+  /** Use the selected text as the bounds of a suggestion. Without selected text, offer what a correction left out. */
   useAsBounds() {
     if (!this.isOpen()) return;
+    const rests = this.range ? [] : this.#leftOut;
+    if (rests.length) {
+      this.#rests = rests;
+      this.#offerRest(false);
+      return;
+    }
     const suggestion = this.#touched;
     const bounds = this.range && this.trimmed(this.range);
     if (!suggestion || !bounds) {
@@ -211,8 +218,20 @@ export class ReviewWork extends NoteWork {
     const withPalette = this.palette.isOpen;
     this.letGo(bounds.end);
     this.#correct(suggestion, bounds);
-    this.#rests = [this.#rest(whole.start, bounds.start), this.#rest(bounds.end, whole.end)].filter(Boolean);
+    this.#rests = this.#around(whole, bounds);
     this.#offerRest(withPalette);
+  }
+
+  /** The parts of the selected suggestion that its correction left out and that nothing else covers. */
+  get #leftOut() {
+    const suggestion = this.#suggestion;
+    if (!suggestion || suggestion.state !== "accepted" || this.note.finished) return [];
+    return this.#around(suggestion, boundsOf(suggestion));
+  }
+
+  /** The parts of `whole` to be labeled before and after `bounds`. */
+  #around(whole, bounds) {
+    return [this.#rest(whole.start, bounds.start), this.#rest(bounds.end, whole.end)].filter(Boolean);
   }
 
   /** The part of a corrected suggestion between two offsets, from its first to its last word; null if nothing is to be labeled there. */
@@ -269,6 +288,8 @@ export class ReviewWork extends NoteWork {
     if (!this.isOpen()) return true;
     const bounds = this.cursor.shift(boundsOf(suggestion), edge, step);
     if (bounds) this.#correct(suggestion, bounds);
+    const [rest] = this.#leftOut;
+    if (bounds && rest) this.panel.say(words.saidLeftOut(this.quote(rest)));
     return true;
   }
 

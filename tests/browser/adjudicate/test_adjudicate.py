@@ -121,6 +121,9 @@ def test_from_three_annotators_to_a_frozen_exported_gold_version(
     expect(page.locator("#note")).to_be_focused()
     press(page, "w", "a")
     expect(page.locator("#why [data-cause=AB]")).to_have_attribute("aria-pressed", "true")
+    expect(page.locator("#why [data-cause=AB]")).to_have_text("Abbreviation")
+    expect(page.locator("#said")).to_have_text("Cause: Abbreviation")
+    expect(page.locator("#list")).to_contain_text("· Abbreviation")
     press(page, "c")
     expect(page.locator("#note .is-selected")).to_have_attribute("data-label", "✓ CITY")
     # Accept the unanimous locations in one act; mark what all missed by mouse and a label's digit.
@@ -299,7 +302,7 @@ def test_on_a_phone(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -
 
 
 def test_a_low_window_scrolls_as_a_page(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
-    """720 by 450 pixels are a window of 1440 by 900 at 200 % zoom."""
+    """720 by 450 pixels are a window of 1440 by 900 at 200% zoom."""
     read_by_three(world)
     page = open_desk(page_of(world.rita, viewport={"width": 720, "height": 450}), live, world)
     assert page.evaluate(SCROLLING) == []

@@ -122,7 +122,7 @@ def pull(page: Page, edge: str, to: dict[str, float]) -> None:
 
 
 def label_button(page: Page, name: str) -> Any:
-    return page.locator("#side .wb-label", has=page.locator(f".name:text-is('{name}')"))
+    return page.locator("#side .wb-label", has=page.locator(f".name[title='{name}']"))
 
 
 def press(page: Page, *keys: str) -> None:

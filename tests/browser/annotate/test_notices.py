@@ -73,11 +73,9 @@ def test_a_second_tab_finds_the_annotations_started(world: SimpleNamespace, page
     late.route("**/start", lambda route: route.abort())
     open_note(late, live, world.note)
     expect(late.locator("#notice")).to_be_visible()
-    open_note(late.context.new_page(), live, world.note)
-    # A return to the page is ignored while the page is still asking the server after an earlier one.
-    late.wait_for_function(
-        "() => { window.dispatchEvent(new Event('focus')); return document.querySelector('#seeded').textContent; }"
-    )
+    second = open_note(late.context.new_page(), live, world.note)
+    expect(second.locator("#seeded")).to_have_text("Began from the spans of rules-1.")
+    late.evaluate("() => window.dispatchEvent(new Event('focus'))")
     expect(late.locator("#seeded")).to_have_text("Began from the spans of rules-1.")
     expect(late.locator("#submit")).to_be_visible()
     assert painted(late) == [("PATIENT", "Mario Rossi")]

@@ -86,6 +86,48 @@ def test_coming_back_asks_what_changed(opened: Page, world: SimpleNamespace, how
     expect(opened.locator("#submit")).to_be_visible()
 
 
+def test_coming_back_again_before_the_answer(opened: Page, world: SimpleNamespace) -> None:
+    """What changes elsewhere after the server's answer, but before the second return, is found as well."""
+    held: list[Route] = []
+    opened.route("**/spans?*", lambda route: route.continue_() if held else held.append(route))
+    opened.evaluate(FOCUS)
+    wait_for_held(opened, held, 1)
+    before = held[0].fetch()
+    make.make_set(world.note, world.ann, [(9, 20, "PATIENT")], version=1)
+    opened.evaluate(FOCUS)
+    held[0].fulfill(response=before)
+    expect(opened.locator("#notice")).to_contain_text("1 span added")
+    assert painted(opened) == [("PATIENT", "Mario Rossi")]
+
+
+@pytest.mark.parametrize("act", ["label", "reopen"])
+def test_an_answer_that_is_older_than_a_saved_change(opened: Page, world: SimpleNamespace, act: str) -> None:
+    """It undoes nothing on the page: neither a new span nor the reopening of the note."""
+    press(opened, "ArrowRight", "1")
+    saved(opened)
+    if act == "reopen":
+        press(opened, "Escape", "Enter")
+        expect(opened.locator("#note-name")).to_have_text(world.notes[1].name)
+        press(opened, "p")
+        expect(opened.locator("#note-name")).to_have_text(world.note.name)
+    opened.wait_for_load_state("networkidle")
+    held: list[Route] = []
+    opened.route(f"**/notes/{world.note.pk}/spans?*", lambda route: held.append(route))
+    opened.evaluate(FOCUS)
+    wait_for_held(opened, held, 1)
+    before = held[0].fetch()
+    with opened.expect_response("**/reopen" if act == "reopen" else "**/changes"):
+        press(opened, *(["u"] if act == "reopen" else ["ArrowRight", "2"]))
+    expect(opened.locator("#workbench")).to_have_attribute("data-state", "draft")
+    saved(opened)
+    held[0].fulfill(response=before)
+    wait_for_held(opened, held, 2)  # the page asks again
+    expect(opened.locator("#workbench")).to_have_attribute("data-state", "draft")
+    expect(opened.locator("#notice")).to_be_hidden()
+    assert len(painted(opened)) == (1 if act == "reopen" else 2)
+    held[1].continue_()
+
+
 def test_coming_back_as_nobody_or_without_the_note(opened: Page, world: SimpleNamespace) -> None:
     cookies = opened.context.cookies()
     opened.context.clear_cookies()

@@ -8,6 +8,7 @@ from django.db.models import F
 from playwright.sync_api import Page, expect
 
 from annotations.models import AnnotationSet, Assignment, Event, Span
+from annotations.projects.services.archiving import archive_project, restore_project
 from tests import factories as make
 from tests.browser.annotate.steps import lose_one_answer, open_note, painted, press, quotes, saved
 from tests.browser.conftest import session_cookie
@@ -111,9 +112,21 @@ def test_changes_to_a_note_that_was_unassigned_wait(opened: Page, world: SimpleN
     mine.update(state="released")
     press(opened, "ArrowRight", "1", "ArrowRight", "2")
     expect(opened.locator("#save-state")).to_have_text("No access, 2 waiting")
-    expect(opened.locator("#notice")).to_contain_text("Ask a manager to assign the note to you again")
+    expect(opened.locator("#notice")).to_contain_text("Ask a manager to give you access again")
     assert painted(opened) == [("PATIENT", "Paziente"), ("DOCTOR", "Mario")]
     mine.update(state="open")
+    opened.evaluate("window.dispatchEvent(new Event('online'))")
+    saved(opened)
+    assert quotes(world.ann, world.note) == painted(opened) == [("PATIENT", "Paziente"), ("DOCTOR", "Mario")]
+
+
+def test_changes_to_a_note_of_an_archived_project_wait(opened: Page, world: SimpleNamespace) -> None:
+    archive_project(project=world.project, actor=None)
+    press(opened, "ArrowRight", "1", "ArrowRight", "2")
+    expect(opened.locator("#save-state")).to_have_text("No access, 2 waiting")
+    expect(opened.locator("#notice")).to_contain_text("the project was archived")
+    assert not Span.objects.exists()
+    restore_project(project=world.project, actor=None)
     opened.evaluate("window.dispatchEvent(new Event('online'))")
     saved(opened)
     assert quotes(world.ann, world.note) == painted(opened) == [("PATIENT", "Paziente"), ("DOCTOR", "Mario")]

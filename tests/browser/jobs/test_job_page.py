@@ -42,7 +42,7 @@ def test_the_page_follows_the_job(staged: Any, page_of: Any, live: Any, axe: Any
     page.get_by_role("button", name="Start import").dblclick()
     page.wait_for_url("**/jobs/*/")
     job = Job.objects.get()
-    expect(page).to_have_url(live("job", project.slug, job.pk))
+    expect(page).to_have_url(live("job", project.slug, job.number))
     expect(page.get_by_text("The queue (Redis) does not respond. The job is kept")).to_be_visible()
     assert axe(page) == []
 
@@ -54,10 +54,10 @@ def test_the_page_follows_the_job(staged: Any, page_of: Any, live: Any, axe: Any
     expect(page.get_by_text("1 of 4 notes")).to_be_visible()
     page.get_by_role("button", name="Cancel").focus()
     Job.objects.filter(pk=job.pk).update(done=3)
-    expect(page.get_by_text("3 of 4 notes (75 %)")).to_be_visible()
+    expect(page.get_by_text("3 of 4 notes (75%)")).to_be_visible()
     expect(page.get_by_role("button", name="Cancel")).to_be_focused()
     page.reload()
-    expect(page.get_by_text("3 of 4 notes (75 %)")).to_be_visible()
+    expect(page.get_by_text("3 of 4 notes (75%)")).to_be_visible()
     assert axe(page) == []
 
     claim.done = 4
@@ -109,7 +109,7 @@ def test_losses_of_an_export_fit_and_name_no_erased_note(
     }  # fmt: skip
     job = Job.objects.create(project=project, kind="export", state=Job.State.DONE, created_by=manager, result=result)
     page = page_of(manager, viewport={"width": width, "height": 900}, color_scheme=scheme)
-    page.goto(live("job", "covid", job.pk))
+    page.goto(live("job", "covid", job.number))
     page.locator("summary", has_text="Spans that the format can't hold").press("Enter")
     expect(page.get_by_role("row").filter(has_text="caso-001")).to_be_visible()
     expect(page.get_by_role("row").filter(has_text="erased note")).to_be_visible()

@@ -8,10 +8,11 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import Page, expect
 
-from annotations.models import Membership, Project
+from annotations.models import Category, Document, Membership, Project
 from tests import factories as make
 
 PAGES = ["import", "labels", "people", "guidelines", "guidelines_edit", "project_settings", "patients"]
+OF_ARCHIVED = ["projects", "project", "project_settings", "project_delete", "notes"]
 
 
 @pytest.fixture
@@ -20,7 +21,7 @@ def world(transactional_db: None) -> SimpleNamespace:
     ann = make.make_member(project, user="ann")
     note = make.make_note(project, annotators=[ann], patient_id="P1")
     make.make_set(note, ann, [(0, 11, "PATIENT")])
-    return SimpleNamespace(project=project, ann=ann, mia=make.make_member(project, "manager", "mia"))
+    return SimpleNamespace(project=project, note=note, ann=ann, mia=make.make_member(project, "manager", "mia"))
 
 
 @pytest.mark.parametrize("width, scheme", [(1440, "light"), (390, "dark")])
@@ -34,6 +35,9 @@ def test_every_page_is_accessible_and_fits(
     urls = [live(name, "covid") for name in PAGES]
     urls += [live("label_edit", "covid", label.pk), live("member_remove", "covid", member.pk)]
     urls += [live("label_merge", "covid", label.pk) + f"?into={target.pk}"]
+    urls += [live("category_add", "covid"), live("category_edit", "covid", label.category_id)]
+    urls += [live("category_delete", "covid", label.category_id)]
+    urls += [live("note_delete", "covid", Document.objects.get().pk)]
     # A member whose password this manager may not reset.
     make.make_member(world.project, user=make.make_member(make.make_project("other")))
     found = []
@@ -109,3 +113,66 @@ def test_a_double_click_adds_one_label(world: SimpleNamespace, page_of: Any, liv
     expect(page.locator(".errorlist")).to_have_count(0)
     expect(page.get_by_role("link", name="Edit CANTON")).to_be_visible()
     assert page.url.endswith(reverse("labels", args=["covid"])) or "#" in page.url
+
+
+@pytest.mark.parametrize("width, scheme", [(1440, "light"), (390, "dark")])
+def test_a_category_is_added_by_keys_and_given_to_a_label(
+    world: SimpleNamespace, page_of: Any, live: Any, axe: Any, width: int, scheme: str
+) -> None:
+    page: Page = page_of(world.mia, viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page.goto(live("labels", "covid"))
+    page.locator(".page-head").get_by_role("link", name="Add category").press("Enter")
+    page.get_by_label("Name", exact=True).fill("Devices")
+    page.keyboard.press("Tab")
+    color = page.get_by_role("radio", name="Violet")
+    while not color.is_checked():
+        page.keyboard.press("ArrowRight")
+    assert axe(page) == []
+    assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/labels/?category=*")
+    expect(page.get_by_label("Category")).to_have_value(str(Category.objects.get(name="Devices").pk))
+    page.get_by_role("button", name="Up Devices").press("Enter")
+    expect(page.get_by_role("link", name="Edit PATIENT")).to_be_visible()
+    page.get_by_role("link", name="Edit PATIENT").press("Enter")
+    page.get_by_label("Category").select_option("Devices")
+    page.get_by_role("button", name="Save").press("Enter")
+    expect(page.locator("tbody.hue-9", has_text="Devices").locator(".chip")).to_have_text("PATIENT")
+    assert axe(page) == []
+    # The note shows the color at its next load.
+    page = page_of(world.ann)
+    page.goto(live("annotate", "covid", world.note.pk))
+    expect(page.locator(".span.hue-9")).to_have_text("Mario Rossi")
+
+
+@pytest.mark.parametrize("width, scheme", [(1440, "light"), (390, "dark")])
+def test_archiving_restoring_and_deleting_by_keys(
+    world: SimpleNamespace, page_of: Any, live: Any, axe: Any, width: int, scheme: str
+) -> None:
+    page: Page = page_of(world.mia, viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page.goto(live("project_settings", "covid"))
+    for button, told in (
+        ("Archive project", "The project is archived."),
+        ("Restore project", "The project is restored."),
+    ):
+        page.get_by_role("button", name=button).press("Enter")
+        expect(page.get_by_text(told)).to_be_visible()
+    page.get_by_role("button", name="Archive project").press("Enter")
+    expect(page.get_by_text("This project is archived and read-only.")).to_be_visible()
+    found = []
+    for name in OF_ARCHIVED:
+        page.goto(live(name) if name == "projects" else live(name, "covid"))
+        found += [f"{name}: {line}" for line in axe(page)]
+        if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+            found.append(f"{name}: wider than the screen")
+    assert found == []
+    page.goto(live("project_settings", "covid"))
+    page.get_by_role("link", name="Delete project").press("Enter")
+    page.get_by_label("Name of the project").fill("covid")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("This is not the name of the project.")).to_be_visible()
+    assert axe(page) == []
+    page.get_by_label("Name of the project").fill(world.project.name)
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("A project with 1 note was deleted.")).to_be_visible()
+    assert not Project.objects.filter(slug="covid").exists()

@@ -197,7 +197,7 @@ def test_runs_together_by_keys(scored: SimpleNamespace, page_of: Any, live: Any,
     expect(page.locator(".rv-conflicting")).to_contain_text("Mario Rossi")
     assert axe(page) == []
     press(page, "j")
-    expect(backing).to_have_text("1 of 2 runs: rules-1 (95 %)")
+    expect(backing).to_have_text("1 of 2 runs: rules-1 (95%)")
     press(page, "a")
     assert [state.split(" · ")[1] for state in states(page)][:2] == ["rejected", "accepted"]
     expect(chosen(page)).to_contain_text("12/03/2021")

@@ -30,7 +30,7 @@ __all__ = ["opened", "world"]
 
 def test_a_note_by_mouse(opened: Page, world: SimpleNamespace) -> None:
     expect(chosen(opened)).to_contain_text("Mario Rossi")
-    expect(opened.locator("#chosen")).to_contain_text("by rule.of.mine, confidence 80 %")
+    expect(opened.locator("#chosen")).to_contain_text("by rule.of.mine, confidence 80%")
     act(opened, "accept").click()
     expect(chosen(opened)).to_contain_text("12/03/2021")
     act(opened, "reject").click()
@@ -82,6 +82,52 @@ def test_what_a_correction_leaves_out_is_offered_for_a_label(opened: Page, world
     saved(opened)
     assert gold(world.note) == [("PATIENT", "Mario"), ("DOCTOR", "Rossi"), ("DATE", "12"), ("DATE", "03")]
     assert opened.evaluate(selected) == ""
+
+
+def test_what_ends_moved_by_keys_leave_out_is_offered_for_a_label(opened: Page, world: SimpleNamespace) -> None:
+    selected = "String(document.getSelection())"
+    offered = opened.locator("#chosen [data-act=ends]")
+    expect(offered).to_have_count(0)
+    press(opened, "Shift+ArrowLeft")
+    expect(offered).to_have_text("Label what was left out: Rossi E")
+    # The next key still moves the end: back to the whole suggestion, then to its first word again.
+    press(opened, "Shift+ArrowRight")
+    expect(offered).to_have_count(0)
+    press(opened, "Shift+ArrowLeft")
+    saved(opened)
+    assert gold(world.note) == [("PATIENT", "Mario")] and opened.evaluate(selected) == ""
+    press(opened, "e")
+    assert opened.evaluate(selected) == "Rossi"
+    expect(opened.locator("#palette")).to_be_hidden()
+    expect(opened.locator("#chosen")).to_contain_text("The correction left this text out.")
+    press(opened, "2")
+    saved(opened)
+    assert gold(world.note) == [("PATIENT", "Mario"), ("DOCTOR", "Rossi")]
+    click_text(opened, "Mario")
+    expect(offered).to_have_count(0)
+    # By mouse, the button does the same.
+    click_text(opened, "12/03/2021")
+    press(opened, "Alt+ArrowRight", "Alt+ArrowRight")
+    offered.click()
+    assert opened.evaluate(selected) == "12"
+    press(opened, "Escape")
+    assert opened.evaluate(selected) == ""
+
+
+@pytest.mark.parametrize("width", [1440, 900])
+def test_the_labels_for_what_was_left_out_do_not_cover_the_list(
+    opened: Page, world: SimpleNamespace, width: int
+) -> None:
+    opened.set_viewport_size({"width": width, "height": 900})
+    click_text(opened, "12/03/2021")
+    drag(opened, "12")
+    opened.locator("#palette-ends").click()
+    assert opened.evaluate("String(document.getSelection())") == "03/2021"
+    expect(opened.locator("#palette")).to_be_visible()
+    palette, side = (opened.locator(place).bounding_box() for place in ("#palette", "#side"))
+    assert palette and side and palette["x"] + palette["width"] <= side["x"]
+    opened.locator("#suggestions button", has_text="Bianchi").click()
+    expect(chosen(opened)).to_contain_text("Bianchi")
 
 
 def test_provenance_is_kept_and_shown(opened: Page, world: SimpleNamespace) -> None:

@@ -77,7 +77,7 @@ def test_drop_preview_and_report(opened: Page, world: SimpleNamespace, axe: Any)
     opened.get_by_label("Gold standard").check()
     assert axe(opened) == []
     row = preview(opened)
-    expect(opened.get_by_role("heading", level=1)).to_contain_text("Preview")
+    expect(opened.get_by_role("heading", level=1)).to_have_text("Import preview")
     assert axe(opened) == []
     assert not Document.objects.exists()
     run(row)

@@ -119,7 +119,7 @@ test("more steps than the own change mean that another person decided", () => {
 test("an older answer that arrives late is ignored", () => {
   const review = make([suggestion(1, 0, 4)]);
   review.refreshed(state(5, [suggestion(1, 0, 4, "rejected")]));
-  review.refreshed(state(3, [suggestion(1, 0, 4)]));
+  assert.equal(review.refreshed(state(3, [suggestion(1, 0, 4)])).elsewhere, false);
   assert.deepEqual(states(review), ["rejected"]);
 });
 

@@ -4,6 +4,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.agreement.selectors.figures import annotator_names, left_out
+from annotations.agreement.selectors.names import GRANULARITIES, UNITS
 from annotations.agreement.services.figures import KeptFigures, figures_of, notes_of
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
@@ -48,7 +49,8 @@ class Command(JourneyCommand):
         return result
 
     def say(self, result: Json) -> str:
-        head = f"{result['unit']} · {result['granularity']} · {result['units']} units in {result['notes']} notes"
+        names = f"{UNITS[Unit(result['unit'])][0]} · {GRANULARITIES[Granularity(result['granularity'])]}"
+        head = f"{names} · {result['units']} units in {result['notes']} notes"
         if result["observed"] is None:
             return f"{head}: undefined. {result['undefined']}"
         alpha = f"undefined ({result['undefined']})" if result["alpha"] is None else f"{result['alpha']:.4f}"

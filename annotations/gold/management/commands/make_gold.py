@@ -3,6 +3,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core import access
+from annotations.core.archived import ProjectArchived
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.core.progress import silent
@@ -30,6 +31,8 @@ class Command(JourneyCommand):
             raise ServiceError("A person must decide on gold. Name the person with --by USER.", code="by")
         try:
             access.enter(actor, project.slug, access.Can.MAKE_GOLD)
+        except ProjectArchived:
+            raise
         except Exception as error:
             raise ServiceError(
                 f"“{actor.username}” doesn't have permission to make gold in “{project.slug}”.", code="access"

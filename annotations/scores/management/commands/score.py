@@ -9,6 +9,7 @@ from annotations.domain.numbers import MAX_OFFSET, whole
 from annotations.domain.scoring.intervals import in_text
 from annotations.domain.splits import Split
 from annotations.models import User
+from annotations.scores.selectors import LEVELS, copied_in_text
 from annotations.scores.services.scoring import score, score_request
 
 EXCLUDED = {
@@ -62,26 +63,24 @@ class Command(JourneyCommand):
         for level in result["levels"]:
             figures = " · ".join(
                 f"{name} {_shown(level['micro'][key])}"
-                for name, key in (("P", "precision"), ("R", "recall"), ("F1", "f1"))
+                for name, key in (("precision", "precision"), ("recall", "recall"), ("F1", "f1"))
             )
-            lines.append(f"{level['unit']:6} {level['granularity']:11} {figures}")
+            lines.append(f"{LEVELS[level['unit'], level['granularity']]}: {figures}")
         if result["few_notes"]:
             lines.append(f"Few notes. F1 of exact spans: {in_text(result['few_notes'])}")
         counted = result["rewritten"]["micro"]
         lines.append(
-            f"Rewritten text: P {_shown(counted['precision'])} · R {_shown(counted['recall'])} · "
+            f"Rewritten text: precision {_shown(counted['precision'])} · recall {_shown(counted['recall'])} · "
             f"F1 {_shown(counted['f1'])} ({counted['tp']} removed, {counted['fn']} remaining, {counted['fp']} extra)"
         )
         residual = result["residual"]
         if residual["share"] is not None:
             lines.append(
                 f"Notes with a missed span: {residual['with_miss']} of {residual['notes']}, {residual['share']:.1%} "
-                f"(95 % interval {residual['low']:.1%} to {residual['high']:.1%})"
+                f"(95% interval {residual['low']:.1%} to {residual['high']:.1%})"
             )
         if result["own_gold_spans"]:
-            lines.append(
-                f"{result['own_gold_spans']} gold spans were copied from this author, so the figures are optimistic."
-            )
+            lines.append(copied_in_text(result["own_gold_spans"], result["author"], merged=result["merged"]))
         lines += [f"{EXCLUDED[reason]}: {n}" for reason, n in result["left_out"].items() if n]
         return "\n".join(lines)
 

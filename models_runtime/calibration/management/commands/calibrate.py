@@ -25,7 +25,7 @@ class Command(JourneyCommand):
         lines = [
             f"Calibrated {result['backend']} on {result['spans']} spans of {result['run']} in {result['notes']} notes "
             f"of gold {result['gold']}: {result['calibration']}",
-            *(f"{name:5} {was['before']:.4f} raw, {was['after']:.4f} calibrated" for name, was in _errors(result)),
+            *(f"{name}: {was['before']:.4f} raw, {was['after']:.4f} calibrated" for name, was in _errors(result)),
         ]
         if result["own_gold_spans"]:
             lines.append(
@@ -36,4 +36,4 @@ class Command(JourneyCommand):
 
 
 def _errors(result: dict[str, Any]) -> list[tuple[str, dict[str, float]]]:
-    return [("ECE", result["ece"]), ("Brier", result["brier"])]
+    return [("Calibration error (ECE)", result["ece"]), ("Brier score", result["brier"])]

@@ -6,6 +6,7 @@ from annotations.core.commands import JourneyCommand, find_project
 from annotations.domain.scoring.intervals import in_text
 from annotations.domain.splits import Split
 from annotations.models import User
+from annotations.scores.selectors import copied_in_text
 from annotations.scores.services.side_by_side import AuthorFigures, common_notes, comparison_request, side_by_side
 from models_runtime.comparing.services import Row, figure_rows, label_rows, learned_here, pace_rows
 
@@ -40,12 +41,13 @@ class Command(JourneyCommand):
             "runs": [
                 {"run": author["author"], "kind": author["kind"], "found_only_here": author["only"]}
                 | {"notes_learned_from": learned.get(author["author_id"], 0)}
-                | {"own_gold_spans": author["own_gold_spans"]}
+                | {"own_gold_spans": author["own_gold_spans"], "merged": author["merged"]}
                 | {"few_notes": author["table"]["few_notes"]}
                 | {row.key: row.cells[index].value for row in rows}
                 | {"labels": {row.key: row.cells[index].value for row in labels}}
                 for index, author in enumerate(authors)
             ],
+            "names": {row.key: " ".join(str(part) for part in row.name if part) for row in rows},
             "best": {row.key: _best(row, authors) for row in rows},
             "missed_by_all": table["missed_by_all"],
             "untouched": table["untouched"],
@@ -55,13 +57,15 @@ class Command(JourneyCommand):
         runs = result["runs"]
         lines = [
             f"{result['notes']} notes, compared with gold {result['gold']}. * marks the best figure.",
-            f"{'':22}" + "".join(f"{run['run'][:18]:>20}" for run in runs),
+            f"{'':42}" + "".join(f"{run['run'][:18]:>20}" for run in runs),
         ]
         for key, best in result["best"].items():
             cells = (f"{_shown(run[key])}{'*' if run['run'] in best else ' '}" for run in runs)
-            lines.append(f"{key:22}" + "".join(f"{cell:>20}" for cell in cells))
+            lines.append(f"{result['names'][key]:42}" + "".join(f"{cell:>20}" for cell in cells))
         lines += [
-            f"Few notes. strict_f1 of {run['run']}: {in_text(run['few_notes'])}" for run in runs if run["few_notes"]
+            f"Few notes. F1 of exact spans and labels of {run['run']}: {in_text(run['few_notes'])}"
+            for run in runs
+            if run["few_notes"]
         ]
         lines.append(
             f"Gold spans missed by all: {result['missed_by_all']}, of which marked by none: {result['untouched']}"
@@ -74,7 +78,7 @@ class Command(JourneyCommand):
             if run["notes_learned_from"]
         ]
         lines += [
-            f"{run['own_gold_spans']} gold spans were copied from {run['run']}, so its figures are too optimistic."
+            copied_in_text(run["own_gold_spans"], run["run"], merged=run["merged"])
             for run in runs
             if run["own_gold_spans"]
         ]

@@ -5,10 +5,12 @@ from django.core.management.base import CommandParser
 
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
+from annotations.domain.scoring.intervals import in_text
 from annotations.domain.scoring.judging import THRESHOLD
 from annotations.domain.splits import Split
 from annotations.jobs.waiting import wait_for
 from annotations.models import Job, User
+from annotations.scores.selectors import copied_in_text
 from models_runtime.backends.llm.prompts import LANGUAGES
 from models_runtime.judging.services.asking import start_judging
 from models_runtime.judging.services.results import result_of
@@ -70,6 +72,10 @@ class Command(JourneyCommand):
             _line("Exact spans and labels", result["spans"]["micro"]),
             f"Entities discarded because too few judges agree: {result['discarded']}",
         ]
+        if result["few_notes"]:
+            lines.append(f"Few notes. F1 of exact spans: {in_text(result['few_notes'])}")
+        if result["own_gold_spans"]:
+            lines.append(copied_in_text(result["own_gold_spans"], result["author"], merged=result["merged"]))
         lines += [f"{judge['judge']} stopped. {judge['stopped']}" for judge in result["judges"] if judge["stopped"]]
         lines += [
             f"{judge['judge']} gave no readable answer on {judge['failed_notes']} notes."
@@ -83,9 +89,10 @@ class Command(JourneyCommand):
 
 def _line(name: str, figures: dict[str, Any]) -> str:
     rates = " · ".join(
-        f"{word} {_shown(figures[key])}" for word, key in (("P", "precision"), ("R", "recall"), ("F1", "f1"))
+        f"{word} {_shown(figures[key])}"
+        for word, key in (("precision", "precision"), ("recall", "recall"), ("F1", "f1"))
     )
-    return f"{name[:40]:40} {rates} ({figures['tp']} TP, {figures['fn']} FN, {figures['fp']} FP)"
+    return f"{name[:40]:40} {rates} ({figures['tp']} removed, {figures['fn']} remaining, {figures['fp']} extra)"
 
 
 def _shown(value: float | None) -> str:

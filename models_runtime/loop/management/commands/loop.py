@@ -3,6 +3,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.commands import JourneyCommand, find_project
+from annotations.domain.scoring.intervals import with_interval
 from annotations.models import User
 from models_runtime.loop.services.loop import loop_of
 from models_runtime.loop.services.rounds import rounds
@@ -41,7 +42,7 @@ def _line(each: dict[str, Any]) -> str:
     elif each["f1"] is None:
         model = f"model {each['model']}, no held-out notes"
     else:
-        model = f"model {each['model']}, F1 {each['f1']:.4f}"
+        model = f"model {each['model']}, {with_interval(each['f1'], each['few_notes'])}"
         if not each["comparable"]:
             model += " (not comparable: other notes)"
     acts = "no note finished" if each["acts_per_span"] is None else f"{each['acts_per_span']:.3f} actions per span"

@@ -4,6 +4,8 @@ from django.core.management.base import CommandParser
 
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.models import User
+from models_runtime.core.health import Health, State
+from models_runtime.models import OF_MODEL
 from models_runtime.runs.services.backend_rows import as_dict, backend_rows
 
 
@@ -23,7 +25,10 @@ class Command(JourneyCommand):
     def say(self, result: dict[str, Any]) -> str:
         lines = []
         for row in result["backends"]:
-            lines.append(f"{row['backend']:12} {row['health']:10} {row['title']} (queue {row['queue']})")
+            # A model has a name of its own, which other commands accept.
+            own = row["backend"].startswith(OF_MODEL)
+            name, title = (row["title"], row["description"]) if own else (row["backend"], row["title"])
+            lines.append(f"{name:12} {Health(State(row['health'])).name:15} {title} (queue {row['queue']})")
             if row["message"]:
                 lines.append(f"{'':12} {row['message']}")
         return "\n".join(lines)

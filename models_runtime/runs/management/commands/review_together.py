@@ -34,13 +34,13 @@ class Command(JourneyCommand):
                 code="run",
             )
         members = [member["name"] for member in run.params["members"]]
-        known = {"run": run.author.name, "run_id": run.author_id, "job": job.pk, "state": job.state, "members": members}
-        return known | run_counts(run) | {"left_out": run.params["left_out"]}
+        known = {"run": run.author.name, "run_id": run.author_id, "job": job.number, "state": job.state}
+        return known | {"members": members} | run_counts(run) | {"left_out": run.params["left_out"]}
 
     def say(self, result: dict[str, Any]) -> str:
         said = (
-            f"Merged list {result['run']} (job {result['job']}, {result['state']}): {result['done']} notes done, "
-            f"{result['pending']} remaining."
+            f"Merged list {result['run']} (job {result['job']}: {Job.State(result['state']).label}): "
+            f"{result['done']} notes done, {result['pending']} remaining."
         )
         if result["left_out"]:
             said += f" Excluded because not every run annotated them: {result['left_out']} notes."

@@ -76,7 +76,8 @@ class Command(JourneyCommand):
         run.refresh_from_db()
         counts = run_counts(run)
         took = (job.finished_at - job.started_at).total_seconds() if job.finished_at and job.started_at else None
-        result = {"run": run.author.name, "run_id": run.author_id, "job": job.pk, "state": job.state, "seconds": took}
+        result = {"run": run.author.name, "run_id": run.author_id, "job": job.number, "state": job.state}
+        result["seconds"] = took
         result |= counts | {word: run.params[word] for word in ("method", "members", "left_out") if word in run.params}
         usage = usage_of(run)
         if usage is not None:
@@ -136,8 +137,8 @@ class Command(JourneyCommand):
 
     def say(self, result: dict[str, Any]) -> str:
         said = (
-            f"Run {result['run']} (job {result['job']}, {result['state']}): {result['done']} notes done, "
-            f"{result['failed']} failed, {result['pending']} remaining."
+            f"Run {result['run']} (job {result['job']}: {Job.State(result['state']).label}): "
+            f"{result['done']} notes done, {result['failed']} failed, {result['pending']} remaining."
         )
         if result.get("left_out"):
             said += f" Excluded because not every member annotated them: {result['left_out']} notes."

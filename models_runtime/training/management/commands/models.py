@@ -5,6 +5,7 @@ from django.core.management.base import CommandParser
 
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
+from annotations.domain.scoring.intervals import with_interval
 from annotations.models import Project, User
 from models_runtime.models import TrainedModel
 from models_runtime.training.services.model_cards import summary
@@ -62,8 +63,8 @@ class Command(JourneyCommand):
         if not result["models"]:
             return "No models yet. Train a model with train_model PROJECT --gold N."
         return "\n".join(
-            f"{row['model']:24} {row['state']:10} {row['backend']:5} "
-            + (f"F1 {row['f1']:.4f}" if row["f1"] is not None else "F1 unknown")
+            f"{row['model']:24} {TrainedModel.State(row['state']).label:11} {row['backend']:5} "
+            + (with_interval(row["f1"], row["few_notes"]) if row["f1"] is not None else "F1 unknown")
             + (f"  {row['trouble']}" if row["trouble"] else "")
             for row in result["models"]
         )

@@ -5,9 +5,11 @@ from django.core.management.base import CommandParser
 
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
+from annotations.domain.scoring.intervals import with_interval
 from annotations.jobs.waiting import wait_for
 from annotations.models import Job, User
 from models_runtime.core.registry import TRAINABLE
+from models_runtime.models import TrainedModel
 from models_runtime.training.services.model_cards import summary
 from models_runtime.training.services.training import start_training
 
@@ -69,10 +71,11 @@ class Command(JourneyCommand):
             raise ServiceError(
                 f"The training of “{model.name}” is not complete. {job.get_state_display()}: {job.error}", code="train"
             )
-        return summary(model) | {"job": job.pk}
+        return summary(model) | {"job": job.number}
 
     def say(self, result: dict[str, Any]) -> str:
-        line = f"Model {result['model']} (job {result['job']}): {result['state']}."
+        line = f"Model {result['model']} (job {result['job']}): {TrainedModel.State(result['state']).label}."
         if result["f1"] is not None:
-            line += f" Hold-out: F1 {result['f1']:.4f}, characters found {result['character_recall']:.4f}."
+            f1 = with_interval(result["f1"], result["few_notes"])
+            line += f" Hold-out: {f1}, characters found {result['character_recall']:.4f}."
         return line

@@ -69,10 +69,10 @@ export class Decisions {
   }
 
   take(state) {
-    const known = this.isState(state);
-    const news = { ...this.newsOf(known ? state : this.base), elsewhere: known && state.version !== this.base.version };
     // An older answer that arrives after a newer one is ignored.
-    if (known && state.version >= this.base.version) this.base = state;
+    const known = this.isState(state) && state.version >= this.base.version;
+    const news = { ...this.newsOf(known ? state : this.base), elsewhere: known && state.version !== this.base.version };
+    if (known) this.base = state;
     this.rebuild();
     return news;
   }

@@ -1,12 +1,11 @@
 /** Texts that the pages of review and adjudication share. */
 
-import { gettext, interpolate, locale, ngettext, pgettext } from "../../core/translating.js";
-
-const TIME = new Intl.DateTimeFormat(locale, { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit" });
+import { moment } from "../../core/moments.js";
+import { gettext, interpolate, ngettext, pgettext } from "../../core/translating.js";
 
 /** The name, and the time if known. */
 export const whoWhen = (name, at) =>
-  at ? interpolate(gettext("%(name)s, %(time)s"), { name, time: TIME.format(new Date(at)) }) : name;
+  at ? interpolate(gettext("%(name)s, %(time)s"), { name, time: moment(at).text }) : name;
 
 export const words = {
   left: (open, total) => {

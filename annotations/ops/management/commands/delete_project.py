@@ -1,0 +1,45 @@
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotations.core.commands import JourneyCommand, find_project
+from annotations.core.errors import ServiceError
+from annotations.models import User
+from annotations.ops.services.backup_list import backups_of
+from annotations.ops.services.deleting import delete_project, deletion_preview
+
+
+class Command(JourneyCommand):
+    help = "Delete an archived project with everything in it. Nothing is deleted without its name in --name."
+
+    def arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")
+        parser.add_argument("--preview", action="store_true", help="Only count what would be deleted.")
+        parser.add_argument("--name", help="The name of the project, as a confirmation. A deletion can't be undone.")
+
+    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
+        project = find_project(options["project"])
+        backups = {"backups": backups_of(project)}
+        if options["preview"]:
+            return dict(deletion_preview(project)) | {"deleted": False} | backups
+        if options["name"] is None:
+            notes = deletion_preview(project)["notes"]
+            raise ServiceError(
+                f"This would delete {notes} notes, and can't be undone. Repeat the command with --name and the "
+                "project's name.",
+                code="confirm",
+            )
+        counts = delete_project(project=project, name=options["name"], actor=actor, seconds=None)
+        return dict(counts) | {"deleted": True} | backups
+
+    def say(self, result: dict[str, Any]) -> str:
+        done = "Deleted" if result["deleted"] else "This would delete"
+        lines = [
+            f"{done} {result['notes']} notes, {result['annotation_sets']} annotation sets, "
+            f"{result['gold_versions']} gold versions, {result['models']} trained models, "
+            f"and {result['files']} uploads and exports."
+        ]
+        if result["backups"]:
+            lines.append("These backups in the data folder may contain the project. Delete them:")
+        lines += [f"  {backup['file']} ({backup['created']})" for backup in result["backups"]]
+        return "\n".join(lines)

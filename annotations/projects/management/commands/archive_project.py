@@ -1,0 +1,25 @@
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotations.core.commands import JourneyCommand, find_project
+from annotations.models import User
+from annotations.projects.services.archiving import archive_project, restore_project
+
+
+class Command(JourneyCommand):
+    help = "Archive a project, which makes it read-only for everyone, or restore it."
+
+    def arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")
+        parser.add_argument("--restore", action="store_true", help="Restore the project from the archive.")
+
+    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
+        project = find_project(options["project"])
+        change = restore_project if options["restore"] else archive_project
+        changed = change(project=project, actor=actor)
+        return {"project": project.slug, "archived": not options["restore"], "changed": changed}
+
+    def say(self, result: dict[str, Any]) -> str:
+        state = "archived" if result["archived"] else "open"
+        return f"Project {result['project']} is {state if result['changed'] else f'already {state}'}."

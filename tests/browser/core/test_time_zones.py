@@ -1,0 +1,61 @@
+"""Two people in different zones see the same event at their own time, from the first page after signing in."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from annotations.models import Amendment, Comment
+from tests import factories as make
+
+pytestmark = pytest.mark.django_db(transaction=True)
+AT = datetime(2026, 9, 5, 22, 5, 33, tzinfo=UTC)
+ZONES = {"Europe/Rome": "6 Sep 2026, 00:05", "America/New_York": "5 Sep 2026, 18:05"}
+
+
+def sign_in(page: Page, address: str, name: str) -> None:
+    page.goto(address)
+    page.get_by_label("Username").fill(name)
+    page.get_by_label("Password", exact=True).fill(make.PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+
+
+@pytest.mark.parametrize("zone", ZONES)
+def test_a_page_shows_times_in_the_zone_of_the_browser(page_of: Any, live: Any, axe: Any, zone: str) -> None:
+    project = make.make_project("ward")
+    make.make_member(project, user="ann")
+    Amendment.objects.create(project=project, number=1, text="Rule", guidelines_version=1, at=AT)
+    page = page_of(timezone_id=zone)
+    # The first page that this browser ever opens sends it to the sign-in page, and then shows the amendments.
+    sign_in(page, live("amendments", "ward"), "ann")
+    time = page.locator("time")
+    expect(time).to_have_text(ZONES[zone])
+    expect(time).to_have_attribute("title", f"{ZONES[zone]}:33 ({zone})")
+    [cookie] = [one for one in page.context.cookies() if one["name"] == "deidreview-timezone"]
+    assert (cookie["value"], cookie["path"], cookie["sameSite"], cookie["expires"]) == (zone, "/", "Lax", -1)
+    assert axe(page) == []
+
+
+@pytest.mark.parametrize("zone", ZONES)
+def test_scripts_write_the_same_times(page_of: Any, live: Any, zone: str) -> None:
+    project = make.make_project("ward")
+    ann = make.make_member(project, user="ann")
+    note = make.make_note(project, annotators=[ann])
+    comment = Comment.objects.create(document=note, annotator=ann, author=ann, text="Why?")
+    Comment.objects.filter(pk=comment.pk).update(created_at=AT)
+    page = page_of(timezone_id=zone, locale="de-DE")
+    sign_in(page, live("annotate", "ward", note.pk), "ann")
+    time = page.locator("#threads time")
+    expect(time).to_have_text(ZONES[zone])
+    expect(time).to_have_attribute("title", f"{ZONES[zone]}:33 ({zone})")
+
+
+def test_without_scripts_the_servers_zone_is_shown(page_of: Any, live: Any, settings: Any) -> None:
+    settings.TIME_ZONE = "Asia/Tokyo"
+    project = make.make_project("ward")
+    ann = make.make_member(project)
+    Amendment.objects.create(project=project, number=1, text="Rule", guidelines_version=1, at=AT)
+    page = page_of(ann, timezone_id="Europe/Rome", java_script_enabled=False)
+    page.goto(live("amendments", "ward"))
+    expect(page.locator("time")).to_have_attribute("title", "6 Sep 2026, 07:05:33 (Asia/Tokyo)")

@@ -1,0 +1,309 @@
+"""A manager's first day, from the new project to the export, by mouse alone and by keyboard alone.
+
+The manager follows "Next steps" on the overview. The annotators' own work has its own tests (tests/browser/annotate).
+"""
+
+import re
+import zipfile
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from annotations.jobs.performing import perform
+from annotations.models import Document, GoldVersion, Job, Label, Project, Span, User
+from tests import factories as make
+from tests.waiting import in_browser
+
+NAMES = ["Anna Bianchi", "Luis Otero", "Marco Rossi", "Eva Sanz", "Paolo Conti", "Rita Neri"]
+TOWNS = ["Madrid", "Burgos", "Torino", "Bari"]
+PILOT = 10
+# The last note has the spans of an earlier tool, with a label that the project doesn't have.
+NOTES = {
+    f"caso-{n:02}": f"Paziente: {NAMES[n % 6]}, di {TOWNS[n % 4]}.\nRicoverato il 0{n % 9 + 1}/03/2021, riposo.\n"
+    for n in range(PILOT + 2)
+}
+# More than the number of focusable elements of any page.
+STOPS = 150
+
+
+class Hands:
+    """What a manager does on pages. Each class below does it by one means, and counts acts: clicks, keys, and texts."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.acts = 0
+
+    def link(self, name: str) -> None:
+        self.press(self.page.get_by_role("link", name=name).first)
+
+    def button(self, name: str) -> None:
+        self.press(self.page.locator("button:visible").filter(has_text=name).first)
+
+    def field(self, label: str) -> Locator:
+        """The field with this label, which may be followed by "(optional)"."""
+        return self.page.get_by_label(re.compile(rf"^\s*{label}\s*(\(.*)?$")).first
+
+    def press(self, target: Locator) -> None:
+        raise NotImplementedError
+
+    def fill(self, label: str, words: str) -> None:
+        raise NotImplementedError
+
+    def tick(self, label: str) -> None:
+        raise NotImplementedError
+
+    def choose(self, label: str, option: str) -> None:
+        raise NotImplementedError
+
+    def files(self, button: str, paths: list[Path]) -> None:
+        with self.page.expect_file_chooser() as chooser:
+            self.button(button)
+        chooser.value.set_files(paths)
+        self.acts += 1
+
+
+class Mouse(Hands):
+    """Clicks, and types words where a field needs them."""
+
+    def press(self, target: Locator) -> None:
+        target.click()
+        self.acts += 1
+
+    def fill(self, label: str, words: str) -> None:
+        self.press(self.field(label))
+        self.page.keyboard.insert_text(words)
+        self.acts += 1
+
+    def tick(self, label: str) -> None:
+        self.press(self.page.locator(f"label[for={self.field(label).get_attribute('id')}]"))
+
+    def choose(self, label: str, option: str) -> None:
+        # The browser draws the open list outside of the page: a click opens it, and a click chooses.
+        self.field(label).select_option(label=option)
+        self.acts += 2
+
+
+class Keys(Hands):
+    """Presses keys, and types words."""
+
+    def _key(self, key: str) -> None:
+        self.page.keyboard.press(key)
+        self.acts += 1
+
+    def _go(self, target: Locator) -> None:
+        """Move the focus there: by the link that skips the head of the page, then by Tab, forward or back."""
+        expect(target).to_be_visible()
+        if target.evaluate("node => document.activeElement === document.body && !!node.closest('main')"):
+            self._key("Tab")
+            self._key("Enter")
+        for _ in range(STOPS):
+            way = target.evaluate(
+                """node => {
+                    const here = document.activeElement;
+                    if (here === node) return "";
+                    const group = here.type === "radio" && here.name === node.name && here.form === node.form;
+                    const back = here.compareDocumentPosition(node) & Node.DOCUMENT_POSITION_PRECEDING;
+                    return group ? (back ? "ArrowUp" : "ArrowDown") : back ? "Shift+Tab" : "Tab";
+                }"""
+            )
+            if not way:
+                return
+            self._key(way)
+        raise AssertionError(f"the focus never comes to {target}")
+
+    def press(self, target: Locator) -> None:
+        self._go(target)
+        self._key("Enter")
+
+    def fill(self, label: str, words: str) -> None:
+        self._go(self.field(label))
+        self.page.keyboard.insert_text(words)
+        self.acts += 1
+
+    def tick(self, label: str) -> None:
+        target = self.field(label)
+        self._go(target)
+        if not target.is_checked():
+            self._key("Space")
+
+    def choose(self, label: str, option: str) -> None:
+        target = self.field(label)
+        self._go(target)
+        self.page.keyboard.type(option)
+        self.acts += 1
+        expect(target.locator("option:checked")).to_have_text(option)
+
+
+@pytest.fixture
+def world(transactional_db: None, settings: Any, tmp_path: Path) -> SimpleNamespace:
+    settings.REDIS_URL = f"unix://{tmp_path}/none.sock"  # the test does the jobs' work itself
+    files = []
+    for name, text in NOTES.items():
+        files.append(tmp_path / f"{name}.txt")
+        files[-1].write_bytes(text.encode())
+    at = text.index("Ricoverato il ") + 14
+    files.append(tmp_path / f"{name}.ann")
+    files[-1].write_bytes(f"T1\tFECHAS {at} {at + 10}\t{text[at : at + 10]}\n".encode())
+    return SimpleNamespace(boss=make.make_user("boss", is_staff=True), files=files)
+
+
+def work() -> None:
+    """What the worker does: every job that waits."""
+    for job in Job.objects.filter(state=Job.State.QUEUED).order_by("pk"):
+        perform(job.pk)
+
+
+def annotate(name: str, *, missed: str = "") -> None:
+    """The annotator submits the pilot, in which one span is missed in the note `missed`."""
+    project, user = Project.objects.get(), User.objects.get(username=name)
+    for note in Document.objects.filter(project=project).order_by("name")[:PILOT]:
+        person, town = (next(each for each in known if each in note.text) for known in (NAMES, TOWNS))
+        parts = [(person, "PATIENT"), (town, "CITY")][: 1 if note.name == missed else 2]
+        spans = [(note.text.index(part), note.text.index(part) + len(part), label) for part, label in parts]
+        make.make_set(note, user, spans, submitted=True)
+
+
+def next_step(hands: Hands, action: str) -> None:
+    """Follow the step of the checklist that the overview offers next."""
+    hands.link("First ward")
+    expect(hands.page.locator(".todo-list .btn.primary")).to_have_text(action)
+    hands.press(hands.page.locator(".todo-list .btn.primary"))
+
+
+@pytest.mark.parametrize("by", [Mouse, Keys])
+def test_from_a_new_project_to_the_export(
+    world: SimpleNamespace, page_of: Any, live: Any, by: type[Hands], record_property: Any
+) -> None:
+    page: Page = page_of(world.boss, permissions=["clipboard-read", "clipboard-write"])
+    hands = by(page)
+    acts: dict[str, int] = {}
+
+    def done(name: str) -> None:
+        acts[name] = hands.acts - sum(acts.values())
+
+    page.goto(live("projects"))
+    hands.link("New project")
+    hands.fill("Name", "First ward")
+    hands.button("Create project")
+    expect(page.get_by_role("heading", level=1)).to_have_text("First ward")
+    done("project")
+
+    next_step(hands, "Import notes")
+    hands.files("Choose files", world.files)
+    hands.tick("A model run")
+    hands.fill("Name of the run", "old-tool")
+    hands.button("Preview import")
+    expect(page.get_by_role("heading", name="Unknown labels")).to_be_visible()
+    hands.choose("FECHAS", "DATE")
+    hands.button("Save choices")
+    hands.button("Start import")
+    page.wait_for_url("**/jobs/*/")
+    work()
+    expect(page.get_by_role("link", name="Go to notes")).to_be_visible()
+    done("import")
+
+    next_step(hands, "Invite people")
+    for name in ("ada", "ben"):
+        hands.fill("User name", name)
+        hands.tick("New account")
+        hands.button("Add")
+        hands.button("Copy")
+        hands.link("Back to People")
+        expect(page.get_by_role("row").filter(has_text=name)).to_be_visible()
+    done("people")
+
+    next_step(hands, "Write guidelines")
+    hands.fill("Guidelines", "# Names\n\nMark first and last names as one span.")
+    hands.button("Save")
+    page.wait_for_url("**/guidelines/")
+    done("guidelines")
+
+    next_step(hands, "Show notes")
+    expect(page.get_by_role("row").filter(has_text="caso-00")).to_be_visible()
+    annotate("ada")
+    annotate("ben", missed="caso-04")
+    done("pilot")
+
+    next_step(hands, "Show agreement")
+    work()
+    expect(page.get_by_text("Krippendorff").first).to_be_visible()
+    done("agreement")
+
+    next_step(hands, "Adjudicate")
+    work()
+    hands.link("Begin")
+    page.wait_for_selector("html[data-adjudicate=ready]")
+    expect(page.locator("#note-name")).to_have_text("caso-04")
+    decide(hands)
+    page.wait_for_selector("#workbench[data-state=finished]")
+    done("adjudicate")
+
+    hands.button("Make gold")
+    next_step(hands, "Freeze gold")
+    hands.tick("ada")
+    hands.button("Make gold")
+    page.wait_for_url("**/jobs/*/")
+    work()
+    done("gold")
+    next_step(hands, "Freeze gold")
+    hands.button("Freeze")
+    expect(page.get_by_role("main")).to_contain_text("Gold version 1")
+    assert GoldVersion.objects.get().note_count == PILOT
+    done("freeze")
+
+    hands.link("Models")
+    hands.link("Trained")
+    hands.button("Start training")
+    page.wait_for_url("**/models/*/")
+    work()
+    hands.button("Run on all notes")
+    page.wait_for_url("**/runs/*/")
+    work()
+    done("model")
+
+    hands.link("Review suggestions")
+    page.wait_for_selector("html[data-review=ready]")
+    name = page.locator("#note-name").inner_text()
+    review(hands)
+    page.wait_for_function("name => document.querySelector('#note-name')?.textContent !== name", arg=name)
+    assert Span.objects.filter(annotation_set__author__kind="gold", annotation_set__document__name=name).exists()
+    done("review")
+
+    next_step(hands, "Export")
+    hands.choose("Annotations", "Current gold standard")
+    hands.tick("brat")
+    hands.button("Start export")
+    page.wait_for_url("**/jobs/*/")
+    work()
+    with page.expect_download(timeout=in_browser()) as waiting:
+        hands.link("Download")
+    with zipfile.ZipFile(waiting.value.path()) as archive:
+        assert len([each for each in archive.namelist() if each.endswith(".ann")]) == PILOT + 1
+    hands.link("First ward")
+    expect(page.get_by_role("heading", name="Next steps")).to_have_count(0)
+    done("export")
+    record_property("acts", acts)
+    print(f"{by.__name__}: {sum(acts.values())} acts, {acts}")
+    assert Label.objects.filter(code="FECHAS").count() == 0
+
+
+def decide(hands: Hands) -> None:
+    """Accept one annotator's version of each open disagreement, then all unanimous locations, and finish."""
+    if isinstance(hands, Keys):
+        for key in ("1", "*", "Enter"):
+            hands._key(key)
+        return
+    hands.press(hands.page.locator("#chosen [data-act]").first)
+    hands.press(hands.page.locator("#unanimous"))
+    hands.press(hands.page.locator("#finish"))
+
+
+def review(hands: Hands) -> None:
+    """Accept all suggestions of the note, and finish."""
+    if isinstance(hands, Keys):
+        hands._key("Shift+Enter")
+    else:
+        hands.press(hands.page.locator("#finish-rest"))
