@@ -1,9 +1,11 @@
 """The lock files of the Python packages."""
 
+import importlib.metadata
 import re
 import tomllib
 
 import pytest
+from packaging.requirements import Requirement
 
 from deidreview.run.environment import ROOT
 
@@ -36,10 +38,31 @@ def test_the_locks_cover_what_pyproject_asks_for():
     wanted = {"requirements.lock": project["dependencies"]} | {
         f"requirements-{extra}.lock": project["optional-dependencies"][extra] for extra in ("dev", "models")
     }
-    locked: set[str] = set()
-    for name, needs in wanted.items():  # each lock lists only what it adds to the previous ones
-        locked |= {bare_name(line) for line in (ROOT / name).read_text().splitlines() if "==" in line}
-        assert {bare_name(need) for need in needs} - {"torch"} <= locked, f"{name}: run `make lock`"
+    base = pins("requirements.lock")
+    for name, needs in wanted.items():
+        locked = base | pins(name)
+        # A package with its dependencies, as they are installed here: each lock can be installed without the others.
+        waiting, seen = [need for need in needs if bare_name(need) != "torch"], set()
+        while waiting:
+            need = bare_name(waiting.pop())
+            if need in seen:
+                continue
+            seen.add(need)
+            assert need in locked, f"{name} lacks {need}: run `make lock`"
+            for further in importlib.metadata.requires(need) or []:
+                requirement = Requirement(further)
+                if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
+                    waiting.append(requirement.name)
+
+
+def pins(name: str) -> dict[str, str]:
+    return dict(re.findall(r"^([\w.-]+)==(\S+)", (ROOT / name).read_text().replace("_", "-"), re.MULTILINE))
+
+
+def test_a_package_in_two_locks_has_one_version():
+    """Else one installation would replace what the other installed."""
+    dev, models = pins("requirements-dev.lock"), pins("requirements-models.lock")
+    assert all(dev[name] == models[name] for name in dev.keys() & models.keys())
 
 
 def bare_name(requirement: str) -> str:

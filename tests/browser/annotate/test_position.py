@@ -4,7 +4,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, TimeoutError, expect
 
 from tests import factories as make
 from tests.browser.annotate.steps import click_text, open_note, press, saved
@@ -20,9 +20,23 @@ TOP = """() => {
 }"""
 
 
+# Lines near the window get their true height in the frames after they were scrolled to.
+RESTED = f"""async () => {{
+    const look = {TOP};
+    let [seen, same] = ["", 0];
+    while (same < 10) {{
+        await new Promise(requestAnimationFrame);
+        const now = JSON.stringify(look());
+        same = now === seen ? same + 1 : 0;
+        seen = now;
+    }}
+    return JSON.parse(seen);
+}}"""
+
+
 def top(page: Page) -> list[Any]:
-    """The line at the top of the window, and how many of its pixels are above."""
-    return list(page.evaluate(TOP))
+    """The line at the top of the window, and how many of its pixels are above, once the text rests."""
+    return list(page.evaluate(RESTED))
 
 
 def selected(page: Page) -> str:
@@ -31,9 +45,15 @@ def selected(page: Page) -> str:
 
 def is_at(page: Page, there: list[Any]) -> None:
     """Wait until the text rests: lines near the window get their true height first."""
-    page.wait_for_function(
-        f"there => {{ const [id, y] = ({TOP})(); return id === there[0] && Math.abs(y - there[1]) <= 1; }}", arg=there
-    )
+    try:
+        page.wait_for_function(
+            f"there => {{ const [id, y] = ({TOP})(); return id === there[0] && Math.abs(y - there[1]) <= 1; }}",
+            arg=there,
+            timeout=30_000,
+        )
+    except TimeoutError:
+        assert top(page) == there, "the position is not restored"
+        raise
 
 
 @pytest.fixture
