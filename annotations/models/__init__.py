@@ -16,6 +16,7 @@ from annotations.models.personal import PersonalKey, Search
 from annotations.models.planted import PlantedLeak
 from annotations.models.project import Membership, Project, Role
 from annotations.models.review import BulkAct, Decision, Review, SuggestedLabel, SuggestedNote, SuggestedString
+from annotations.models.rewritten import RewrittenNote
 from annotations.models.sets import AnnotationSet, Span
 from annotations.models.share import Share
 from annotations.models.stored_file import StoredChunk, StoredFile
@@ -53,6 +54,7 @@ __all__ = [
     "Project",
     "Resolution",
     "Review",
+    "RewrittenNote",
     "Role",
     "Search",
     "Share",

@@ -119,12 +119,12 @@ def score_page(request: Request, slug: str, version: int, author: int) -> HttpRe
         "splits": list(Split) if wanted.reference.version and wanted.reference.version.split_seed else [],
         "sets": mapped_sets(access.project.label_set.key),
         "late": late,
-        "notes": len(notes.annotation_sets),
+        "notes": len(notes.notes),
         "left_out": notes,
         "token": uuid.uuid4(),
         "versions": versions(access.project),
     }
-    if found is None and not late and notes.annotation_sets:
+    if found is None and not late and notes.notes:
         try:
             found = score(wanted)
         except ServiceError as error:
@@ -256,7 +256,7 @@ def error_list(request: Request, slug: str, version: int, author: int) -> HttpRe
         return wanted
     if kept_score(wanted) is None:
         notes = compared(wanted.reference, wanted.author, split=wanted.split)
-        if not notes.annotation_sets or characters(notes) > MOST_CHARACTERS:
+        if not notes.notes or characters(notes) > MOST_CHARACTERS:
             return redirect(reverse("score", args=[slug, version, author]) + _query(wanted))
     try:
         errors = score_errors(wanted)

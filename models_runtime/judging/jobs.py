@@ -86,7 +86,9 @@ def _freeze(claim: Claim, judging: Judging) -> None:
     stored = set(JudgedNote.objects.filter(judging=judging).values_list("document_id", flat=True))
     missing = {pk: found for pk, found in notes.annotation_sets.items() if pk not in stored}
     rows: list[JudgedNote] = []
-    for pair in note_pairs(wanted.reference, wanted.author, replace(notes, annotation_sets=missing)):
+    for pair in note_pairs(
+        wanted.reference, wanted.author, replace(notes, annotation_sets=missing, failed=frozenset())
+    ):
         rows.append(_judged_note(judging, pair, mapper))
         if len(rows) == BATCH:
             _store_notes(claim, rows)

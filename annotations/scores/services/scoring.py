@@ -22,6 +22,7 @@ from annotations.projects.selectors.label_maps import mappings, shipped_set
 from annotations.scores.selectors import (
     Compared,
     LabelWords,
+    NotePair,
     Reference,
     compared,
     label_words,
@@ -140,7 +141,10 @@ class LeftOut(TypedDict):
 
 
 class About(TypedDict):
-    """What the figures refer to, and what they exclude. `merged`: the author is a merged list of runs."""
+    """What the figures refer to, and what they exclude. `merged`: the author is a merged list of runs.
+
+    `failed`: number of notes without a usable answer of the model, scored as notes in which nothing was found.
+    """
 
     project: str
     gold: str
@@ -151,6 +155,7 @@ class About(TypedDict):
     split: str | None
     labels_of: str | None
     left_out: LeftOut
+    failed: int
     spans_without_label: dict[str, int]
 
 
@@ -232,12 +237,12 @@ def _computed(
     scorer = Scorer(mapper.order, mapper.category_of, has_labels=mapper.has_labels)
     rewritten = RewrittenScore(mapper.placeholder_of)
     errors: list[Error] = []
-    total, all_errors, own = len(notes.annotation_sets), 0, 0
+    total, all_errors, own = len(notes.notes), 0, 0
     progress(0, total)
     for done, pair in enumerate(note_pairs(wanted.reference, wanted.author, notes), start=1):
         gold, predicted = mapper(pair.gold), mapper(pair.predicted)
         found = scorer.add(pair.text, gold, predicted)
-        rewritten.add(pair.text, masked(pair.text, predicted, mapper.placeholder_of), gold)
+        rewritten.add(pair.text, _rewritten(wanted, mapper, pair, predicted), gold)
         all_errors += len(found)
         own += pair.own
         errors += [(pair.pk, str(e.kind), e.gold, e.predicted) for e in found[: max(0, MOST_ERRORS - len(errors))]]
@@ -250,6 +255,16 @@ def _computed(
         "errors": all_errors,
         "own_gold_spans": own,
     }, errors
+
+
+def _rewritten(wanted: ScoreRequest, mapper: "LabelMapper", pair: NotePair, predicted: list[Span]) -> str:
+    """Return the text as the model rewrote it, or else the text with a placeholder in place of each span.
+
+    Placeholders that the model wrote are those of the project's labels, so they can't be counted in another label set.
+    """
+    if pair.rewritten is not None and not wanted.into:
+        return pair.rewritten
+    return masked(pair.text, predicted, mapper.placeholder_of)
 
 
 class LabelMapper:
@@ -302,6 +317,7 @@ def _about(wanted: ScoreRequest, notes: Compared, mapper: LabelMapper) -> About:
         "split": wanted.split or None,
         "labels_of": wanted.into or None,
         "left_out": {"drafts": notes.drafts, "unread": notes.unread, "no_gold": notes.no_gold},
+        "failed": len(notes.failed),
         "spans_without_label": dict(sorted(mapper.without.items())),
     }
 
