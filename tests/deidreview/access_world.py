@@ -18,6 +18,7 @@ from annotations.models import (
     Job,
     Membership,
     Project,
+    RewrittenNote,
     Role,
     Search,
     StoredFile,
@@ -87,6 +88,9 @@ def fill(project: Project, manager: User, annotator: User) -> dict[str, int]:
     run_author = make_author(project, kind="run", name="rules-1")
     suggestions = make_set(note, run_author, [(0, 11, "PATIENT")], submitted=True)
     run = Run.objects.create(project=project, author=run_author, backend="rules", created_by=manager)
+    rewriter = make_author(project, kind="run", name="llm-1")
+    rewriting = Run.objects.create(project=project, author=rewriter, backend="llm", params={"strategy": "rewrite"})
+    RewrittenNote.objects.create(author=rewriter, document=note, text="[PATIENT]", sha256="0" * 64)
     # Numbers of jobs and of gold versions differ between the projects, as ids do.
     Project.objects.filter(pk=project.pk).update(last_job_number=Job.objects.count())
     job = Job.objects.create(project=project, kind="gold", key=f"matrix-{project.pk}", created_by=manager)
@@ -115,6 +119,7 @@ def fill(project: Project, manager: User, annotator: User) -> dict[str, int]:
         "open_note": open_note.pk,
         "annotation_set": annotation_set.pk,
         "run": run.pk,
+        "rewriting": rewriting.pk,
         "suggestion": suggestions.spans.get().pk,
         "run_author": run_author.pk,
         "model": model.pk,
@@ -169,6 +174,7 @@ KINDS = {
     "job": {"job", "job_cancel", "job_pause", "job_resume", "job_retry"},
     "agreement_job": {"agreement_progress"},
     "run": {"run", "run_retry"},
+    "rewriting": {"run_placeholders", "run_rewritten"},
     "run_author": {"review_next"},
     "string": {"review_string"},
     "model": {"model", "model_rename", "model_retire", "model_enough", "model_file"},

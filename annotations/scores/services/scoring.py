@@ -143,7 +143,7 @@ class LeftOut(TypedDict):
 class About(TypedDict):
     """What the figures refer to, and what they exclude. `merged`: the author is a merged list of runs.
 
-    `failed`: number of notes without a usable answer of the model, scored as notes in which nothing was found.
+    `unanswered`: number of notes without a usable answer of the model, scored as notes in which nothing was found.
     """
 
     project: str
@@ -155,7 +155,7 @@ class About(TypedDict):
     split: str | None
     labels_of: str | None
     left_out: LeftOut
-    failed: int
+    unanswered: int
     spans_without_label: dict[str, int]
 
 
@@ -317,7 +317,7 @@ def _about(wanted: ScoreRequest, notes: Compared, mapper: LabelMapper) -> About:
         "split": wanted.split or None,
         "labels_of": wanted.into or None,
         "left_out": {"drafts": notes.drafts, "unread": notes.unread, "no_gold": notes.no_gold},
-        "failed": len(notes.failed),
+        "unanswered": len(notes.failed),
         "spans_without_label": dict(sorted(mapper.without.items())),
     }
 

@@ -38,11 +38,15 @@ _GLUE: Final = words(
     "a al bin da das de degli dei del della delle dello den der di do dos du el i la las le lo los of san santa the "
     "und van von y"
 )
+_TITLES: Final = words(
+    "dr dra dott dottor dottore dottoressa dottssa doc don doña mr mrs ms miss prof professor professore sig signor "
+    "signora sr sra srta ssa"
+)
 _UNITS: Final = words("anni anno años año mesi mese meses mes giorni months month old years year yo")
 
 
 class Support(IntEnum):
-    """How well a token is supported. GLUE counts between supported tokens, UNIT beside them ("anni" of an age)."""
+    """How well a token is supported. GLUE counts between supported tokens, UNIT beside them, such as "anni" or "Dr"."""
 
     NONE = 0
     GLUE = 1
@@ -87,7 +91,7 @@ class Evidence:
             return Support.GLUE
         if word[0].isdigit():
             return Support.SHAPE if families & _WITH_DIGITS else Support.NONE
-        if word.casefold() in _UNITS and "age" in families:
+        if (word.casefold() in _UNITS and "age" in families) or (word.casefold() in _TITLES and "name" in families):
             return Support.UNIT
         # Capital letters tell nothing at the start of a sentence, and where everything is written in them.
         capital = word[0].isupper() and at not in self._first and self._mixed[at]

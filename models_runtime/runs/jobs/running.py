@@ -40,7 +40,6 @@ from models_runtime.core.model_files import load_backend, load_model
 from models_runtime.core.registry import ENSEMBLE, LLM
 from models_runtime.models import Run, RunItem
 from models_runtime.runs.jobs.batches import batches, pending
-from models_runtime.runs.services.placeholders import unmapped_row
 
 logger = logging.getLogger("deidreview.runs")
 
@@ -314,11 +313,16 @@ def _store_rewritten(row: Run, written: Sequence[_Outcome]) -> None:
                 document_id=note,
                 text=rewritten.text,
                 sha256=text_sha256(rewritten.text),
-                unmapped=[unmapped_row(span) for span in rewritten.unmapped],
+                unmapped=[_unmapped(span) for span in rewritten.unmapped],
             )
             for note, rewritten in kept
         ),
     )
+
+
+def _unmapped(span: DomainSpan) -> list[Any]:
+    """Return the row of a span without a label, as models.RewrittenNote describes it."""
+    return [span.start, span.end, span.label, span.source, span.provenance if isinstance(span, Doubtful) else None]
 
 
 def _store_states(results: Sequence[_Outcome], now: datetime) -> None:

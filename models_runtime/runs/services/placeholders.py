@@ -16,9 +16,7 @@ from annotations.core.label_lock import keep_labels
 from annotations.core.suggested_notes import renew_notes
 from annotations.core.suggested_strings import add_strings, tally_of
 from annotations.domain.crowding import crowd_in
-from annotations.domain.doubtful import Doubtful
 from annotations.domain.likely_labels import likely_labels
-from annotations.domain.spans import Span as DomainSpan
 from annotations.domain.strings import string_key
 from annotations.models import AnnotationSet, Document, Job, Project, RewrittenNote, Span, User
 from annotations.projects.selectors.labels import accepted_labels
@@ -29,12 +27,6 @@ from models_runtime.runs.services.external import Choice
 
 BATCH = 200
 _LIVE = (Job.State.QUEUED, Job.State.RUNNING, Job.State.PAUSED)
-
-
-def unmapped_row(span: DomainSpan) -> list[Any]:
-    """Return the row of a span without a label: [start, end, placeholder, source, doubt or null]."""
-    doubt = span.provenance if isinstance(span, Doubtful) else None
-    return [span.start, span.end, span.label, span.source, doubt]
 
 
 def unmapped_placeholders(run: Run) -> dict[str, int]:
@@ -104,8 +96,8 @@ def _map_batch(run: Run, notes: list[RewrittenNote], labels: Mapping[str, str], 
     texts = dict(Document.objects.filter(pk__in=pks).values_list("pk", "text"))
     present: dict[int, set[tuple[int, int, int]]] = {pk: set() for pk in sets.values()}
     rows = Span.objects.filter(annotation_set__in=list(present)).order_by()
-    for pk, *bounds in rows.values_list("annotation_set_id", "start", "end", "label_id"):
-        present[pk].add(tuple(bounds))
+    for pk, first, past, of in rows.values_list("annotation_set_id", "start", "end", "label_id"):
+        present[pk].add((first, past, of))
     made: list[SpanRow] = []
     for note in notes:
         chosen = [row for row in note.unmapped if row[2] in labels]

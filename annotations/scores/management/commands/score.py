@@ -81,8 +81,8 @@ class Command(JourneyCommand):
             )
         if result["own_gold_spans"]:
             lines.append(copied_in_text(result["own_gold_spans"], result["author"], merged=result["merged"]))
-        if result["failed"]:
-            lines.append(f"Gold notes without a usable answer, scored as if nothing was found: {result['failed']}")
+        if result["unanswered"]:
+            lines.append(f"Gold notes without a usable answer, scored as if nothing was found: {result['unanswered']}")
         lines += [f"{EXCLUDED[reason]}: {n}" for reason, n in result["left_out"].items() if n]
         return "\n".join(lines)
 
