@@ -123,11 +123,15 @@ def compared(reference: Reference, author: Author, *, split: str = "") -> Compar
 
 def _failed(author: Author) -> set[int]:
     """Return the ids of notes for which a model gave no usable answer."""
+    if author.kind != Author.Kind.RUN:
+        return set()
     return {note for answer in notes_without_answer(author=author) for note in answer}
 
 
 def _rewritten_key(author: Author) -> tuple[Any, ...]:
     """Return what identifies the state of the notes that a language model rewrote."""
+    if author.kind != Author.Kind.RUN:
+        return ()
     return tuple(RewrittenNote.objects.filter(author=author).aggregate(count=Count("pk"), last=Max("pk")).values())
 
 
@@ -185,7 +189,7 @@ def note_pairs(reference: Reference, author: Author, compared: Compared) -> Iter
     origin = origin_of(author)
     notes = compared.notes
     kept = RewrittenNote.objects.filter(author=author)
-    rewrites = kept.exists()
+    rewrites = author.kind == Author.Kind.RUN and kept.exists()
     for at in range(0, len(notes), BATCH):
         batch = notes[at : at + BATCH]
         texts = dict(Document.objects.filter(pk__in=batch).values_list("pk", "text"))

@@ -111,7 +111,7 @@ TABLE: dict[str, dict[str, str]] = {
 
     # Review of many suggestions
     # The project has a single run, so the list of runs redirects to its review.
-    "reviews": {"GET": done(REVIEWERS), "POST": EVERYONE_405},
+    "reviews": {"GET": REVIEWERS, "POST": EVERYONE_405},
     "review_strings": {"GET": REVIEWERS, "POST": EVERYONE_405},
     "review_string": {"GET": REVIEWERS, "POST": done(REVIEWERS, 303)},
     "review_bulk_new": {"GET": REVIEWERS, "POST": done(REVIEWERS, 422)},
