@@ -49,7 +49,6 @@ def is_at(page: Page, there: list[Any]) -> None:
         page.wait_for_function(
             f"there => {{ const [id, y] = ({TOP})(); return id === there[0] && Math.abs(y - there[1]) <= 1; }}",
             arg=there,
-            timeout=30_000,
         )
     except TimeoutError:
         assert top(page) == there, "the position is not restored"
