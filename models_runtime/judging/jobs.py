@@ -21,7 +21,8 @@ from annotations.core.errors import ServiceError
 from annotations.core.kept import key_of
 from annotations.core.progress import Canceled
 from annotations.domain.masking import masked
-from annotations.domain.scoring.judging import Entity, entities_of
+from annotations.domain.scoring.judging import Entity, by_text, entities_of
+from annotations.domain.scoring.judging_rules import Unit
 from annotations.domain.scoring.rewritten import counts_of
 from annotations.domain.spans import Span as DomainSpan
 from annotations.jobs.registry import load
@@ -35,6 +36,7 @@ from models_runtime.backends.llm.servers import Server
 from models_runtime.core.llm import KeptVerdicts, capacity_of
 from models_runtime.core.registry import CASE, JUDGE
 from models_runtime.core.usage import Bill
+from models_runtime.judging.services.discarded import discards_of
 from models_runtime.models import Judge, JudgedNote, Judging, Judgment
 
 logger = logging.getLogger("deidreview.judges")
@@ -42,7 +44,7 @@ BATCH = 100
 
 
 def run(claim: Claim) -> dict[str, Any]:
-    """Ask for all missing verdicts. Verdicts from before a kill are kept."""
+    """Ask for all missing verdicts, and store the figures of the list. Verdicts from before a kill are kept."""
     judging = Judging.objects.select_related("project", "author", "gold_version").get(pk=claim.params["judging_id"])
     if judging.frozen_at is None:
         _freeze(claim, judging)
@@ -51,6 +53,7 @@ def run(claim: Claim) -> dict[str, Any]:
     done = Judgment.objects.filter(judge__in=judges).count()
     claim.progress(done, notes * len(judges))
     _Panel(claim, judging, judges).ask()
+    discards_of(judging.project, [judging])
     return _result(claim, judging, judges)
 
 
@@ -125,10 +128,13 @@ def _judged_note(judging: Judging, pair: NotePair, mapper: LabelMapper) -> Judge
     for index, found in enumerate((in_gold & in_prediction, in_gold - in_prediction, in_prediction - in_gold)):
         for *_, label in found:
             spans.setdefault(label, [0, 0, 0])[index] += 1
+    entities = entities_of(gold, predicted, judging.counted_by)
+    if judging.unit == Unit.TEXT:
+        entities = by_text(pair.text, entities)
     return JudgedNote(
         judging=judging,
         document_id=pair.pk,
-        entities=[list(entity) for entity in entities_of(gold, predicted)],
+        entities=[list(entity) for entity in entities],
         hidden=sorted([span.start, span.end, span.label] for span in predicted),
         beside={
             "rewritten": {label: [one.removed, one.remaining, one.extra] for label, one in counted.items()},
@@ -258,6 +264,8 @@ def _model(judging: Judging, judge: Judge) -> Any:
         placeholder_of=judging.placeholder_of,
         answers=KeptVerdicts(judging.project, bill),
         meter=bill,
+        rules=judging.counted_by,
+        temperature=judging.temperature,
     )
 
 

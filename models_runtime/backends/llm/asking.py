@@ -14,6 +14,7 @@ class Question:
     user: str
     most_tokens: int
     schema: dict[str, Any] | None = None
+    temperature: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Answer:
 
 
 class Completion(Protocol):
-    """Answers questions at temperature 0. Raises BackendError, permanent if all other questions would fail too."""
+    """Answers questions. Raises BackendError, permanent if all other questions would fail too."""
 
     @property
     def at_once(self) -> int:

@@ -30,7 +30,7 @@ class LabelWord:
 
 
 def system_prompt(task: str, language: str, labels: Sequence[LabelWord]) -> str:
-    """The system message for a task: extract, rewrite or judge."""
+    """The system message for a task: extract, rewrite, judge or judge-miranda-2025."""
     tagged = task == "rewrite"
     lines = [
         f"- {_called(task, label)}: {': '.join(filter(None, (_name(label), label.description)))}" for label in labels
@@ -41,8 +41,9 @@ def system_prompt(task: str, language: str, labels: Sequence[LabelWord]) -> str:
 
 def _called(task: str, label: LabelWord) -> str:
     """The label's name in a prompt: the text that the model writes; for a judge, both texts that it sees."""
-    names = {"rewrite": label.placeholder, "judge": f"{label.code} {label.placeholder}"}
-    return names.get(task, label.code)
+    if task.startswith("judge"):
+        return f"{label.code} {label.placeholder}"
+    return label.placeholder if task == "rewrite" else label.code
 
 
 def _name(label: LabelWord) -> str:
