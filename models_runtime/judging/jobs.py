@@ -36,7 +36,6 @@ from models_runtime.backends.llm.servers import Server
 from models_runtime.core.llm import KeptVerdicts, capacity_of
 from models_runtime.core.registry import CASE, JUDGE
 from models_runtime.core.usage import Bill
-from models_runtime.judging.services.discarded import discards_of
 from models_runtime.models import Judge, JudgedNote, Judging, Judgment
 
 logger = logging.getLogger("deidreview.judges")
@@ -44,7 +43,7 @@ BATCH = 100
 
 
 def run(claim: Claim) -> dict[str, Any]:
-    """Ask for all missing verdicts, and store the figures of the list. Verdicts from before a kill are kept."""
+    """Ask for all missing verdicts. Verdicts from before a kill are kept."""
     judging = Judging.objects.select_related("project", "author", "gold_version").get(pk=claim.params["judging_id"])
     if judging.frozen_at is None:
         _freeze(claim, judging)
@@ -53,7 +52,6 @@ def run(claim: Claim) -> dict[str, Any]:
     done = Judgment.objects.filter(judge__in=judges).count()
     claim.progress(done, notes * len(judges))
     _Panel(claim, judging, judges).ask()
-    discards_of(judging.project, [judging])
     return _result(claim, judging, judges)
 
 

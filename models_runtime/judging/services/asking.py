@@ -20,7 +20,7 @@ from models_runtime.backends.llm.prompts import LANGUAGES, VERSION, system_promp
 from models_runtime.backends.llm.servers import Server
 from models_runtime.judging.events import JUDGING_STARTED
 from models_runtime.judging.jobs import ready_again
-from models_runtime.judging.rules import PROMPTS, checked_temperature, rules_named, unit_named
+from models_runtime.judging.services.rules import PROMPTS, checked_temperature, rules_named, unit_named
 from models_runtime.models import Judge, Judging
 from models_runtime.runs.services.llm import check_consent, prompt_labels
 
@@ -47,7 +47,7 @@ def start_judging(
 ) -> Judging:
     """Start a judging of an author's annotations. `judges` are given as “server model” or “server/model”.
 
-    `rules`, `unit` and `temperature` as for models_runtime.judging.rules.
+    `rules`, `unit` and `temperature` as for models_runtime.judging.services.rules.
 
     A repeated call with the same `key` returns the same judging. Raises ServiceError, with the choices in its
     message, and `leaves` if notes would leave this machine without consent.
