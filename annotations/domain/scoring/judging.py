@@ -89,17 +89,13 @@ def _beyond(predicted: Iterable[tuple[int, int, str]], gold: Iterable[Span]) -> 
 def by_text(text: str, entities: Iterable[Entity]) -> list[Entity]:
     """The distinct texts of a note's entities by label (Miranda et al. 2025, section 3.3.2), at their first occurrence.
 
-    Such an entity is in gold if gold has one of its occurrences.
+    A text in gold and the same text hidden beyond gold are two entities, so that the superfluous placeholder counts.
     """
-    found: dict[tuple[str, str], Entity] = {}
+    found: dict[tuple[str, str, bool], Entity] = {}
     for one in entities:
-        key = (text[one.start : one.end], one.label)
+        key = (text[one.start : one.end], one.label, one.gold)
         first = found.get(key)
-        found[key] = (
-            one
-            if first is None
-            else first._replace(gold=first.gold or one.gold, more=(*first.more, (one.start, one.end)))
-        )
+        found[key] = one if first is None else first._replace(more=(*first.more, (one.start, one.end)))
     return list(found.values())
 
 
