@@ -17,8 +17,8 @@ from annotations.models import Author, GoldVersion, Project
 from annotations.scores.selectors import Reference, authors_with_notes
 from models_runtime.backends.llm.prompts import LANGUAGES
 from models_runtime.backends.llm.servers import Server
-from models_runtime.judging.services.rules import HOTTEST, RULE_NAMES, UNIT_NAMES
 from models_runtime.judging.services.asking import MOST_JUDGES
+from models_runtime.judging.services.rules import HOTTEST, RULE_NAMES, UNIT_NAMES
 from models_runtime.runs.forms.llm import agreed_field, where_of
 
 # The field beside which an error of the service is shown, by its code.

@@ -22,10 +22,10 @@ from annotations.notes.selectors.in_context import Entry, LabelLook, label_looks
 from annotations.notes.views.in_context import shown_in_context
 from models_runtime.backends.llm.prompts import VERSION
 from models_runtime.judging.forms import REFUSED_AT, JudgeForm
-from models_runtime.judging.services.rules import PROMPTS, RULE_NAMES, UNIT_NAMES
 from models_runtime.judging.services.asking import judge_again, start_judging
 from models_runtime.judging.services.discarded import Discards, discards_of
 from models_runtime.judging.services.results import KINDS, JudgedEntity, judged_entities, result_of
+from models_runtime.judging.services.rules import PROMPTS, RULE_NAMES, UNIT_NAMES
 from models_runtime.models import Judging
 from models_runtime.runs.services.llm import leaving, prompts_of, servers
 

@@ -19,7 +19,9 @@ class Judging(models.Model):
     split = models.CharField(max_length=10, blank=True)
     most_notes = models.PositiveIntegerField(null=True, help_text="At most this many notes, drawn by hash; null: all.")
     rules = models.CharField(max_length=20, default=STANDARD.key, help_text="annotations.domain.scoring.judging_rules")
-    unit = models.CharField(max_length=20, default=STANDARD.unit.value, help_text="What one entity is: a Unit of the rules.")
+    unit = models.CharField(
+        max_length=20, default=STANDARD.unit.value, help_text="What one entity is: a Unit of the rules."
+    )
     temperature = models.FloatField(default=STANDARD.temperature)
     threshold = models.FloatField(help_text="An entity counts where more than this share of the judges agree.")
     language = models.CharField(max_length=8)
@@ -70,7 +72,8 @@ class Judge(models.Model):
 class JudgedNote(models.Model):
     """A note of a judging. Deleting the note deletes this row and its verdicts.
 
-    `entities` are [start, end, label, gold, [further occurrences]]; `hidden` are the spans replaced by placeholders in the de-identified text.
+    `entities` are [start, end, label, gold, [further occurrences]]; `hidden` are the spans replaced by placeholders in
+    the de-identified text.
     `beside` holds the counts of the deterministic scores by label: correct, missed, spurious.
     """
 

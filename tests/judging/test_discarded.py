@@ -42,7 +42,9 @@ def listed(client):
     if table is None:
         return []
     rows = re.findall(r"<tr>(.*?)</tr>", table[1], re.DOTALL)
-    return [[" ".join(re.sub(r"<[^>]+>", " ", cell).split()) for cell in re.split(r"</t[dh]>", row)][:-1] for row in rows]
+    return [
+        [" ".join(re.sub(r"<[^>]+>", " ", cell).split()) for cell in re.split(r"</t[dh]>", row)][:-1] for row in rows
+    ]
 
 
 def test_the_list_counts_discarded_entities_by_judging_and_label(client, settings):

@@ -7,8 +7,8 @@ A verdict only counts for an entity in the list, so that text in a note can't af
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from functools import partial
+from itertools import groupby
 from typing import Any, Final, NamedTuple
 
 from pydantic import BaseModel, ConfigDict

@@ -69,8 +69,7 @@ def _keys(judgings: Sequence[Judging]) -> dict[int, str]:
     answers = Judgment.objects.filter(judge__judging__in=judgings).exclude(verdicts__isnull=True).order_by()
     sizes = dict(notes.values_list("judging").annotate(n=Count("pk")))
     counted = {
-        pk: (n, last)
-        for pk, n, last in answers.values_list("judge__judging").annotate(n=Count("pk"), last=Max("pk"))
+        pk: (n, last) for pk, n, last in answers.values_list("judge__judging").annotate(n=Count("pk"), last=Max("pk"))
     }
     return {
         one.pk: key_of(REVISION, one.pk, one.rules, one.unit, one.threshold, one.labels, sizes[one.pk], counted[one.pk])

@@ -138,7 +138,7 @@ def test_equal_texts_with_the_same_label_can_be_one_entity():
         Entity(0, 4, "NOME", True), Entity(10, 14, "NOME", True), Entity(17, 21, "NOME", True),
         Entity(23, 27, "LUOGO", True), Entity(29, 33, "NOME", False),
     ]  # fmt: skip
-    # The last "Anna" is hidden, but not in gold: its placeholder is superfluous, and doesn't vanish in the first entity.
+    # The last "Anna" is hidden, but not in gold: its superfluous placeholder is an entity of its own.
     assert by_text(text, found) == [found[0]._replace(more=((10, 14),)), *found[2:]]
     assert by_text(text, found)[0].occurrences == [(0, 4), (10, 14)]
 
