@@ -53,7 +53,6 @@ class JudgeForm(forms.Form):
     may_leave = agreed_field()
     rules = forms.ChoiceField(
         label=_("Rules"),
-        required=False,
         choices=list(RULE_NAMES.items()),
         initial=STANDARD.key,
         error_messages={"invalid_choice": _("There are no rules %(value)s. Choose from the list.")},

@@ -52,7 +52,7 @@ def judged_project(notes: int = 1) -> Project:
 def ask(client: Any, **options: str) -> Any:
     """Send the form: all three judges, gold version 1, the run, and the options."""
     data = {"gold": "1", "author": str(Author.objects.get(kind="run").pk), "token": str(uuid.uuid4())}
-    judges = {"judge": ("ward one", "ward two", "ward three"), "language": "it"}
+    judges = {"judge": ("ward one", "ward two", "ward three"), "language": "it", "rules": "standard"}
     return client.post(reverse("judge", args=["covid"]), data | judges | options)
 
 
