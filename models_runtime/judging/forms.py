@@ -56,7 +56,7 @@ class JudgeForm(forms.Form):
         choices=list(RULE_NAMES.items()),
         initial=STANDARD.key,
         error_messages={"invalid_choice": _("There are no rules %(value)s. Choose from the list.")},
-        help_text=_("What judges are asked, and which of their verdicts count. The table below compares the rules."),
+        help_text=_("What judges are asked, and which of their verdicts count. Both rules are explained below."),
     )
     unit = forms.ChoiceField(
         label=_("An entity is"),

@@ -38,7 +38,7 @@ def divided(body):
 def listed(client):
     """The cells of the table, by row."""
     html = check_page(client.get(reverse("judgings", args=["covid"])))
-    table = re.search(r'<table class="heat-map">(.*?)</table>', html, re.DOTALL)
+    table = re.search(r'<table class="heat-map discards">(.*?)</table>', html, re.DOTALL)
     if table is None:
         return []
     rows = re.findall(r"<tr>(.*?)</tr>", table[1], re.DOTALL)

@@ -78,7 +78,7 @@ def test_from_the_score_to_what_judges_disagree_on(world: SimpleNamespace, page_
     check(page, axe, "entities")
     page.goto(live("judgings", "covid"))
     expect(page.get_by_role("heading", name="Accuracy and discarded entities")).to_be_visible()
-    expect(page.get_by_role("table", name="Rows are finished judgings")).to_contain_text("3 of 3")
+    expect(page.get_by_role("table", name="Accuracy, and discarded entities")).to_contain_text("3 of 3")
     check(page, axe, "list")
     page.goto(live("score", "covid", 1, Judging.objects.get().author_id))
     check(page, axe, "score")
