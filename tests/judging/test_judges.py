@@ -77,7 +77,8 @@ def ask(client, *judges, **options):
         "judge": judges or ("ward good", "ward fair", "ward odd"),
     }
     return client.post(
-        reverse("judge", args=["covid"]), data | {"language": "it", "token": str(uuid.uuid4())} | options
+        reverse("judge", args=["covid"]),
+        data | {"language": "it", "rules": "standard", "token": str(uuid.uuid4())} | options,
     )
 
 

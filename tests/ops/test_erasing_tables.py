@@ -63,6 +63,7 @@ STAYS = {
     },
     "models_runtime.Judging": {
         "split": "a choice", "language": "a code", "prompt": "listed", "prompt_version": "a number", "labels": "labels",
+        "rules": "a key", "unit": "a choice",
     },
     "models_runtime.Judge": {"server": "of the settings", "model": "of the settings", "stopped": "a server's error"},
     "models_runtime.LlmUsage": {"currency": "a code"},

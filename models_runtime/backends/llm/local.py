@@ -58,7 +58,7 @@ class LocalCompletion:
         self._over.set()
 
     def complete(self, question: Question) -> Answer:
-        """The most likely continuation, or a sampled one for a temperature above 0.
+        """The most likely continuation, or one drawn at the question's temperature.
 
         Raises BackendError for a question that is too long.
         """
@@ -108,4 +108,5 @@ class LocalCompletion:
 
 
 def _sampling(temperature: float) -> dict[str, Any]:
-    return {"do_sample": True, "temperature": temperature} if temperature > 0 else {"do_sample": False}
+    """The options of `generate` for a temperature; at 0, the most likely token always follows."""
+    return {"do_sample": True, "temperature": temperature} if temperature else {"do_sample": False}

@@ -32,7 +32,7 @@ class LabelWord:
 
 
 def system_prompt(task: str, language: str, labels: Sequence[LabelWord], template: str = "") -> str:
-    """The system message for a task: extract, rewrite, confirm or judge.
+    """The system message for a task: extract, rewrite, confirm, judge or judge-miranda-2025.
 
     `template` takes the place of the built-in file. Only $labels and $example are filled in; other dollar signs stay.
     """
@@ -53,7 +53,7 @@ def _called(task: str, label: LabelWord) -> str:
     """The label's name in a prompt: the text that the model writes; for a judge, both texts that it sees."""
     if task in TAGGED:
         return label.placeholder
-    return f"{label.code} {label.placeholder}" if task == "judge" else label.code
+    return f"{label.code} {label.placeholder}" if task.startswith("judge") else label.code
 
 
 def _name(label: LabelWord) -> str:
