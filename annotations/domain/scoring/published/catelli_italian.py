@@ -48,7 +48,7 @@ BY_EMBEDDINGS: Final = Table(
     notes=(
         "The text calls FastText + Flair better than Flair alone, but for entities by subcategory the table has 0.8063 "
         "and 0.8100. For tokens, binary, both have 0.9211.",
-        "No sentences are grouped; the embeddings are those for Italian.",
+        "The source names no grouping of sentences. The embeddings are those for Italian.",
     ),
 )
 
