@@ -8,7 +8,6 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-
 register = template.Library()
 
 ROW, WIDTH, VALUE, SCALE = 80, 248, 56, 20

@@ -57,7 +57,12 @@ TYPED = [
     ("Catelli 2021, table 4.17", "mBERT Cased · EN", SIX, ".4585 .5029 .6878 .5498 .6097 .6878"),
     ("Catelli 2021, table 4.17", "mBERT Cased · IT", SIX, ".7768 .8207 .9449 .8923 .9353 .9449"),
     ("Catelli 2021, table 4.18", "Bi-LSTM + CRF · MultiBPEmb · EN-IT", SIX, ".7614 .7743 .7914 .8201 .8569 .8835"),
-    ("Catelli 2021, table 4.18", "Bi-LSTM + CRF · Flair multi fast · EN-IT", SIX, ".7621 .7851 .7972 .8529 .8801 .8963"),
+    (
+        "Catelli 2021, table 4.18",
+        "Bi-LSTM + CRF · Flair multi fast · EN-IT",
+        SIX,
+        ".7621 .7851 .7972 .8529 .8801 .8963",
+    ),
     (
         "Catelli 2021, table 4.2 (subcategory)",
         "Total",
@@ -197,7 +202,8 @@ def test_misprints_of_table_4_17_are_noted():
 
 
 @pytest.mark.parametrize(
-    "source", ["Catelli 2021, table 3.1", "Catelli 2021, table 3.2 (subcategories)", "Catelli 2021, table 3.2 (categories)"]
+    "source",
+    ["Catelli 2021, table 3.1", "Catelli 2021, table 3.2 (subcategories)", "Catelli 2021, table 3.2 (categories)"],
 )
 def test_counts_add_up(source):
     *rows, last = TABLES[source].rows

@@ -68,9 +68,7 @@ SIRM_ENTITIES: Final = Table(
         Row((38, 27, 65), label="PROFESSION"),
     ),
     row_head="Label",
-    notes=(
-        "Table 3.5 prints other counts of the same corpus: HOSPITAL 131 and ORGANIZATION 8 in test, DOCTOR 302 and 425.",
-    ),
+    notes=("Table 3.5 prints other counts: HOSPITAL 131 and ORGANIZATION 8 in test, DOCTOR 302 and 425.",),
 )
 SIRM_BY_CATEGORY: Final = Table(
     source="Catelli 2021, table 3.2 (categories)",

@@ -17,7 +17,9 @@ from annotations.domain.scoring.published.tables import (
 CORPUS: Final = "i2b2 2014 (English)"
 BILSTM: Final = "Bi-LSTM + CRF"
 STACKED: Final = "Flair + GloVe"
-MEANS: Final = "Each figure is the mean of five trainings (section 3.3.1), so F1 can differ from that of the printed rates."
+MEANS: Final = (
+    "Each figure is the mean of five trainings (section 3.3.1), so F1 can differ from that of the printed rates."
+)
 
 BY_GROUPING: Final = Table(
     source="Catelli 2021, table 4.1",
@@ -30,7 +32,13 @@ BY_GROUPING: Final = Table(
         Row((0.9409, 0.9523, 0.9559, 0.9631, 0.9760, 0.9805), system=BILSTM, embeddings=STACKED, grouping="SGF = 4"),
         Row((0.9435, 0.9545, 0.9581, 0.9646, 0.9774, 0.9821), system=BILSTM, embeddings=STACKED, grouping="SGF = 8"),
         Row((0.9446, 0.9552, 0.9590, 0.9655, 0.9776, 0.9822), system=BILSTM, embeddings=STACKED, grouping="SGF = 16"),
-        Row((0.9480, 0.9579, 0.9614, 0.9678, 0.9792, 0.9832), system=BILSTM, embeddings=STACKED, grouping="SGF = 32", headline=True),
+        Row(
+            (0.9480, 0.9579, 0.9614, 0.9678, 0.9792, 0.9832),
+            system=BILSTM,
+            embeddings=STACKED,
+            grouping="SGF = 32",
+            headline=True,
+        ),
     ),
     notes=(
         "Table 4.2 prints 0.9677 for tokens by subcategory of SGF = 32, instead of 0.9678.",
@@ -95,9 +103,7 @@ BEST_BY_CATEGORY: Final = _best(
 )
 BEST_BINARY: Final = _best(
     BINARY,
-    (
-        Row((0.9693, 0.9536, 0.9614, 0.9910, 0.9755, 0.9832), label="NAMED ENTITY"),
-    ),
+    (Row((0.9693, 0.9536, 0.9614, 0.9910, 0.9755, 0.9832), label="NAMED ENTITY"),),
 )
 
 BERT: Final = Table(

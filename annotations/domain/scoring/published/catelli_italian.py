@@ -98,9 +98,7 @@ BEST_BY_CATEGORY: Final = _best(
 )
 BEST_BINARY: Final = _best(
     BINARY,
-    (
-        Row((0.8664, 0.7982, 0.8308, 0.9792, 0.8697, 0.9211), label="NAMED ENTITY"),
-    ),
+    (Row((0.8664, 0.7982, 0.8308, 0.9792, 0.8697, 0.9211), label="NAMED ENTITY"),),
 )
 
 TOKENS_PER_ENTITY: Final = Table(
@@ -124,7 +122,5 @@ TOKENS_PER_ENTITY: Final = Table(
         Row((96, 65, 1.4769), label="PROFESSION"),
     ),
     row_head="Label",
-    notes=(
-        "The rows add up to 3,955 tokens of 1,886 entities, 2.1 tokens per entity; table 3.3 prints 2.2.",
-    ),
+    notes=("The rows add up to 3,955 tokens of 1,886 entities, 2.1 tokens per entity; table 3.3 prints 2.2.",),
 )
