@@ -15,9 +15,9 @@ def test_a_page_shows_all_of_its_tables(page):
     for table in ON_PAGE[page]:
         assert f"<summary>{table.source}: {table.title}. " in html and table.corpus in html
         for line in table.lines:
-            assert line.name in html and line.note in html
+            assert f'<th scope="row">{line.name}' in html
             assert all(f'<td class="num">{cell}</td>' in html for cell in line.cells)
-        assert all(note in html for note in table.notes)
+        assert all(note in html for note in (*table.footnotes, *table.notes))
         assert all(f'<th scope="col" class="num">{column.name}</th>' in html for column in table.columns)
 
 

@@ -61,7 +61,8 @@ def test_published_tables_name_their_systems_and_misprints(read, sign_in):
     assert "0.9480 i2b2 2014 (English) <small>Bi-LSTM + CRF · Flair + GloVe · SGF = 32</small>" in html
     tables = html.split('id="published-title"')[1]
     row = tables.split("BERT base (IT) Cased · IT")[1].split("</tr>")[0]
-    assert "the two figures are swapped here" in row and '<td class="num">0.8561</td>' in row
+    assert "[1]" in row and '<td class="num">0.8561</td>' in row
+    assert "<li>[1] Misprint: table 4.11 has 0.7969" in tables.split(row)[1].split("</details>")[0]
     for source in ("Catelli 2021, table 4.2 (binary)", "Singh et al. 2025, table 3", "Xu et al. 2026, table 1"):
         assert f"<summary>{source}" in tables
     assert "gemma3 12b" in tables and "<details open" not in tables

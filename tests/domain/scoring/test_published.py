@@ -236,7 +236,10 @@ def test_figures_are_shown_as_printed():
     columns = (Column("F1"), Column("entities"), Column("change"))
     table = Table("S", "t", "c", columns, (Row((0.948, 1029, -7.1), system="A", grouping="SGF = 2"), Row((None,) * 3)))
     assert [line.cells for line in table.lines] == [("0.9480", "1,029", "−7.1000"), ("–", "–", "–")]
-    assert table.lines[0].name == "A · SGF = 2" and columns[0].name == "F1"
+    assert table.lines[0].name == "A · SGF = 2" and columns[0].name == "F1" and table.footnotes == []
+    rows = tuple(Row((1, 2, 3), note=note) for note in ("", "b", "a", "b"))
+    table = Table("S", "t", "c", columns, rows)
+    assert [line.footnote for line in table.lines] == [0, 1, 2, 1] and table.footnotes == ["b", "a"]
     with pytest.raises(ValueError, match="2 of 3 figures"):
         Table("S", "t", "c", columns, (Row((0.1, 0.2)),))
 

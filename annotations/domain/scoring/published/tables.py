@@ -54,11 +54,11 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A row as shown: its name, its figures, and the note on it."""
+    """A row as shown: its name, its figures, and the number of its footnote, 0 without one."""
 
     name: str
     cells: tuple[str, ...]
-    note: str
+    footnote: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,16 @@ class Table:
     @property
     def lines(self) -> list[Line]:
         """The rows as shown."""
-        return [Line(row.name, tuple(self._shown(value) for value in row.figures), row.note) for row in self.rows]
+        numbers = {note: number for number, note in enumerate(self.footnotes, 1)}
+        return [
+            Line(row.name, tuple(self._shown(value) for value in row.figures), numbers.get(row.note, 0))
+            for row in self.rows
+        ]
+
+    @property
+    def footnotes(self) -> list[str]:
+        """The distinct notes on rows, numbered from 1 by `lines`."""
+        return list(dict.fromkeys(row.note for row in self.rows if row.note))
 
     def _shown(self, value: float | None) -> str:
         if value is None:
