@@ -18,6 +18,7 @@ _.cut_before
 _.deleted
 _.differs
 _.edited
+_.footnote
 _.full_revision
 _.has_assignments
 _.help_text
