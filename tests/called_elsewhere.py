@@ -13,12 +13,12 @@ _.application
 _.can_cancel
 _.can_resume
 _.cleared
-_.corpus
 _.cut_after
 _.cut_before
 _.deleted
 _.differs
 _.edited
+_.footnote
 _.full_revision
 _.has_assignments
 _.help_text
@@ -31,6 +31,7 @@ _.no_worker
 _.only_gold
 _.only_here
 _.outdated
+_.published
 _.reads
 _.reduced_chips
 _.refused_more
@@ -38,6 +39,7 @@ _.removed_at
 _.requests
 _.retries
 _.role_name
+_.row_head
 _.seed_from
 _.state_name
 _.warnings_more

@@ -17,7 +17,7 @@ from annotations.core.access import Access, Can, authors_for, enter
 from annotations.core.errors import ServiceError
 from annotations.core.requests import Request, number, paged
 from annotations.domain.scoring.errors import Kind
-from annotations.domain.scoring.published import PUBLISHED, Published
+from annotations.domain.scoring.published import Headline, headlines
 from annotations.domain.scoring.table import ConfusionData, LevelData
 from annotations.domain.splits import Split
 from annotations.gold.selectors import versions
@@ -182,7 +182,6 @@ def _figures(access: Access, wanted: ScoreRequest, table: ScoredTable) -> dict[s
         "rewritten": [{**row, "look": _look(looks, row["label"])} for row in table["rewritten"]["labels"]],
         "kinds": [(KINDS[Kind(kind)], n, _errors_url(wanted, kind=kind)) for kind, n in table["kinds"].items()],
         "confusion": _confusion(wanted, table["confusion"]["entity"], looks),
-        "published": PUBLISHED,
         "errors_url": _errors_url(wanted),
         "without_label": [(_look(looks, code).name, n) for code, n in table["spans_without_label"].items()],
         "per_hundred": round(100 * (table["residual"]["share"] or 0.0)),
@@ -191,14 +190,13 @@ def _figures(access: Access, wanted: ScoreRequest, table: ScoredTable) -> dict[s
 
 class _Level(LevelData):
     name: str
-    published: list[tuple[Published, float]]
+    published: list[Headline]
 
 
 def _level(level: LevelData) -> _Level:
     """Return the level with its name and its published figures."""
-    key = (level["unit"], level["granularity"])
-    published = [(one, one.f1[key]) for one in PUBLISHED if key in one.f1]
-    return {**level, "name": str(LEVELS[key]), "published": published}
+    unit, granularity = level["unit"], level["granularity"]
+    return {**level, "name": str(LEVELS[unit, granularity]), "published": headlines(unit, granularity)}
 
 
 def _look(looks: dict[str, LabelLook], code: str) -> LabelLook:

@@ -131,6 +131,7 @@ def test_the_page_marks_the_best_and_links_to_the_spans(read, viewer):
     response = viewer.get(url("runs_compare", read, "narrow", "wide"))
     html = check_page(response)
     assert "Figures on the 2 notes that all have annotated" in html and "All authors miss 4." in html
+    assert "MultiBPEmb + Flair multi fast · EN-IT" in html.split("Published figures")[1]
     assert '<span class="sr-only">best:</span> 1.0000' in html and "0.5" in html
     links = [response.context["untouched_url"], response.context["missed_url"], response.context["only"][0][2]]
     for link, word in zip(links, ("Bianchi", "Torino", "54"), strict=True):

@@ -54,6 +54,20 @@ def test_the_page_shows_what_the_command_prints(read, sign_in):
     assert "1 note with gold but without annotations by this author." in html
 
 
+def test_published_tables_name_their_systems_and_misprints(read, sign_in):
+    html = check_page(sign_in(read.vic).get(url("score", read)))
+    # Beside a level, each figure has the corpus and the system.
+    assert "0.8063 SIRM COVID-19 (Italian) <small>Bi-LSTM + CRF · FastText + Flair</small>" in html
+    assert "0.9480 i2b2 2014 (English) <small>Bi-LSTM + CRF · Flair + GloVe · SGF = 32</small>" in html
+    tables = html.split('id="published-title"')[1]
+    row = tables.split("BERT base (IT) Cased · IT")[1].split("</tr>")[0]
+    assert "[1]" in row and '<td class="num">0.8561</td>' in row
+    assert "<li>[1] Misprint: table 4.11 has 0.7969" in tables.split(row)[1].split("</details>")[0]
+    for source in ("Catelli 2021, table 4.2 (binary)", "Singh et al. 2025, table 3", "Xu et al. 2026, table 1"):
+        assert f"<summary>{source}" in tables
+    assert "gemma3 12b" in tables and "<details open" not in tables
+
+
 def test_undefined_figures_are_shown_as_undefined(read, sign_in):
     html = check_page(sign_in(read.rev).get(url("score", read)))
     # No city was predicted, so precision is undefined and recall is 0.

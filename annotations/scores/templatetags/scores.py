@@ -8,8 +8,6 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from annotations.scores.selectors import LEVELS
-
 register = template.Library()
 
 ROW, WIDTH, VALUE, SCALE = 80, 248, 56, 20
@@ -37,12 +35,6 @@ def share(value: float | None) -> str | SafeString:
 def get(values: Mapping[str, Any], key: str) -> Any:
     """Return the item of a mapping whose key is in a template variable."""
     return values.get(key)
-
-
-@register.filter
-def level_name(level: tuple[str, str]) -> str:
-    """The name of a unit and granularity."""
-    return str(LEVELS[level])
 
 
 @register.simple_tag
