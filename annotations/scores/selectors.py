@@ -11,8 +11,20 @@ from django.utils.translation import gettext_lazy as _
 from annotations.core.authors import origin_of
 from annotations.core.gold_sets import gold_sets
 from annotations.domain.hashing import text_sha256
+from annotations.domain.scoring.tally import Criterion
 from annotations.domain.spans import Span as DomainSpan
-from annotations.models import AnnotationSet, Author, Document, GoldVersion, GoldVersionNote, Label, Project, Span
+from annotations.models import (
+    AnnotationSet,
+    Author,
+    Category,
+    Document,
+    GoldVersion,
+    GoldVersionNote,
+    Label,
+    Project,
+    Span,
+)
+from annotations.projects.selectors.label_maps import shipped_set
 
 BATCH = 250
 SUBMITTED = AnnotationSet.State.SUBMITTED
@@ -24,6 +36,14 @@ LEVELS = {
     ("token", "subcategory"): _("Tokens, by label"),
     ("token", "category"): _("Tokens, by category"),
     ("token", "binary"): _("Tokens, personal or not"),
+}
+
+# The criteria of all-or-nothing recall over notes, from lenient to strict.
+FOUND = {
+    Criterion.COVERED: _("Predicted spans cover all tokens of the span"),
+    Criterion.TOLERANT_ANY: _("Text and position, any label"),
+    Criterion.TOLERANT: _("Text and position, same label"),
+    Criterion.EXACT: _("Exact bounds and label"),
 }
 
 
@@ -221,6 +241,13 @@ def label_words(project: Project) -> LabelWords:
         placeholder_of={label.code: label.placeholder for label in live},
         merged={label.code: label.merged_into.code for label in labels if label.merged_into},
     )
+
+
+def category_names(project: Project, into: str = "") -> dict[str, str]:
+    """The names of the project's categories by code; or of those of the shipped set `into`."""
+    if into:
+        return {category.code: category.name for category in shipped_set(into).categories}
+    return dict(Category.objects.filter(label_set__project=project).values_list("code", "name"))
 
 
 @dataclass(frozen=True)

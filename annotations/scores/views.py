@@ -2,11 +2,11 @@
 
 import uuid
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -15,9 +15,14 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotations.core.access import Access, Can, authors_for, enter
 from annotations.core.errors import ServiceError
-from annotations.core.requests import Request, number, paged
+from annotations.core.requests import Request, number, one_of, paged
+from annotations.domain.scoring.all_or_nothing import NotesAllFound
+from annotations.domain.scoring.counts import Counting
 from annotations.domain.scoring.errors import Kind
 from annotations.domain.scoring.published import PUBLISHED, Published
+from annotations.domain.scoring.published_counts import CORPUS, COUNTED, SOURCE, TYPES
+from annotations.domain.scoring.rates import AverageData
+from annotations.domain.scoring.similarity import THRESHOLD
 from annotations.domain.scoring.table import ConfusionData, LevelData
 from annotations.domain.splits import Split
 from annotations.gold.selectors import versions
@@ -27,12 +32,23 @@ from annotations.notes.selectors.in_context import LabelLook, label_looks, note_
 from annotations.notes.views.in_context import shown_in_context
 from annotations.projects.selectors.label_maps import mapped_sets
 from annotations.projects.selectors.projects import is_large
-from annotations.scores.selectors import LEVELS, Reference, annotation_set_ids, authors_with_notes, characters, compared
+from annotations.scores.selectors import (
+    FOUND,
+    LEVELS,
+    Reference,
+    annotation_set_ids,
+    authors_with_notes,
+    category_names,
+    characters,
+    compared,
+)
+from annotations.scores.services.choices import TypeGroup, type_groups
 from annotations.scores.services.scoring import (
     Error,
     ScoredTable,
     ScoreRequest,
     kept_score,
+    label_mapper,
     score,
     score_errors,
     score_request,
@@ -50,6 +66,10 @@ KINDS = {
     Kind.LABEL: gettext_lazy("Different label"),
     Kind.BOUNDARY: gettext_lazy("Different bounds"),
     Kind.BOTH: gettext_lazy("Different label and bounds"),
+}
+COUNTINGS = {
+    Counting.TOKENS: gettext_lazy("Whole tokens"),
+    Counting.SUBSTRING: gettext_lazy("Substrings"),
 }
 
 
@@ -104,11 +124,16 @@ def _chosen(request: Request, frozen: list[GoldVersion]) -> GoldVersion | None:
 
 @require_safe
 def score_page(request: Request, slug: str, version: int, author: int) -> HttpResponse:
-    """Show the scores of one author against one gold; version 0 is the current gold. Long scores are a job."""
+    """Show the scores of one author against one gold; version 0 is the current gold. Long scores are a job.
+
+    ?split=, ?into=, ?threshold= and ?type= (several) as for `score_request`; ?counting= is a `Counting`.
+    """
     access = enter(request.user, slug, Can.READ_NOTES)
     wanted = _wanted(request, access, version, author)
     if isinstance(wanted, HttpResponse):
         return wanted
+    counting = Counting(one_of(request, "counting", list(Counting)))
+    looks = label_looks(access.project, wanted.into)
     notes = compared(wanted.reference, wanted.author, split=wanted.split)
     found = kept_score(wanted)
     late = found is None and characters(notes) > MOST_CHARACTERS
@@ -118,6 +143,13 @@ def score_page(request: Request, slug: str, version: int, author: int) -> HttpRe
         "query": _query(wanted),
         "splits": list(Split) if wanted.reference.version and wanted.reference.version.split_seed else [],
         "sets": mapped_sets(access.project.label_set.key),
+        "types": _types(access, wanted, looks),
+        "default_threshold": THRESHOLD,
+        "counting": counting,
+        "countings": [
+            (rule, name, _query(wanted, counting=rule if rule != Counting.TOKENS else ""))
+            for rule, name in COUNTINGS.items()
+        ],
         "late": late,
         "notes": len(notes.annotation_sets),
         "left_out": notes,
@@ -131,7 +163,7 @@ def score_page(request: Request, slug: str, version: int, author: int) -> HttpRe
             messages.error(request, str(error))
             return redirect("score", slug, version, author)
     if found is not None and found.table["notes"]:
-        context |= _figures(access, wanted, found.table)
+        context |= _figures(access, wanted, found.table, looks) | _rewritten(found.table, counting, looks)
     return render(request, "scores/score.html", context)
 
 
@@ -146,20 +178,39 @@ def _wanted(request: Request, access: Access, version: int, author: int) -> Scor
         plain = score_request(access.project, version=version, author_id=author, among=authors_for(access))
     except ServiceError as error:
         raise Http404("This score does not exist.") from error
-    split, into = request.GET.get("split", ""), request.GET.get("into", "")
-    if not (split or into):
+    choices = _choices(request.GET)
+    if not any(choices.values()):
         return plain
     try:
-        return score_request(access.project, version=version, author_id=author, split=split, into=into)
+        return score_request(access.project, version=version, author_id=author, **choices)
     except ServiceError as error:
         messages.warning(request, str(error))
         return redirect("score", access.project.slug, version, author)
 
 
+class _Choices(TypedDict):
+    """What a person can choose for a score, as `score_request` takes it."""
+
+    split: str
+    into: str
+    threshold: str
+    types: list[str]
+
+
+def _choices(data: QueryDict) -> _Choices:
+    return {
+        "split": data.get("split", ""),
+        "into": data.get("into", ""),
+        "threshold": data.get("threshold", "").strip(),
+        "types": data.getlist("type"),
+    }
+
+
 def _query(wanted: ScoreRequest, **more: object) -> str:
-    kept = {"split": wanted.split, "into": wanted.into} | more
-    found = {name: value for name, value in kept.items() if value not in ("", None)}
-    return f"?{urlencode(found)}" if found else ""
+    threshold = "" if wanted.threshold == THRESHOLD else wanted.threshold
+    kept = {"split": wanted.split, "into": wanted.into, "threshold": threshold, "type": wanted.types} | more
+    found = {name: value for name, value in kept.items() if value not in ("", None, ())}
+    return f"?{urlencode(found, doseq=True)}" if found else ""
 
 
 def _errors_url(wanted: ScoreRequest, **filters: object) -> str:
@@ -167,8 +218,33 @@ def _errors_url(wanted: ScoreRequest, **filters: object) -> str:
     return reverse("score_errors", args=[slug, wanted.reference.number, wanted.author.pk]) + _query(wanted, **filters)
 
 
-def _figures(access: Access, wanted: ScoreRequest, table: ScoredTable) -> dict[str, Any]:
-    looks = label_looks(access.project, wanted.into)
+def _types(access: Access, wanted: ScoreRequest, looks: dict[str, LabelLook]) -> list[TypeGroup]:
+    """The labels and categories that can be chosen; none if the mapping lacks a label, which the score then says."""
+    try:
+        mapper = label_mapper(wanted)
+    except ServiceError:
+        return []
+    names = {code: look.name for code, look in looks.items()}
+    return type_groups(mapper.category_of, category_names(access.project, wanted.into), names, wanted.types)
+
+
+def _rewritten(table: ScoredTable, counting: Counting, looks: dict[str, LabelLook]) -> dict[str, Any]:
+    """The score of the rewritten text by one rule of counting, with published figures for the published rule."""
+    found = table["rewritten_substring"] if counting == Counting.SUBSTRING else table["rewritten"]
+    return {
+        "counted": found,
+        "rewritten": [{**row, "look": _look(looks, row["label"])} for row in found["labels"]],
+        "published_counts": COUNTED if counting == Counting.SUBSTRING else (),
+        "published_counts_types": TYPES,
+        "published_counts_corpus": CORPUS,
+        "published_counts_source": SOURCE,
+    }
+
+
+def _figures(
+    access: Access, wanted: ScoreRequest, table: ScoredTable, looks: dict[str, LabelLook]
+) -> dict[str, Any]:
+    names = category_names(access.project, wanted.into)
     levels = [_level(level) for level in table["levels"]]
     return {
         "table": table,
@@ -179,7 +255,10 @@ def _figures(access: Access, wanted: ScoreRequest, table: ScoredTable) -> dict[s
             {**row, "look": _look(looks, row["label"]), "url": _errors_url(wanted, label=row["label"])}
             for row in table["labels"]
         ],
-        "rewritten": [{**row, "look": _look(looks, row["label"])} for row in table["rewritten"]["labels"]],
+        "categories": [{**row, "name": names.get(row["category"], row["category"])} for row in table["categories"]],
+        "finer": len(table["labels"]) > len(table["categories"]),
+        "chosen_names": _chosen_names(table, looks),
+        "found_notes": _found_notes(table),
         "kinds": [(KINDS[Kind(kind)], n, _errors_url(wanted, kind=kind)) for kind, n in table["kinds"].items()],
         "confusion": _confusion(wanted, table["confusion"]["entity"], looks),
         "published": PUBLISHED,
@@ -189,16 +268,29 @@ def _figures(access: Access, wanted: ScoreRequest, table: ScoredTable) -> dict[s
     }
 
 
+def _found_notes(table: ScoredTable) -> list[tuple[str, NotesAllFound, NotesAllFound | None]]:
+    """All-or-nothing recall by definition of “found”, of all and of the chosen labels."""
+    whole, chosen = table["all_or_nothing"], table["all_or_nothing_chosen"]
+    return [(str(name), whole[one], chosen["found"][one] if chosen else None) for one, name in FOUND.items()]
+
+
+def _chosen_names(table: ScoredTable, looks: dict[str, LabelLook]) -> str:
+    chosen = table["all_or_nothing_chosen"]
+    return ", ".join(_look(looks, code).name for code in chosen["labels"]) if chosen else ""
+
+
 class _Level(LevelData):
     name: str
+    averages: list[AverageData]
     published: list[tuple[Published, float]]
 
 
 def _level(level: LevelData) -> _Level:
-    """Return the level with its name and its published figures."""
+    """Return the level with its name, its averages over classes and its published figures."""
     key = (level["unit"], level["granularity"])
     published = [(one, one.f1[key]) for one in PUBLISHED if key in one.f1]
-    return {**level, "name": str(LEVELS[key]), "published": published}
+    averages = [level["macro"], level["weighted"]]
+    return {**level, "name": str(LEVELS[key]), "averages": averages, "published": published}
 
 
 def _look(looks: dict[str, LabelLook], code: str) -> LabelLook:
@@ -284,6 +376,7 @@ def error_list(request: Request, slug: str, version: int, author: int) -> HttpRe
         "all": len(errors),
         "total": score(wanted).table["errors"],
         "query": _query(wanted),
+        "default_threshold": THRESHOLD,
         "plain_url": _errors_url(wanted),
     }
     return render(request, "scores/errors.html", context)
@@ -323,16 +416,18 @@ class _Filters:
 
 @require_POST
 def job_start_score(request: Request, slug: str) -> HttpResponse:
-    """Start the job for a score. POST `version` (0: current gold), `author` (its id), `split`, `into`."""
+    """Start the job for a score.
+
+    POST `version` (0: current gold), `author` (its id), `split`, `into`, `threshold`, `type` (several).
+    """
     access = enter(request.user, slug, Can.READ_NOTES)
     try:
         wanted = score_request(
             access.project,
             version=number(request.POST, "version") or 0,
             author_id=number(request.POST, "author") or 0,
-            split=request.POST.get("split", ""),
-            into=request.POST.get("into", ""),
             among=authors_for(access),
+            **_choices(request.POST),
         )
     except ServiceError as error:
         messages.error(request, str(error))
