@@ -16,11 +16,9 @@ from django.views.decorators.http import require_POST, require_safe
 from annotations.core.access import Access, Can, authors_for, enter
 from annotations.core.errors import ServiceError
 from annotations.core.requests import Request, number, one_of, paged
-from annotations.domain.scoring.all_or_nothing import NotesAllFound
 from annotations.domain.scoring.counts import Counting
 from annotations.domain.scoring.errors import Kind
 from annotations.domain.scoring.published import PUBLISHED, Published
-from annotations.domain.scoring.published_counts import CORPUS, COUNTED, SOURCE, TYPES
 from annotations.domain.scoring.rates import AverageData
 from annotations.domain.scoring.similarity import THRESHOLD
 from annotations.domain.scoring.table import ConfusionData, LevelData
@@ -33,7 +31,6 @@ from annotations.notes.views.in_context import shown_in_context
 from annotations.projects.selectors.label_maps import mapped_sets
 from annotations.projects.selectors.projects import is_large
 from annotations.scores.selectors import (
-    FOUND,
     LEVELS,
     Reference,
     annotation_set_ids,
@@ -42,17 +39,16 @@ from annotations.scores.selectors import (
     characters,
     compared,
 )
-from annotations.scores.services.choices import TypeGroup, type_groups
 from annotations.scores.services.scoring import (
     Error,
     ScoredTable,
     ScoreRequest,
     kept_score,
-    label_mapper,
     score,
     score_errors,
     score_request,
 )
+from annotations.scores.services.shown import chosen_names, found_notes, look_of, offered_types, rewritten_text
 from annotations.scores.services.starting import start_score
 
 PAGE = 25
@@ -133,7 +129,7 @@ def score_page(request: Request, slug: str, version: int, author: int) -> HttpRe
     if isinstance(wanted, HttpResponse):
         return wanted
     counting = Counting(one_of(request, "counting", list(Counting)))
-    looks = label_looks(access.project, wanted.into)
+    looks, categories = label_looks(access.project, wanted.into), category_names(access.project, wanted.into)
     notes = compared(wanted.reference, wanted.author, split=wanted.split)
     found = kept_score(wanted)
     late = found is None and characters(notes) > MOST_CHARACTERS
@@ -143,7 +139,7 @@ def score_page(request: Request, slug: str, version: int, author: int) -> HttpRe
         "query": _query(wanted),
         "splits": list(Split) if wanted.reference.version and wanted.reference.version.split_seed else [],
         "sets": mapped_sets(access.project.label_set.key),
-        "types": _types(access, wanted, looks),
+        "types": offered_types(wanted, looks, categories),
         "default_threshold": THRESHOLD,
         "counting": counting,
         "countings": [
@@ -163,7 +159,7 @@ def score_page(request: Request, slug: str, version: int, author: int) -> HttpRe
             messages.error(request, str(error))
             return redirect("score", slug, version, author)
     if found is not None and found.table["notes"]:
-        context |= _figures(access, wanted, found.table, looks) | _rewritten(found.table, counting, looks)
+        context |= _figures(wanted, found.table, looks, categories) | rewritten_text(found.table, counting, looks)
     return render(request, "scores/score.html", context)
 
 
@@ -218,33 +214,9 @@ def _errors_url(wanted: ScoreRequest, **filters: object) -> str:
     return reverse("score_errors", args=[slug, wanted.reference.number, wanted.author.pk]) + _query(wanted, **filters)
 
 
-def _types(access: Access, wanted: ScoreRequest, looks: dict[str, LabelLook]) -> list[TypeGroup]:
-    """The labels and categories that can be chosen; none if the mapping lacks a label, which the score then says."""
-    try:
-        mapper = label_mapper(wanted)
-    except ServiceError:
-        return []
-    names = {code: look.name for code, look in looks.items()}
-    return type_groups(mapper.category_of, category_names(access.project, wanted.into), names, wanted.types)
-
-
-def _rewritten(table: ScoredTable, counting: Counting, looks: dict[str, LabelLook]) -> dict[str, Any]:
-    """The score of the rewritten text by one rule of counting, with published figures for the published rule."""
-    found = table["rewritten_substring"] if counting == Counting.SUBSTRING else table["rewritten"]
-    return {
-        "counted": found,
-        "rewritten": [{**row, "look": _look(looks, row["label"])} for row in found["labels"]],
-        "published_counts": COUNTED if counting == Counting.SUBSTRING else (),
-        "published_counts_types": TYPES,
-        "published_counts_corpus": CORPUS,
-        "published_counts_source": SOURCE,
-    }
-
-
 def _figures(
-    access: Access, wanted: ScoreRequest, table: ScoredTable, looks: dict[str, LabelLook]
+    wanted: ScoreRequest, table: ScoredTable, looks: dict[str, LabelLook], categories: dict[str, str]
 ) -> dict[str, Any]:
-    names = category_names(access.project, wanted.into)
     levels = [_level(level) for level in table["levels"]]
     return {
         "table": table,
@@ -252,31 +224,20 @@ def _figures(
         "first": levels[0],
         "binary": next(level for level in levels if (level["unit"], level["granularity"]) == ("token", "binary")),
         "labels": [
-            {**row, "look": _look(looks, row["label"]), "url": _errors_url(wanted, label=row["label"])}
+            {**row, "look": look_of(looks, row["label"]), "url": _errors_url(wanted, label=row["label"])}
             for row in table["labels"]
         ],
-        "categories": [{**row, "name": names.get(row["category"], row["category"])} for row in table["categories"]],
+        "categories": [{**row, "name": categories.get(row["category"], row["category"])} for row in table["categories"]],
         "finer": len(table["labels"]) > len(table["categories"]),
-        "chosen_names": _chosen_names(table, looks),
-        "found_notes": _found_notes(table),
+        "chosen_names": chosen_names(table, looks),
+        "found_notes": found_notes(table),
         "kinds": [(KINDS[Kind(kind)], n, _errors_url(wanted, kind=kind)) for kind, n in table["kinds"].items()],
         "confusion": _confusion(wanted, table["confusion"]["entity"], looks),
         "published": PUBLISHED,
         "errors_url": _errors_url(wanted),
-        "without_label": [(_look(looks, code).name, n) for code, n in table["spans_without_label"].items()],
+        "without_label": [(look_of(looks, code).name, n) for code, n in table["spans_without_label"].items()],
         "per_hundred": round(100 * (table["residual"]["share"] or 0.0)),
     }
-
-
-def _found_notes(table: ScoredTable) -> list[tuple[str, NotesAllFound, NotesAllFound | None]]:
-    """All-or-nothing recall by definition of “found”, of all and of the chosen labels."""
-    whole, chosen = table["all_or_nothing"], table["all_or_nothing_chosen"]
-    return [(str(name), whole[one], chosen["found"][one] if chosen else None) for one, name in FOUND.items()]
-
-
-def _chosen_names(table: ScoredTable, looks: dict[str, LabelLook]) -> str:
-    chosen = table["all_or_nothing_chosen"]
-    return ", ".join(_look(looks, code).name for code in chosen["labels"]) if chosen else ""
 
 
 class _Level(LevelData):
@@ -291,10 +252,6 @@ def _level(level: LevelData) -> _Level:
     published = [(one, one.f1[key]) for one in PUBLISHED if key in one.f1]
     averages = [level["macro"], level["weighted"]]
     return {**level, "name": str(LEVELS[key]), "averages": averages, "published": published}
-
-
-def _look(looks: dict[str, LabelLook], code: str) -> LabelLook:
-    return looks.get(code) or LabelLook(code, code)
 
 
 @dataclass(frozen=True)
@@ -312,7 +269,7 @@ def _confusion(wanted: ScoreRequest, found: ConfusionData, looks: dict[str, Labe
     # The column “missed” comes first, where it is visible without scrolling.
     found = {"labels": ["", *found["labels"][:-1]], "rows": [[row[-1], *row[:-1]] for row in found["rows"]]}
     found["rows"] = [found["rows"][-1], *found["rows"][:-1]]
-    names = [_look(looks, code) if code else None for code in found["labels"]]
+    names = [look_of(looks, code) if code else None for code in found["labels"]]
     rows = []
     for gold, look, counts in zip(found["labels"], names, found["rows"], strict=True):
         total = sum(counts)

@@ -61,7 +61,7 @@ def test_values_that_are_no_similarity(word):
 
 def test_what_can_be_chosen():
     groups = type_groups(CATEGORY, {"NAME": "Names"}, {"PATIENT": "Patient"}, ["category:NAME", "label:DATE"])
-    assert [[(one.value, one.name, one.chosen) for one in group.types] for group in groups] == [
+    assert [[(one.value, one.name, one.chosen) for one in group] for group in groups] == [
         [("category:NAME", "Names", True), ("label:PATIENT", "Patient", False), ("label:DOCTOR", "DOCTOR", False)],
         [
             ("category:LOCATION", "LOCATION", False),
@@ -70,4 +70,4 @@ def test_what_can_be_chosen():
         ],
         [("label:DATE", "DATE", True)],
     ]
-    assert [one.is_category for one in groups[0].types] == [True, False, False]
+    assert [one.is_category for one in groups[0]] == [True, False, False]

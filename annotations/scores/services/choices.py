@@ -88,24 +88,23 @@ class Type:
         return self.value.startswith(f"{CATEGORY}:")
 
 
-@dataclass(frozen=True)
-class TypeGroup:
-    """A category and its labels; only one of them where the category has only this label."""
-
-    types: list[Type]
-
-
 def type_groups(
     category_of: Mapping[str, str], category_names: Mapping[str, str], label_names: Mapping[str, str],
     chosen: Sequence[str],
-) -> list[TypeGroup]:  # fmt: skip
-    """Everything that can be chosen, by category. Names are given by code; a code without a name is shown itself."""
+) -> list[list[Type]]:  # fmt: skip
+    """Everything that can be chosen, in a list for each category: the category, and its labels.
+
+    A category with one label is left out, because the label is the same choice, unless it was chosen. Names are given
+    by code; a code without a name is shown itself.
+    """
+
+    def offered(kind: str, code: str, names: Mapping[str, str]) -> Type:
+        value = f"{kind}:{code}"
+        return Type(value, names.get(code, code), value in chosen)
+
     groups = []
     for category in dict.fromkeys(category_of.values()):
-        members = _members(category, category_of)
-        types = [Type(value := f"{LABEL}:{code}", label_names.get(code, code), value in chosen) for code in members]
-        if len(members) > 1 or f"{CATEGORY}:{category}" in chosen:
-            value = f"{CATEGORY}:{category}"
-            types.insert(0, Type(value, category_names.get(category, category), value in chosen))
-        groups.append(TypeGroup(types))
+        whole = offered(CATEGORY, category, category_names)
+        labels = [offered(LABEL, code, label_names) for code in _members(category, category_of)]
+        groups.append([whole, *labels] if len(labels) > 1 or whole.chosen else labels)
     return groups
