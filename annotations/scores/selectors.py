@@ -16,7 +16,6 @@ from annotations.domain.spans import Span as DomainSpan
 from annotations.models import (
     AnnotationSet,
     Author,
-    Category,
     Document,
     GoldVersion,
     GoldVersionNote,
@@ -24,7 +23,6 @@ from annotations.models import (
     Project,
     Span,
 )
-from annotations.projects.selectors.label_maps import shipped_set
 
 BATCH = 250
 SUBMITTED = AnnotationSet.State.SUBMITTED
@@ -218,10 +216,14 @@ def spans_by_note(note_of: dict[int, int]) -> dict[int, list[DomainSpan]]:
 
 @dataclass(frozen=True)
 class LabelWords:
-    """The project's labels in order, their categories and placeholders; `merged` maps merged codes to new codes."""
+    """The project's labels in order, their categories and placeholders; `merged` maps merged codes to new codes.
+
+    `category_names` are shown beside figures only, so that they are not in the key.
+    """
 
     order: list[str]
     category_of: dict[str, str]
+    category_names: dict[str, str]
     placeholder_of: dict[str, str]
     merged: dict[str, str]
 
@@ -238,16 +240,10 @@ def label_words(project: Project) -> LabelWords:
     return LabelWords(
         order=[label.code for label in live],
         category_of={label.code: label.category.code for label in live},
+        category_names={label.category.code: label.category.name for label in live},
         placeholder_of={label.code: label.placeholder for label in live},
         merged={label.code: label.merged_into.code for label in labels if label.merged_into},
     )
-
-
-def category_names(project: Project, into: str = "") -> dict[str, str]:
-    """The names of the project's categories by code; or of those of the shipped set `into`."""
-    if into:
-        return {category.code: category.name for category in shipped_set(into).categories}
-    return dict(Category.objects.filter(label_set__project=project).values_list("code", "name"))
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,6 @@ from annotations.scores.selectors import (
     Reference,
     annotation_set_ids,
     authors_with_notes,
-    category_names,
     characters,
     compared,
 )
@@ -129,7 +128,8 @@ def score_page(request: Request, slug: str, version: int, author: int) -> HttpRe
     if isinstance(wanted, HttpResponse):
         return wanted
     counting = Counting(one_of(request, "counting", list(Counting)))
-    looks, categories = label_looks(access.project, wanted.into), category_names(access.project, wanted.into)
+    looks = label_looks(access.project, wanted.into)
+    types, categories = offered_types(wanted, looks)
     notes = compared(wanted.reference, wanted.author, split=wanted.split)
     found = kept_score(wanted)
     late = found is None and characters(notes) > MOST_CHARACTERS
@@ -139,7 +139,7 @@ def score_page(request: Request, slug: str, version: int, author: int) -> HttpRe
         "query": _query(wanted),
         "splits": list(Split) if wanted.reference.version and wanted.reference.version.split_seed else [],
         "sets": mapped_sets(access.project.label_set.key),
-        "types": offered_types(wanted, looks, categories),
+        "types": types,
         "default_threshold": THRESHOLD,
         "counting": counting,
         "countings": [
@@ -227,7 +227,9 @@ def _figures(
             {**row, "look": look_of(looks, row["label"]), "url": _errors_url(wanted, label=row["label"])}
             for row in table["labels"]
         ],
-        "categories": [{**row, "name": categories.get(row["category"], row["category"])} for row in table["categories"]],
+        "categories": [
+            {**row, "name": categories.get(row["category"], row["category"])} for row in table["categories"]
+        ],
         "finer": len(table["labels"]) > len(table["categories"]),
         "chosen_names": chosen_names(table, looks),
         "found_notes": found_notes(table),

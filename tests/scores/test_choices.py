@@ -5,7 +5,7 @@ import pytest
 from annotations.core.errors import ServiceError
 from annotations.scores.services.choices import chosen_types, labels_of, threshold_of, type_groups
 
-# LOCATION is a category and one of its labels, as in the label set redactor-33; DATE is a category with this label only.
+# LOCATION is a category and one of its labels, as in the label set redactor-33. The category DATE has only this label.
 CATEGORY = {"PATIENT": "NAME", "DOCTOR": "NAME", "LOCATION": "LOCATION", "ADDRESS": "LOCATION", "DATE": "DATE"}
 
 

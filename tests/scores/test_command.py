@@ -72,10 +72,9 @@ def ages():
 def test_macro_averages_with_their_standard_deviation(ages):
     said = run("a", "--author", "run", "--unit", "entity", "--level", "subcategory").splitlines()
     # PATIENT 0/1, AGE 1/1, CITY never predicted, HOSPITAL 0/1; recall of the three labels in gold.
-    assert "  Macro average: precision 0.2500 (standard deviation 0.4330) · recall 0.3333 (standard deviation 0.4714) · " \
-        "F1 0.2857" in said  # fmt: skip
-    assert "  Weighted average: precision 0.3333 (standard deviation 0.4714) · recall 0.3333 (standard deviation 0.4714) " \
-        "· F1 0.3333" in said  # fmt: skip
+    spread = "(standard deviation 0.4714)"
+    assert f"  Macro average: precision 0.2500 (standard deviation 0.4330) · recall 0.3333 {spread} · F1 0.2857" in said
+    assert f"  Weighted average: precision 0.3333 {spread} · recall 0.3333 {spread} · F1 0.3333" in said
 
 
 def test_the_plain_substring_rule_with_published_figures(ages):
@@ -84,11 +83,11 @@ def test_the_plain_substring_rule_with_published_figures(ages):
     assert "Published F1 by this rule" not in tokens
     said = run("a", "--author", "run", "--counting", "substring").splitlines()
     # The rewritten text is "[PATIENT]ossi, [AGE] anni, stanza 15, [HOSPITAL]". The 5 of the room is still there.
-    assert "Rewritten text, counted by substring: precision 0.7500 · recall 0.7500 · F1 0.7500 (3 removed, 1 remaining, " \
-        "1 extra)" in said  # fmt: skip
+    counts = "(3 removed, 1 remaining, 1 extra)"
+    assert f"Rewritten text, counted by substring: precision 0.7500 · recall 0.7500 · F1 0.7500 {counts}" in said
     assert "  AGE: F1 0.6667" in said
-    assert "  Published F1 by this rule, 80 Italian clinical notes (Miranda et al. 2025, table 2, as repeated in " \
-        "section 4.4):" in said  # fmt: skip
+    source = "Miranda et al. 2025, table 2, as repeated in section 4.4"
+    assert f"  Published F1 by this rule, 80 Italian clinical notes ({source}):" in said
     assert "    gemma3:12b: NOME 0.81 · LUOGO/INDIRIZZO 0.88 · DATA 0.65" in said
     printed = json.loads(run("a", "--author", "run", "--json"))
     assert (printed["rewritten"]["micro"]["fn"], printed["rewritten_substring"]["micro"]["fn"]) == (0, 1)

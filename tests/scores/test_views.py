@@ -236,7 +236,7 @@ def test_a_long_score_is_a_job(read, sign_in):
     client = sign_in(read.vic)
     with patch.object(view, "MOST_CHARACTERS", 10):
         html = check_page(client.get(url("score", read)))
-        assert "Not computed yet" in html and "0.6" not in html
+        assert "Not computed yet" in html and "Scores by level" not in html
         assert client.get(url("score_errors", read)).url == url("score", read)
     start = reverse("job_start_score", args=["covid"])
     sent = {

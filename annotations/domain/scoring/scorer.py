@@ -194,7 +194,7 @@ class Scorer:
             return match(predicted, gold, compatible=similar)
 
         def kept(class_of: Mapping[str, str]) -> list[tuple[int, int]]:
-            """The pairs with the same class. Best pairs of any labels that have the same class are the best of these."""
+            """The pairs with the same class: those of any labels if all of these have the same class."""
             if all(class_of[predicted[p].label] == class_of[gold[g].label] for p, g in any_label):
                 return any_label
             return paired(class_of)

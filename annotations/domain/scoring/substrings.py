@@ -25,9 +25,7 @@ def substring_counts(
     found = {label: Counts(gold=n) for label, n in marks.items()}
     for (label, quote), marked in texts.items():
         before, after = original.count(quote), rewritten.count(quote)
-        found[label] += Counts(
-            removed=max(0, before - after), remaining=after, unmarked=max(0, before - marked)
-        )
+        found[label] += Counts(removed=max(0, before - after), remaining=after, unmarked=max(0, before - marked))
     for label, (n, extra) in _placeholders(rewritten, marks, placeholder_of).items():
         found[label] = found.get(label, Counts()) + Counts(placeholders=n, extra=extra)
     return {label: found[label] for label in placeholder_of if label in found}

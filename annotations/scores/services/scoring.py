@@ -287,12 +287,13 @@ class LabelMapper:
         self._merged = words.merged
         self._mapping: LabelMapping | None = None
         self.order, self.category_of, self.has_labels = words.order, words.category_of, True
-        self.placeholder_of = words.placeholder_of
+        self.placeholder_of, self.category_names = words.placeholder_of, words.category_names
         self.without: dict[str, int] = {}
         if wanted.into:
             self._mapping = mappings()[wanted.reference.project.label_set.key, wanted.into]
             self._mapping.check(words.order)
             target = shipped_set(wanted.into)
+            self.category_names = {category.code: category.name for category in target.categories}
             if self._mapping.to_category:
                 self.order = [category.code for category in target.categories]
                 self.category_of = {code: code for code in self.order}

@@ -16,14 +16,17 @@ def look_of(looks: dict[str, LabelLook], code: str) -> LabelLook:
     return looks.get(code) or LabelLook(code, code)
 
 
-def offered_types(wanted: ScoreRequest, looks: dict[str, LabelLook], categories: dict[str, str]) -> list[list[Type]]:
-    """The labels and categories that can be chosen; none if the mapping lacks a label, which the score then says."""
+def offered_types(wanted: ScoreRequest, looks: dict[str, LabelLook]) -> tuple[list[list[Type]], dict[str, str]]:
+    """The labels and categories that can be chosen, and the names of categories by code.
+
+    None if the mapping lacks a label, which the score then says.
+    """
     try:
         mapper = label_mapper(wanted)
     except ServiceError:
-        return []
+        return [], {}
     names = {code: look.name for code, look in looks.items()}
-    return type_groups(mapper.category_of, categories, names, wanted.types)
+    return type_groups(mapper.category_of, mapper.category_names, names, wanted.types), mapper.category_names
 
 
 def found_notes(table: ScoredTable) -> list[tuple[str, NotesAllFound, NotesAllFound | None]]:

@@ -57,7 +57,9 @@ def test_one_prediction_finds_one_gold_span() -> None:
 def test_the_threshold_is_settable(threshold: float, found: int) -> None:
     found_by = table(OTHER_BOUNDS, threshold=threshold)
     assert found_by["tolerant"]["threshold"] == threshold
-    assert found_by["tolerant"]["any_label"]["right"] == found_by["all_or_nothing"]["tolerant_any"]["all_found"] == found
+    assert (
+        found_by["tolerant"]["any_label"]["right"] == found_by["all_or_nothing"]["tolerant_any"]["all_found"] == found
+    )
 
 
 def test_chosen_labels_only() -> None:

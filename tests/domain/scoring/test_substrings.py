@@ -1,4 +1,4 @@
-"""The count-based score by plain substrings: the example of Miranda et al. 2025, and how it differs from whole tokens."""
+"""The count-based score by plain substrings: the example of Miranda et al. 2025, and differences from whole tokens."""
 
 import pytest
 from hypothesis import given
@@ -34,8 +34,18 @@ CASES = {
         (2, 1, 0),
     ),
     "text inside a placeholder counts": ("NOME.", "[NOME].", (("NOME", "NOME"),), (0, 1, 0)),
-    "a placeholder that the original has counts": ("[NOME] vede Anna.", "[NOME] vede [NOME].", (("Anna", "NOME"),), (1, 0, 1)),
-    "the same text twice is one text": ("Anna e Anna.", "[NOME] e [NOME].", (("Anna", "NOME"), ("Anna", "NOME", 2)), (2, 0, 0)),
+    "a placeholder that the original has counts": (
+        "[NOME] vede Anna.",
+        "[NOME] vede [NOME].",
+        (("Anna", "NOME"),),
+        (1, 0, 1),
+    ),
+    "the same text twice is one text": (
+        "Anna e Anna.",
+        "[NOME] e [NOME].",
+        (("Anna", "NOME"), ("Anna", "NOME", 2)),
+        (2, 0, 0),
+    ),
     "case matters": ("Rossi. ROSSI.", "[NOME]. ROSSI.", (("Rossi", "NOME"),), (1, 0, 0)),
     "the rewriting added a name": ("Anna.", "Anna e Anna.", (("Anna", "NOME"),), (0, 2, 0)),
 }  # fmt: skip
@@ -65,7 +75,9 @@ def test_both_rules_are_counted_and_whole_tokens_are_the_default():
     score = RewrittenScore(TAGS)
     text = "Ha 5 anni, stanza 15."
     gold = spans(text, ("5", "ETA"))
-    assert score.add(text, "Ha [ETÀ] anni, stanza 15.", gold) == counts_of(text, "Ha [ETÀ] anni, stanza 15.", gold, TAGS)
+    assert score.add(text, "Ha [ETÀ] anni, stanza 15.", gold) == counts_of(
+        text, "Ha [ETÀ] anni, stanza 15.", gold, TAGS
+    )
     assert score.as_dict() == score.as_dict(Counting.TOKENS)
     shown = {rule: score.as_dict(rule)["micro"] for rule in Counting}
     assert [shown[rule]["recall"] for rule in Counting] == [1.0, 0.5]

@@ -83,10 +83,7 @@ class Command(JourneyCommand):
         )
         lines = [f"Scores of {result['author']} against gold {result['gold']} on {notes}"]
         for level in result["levels"]:
-            figures = " · ".join(
-                f"{name} {_shown(level['micro'][key])}"
-                for name, key in RATES
-            )
+            figures = " · ".join(f"{name} {_shown(level['micro'][key])}" for name, key in RATES)
             lines.append(f"{LEVELS[level['unit'], level['granularity']]}: {figures}")
             lines += [
                 f"  {name}: {_average(level[key])}"
