@@ -13,16 +13,7 @@ from annotations.core.gold_sets import gold_sets
 from annotations.domain.hashing import text_sha256
 from annotations.domain.scoring.tally import Criterion
 from annotations.domain.spans import Span as DomainSpan
-from annotations.models import (
-    AnnotationSet,
-    Author,
-    Document,
-    GoldVersion,
-    GoldVersionNote,
-    Label,
-    Project,
-    Span,
-)
+from annotations.models import AnnotationSet, Author, Document, GoldVersion, GoldVersionNote, Label, Project, Span
 
 BATCH = 250
 SUBMITTED = AnnotationSet.State.SUBMITTED

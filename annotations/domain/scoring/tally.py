@@ -153,4 +153,6 @@ class NoteFlags:
             tally.all_found[criterion] += not unfound
             tally.chosen_all_found[criterion] += of_chosen and chosen.isdisjoint(unfound)
             tally.label_all_found[criterion].update(self.labels - unfound if unfound else self.labels)
-            tally.category_all_found[criterion].update(categories - {category_of[label] for label in unfound})
+            tally.category_all_found[criterion].update(
+                categories - {category_of[label] for label in unfound} if unfound else categories
+            )
