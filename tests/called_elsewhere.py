@@ -141,6 +141,7 @@ _.label_from_instance
 _.process_exception
 _.process_view
 _.proxies_named
+_.test
 _.validateLink
 _.value_from_datadict
 _.view_func
