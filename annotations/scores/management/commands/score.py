@@ -10,6 +10,7 @@ from annotations.domain.scoring.intervals import in_text
 from annotations.domain.splits import Split
 from annotations.models import User
 from annotations.scores.selectors import LEVELS, copied_in_text
+from annotations.scores.services.error_table import error_lines, error_table
 from annotations.scores.services.scoring import score, score_request
 
 EXCLUDED = {
@@ -47,13 +48,14 @@ class Command(JourneyCommand):
             split=options["split"],
             into=options["into"],
         )
-        table = score(wanted).table
+        found = score(wanted)
+        table = found.table
         levels = [
             level
             for level in table["levels"]
             if options["unit"] in (None, level["unit"]) and options["level"] in (None, level["granularity"])
         ]
-        return {**table, "levels": levels}
+        return {**table, "levels": levels, "errors_by_category": error_table(wanted, found)}
 
     def say(self, result: dict[str, Any]) -> str:
         notes = (
@@ -68,6 +70,7 @@ class Command(JourneyCommand):
             lines.append(f"{LEVELS[level['unit'], level['granularity']]}: {figures}")
         if result["few_notes"]:
             lines.append(f"Few notes. F1 of exact spans: {in_text(result['few_notes'])}")
+        lines += error_lines(result["errors_by_category"])
         counted = result["rewritten"]["micro"]
         lines.append(
             f"Rewritten text: precision {_shown(counted['precision'])} · recall {_shown(counted['recall'])} · "

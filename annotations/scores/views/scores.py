@@ -1,21 +1,18 @@
-"""Pages of scores: the list of authors, the figures of one author, and the errors in context."""
+"""Pages of scores: the list of authors, and the figures of one author."""
 
 import uuid
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from annotations.core.access import Access, Can, authors_for, enter
 from annotations.core.errors import ServiceError
-from annotations.core.requests import Request, number, paged
+from annotations.core.requests import Request, number
 from annotations.domain.scoring.errors import Kind
 from annotations.domain.scoring.published import PUBLISHED, Published
 from annotations.domain.scoring.table import ConfusionData, LevelData
@@ -23,34 +20,17 @@ from annotations.domain.splits import Split
 from annotations.gold.selectors import versions
 from annotations.jobs.tokens import form_token
 from annotations.models import GoldVersion
-from annotations.notes.selectors.in_context import LabelLook, label_looks, note_names
-from annotations.notes.views.in_context import shown_in_context
+from annotations.notes.selectors.in_context import LabelLook, label_looks
 from annotations.projects.selectors.label_maps import mapped_sets
 from annotations.projects.selectors.projects import is_large
-from annotations.scores.selectors import LEVELS, Reference, annotation_set_ids, authors_with_notes, characters, compared
-from annotations.scores.services.scoring import (
-    Error,
-    ScoredTable,
-    ScoreRequest,
-    kept_score,
-    score,
-    score_errors,
-    score_request,
-)
+from annotations.scores.selectors import LEVELS, Reference, authors_with_notes, characters, compared
+from annotations.scores.services.scoring import ScoredTable, ScoreRequest, kept_score, score, score_request
 from annotations.scores.services.starting import start_score
+from annotations.scores.views.error_shares import error_shares
+from annotations.scores.views.wanted import KINDS, errors_url, look_of, query_of, too_long, wanted_of
 
-PAGE = 25
-# Larger scores are computed by a job: this much text takes about one second.
-MOST_CHARACTERS = 5_000_000
 # The list computes scores of this much text itself, which takes some tenths of a second.
 LIST_CHARACTERS = 1_000_000
-KINDS = {
-    Kind.MISSED: gettext_lazy("Missed"),
-    Kind.SPURIOUS: gettext_lazy("Spurious"),
-    Kind.LABEL: gettext_lazy("Different label"),
-    Kind.BOUNDARY: gettext_lazy("Different bounds"),
-    Kind.BOTH: gettext_lazy("Different label and bounds"),
-}
 
 
 @require_safe
@@ -106,16 +86,16 @@ def _chosen(request: Request, frozen: list[GoldVersion]) -> GoldVersion | None:
 def score_page(request: Request, slug: str, version: int, author: int) -> HttpResponse:
     """Show the scores of one author against one gold; version 0 is the current gold. Long scores are a job."""
     access = enter(request.user, slug, Can.READ_NOTES)
-    wanted = _wanted(request, access, version, author)
+    wanted = wanted_of(request, access, version, author)
     if isinstance(wanted, HttpResponse):
         return wanted
     notes = compared(wanted.reference, wanted.author, split=wanted.split)
     found = kept_score(wanted)
-    late = found is None and characters(notes) > MOST_CHARACTERS
+    late = found is None and too_long(notes)
     context: dict[str, Any] = {
         "access": access,
         "wanted": wanted,
-        "query": _query(wanted),
+        "query": query_of(wanted),
         "splits": list(Split) if wanted.reference.version and wanted.reference.version.split_seed else [],
         "sets": mapped_sets(access.project.label_set.key),
         "late": late,
@@ -131,40 +111,8 @@ def score_page(request: Request, slug: str, version: int, author: int) -> HttpRe
             messages.error(request, str(error))
             return redirect("score", slug, version, author)
     if found is not None and found.table["notes"]:
-        context |= _figures(access, wanted, found.table)
+        context |= {**_figures(access, wanted, found.table), **error_shares(wanted, found)}
     return render(request, "scores/score.html", context)
-
-
-def _wanted(request: Request, access: Access, version: int, author: int) -> ScoreRequest | HttpResponse:
-    """Return what the page is to show.
-
-    Raises Http404 for an unknown version or author. Redirects to the page without choices for an unknown choice.
-    """
-    if max(version, author) >= 2**31:
-        raise Http404("This score does not exist.")
-    try:
-        plain = score_request(access.project, version=version, author_id=author, among=authors_for(access))
-    except ServiceError as error:
-        raise Http404("This score does not exist.") from error
-    split, into = request.GET.get("split", ""), request.GET.get("into", "")
-    if not (split or into):
-        return plain
-    try:
-        return score_request(access.project, version=version, author_id=author, split=split, into=into)
-    except ServiceError as error:
-        messages.warning(request, str(error))
-        return redirect("score", access.project.slug, version, author)
-
-
-def _query(wanted: ScoreRequest, **more: object) -> str:
-    kept = {"split": wanted.split, "into": wanted.into} | more
-    found = {name: value for name, value in kept.items() if value not in ("", None)}
-    return f"?{urlencode(found)}" if found else ""
-
-
-def _errors_url(wanted: ScoreRequest, **filters: object) -> str:
-    slug = wanted.reference.project.slug
-    return reverse("score_errors", args=[slug, wanted.reference.number, wanted.author.pk]) + _query(wanted, **filters)
 
 
 def _figures(access: Access, wanted: ScoreRequest, table: ScoredTable) -> dict[str, Any]:
@@ -176,15 +124,15 @@ def _figures(access: Access, wanted: ScoreRequest, table: ScoredTable) -> dict[s
         "first": levels[0],
         "binary": next(level for level in levels if (level["unit"], level["granularity"]) == ("token", "binary")),
         "labels": [
-            {**row, "look": _look(looks, row["label"]), "url": _errors_url(wanted, label=row["label"])}
+            {**row, "look": look_of(looks, row["label"]), "url": errors_url(wanted, label=row["label"])}
             for row in table["labels"]
         ],
-        "rewritten": [{**row, "look": _look(looks, row["label"])} for row in table["rewritten"]["labels"]],
-        "kinds": [(KINDS[Kind(kind)], n, _errors_url(wanted, kind=kind)) for kind, n in table["kinds"].items()],
+        "rewritten": [{**row, "look": look_of(looks, row["label"])} for row in table["rewritten"]["labels"]],
+        "kinds": [(KINDS[Kind(kind)], n, errors_url(wanted, kind=kind)) for kind, n in table["kinds"].items()],
         "confusion": _confusion(wanted, table["confusion"]["entity"], looks),
         "published": PUBLISHED,
-        "errors_url": _errors_url(wanted),
-        "without_label": [(_look(looks, code).name, n) for code, n in table["spans_without_label"].items()],
+        "errors_url": errors_url(wanted),
+        "without_label": [(look_of(looks, code).name, n) for code, n in table["spans_without_label"].items()],
         "per_hundred": round(100 * (table["residual"]["share"] or 0.0)),
     }
 
@@ -199,10 +147,6 @@ def _level(level: LevelData) -> _Level:
     key = (level["unit"], level["granularity"])
     published = [(one, one.f1[key]) for one in PUBLISHED if key in one.f1]
     return {**level, "name": str(LEVELS[key]), "published": published}
-
-
-def _look(looks: dict[str, LabelLook], code: str) -> LabelLook:
-    return looks.get(code) or LabelLook(code, code)
 
 
 @dataclass(frozen=True)
@@ -220,7 +164,7 @@ def _confusion(wanted: ScoreRequest, found: ConfusionData, looks: dict[str, Labe
     # The column “missed” comes first, where it is visible without scrolling.
     found = {"labels": ["", *found["labels"][:-1]], "rows": [[row[-1], *row[:-1]] for row in found["rows"]]}
     found["rows"] = [found["rows"][-1], *found["rows"][:-1]]
-    names = [_look(looks, code) if code else None for code in found["labels"]]
+    names = [look_of(looks, code) if code else None for code in found["labels"]]
     rows = []
     for gold, look, counts in zip(found["labels"], names, found["rows"], strict=True):
         total = sum(counts)
@@ -244,81 +188,7 @@ def _cell(
         "gold": look.name if look else _("no span"),
         "predicted": other.name if other else _("no span"),
     }
-    return Cell(n, n / total if total and n else None, _errors_url(wanted, **filters) if n else "", right, label)
-
-
-@require_safe
-def error_list(request: Request, slug: str, version: int, author: int) -> HttpResponse:
-    """Show the errors in their sentences, filtered by ?kind= ?label= ?gold= ?predicted= ?note=."""
-    access = enter(request.user, slug, Can.READ_NOTES)
-    wanted = _wanted(request, access, version, author)
-    if isinstance(wanted, HttpResponse):
-        return wanted
-    if kept_score(wanted) is None:
-        notes = compared(wanted.reference, wanted.author, split=wanted.split)
-        if not notes.annotation_sets or characters(notes) > MOST_CHARACTERS:
-            return redirect(reverse("score", args=[slug, version, author]) + _query(wanted))
-    try:
-        errors = score_errors(wanted)
-    except ServiceError as error:
-        messages.error(request, str(error))
-        return redirect("score", slug, version, author)
-    chosen = _Filters.of(request)
-    rows = [row for row in errors if chosen.takes(row)]
-    page = paged(request, rows, PAGE)
-    looks = label_looks(access.project, wanted.into)
-    shown = shown_in_context(access, list(page.object_list), "score", looks)
-    used = {span[2] for row in errors for span in row[2:] if span}
-    context = {
-        "access": access,
-        "wanted": wanted,
-        "page": page,
-        "entries": shown,
-        "sets": annotation_set_ids(wanted.author, {entry.note for entry in shown}),
-        "chosen": chosen,
-        "kinds": [(str(kind), name) for kind, name in KINDS.items()],
-        "kind_names": {str(kind): name for kind, name in KINDS.items()},
-        "labels": [look for code, look in looks.items() if code in used],
-        "pair": [looks[code] for code in (chosen.gold, chosen.predicted) if code in looks],
-        "note_name": note_names([chosen.note]).get(chosen.note) if chosen.note else "",
-        "all": len(errors),
-        "total": score(wanted).table["errors"],
-        "query": _query(wanted),
-        "plain_url": _errors_url(wanted),
-    }
-    return render(request, "scores/errors.html", context)
-
-
-@dataclass(frozen=True)
-class _Filters:
-    """The filters of the list; an empty value filters nothing. `label` is the gold or the predicted label."""
-
-    kind: str
-    label: str
-    gold: str
-    predicted: str
-    note: int | None
-
-    @classmethod
-    def of(cls, request: Request) -> "_Filters":
-        kind = request.GET.get("kind", "")
-        label, gold, predicted = (request.GET.get(name, "")[:60] for name in ("label", "gold", "predicted"))
-        return cls(kind if kind in list(Kind) else "", label, gold, predicted, number(request.GET, "note"))
-
-    @property
-    def any(self) -> bool:
-        return any((self.kind, self.label, self.gold, self.predicted, self.note))
-
-    def takes(self, row: Error) -> bool:
-        note, kind, *spans = row
-        gold, predicted = (span[2] if span else "" for span in spans)
-        return (
-            self.kind in ("", kind)
-            and self.note in (None, note)
-            and (not self.label or self.label in (gold, predicted))
-            and self.gold in ("", gold)
-            and self.predicted in ("", predicted)
-        )
+    return Cell(n, n / total if total and n else None, errors_url(wanted, **filters) if n else "", right, label)
 
 
 @require_POST
