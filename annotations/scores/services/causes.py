@@ -39,7 +39,7 @@ def change_error_cause(*, wanted: ScoreRequest, error: str, kind: str, present: 
         )
     found = _error_of(wanted, error)
     with transaction.atomic():
-        if not Document.objects.select_for_update(of=("self",)).filter(pk=found.note).exists():
+        if not Document.objects.select_for_update(of=("self",)).only("pk").filter(pk=found.note).first():
             raise _gone()
         rows = _rows(wanted, [found.note]).get(found, {})
         if (kind in rows) != present:
