@@ -144,7 +144,9 @@ def test_a_location_has_several_causes(world):
     assert stored() == [(0, 11, "AB", "rosa"), (0, 11, "D", "rita")]
     assert tag(world, (0, 11), "D", present=False) == ["AB"]
     assert tag(world, (0, 11), "D", present=False) == ["AB"]
-    verbs = list(Event.objects.filter(verb__in=[CAUSE_SET, CAUSE_REMOVED]).order_by("pk").values_list("verb", flat=True))
+    verbs = list(
+        Event.objects.filter(verb__in=[CAUSE_SET, CAUSE_REMOVED]).order_by("pk").values_list("verb", flat=True)
+    )
     assert verbs == [CAUSE_SET, CAUSE_SET, CAUSE_REMOVED]
     assert Event.objects.get(verb=CAUSE_REMOVED).data["before"] == [[0, 11, "AB"], [0, 11, "D"]]
 

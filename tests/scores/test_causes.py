@@ -31,9 +31,7 @@ def read(world):
     world.gold = make.make_author(world.project, kind="gold", name="gold")
     world.run = make.make_author(world.project, kind="run", name="rules-1")
     world.gold_set = make.make_set(world.note, world.gold, [ROSSI, AGE, CITY, BIANCHI], submitted=True)
-    world.run_set = make.make_set(
-        world.note, world.run, [ROSSI, (13, 20, "AGE"), (61, 68, "PATIENT")], submitted=True
-    )
+    world.run_set = make.make_set(world.note, world.run, [ROSSI, (13, 20, "AGE"), (61, 68, "PATIENT")], submitted=True)
     world.missed = ErrorId(world.note.pk, CITY, None)
     world.label = ErrorId(world.note.pk, BIANCHI, (61, 68, "PATIENT"))
     return world
@@ -184,7 +182,9 @@ def test_without_scripts_the_list_comes_back_with_its_filters(read, sign_in):
     assert answer.status_code == 302 and answer.url == url("score_errors", read, kind="missed", cause="none")
     answer = client.post(url("score_error_cause", read), {"error": "1:2:3", "add": "S"}, follow=True)
     assert "This error no longer exists in this score. Reload the page." in check_page(answer)
-    html = check_page(client.post(url("score_error_cause", read), {"error": "1:2:3", "add": "S"}, **HTMX), fragment=True)
+    html = check_page(
+        client.post(url("score_error_cause", read), {"error": "1:2:3", "add": "S"}, **HTMX), fragment=True
+    )
     assert 'role="alert"' in html and "no longer exists" in html
 
 
@@ -271,8 +271,7 @@ def test_the_command_prints_the_table(read):
     tag(read, read.missed, "S")
     lines = said("covid", "--author", "rules-1").splitlines()
     assert (
-        "Errors in C2: 1 · 0.0% of false positives · 50.0% of false negatives · "
-        "causes: AB 0, AM 0, D 0, S 1, none 0"
+        "Errors in C2: 1 · 0.0% of false positives · 50.0% of false negatives · causes: AB 0, AM 0, D 0, S 1, none 0"
     ) in lines
     assert "Errors in all categories: 3 · causes: AB 0, AM 0, D 0, S 1, none 2" in lines
     printed = json.loads(said("covid", "--author", "rules-1", "--json"))["errors_by_category"]

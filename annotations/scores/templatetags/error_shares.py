@@ -33,9 +33,7 @@ def category_bars(rows: Sequence[Mapping[str, Any]], title: str, *parts: str, wh
 
 
 def _plain(row: Mapping[str, Any], parts: Sequence[str]) -> str:
-    return f"{row['name']}: " + ", ".join(
-        f"{part} {text}" for part, text in zip(parts, row["texts"], strict=True)
-    )
+    return f"{row['name']}: " + ", ".join(f"{part} {text}" for part, text in zip(parts, row["texts"], strict=True))
 
 
 def _row(row: Mapping[str, Any], top: int, most: float) -> SafeString:

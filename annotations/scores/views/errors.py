@@ -80,9 +80,7 @@ def error_list(request: Request, slug: str, version: int, author: int) -> HttpRe
     return render(request, "scores/errors.html", context)
 
 
-def _shown(
-    access: Access, rows: Sequence[Error], looks: dict[str, LabelLook], causes: Causes
-) -> list[ShownError]:
+def _shown(access: Access, rows: Sequence[Error], looks: dict[str, LabelLook], causes: Causes) -> list[ShownError]:
     entries = shown_in_context(access, rows, "score", looks)
     # Entries leave out the errors of notes that were erased meanwhile.
     present = {entry.note for entry in entries}
