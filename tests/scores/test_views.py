@@ -208,7 +208,7 @@ def test_markup_in_a_note_stays_text(world, sign_in):
 def test_the_list_takes_the_same_queries_for_any_number_of_notes(read, sign_in, django_assert_max_num_queries):
     client = sign_in(read.rev)
     client.get(url("score", read))
-    with django_assert_max_num_queries(28):
+    with django_assert_max_num_queries(31):
         client.get(url("score", read))
 
 

@@ -18,7 +18,7 @@ from annotations.domain.scoring.causes import ErrorId
 from annotations.domain.scoring.knots import LabeledBounds
 from annotations.models import Cause, Document, ErrorCause, Label, Project, User
 from annotations.scores.events import ERROR_CAUSE_ADDED, ERROR_CAUSE_REMOVED, ErrorCauseChanged
-from annotations.scores.services.scoring import ScoreRequest, score_errors
+from annotations.scores.services.scoring import Score, ScoreRequest, score_errors
 
 COLUMNS = (
     *("pk", "kind", "document_id", "gold_start", "gold_end", "gold_label"),
@@ -26,10 +26,13 @@ COLUMNS = (
 )
 
 
-def change_error_cause(*, wanted: ScoreRequest, error: str, kind: str, present: bool, user: User) -> set[str]:
+def change_error_cause(
+    *, wanted: ScoreRequest, found: Score, error: str, kind: str, present: bool, user: User
+) -> set[str]:
     """Add a cause to an error of this score, or remove it. Return the causes that the error has then.
 
-    `error` is an `ErrorId` as text. Raises ServiceError `kind`, or `error` where the score has no such error.
+    `found` is the score, `error` an `ErrorId` as text. Raises ServiceError `kind`, or `error` where the score has no
+    such error.
     """
     if kind not in Cause.Kind.values:
         raise ServiceError(
@@ -37,13 +40,13 @@ def change_error_cause(*, wanted: ScoreRequest, error: str, kind: str, present: 
             % {"kind": kind[:10], "choices": ", ".join(Cause.Kind.values)},
             code="kind",
         )
-    found = _error_of(wanted, error)
+    wrong = _error_of(wanted, found, error)
     with transaction.atomic():
-        if not Document.objects.select_for_update(of=("self",)).only("pk").filter(pk=found.note).first():
+        if not Document.objects.select_for_update(of=("self",)).only("pk").filter(pk=wrong.note).first():
             raise _gone()
-        rows = _rows(wanted, [found.note]).get(found, {})
+        rows = _rows(wanted, [wrong.note]).get(wrong, {})
         if (kind in rows) != present:
-            _write(wanted, found, kind, rows.get(kind), user)
+            _write(wanted, wrong, kind, rows.get(kind), user)
     return {*rows, kind} if present else set(rows) - {kind}
 
 
@@ -68,13 +71,13 @@ def _columns(name: str, span: LabeledBounds | None) -> dict[str, Any]:
     return {f"{name}_start": start, f"{name}_end": end, f"{name}_label": label}
 
 
-def _error_of(wanted: ScoreRequest, error: str) -> ErrorId:
+def _error_of(wanted: ScoreRequest, found: Score, error: str) -> ErrorId:
     note = whole(error.partition(":")[0])
-    ids = (ErrorId.of(row) for row in score_errors(wanted) if row[0] == note)
-    found = next((one for one in ids if str(one) == error), None)
-    if found is None:
+    ids = (ErrorId.of(row) for row in score_errors(wanted, found) if row[0] == note)
+    wrong = next((one for one in ids if str(one) == error), None)
+    if wrong is None:
         raise _gone()
-    return found
+    return wrong
 
 
 def _gone() -> ServiceError:

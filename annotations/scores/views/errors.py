@@ -21,8 +21,8 @@ from annotations.notes.selectors.in_context import Entry, LabelLook, label_looks
 from annotations.notes.views.in_context import shown_in_context
 from annotations.scores.selectors import annotation_set_ids
 from annotations.scores.services.causes import causes_of_errors, change_error_cause
-from annotations.scores.services.scoring import Error, ScoreRequest, score, score_errors
-from annotations.scores.views.wanted import KINDS, category_names, errors_url, has_errors_now, query_of, wanted_of
+from annotations.scores.services.scoring import Error, ScoreRequest, score_errors
+from annotations.scores.views.wanted import KINDS, category_names, errors_url, query_of, score_now, wanted_of
 
 PAGE = 25
 UNTAGGED = "none"
@@ -44,13 +44,13 @@ def error_list(request: Request, slug: str, version: int, author: int) -> HttpRe
     wanted = wanted_of(request, access, version, author)
     if isinstance(wanted, HttpResponse):
         return wanted
-    if not has_errors_now(wanted):
-        return redirect(reverse("score", args=[slug, version, author]) + query_of(wanted))
     try:
-        found = score(wanted)
+        found = score_now(wanted)
     except ServiceError as error:
         messages.error(request, str(error))
         return redirect("score", slug, version, author)
+    if found is None:
+        return redirect(reverse("score", args=[slug, version, author]) + query_of(wanted))
     table, errors = found.table, score_errors(wanted, found)
     category_of = {row["label"]: row["category"] for row in table["labels"]}
     chosen, causes = _Filters.of(request), causes_of_errors(wanted)
@@ -150,14 +150,18 @@ def error_cause(request: Request, slug: str, version: int, author: int) -> HttpR
     wanted = wanted_of(request, access, version, author)
     if isinstance(wanted, HttpResponse):
         return wanted
-    if not has_errors_now(wanted):
-        back = reverse("score", args=[slug, version, author]) + query_of(wanted)
-        return HttpResponseClientRefresh() if request.htmx else redirect(back)
     present = "add" in request.POST
     kind, error = request.POST.get("add" if present else "remove", ""), request.POST.get("error", "")
     causes, message = set[str](), ""
     try:
-        causes = change_error_cause(wanted=wanted, error=error, kind=kind, present=present, user=access.user)
+        found = score_now(wanted)
+        if found is None:
+            # The list of errors redirects to the score's page, which says why there is none.
+            back = reverse("score_errors", args=[slug, version, author]) + query_of(wanted)
+            return HttpResponseClientRefresh() if request.htmx else redirect(back)
+        causes = change_error_cause(
+            wanted=wanted, found=found, error=error, kind=kind, present=present, user=access.user
+        )
     except ServiceError as refused:
         message = str(refused)
     if request.htmx:

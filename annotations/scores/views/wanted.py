@@ -15,7 +15,7 @@ from annotations.domain.scoring.errors import Kind
 from annotations.models import Category
 from annotations.notes.selectors.in_context import LabelLook, label_looks
 from annotations.scores.selectors import Compared, characters, compared
-from annotations.scores.services.scoring import ScoreRequest, kept_score, score_request
+from annotations.scores.services.scoring import Score, ScoreRequest, kept_score, score, score_request
 
 # Larger scores are computed by a job: this much text takes about one second.
 MOST_CHARACTERS = 5_000_000
@@ -33,12 +33,13 @@ def too_long(notes: Compared) -> bool:
     return characters(notes) > MOST_CHARACTERS
 
 
-def has_errors_now(wanted: ScoreRequest) -> bool:
-    """Whether the errors can be listed at once: the score is stored, or takes no job."""
-    if kept_score(wanted) is not None:
-        return True
+def score_now(wanted: ScoreRequest) -> Score | None:
+    """Return the score if it is stored or takes no job; None without notes, too. Raises ServiceError."""
+    found = kept_score(wanted)
+    if found is not None:
+        return found
     notes = compared(wanted.reference, wanted.author, split=wanted.split)
-    return bool(notes.annotation_sets) and not too_long(notes)
+    return score(wanted) if notes.annotation_sets and not too_long(notes) else None
 
 
 def wanted_of(request: Request, access: Access, version: int, author: int) -> ScoreRequest | HttpResponse:
