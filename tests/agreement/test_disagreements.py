@@ -145,20 +145,20 @@ def test_anonymous_adjudication_hides_names_and_pairs(read, sign_in):
 def test_causes_are_added_on_the_page_and_removed(read, sign_in):
     client = sign_in(read.rev)
     htmx = {"HTTP_HX_REQUEST": "true"}
-    check_page(client.post(at(read, "disagreement_cause"), {"add": "AM"}, **htmx), fragment=True)
-    html = check_page(client.post(at(read, "disagreement_cause"), {"add": "S"}, **htmx), fragment=True)
+    check_page(client.post(at(read, "disagreement_cause"), {"added": "AM"}, **htmx), fragment=True)
+    html = check_page(client.post(at(read, "disagreement_cause"), {"added": "S"}, **htmx), fragment=True)
     for kind in ("AM", "S"):
-        pressed = f'name="remove" value="{kind}" data-cause="{kind}" aria-pressed="true"'
+        pressed = f'name="removed" value="{kind}" data-cause="{kind}" aria-pressed="true"'
         assert pressed in html, "the same button removes it"
-    assert 'name="add" value="AB" data-cause="AB" aria-pressed="false"' in html
+    assert 'name="added" value="AB" data-cause="AB" aria-pressed="false"' in html
     assert ">Ambiguity</button>" in html and ">AM<" not in html
     page = check_page(sign_in(read.vic).get(PAGE))
     assert '<span class="tag">Ambiguity</span><span class="tag">Scarcity</span>' in page
     assert "cause: Ambiguity" in check_page(sign_in(read.mia).get(reverse("audit", args=["covid"])))
     assert [cause.kind for cause in Cause.objects.all()] == ["AM", "S"]
-    answer = client.post(at(read, "disagreement_cause"), {"remove": "AM"})
+    answer = client.post(at(read, "disagreement_cause"), {"removed": "AM"})
     assert answer.status_code == 302 and Cause.objects.get().kind == "S"
-    html = client.post(at(read, "disagreement_cause"), {"add": "<b>"}, **htmx).content.decode()
+    html = client.post(at(read, "disagreement_cause"), {"added": "<b>"}, **htmx).content.decode()
     assert "is not a cause" in html and "<b>" not in html
 
 
@@ -166,7 +166,7 @@ def test_causes_are_added_on_the_page_and_removed(read, sign_in):
 def test_locations_outside_the_note(read, sign_in, location):
     client = sign_in(read.rev)
     for name in ("disagreement_cause", "disagreement_talk"):
-        assert client.post(at(read, name, location), {"add": "D", "text": "x"}).status_code == 404
+        assert client.post(at(read, name, location), {"added": "D", "text": "x"}).status_code == 404
 
 
 # ── Discussion ───────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -118,7 +118,7 @@ def test_causes_are_gone_with_the_error(read, sign_in):
     read.run_set.spans.filter(start=61).update(label=make.label_of(read.project, "CITY"))
     client = sign_in(read.rev)
     html = check_page(client.get(url("score_errors", read)))
-    assert 'name="remove"' not in html
+    assert 'name="removed"' not in html
     page = client.get(url("score", read))
     assert [n for n, _url in page.context["cause_total"]["cells"]] == [0, 0, 0, 0, 2]
     with pytest.raises(ServiceError):
@@ -165,12 +165,12 @@ def test_causes_are_set_from_the_list_of_errors(read, sign_in):
     assert html.count('class="causes"') == 3 and f'name="error" value="{read.missed}"' in html
     target = url("score_error_cause", read)
     for kind in ("D", "AB"):
-        sent = {"error": str(read.missed), "add": kind}
+        sent = {"error": str(read.missed), "added": kind}
         html = check_page(client.post(target, sent, **HTMX), fragment=True)
     for kind in ("AB", "D"):
-        assert f'name="remove" value="{kind}" data-cause="{kind}" aria-pressed="true"' in html
-    html = check_page(client.post(target, {"error": str(read.missed), "remove": "D"}, **HTMX), fragment=True)
-    assert 'name="add" value="D" data-cause="D" aria-pressed="false"' in html
+        assert f'name="removed" value="{kind}" data-cause="{kind}" aria-pressed="true"' in html
+    html = check_page(client.post(target, {"error": str(read.missed), "removed": "D"}, **HTMX), fragment=True)
+    assert 'name="added" value="D" data-cause="D" aria-pressed="false"' in html
     assert ErrorCause.objects.get().kind == "AB"
     audit = check_page(sign_in(read.mia).get(reverse("audit", args=["covid"])))
     assert "added a cause to an error" in audit and "cause: Abbreviation" in audit and "gold: 44 50 CITY" in audit
@@ -178,13 +178,13 @@ def test_causes_are_set_from_the_list_of_errors(read, sign_in):
 
 def test_without_scripts_the_list_comes_back_with_its_filters(read, sign_in):
     client = sign_in(read.rev)
-    sent = {"error": str(read.missed), "add": "S"}
+    sent = {"error": str(read.missed), "added": "S"}
     answer = client.post(url("score_error_cause", read, kind="missed", cause="none"), sent)
     assert answer.status_code == 302 and answer.url == url("score_errors", read, kind="missed", cause="none")
-    answer = client.post(url("score_error_cause", read), {"error": "1:2:3", "add": "S"}, follow=True)
+    answer = client.post(url("score_error_cause", read), {"error": "1:2:3", "added": "S"}, follow=True)
     assert "This error no longer exists in this score. Reload the page." in check_page(answer)
     html = check_page(
-        client.post(url("score_error_cause", read), {"error": "1:2:3", "add": "S"}, **HTMX), fragment=True
+        client.post(url("score_error_cause", read), {"error": "1:2:3", "added": "S"}, **HTMX), fragment=True
     )
     assert 'role="alert"' in html and "no longer exists" in html
 
@@ -194,14 +194,14 @@ def test_viewers_see_causes_and_set_none(read, sign_in):
     client = sign_in(read.vic)
     html = check_page(client.get(url("score_errors", read)))
     assert '<span class="tag">Scarcity</span>' in html and "data-cause" not in html and "errors.js" not in html
-    assert client.post(url("score_error_cause", read), {"error": str(read.missed), "add": "D"}).status_code == 403
+    assert client.post(url("score_error_cause", read), {"error": str(read.missed), "added": "D"}).status_code == 403
 
 
 def test_causes_of_hidden_authors(read, sign_in):
     """In an anonymous project, reviewers score no annotator, so they set no cause of an annotator's error either."""
     Project.objects.update(anonymous_adjudication=True)
     read.run = make.make_set(read.note, read.ann, [ROSSI], submitted=True).author
-    answer = sign_in(read.rev).post(url("score_error_cause", read), {"error": str(read.missed), "add": "D"})
+    answer = sign_in(read.rev).post(url("score_error_cause", read), {"error": str(read.missed), "added": "D"})
     assert answer.status_code == 404 and not ErrorCause.objects.exists()
 
 

@@ -177,10 +177,10 @@ def _entered(request: Request, slug: str, pk: int, start: int, end: int, right: 
 
 @require_POST
 def disagreement_cause(request: Request, slug: str, pk: int, start: int, end: int) -> HttpResponse:
-    """Add a cause to a location (POST `add`) or remove it (`remove`). htmx gets the updated buttons."""
+    """Add a cause to a location (POST `added`) or remove it (`removed`). htmx gets the updated buttons."""
     access, note = _entered(request, slug, pk, start, end, Can.MAKE_GOLD)
-    present = "add" in request.POST
-    kind, chosen, message = request.POST.get("add" if present else "remove", ""), list[str](), ""
+    present = "added" in request.POST
+    kind, chosen, message = request.POST.get("added" if present else "removed", ""), list[str](), ""
     try:
         chosen = change_cause(document=note, start=start, end=end, kind=kind, present=present, user=access.user)
     except ServiceError as error:

@@ -145,13 +145,13 @@ class _Filters:
 
 @require_POST
 def error_cause(request: Request, slug: str, version: int, author: int) -> HttpResponse:
-    """Add a cause to an error (POST `add`) or remove it (`remove`). htmx gets the updated buttons."""
+    """Add a cause to an error (POST `added`) or remove it (`removed`). htmx gets the updated buttons."""
     access = enter(request.user, slug, Can.MAKE_GOLD)
     wanted = wanted_of(request, access, version, author)
     if isinstance(wanted, HttpResponse):
         return wanted
-    present = "add" in request.POST
-    kind, error = request.POST.get("add" if present else "remove", ""), request.POST.get("error", "")
+    present = "added" in request.POST
+    kind, error = request.POST.get("added" if present else "removed", ""), request.POST.get("error", "")
     causes, message = set[str](), ""
     try:
         found = score_now(wanted)
