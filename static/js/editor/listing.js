@@ -10,6 +10,8 @@ export class Listing {
   #items;
   #index = -1;
   #sheet;
+  /** @type {[Element, string][]} */
+  #waiting = []; // keys pressed while the server answers the item's last one
 
   /** @param {Element} list @param {string} items  the selector of its items, which take the focus */
   constructor(list, items) {
@@ -22,6 +24,9 @@ export class Listing {
     // A swap of buttons loses the focus: return it to the item.
     document.body.addEventListener("htmx:afterSwap", () => {
       if (document.activeElement === document.body) this.here?.focus({ preventScroll: true });
+    });
+    document.body.addEventListener("htmx:afterRequest", () => {
+      for (const [item, selector] of this.#waiting.splice(0)) this.#click(item, selector);
     });
   }
 
@@ -42,9 +47,15 @@ export class Listing {
 
   /** Click the first match inside the item; false if there is none. */
   press(selector) {
-    const button = /** @type {HTMLElement|null} */ (this.here?.querySelector(selector) ?? null);
-    button?.click();
-    return Boolean(button);
+    if (!this.here?.querySelector(selector)) return false;
+    this.#click(this.here, selector);
+    return true;
+  }
+
+  /** While the item waits for an answer, which replaces its buttons, the click waits too. */
+  #click(item, selector) {
+    if (item.querySelector(".htmx-request")) this.#waiting.push([item, selector]);
+    else /** @type {HTMLElement|null} */ (item.querySelector(selector))?.click();
   }
 
   /**
