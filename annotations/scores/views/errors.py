@@ -117,10 +117,14 @@ class _Filters:
     @classmethod
     def of(cls, request: Request) -> "_Filters":
         kind, cause = (request.GET.get(name, "") for name in ("kind", "cause"))
-        labels = (request.GET.get(name, "")[:60] for name in ("label", "gold", "predicted", "category"))
+        labels = ("label", "gold", "predicted", "category")
+        label, gold, predicted, category = (request.GET.get(name, "")[:60] for name in labels)
         return cls(
-            kind if kind in list(Kind) else "",
-            *labels,
+            kind=kind if kind in list(Kind) else "",
+            label=label,
+            gold=gold,
+            predicted=predicted,
+            category=category,
             cause=cause if cause in [*Cause.Kind.values, UNTAGGED] else "",
             note=number(request.GET, "note"),
         )
