@@ -54,8 +54,8 @@ function begin() {
     const name = box.querySelector("tbody th");
     if (mark && name) box.scrollLeft = Math.max(0, mark.offsetLeft - name.offsetWidth - 24);
   }
-  // In an opened discussion, focus the field, so that typed letters don't act as keys.
-  document.body.addEventListener("htmx:afterSwap", ({ detail }) => {
+  // In an opened discussion, focus the field, so that typed letters don't act as keys. htmx knows its form by then.
+  document.body.addEventListener("htmx:afterSettle", ({ detail }) => {
     const { elt } = detail.requestConfig;
     if (elt.matches('[data-act="talk"]')) field(elt.closest(".ad-location"))?.focus();
   });
