@@ -1,8 +1,9 @@
 """The database models of `annotations`, one subject per module."""
 
-from annotations.models.adjudication import Adjudication, Amendment, Cause, Figures, Resolution
+from annotations.models.adjudication import Adjudication, Amendment, Figures, Resolution
 from annotations.models.assignment import Assignment
 from annotations.models.author import Author
+from annotations.models.causes import Cause, ErrorCause
 from annotations.models.comparison import Comparison, Difference, Stale
 from annotations.models.deletion import Deletion
 from annotations.models.document import Document
@@ -38,6 +39,7 @@ __all__ = [
     "Deletion",
     "Difference",
     "Document",
+    "ErrorCause",
     "Event",
     "Figures",
     "Flag",

@@ -58,30 +58,6 @@ class Adjudication(models.Model):
         return f"adjudication {self.pk}"
 
 
-class Cause(models.Model):
-    """Why annotators differ at a location, by the categories of Catelli 2021, table 3.4."""
-
-    class Kind(models.TextChoices):
-        ABBREVIATION = "AB", _("Abbreviation")
-        AMBIGUITY = "AM", _("Ambiguity")
-        DEBATABLE = "D", _("Debatable annotation")
-        SCARCITY = "S", _("Scarcity")
-
-    document = models.ForeignKey(Document, models.CASCADE, related_name="causes", db_index=False)
-    start = models.PositiveIntegerField()
-    end = models.PositiveIntegerField()
-    kind = models.CharField(max_length=2, choices=Kind)
-    by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+")
-    at = models.DateTimeField(auto_now=True)
-
-    class Meta:
-        ordering = ["start", "end"]
-        constraints = [models.UniqueConstraint(fields=["document", "start", "end"], name="cause_once")]
-
-    def __str__(self) -> str:
-        return f"cause {self.pk}: {self.kind}"
-
-
 class Amendment(models.Model):
     """A rule added to the guidelines. Annotation sets submitted after it belong to the next round."""
 

@@ -181,7 +181,7 @@ KINDS = {
     "calibration": {"calibration", "calibration_withdraw"},
     "judging": {"judging", "judging_entities", "judging_again"},
     "file": {"file_download"},
-    "version": {"gold_version", "gold_changes", "gold_split", "score", "score_errors"},
+    "version": {"gold_version", "gold_changes", "gold_split", "score", "score_errors", "score_error_cause"},
 }
 SPECIAL = {
     "script_words": "words/en/present.js",
@@ -232,7 +232,8 @@ def form_of(name: str, world: World, objects: str = "ours") -> dict:
         },
         "guidelines_edit": {"text": "# Names", "seen_version": 0},
         "amend": {"text": "A ward is no name.", "seen_version": 0},
-        "disagreement_cause": {"kind": "AB"},
+        "disagreement_cause": {"added": "AB"},
+        "score_error_cause": {"error": f"{ids['note']}:0-11-PATIENT:", "added": "AB"},
         "disagreement_talk": {"text": "A word."},
         "import_preview": {"do": "discard"},
         "member_role": {"role": "viewer"},
@@ -269,7 +270,7 @@ def answer_of(
         }  # fmt: skip
         return client.post(url, change, content_type="application/json")
     if name in ("adjudicate_decide", "adjudicate_cause"):
-        location = {"start": 0, "end": 11, "kind": "AB"}
+        location = {"start": 0, "end": 11, "kind": "AB", "present": True}
         act = {
             "change_id": "6f0c6d5e-0000-4000-8000-000000000003", "act": "nothing", "seen": [[0, 11, "key"]],
             "person": int(client.session.get("_auth_user_id", 0)),

@@ -135,7 +135,7 @@ class Shown:
     kinds: list[str]
     rows: Rows[str]
     annotators: dict[str, str]
-    cause: Cause | None
+    causes: list[str]
     comments: int
     adjudicated: str  # The state of the note's adjudication; empty before it begins.
 
@@ -211,7 +211,7 @@ def in_context(project: Project, rows: Sequence[Difference], *, everyone: bool, 
                 kinds=row.kinds.strip(",").split(","),
                 rows=bio_rows(note.text, row.start, row.end, own, label_order=order),
                 annotators=annotators,
-                cause=next((c for c in causes[row.document_id] if c.start < row.end and row.start < c.end), None),
+                causes=kinds_at(causes[row.document_id], row.start, row.end),
                 comments=sum(start < row.end and row.start < end for start, end in comments[row.document_id]),
                 adjudicated=adjudicated.get(row.document_id, ""),
             )
@@ -260,6 +260,12 @@ def _by_note(causes: Iterable[Cause]) -> dict[int, list[Cause]]:
     for cause in causes:
         found[cause.document_id].append(cause)
     return found
+
+
+def kinds_at(causes: Iterable[Cause], start: int, end: int) -> list[str]:
+    """The causes of a location: those of all causes of the note that overlap it, each once, in order."""
+    found = {cause.kind for cause in causes if cause.start < end and start < cause.end}
+    return [kind for kind in Cause.Kind.values if kind in found]
 
 
 def _comments(ids: Sequence[int]) -> dict[int, list[tuple[int, int]]]:

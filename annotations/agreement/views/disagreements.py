@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from django_htmx.http import HttpResponseClientRefresh
 
 from annotations.agreement.selectors.disagreements import UNTAGGED, Filters, counts, differences, page, rounds
-from annotations.agreement.services.causes import set_cause
+from annotations.agreement.services.causes import change_cause
 from annotations.agreement.services.comparing import bring_up_to_date
 from annotations.core.access import Access, Can, enter, note_for
 from annotations.core.errors import ServiceError
@@ -177,15 +177,16 @@ def _entered(request: Request, slug: str, pk: int, start: int, end: int, right: 
 
 @require_POST
 def disagreement_cause(request: Request, slug: str, pk: int, start: int, end: int) -> HttpResponse:
-    """Set the cause of a location, or delete it with an empty kind; htmx gets the updated buttons."""
+    """Add a cause to a location (POST `added`) or remove it (`removed`). htmx gets the updated buttons."""
     access, note = _entered(request, slug, pk, start, end, Can.MAKE_GOLD)
-    kind, message = request.POST.get("kind", ""), ""
+    present = "added" in request.POST
+    kind, chosen, message = request.POST.get("added" if present else "removed", ""), list[str](), ""
     try:
-        set_cause(document=note, start=start, end=end, kind=kind, user=access.user)
+        chosen = change_cause(document=note, start=start, end=end, kind=kind, present=present, user=access.user)
     except ServiceError as error:
-        kind, message = "", str(error)
+        message = str(error)
     context = {
-        "access": access, "pk": pk, "start": start, "end": end, "cause": kind, "error": message,
+        "access": access, "pk": pk, "start": start, "end": end, "chosen": chosen, "error": message,
         "causes": [(each.value, each.label) for each in Cause.Kind], "may_tag": True,
     }  # fmt: skip
     if request.htmx:

@@ -234,9 +234,12 @@ def score(wanted: ScoreRequest, *, progress: Progress = silent) -> Score:
     return Score(table, key)
 
 
-def score_errors(wanted: ScoreRequest) -> list[Error]:
-    """List at most MOST_ERRORS errors as [note, kind, gold or null, predicted or null]."""
-    found = score(wanted)
+def score_errors(wanted: ScoreRequest, found: Score | None = None) -> list[Error]:
+    """List at most MOST_ERRORS errors as [note, kind, gold or null, predicted or null].
+
+    `found` is the score, where the caller has it already.
+    """
+    found = found or score(wanted)
     errors = kept(wanted.reference.project, ERRORS, found.key)
     if errors is None:  # The errors were deleted to save space, but the table was not.
         forget(wanted.reference.project, TABLE, found.key)

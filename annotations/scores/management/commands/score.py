@@ -14,6 +14,7 @@ from annotations.domain.scoring.similarity import THRESHOLD
 from annotations.domain.splits import Split
 from annotations.models import User
 from annotations.scores.selectors import FOUND, LEVELS, copied_in_text
+from annotations.scores.services.error_table import error_lines, error_table
 from annotations.scores.services.scoring import score, score_request
 
 EXCLUDED = {
@@ -69,13 +70,14 @@ class Command(JourneyCommand):
             types=[one.strip() for one in options["types"].split(",") if one.strip()],
         )
         self.counting = Counting(options["counting"])
-        table = score(wanted).table
+        found = score(wanted)
+        table = found.table
         levels = [
             level
             for level in table["levels"]
             if options["unit"] in (None, level["unit"]) and options["level"] in (None, level["granularity"])
         ]
-        return {**table, "levels": levels}
+        return {**table, "levels": levels, "errors_by_category": error_table(wanted, found)}
 
     def say(self, result: dict[str, Any]) -> str:
         notes = (
@@ -92,6 +94,7 @@ class Command(JourneyCommand):
             ]
         if result["few_notes"]:
             lines.append(f"Few notes. F1 of exact spans: {in_text(result['few_notes'])}")
+        lines += error_lines(result["errors_by_category"])
         lines += self._rewritten(result)
         lines += _all_or_nothing(result)
         residual = result["residual"]

@@ -1,21 +1,19 @@
-"""Pages of scores: the list of authors, the figures of one author, and the errors in context."""
+"""Pages of scores: the list of authors, and the figures of one author."""
 
 import uuid
 from dataclasses import dataclass
-from typing import Any, TypedDict
-from urllib.parse import urlencode
+from typing import Any
 
 from django.contrib import messages
-from django.http import Http404, HttpResponse, QueryDict
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
-from annotations.core.access import Access, Can, authors_for, enter
+from annotations.core.access import Can, authors_for, enter
 from annotations.core.errors import ServiceError
-from annotations.core.requests import Request, number, one_of, paged
+from annotations.core.requests import Request, number, one_of
 from annotations.domain.scoring.counts import Counting
 from annotations.domain.scoring.errors import Kind
 from annotations.domain.scoring.published import Headline, headlines
@@ -26,42 +24,18 @@ from annotations.domain.splits import Split
 from annotations.gold.selectors import versions
 from annotations.jobs.tokens import form_token
 from annotations.models import GoldVersion
-from annotations.notes.selectors.in_context import LabelLook, label_looks, note_names
-from annotations.notes.views.in_context import shown_in_context
+from annotations.notes.selectors.in_context import LabelLook, label_looks
 from annotations.projects.selectors.label_maps import mapped_sets
 from annotations.projects.selectors.projects import is_large
-from annotations.scores.selectors import (
-    LEVELS,
-    Reference,
-    annotation_set_ids,
-    authors_with_notes,
-    characters,
-    compared,
-)
-from annotations.scores.services.scoring import (
-    Error,
-    ScoredTable,
-    ScoreRequest,
-    kept_score,
-    score,
-    score_errors,
-    score_request,
-)
+from annotations.scores.selectors import LEVELS, Reference, authors_with_notes, characters, compared
+from annotations.scores.services.scoring import ScoredTable, ScoreRequest, kept_score, score, score_request
 from annotations.scores.services.shown import chosen_names, found_notes, look_of, offered_types, rewritten_text
 from annotations.scores.services.starting import start_score
+from annotations.scores.views.error_shares import error_shares
+from annotations.scores.views.wanted import KINDS, errors_url, query_of, too_long, wanted_of
 
-PAGE = 25
-# Larger scores are computed by a job: this much text takes about one second.
-MOST_CHARACTERS = 5_000_000
 # The list computes scores of this much text itself, which takes some tenths of a second.
 LIST_CHARACTERS = 1_000_000
-KINDS = {
-    Kind.MISSED: gettext_lazy("Missed"),
-    Kind.SPURIOUS: gettext_lazy("Spurious"),
-    Kind.LABEL: gettext_lazy("Different label"),
-    Kind.BOUNDARY: gettext_lazy("Different bounds"),
-    Kind.BOTH: gettext_lazy("Different label and bounds"),
-}
 COUNTINGS = {
     Counting.TOKENS: gettext_lazy("Whole tokens"),
     Counting.SUBSTRING: gettext_lazy("Substrings"),
@@ -124,7 +98,7 @@ def score_page(request: Request, slug: str, version: int, author: int) -> HttpRe
     ?split=, ?into=, ?threshold= and ?type= (several) as for `score_request`; ?counting= is a `Counting`.
     """
     access = enter(request.user, slug, Can.READ_NOTES)
-    wanted = _wanted(request, access, version, author)
+    wanted = wanted_of(request, access, version, author)
     if isinstance(wanted, HttpResponse):
         return wanted
     counting = Counting(one_of(request, "counting", list(Counting)))
@@ -132,18 +106,18 @@ def score_page(request: Request, slug: str, version: int, author: int) -> HttpRe
     types, categories = offered_types(wanted, looks)
     notes = compared(wanted.reference, wanted.author, split=wanted.split)
     found = kept_score(wanted)
-    late = found is None and characters(notes) > MOST_CHARACTERS
+    late = found is None and too_long(notes)
     context: dict[str, Any] = {
         "access": access,
         "wanted": wanted,
-        "query": _query(wanted),
+        "query": query_of(wanted),
         "splits": list(Split) if wanted.reference.version and wanted.reference.version.split_seed else [],
         "sets": mapped_sets(access.project.label_set.key),
         "types": types,
         "default_threshold": THRESHOLD,
         "counting": counting,
         "countings": [
-            (rule, name, _query(wanted, counting=rule if rule != Counting.TOKENS else ""))
+            (rule, name, query_of(wanted, counting=rule if rule != Counting.TOKENS else ""))
             for rule, name in COUNTINGS.items()
         ],
         "late": late,
@@ -160,58 +134,8 @@ def score_page(request: Request, slug: str, version: int, author: int) -> HttpRe
             return redirect("score", slug, version, author)
     if found is not None and found.table["notes"]:
         context |= _figures(wanted, found.table, looks, categories) | rewritten_text(found.table, counting, looks)
+        context |= error_shares(wanted, found)
     return render(request, "scores/score.html", context)
-
-
-def _wanted(request: Request, access: Access, version: int, author: int) -> ScoreRequest | HttpResponse:
-    """Return what the page is to show.
-
-    Raises Http404 for an unknown version or author. Redirects to the page without choices for an unknown choice.
-    """
-    if max(version, author) >= 2**31:
-        raise Http404("This score does not exist.")
-    try:
-        plain = score_request(access.project, version=version, author_id=author, among=authors_for(access))
-    except ServiceError as error:
-        raise Http404("This score does not exist.") from error
-    choices = _choices(request.GET)
-    if not any(choices.values()):
-        return plain
-    try:
-        return score_request(access.project, version=version, author_id=author, **choices)
-    except ServiceError as error:
-        messages.warning(request, str(error))
-        return redirect("score", access.project.slug, version, author)
-
-
-class _Choices(TypedDict):
-    """What a person can choose for a score, as `score_request` takes it."""
-
-    split: str
-    into: str
-    threshold: str
-    types: list[str]
-
-
-def _choices(data: QueryDict) -> _Choices:
-    return {
-        "split": data.get("split", ""),
-        "into": data.get("into", ""),
-        "threshold": data.get("threshold", "").strip(),
-        "types": data.getlist("type"),
-    }
-
-
-def _query(wanted: ScoreRequest, **more: object) -> str:
-    threshold = "" if wanted.threshold == THRESHOLD else wanted.threshold
-    kept = {"split": wanted.split, "into": wanted.into, "threshold": threshold, "type": wanted.types} | more
-    found = {name: value for name, value in kept.items() if value not in ("", None, ())}
-    return f"?{urlencode(found, doseq=True)}" if found else ""
-
-
-def _errors_url(wanted: ScoreRequest, **filters: object) -> str:
-    slug = wanted.reference.project.slug
-    return reverse("score_errors", args=[slug, wanted.reference.number, wanted.author.pk]) + _query(wanted, **filters)
 
 
 def _figures(
@@ -224,7 +148,7 @@ def _figures(
         "first": levels[0],
         "binary": next(level for level in levels if (level["unit"], level["granularity"]) == ("token", "binary")),
         "labels": [
-            {**row, "look": look_of(looks, row["label"]), "url": _errors_url(wanted, label=row["label"])}
+            {**row, "look": look_of(looks, row["label"]), "url": errors_url(wanted, label=row["label"])}
             for row in table["labels"]
         ],
         "categories": [
@@ -233,9 +157,9 @@ def _figures(
         "finer": len(table["labels"]) > len(table["categories"]),
         "chosen_names": chosen_names(table, looks),
         "found_notes": found_notes(table),
-        "kinds": [(KINDS[Kind(kind)], n, _errors_url(wanted, kind=kind)) for kind, n in table["kinds"].items()],
+        "kinds": [(KINDS[Kind(kind)], n, errors_url(wanted, kind=kind)) for kind, n in table["kinds"].items()],
         "confusion": _confusion(wanted, table["confusion"]["entity"], looks),
-        "errors_url": _errors_url(wanted),
+        "errors_url": errors_url(wanted),
         "without_label": [(look_of(looks, code).name, n) for code, n in table["spans_without_label"].items()],
         "per_hundred": round(100 * (table["residual"]["share"] or 0.0)),
     }
@@ -294,82 +218,7 @@ def _cell(
         "gold": look.name if look else _("no span"),
         "predicted": other.name if other else _("no span"),
     }
-    return Cell(n, n / total if total and n else None, _errors_url(wanted, **filters) if n else "", right, label)
-
-
-@require_safe
-def error_list(request: Request, slug: str, version: int, author: int) -> HttpResponse:
-    """Show the errors in their sentences, filtered by ?kind= ?label= ?gold= ?predicted= ?note=."""
-    access = enter(request.user, slug, Can.READ_NOTES)
-    wanted = _wanted(request, access, version, author)
-    if isinstance(wanted, HttpResponse):
-        return wanted
-    if kept_score(wanted) is None:
-        notes = compared(wanted.reference, wanted.author, split=wanted.split)
-        if not notes.notes or characters(notes) > MOST_CHARACTERS:
-            return redirect(reverse("score", args=[slug, version, author]) + _query(wanted))
-    try:
-        errors = score_errors(wanted)
-    except ServiceError as error:
-        messages.error(request, str(error))
-        return redirect("score", slug, version, author)
-    chosen = _Filters.of(request)
-    rows = [row for row in errors if chosen.takes(row)]
-    page = paged(request, rows, PAGE)
-    looks = label_looks(access.project, wanted.into)
-    shown = shown_in_context(access, list(page.object_list), "score", looks)
-    used = {span[2] for row in errors for span in row[2:] if span}
-    context = {
-        "access": access,
-        "wanted": wanted,
-        "page": page,
-        "entries": shown,
-        "sets": annotation_set_ids(wanted.author, {entry.note for entry in shown}),
-        "chosen": chosen,
-        "kinds": [(str(kind), name) for kind, name in KINDS.items()],
-        "kind_names": {str(kind): name for kind, name in KINDS.items()},
-        "labels": [look for code, look in looks.items() if code in used],
-        "pair": [looks[code] for code in (chosen.gold, chosen.predicted) if code in looks],
-        "note_name": note_names([chosen.note]).get(chosen.note) if chosen.note else "",
-        "all": len(errors),
-        "total": score(wanted).table["errors"],
-        "query": _query(wanted),
-        "default_threshold": THRESHOLD,
-        "plain_url": _errors_url(wanted),
-    }
-    return render(request, "scores/errors.html", context)
-
-
-@dataclass(frozen=True)
-class _Filters:
-    """The filters of the list; an empty value filters nothing. `label` is the gold or the predicted label."""
-
-    kind: str
-    label: str
-    gold: str
-    predicted: str
-    note: int | None
-
-    @classmethod
-    def of(cls, request: Request) -> "_Filters":
-        kind = request.GET.get("kind", "")
-        label, gold, predicted = (request.GET.get(name, "")[:60] for name in ("label", "gold", "predicted"))
-        return cls(kind if kind in list(Kind) else "", label, gold, predicted, number(request.GET, "note"))
-
-    @property
-    def any(self) -> bool:
-        return any((self.kind, self.label, self.gold, self.predicted, self.note))
-
-    def takes(self, row: Error) -> bool:
-        note, kind, *spans = row
-        gold, predicted = (span[2] if span else "" for span in spans)
-        return (
-            self.kind in ("", kind)
-            and self.note in (None, note)
-            and (not self.label or self.label in (gold, predicted))
-            and self.gold in ("", gold)
-            and self.predicted in ("", predicted)
-        )
+    return Cell(n, n / total if total and n else None, errors_url(wanted, **filters) if n else "", right, label)
 
 
 @require_POST
@@ -385,7 +234,7 @@ def job_start_score(request: Request, slug: str) -> HttpResponse:
             version=number(request.POST, "version") or 0,
             author_id=number(request.POST, "author") or 0,
             among=authors_for(access),
-            **_choices(request.POST),
+            **choices_of(request.POST),
         )
     except ServiceError as error:
         messages.error(request, str(error))
