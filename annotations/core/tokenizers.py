@@ -1,6 +1,6 @@
-"""Tokenizers besides the default rule (`annotations.domain.tokens`), for workers and commands. Higher layers register them.
+"""Tokenizers besides the default rule (`annotations.domain.tokens`), for workers and commands.
 
-Their code is imported on first use, so that the web process never loads it.
+Higher layers register them. Their code is imported on first use, so that the web process never loads it.
 """
 
 from collections.abc import Callable

@@ -1,6 +1,7 @@
 """spaCy's tokenizer as a tokenizer of notes: the one of a blank pipeline for the language, without any model."""
 
 import re
+from itertools import pairwise
 from typing import Final
 
 import spacy
@@ -32,7 +33,7 @@ def tokenizer_of(language: str) -> Tokenizer:
         edges = [0, *(match.end() for match in RUN.finditer(text)), len(text)]
         # The memory zone forgets the words of each text, so that long exports need no more memory than short ones.
         with nlp.memory_zone():
-            for first, past in zip(edges, edges[1:], strict=False):
+            for first, past in pairwise(edges):
                 for token in nlp.tokenizer(text[first:past]):
                     start, end = trim(text, first + token.idx, first + token.idx + len(token.text))
                     if start < end:

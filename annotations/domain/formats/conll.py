@@ -171,9 +171,7 @@ class ConllFormat:
         """See `Format.extra_files`. This format has none."""
         return {}
 
-    def _encoded(
-        self, text: str, spacing: Spacing, spans: Iterable[Span], labels: Mapping[str, str]
-    ) -> Encoded:
+    def _encoded(self, text: str, spacing: Spacing, spans: Iterable[Span], labels: Mapping[str, str]) -> Encoded:
         """The tokens of the text with spaces, at their offsets in the text without, and their tags."""
 
         def tokenizer(text: str) -> list[Token]:

@@ -1,7 +1,7 @@
 """Find the text that an annotation quotes near offsets where it doesn't stand.
 
-Source of the idea: the error corrector for i2b2 files (Catelli 2021, section 3.1.1). A place is taken only if nothing else
-nearby could be meant.
+Source of the idea: the error corrector for i2b2 files (Catelli 2021, section 3.1.1). A place is taken only if nothing
+else nearby could be meant.
 """
 
 import re

@@ -1,8 +1,8 @@
 """Spaces between a span and a word that it is attached to, and the offset map that takes them out again.
 
 `GambiaHome` with a span on `Gambia` is written as `Gambia Home` (the entity spacer of Catelli 2021, section 3.1.1), so
-that every tokenizer finds the end of the span. Nothing is changed in the stored text. `NAME.map` beside the files is JSON
-with the offsets of the inserted spaces in the written text, and the SHA-256 of both texts.
+that every tokenizer finds the end of the span. The stored text never changes. `NAME.map` beside the files is JSON with
+the offsets of the inserted spaces in the written text, and the SHA-256 of both texts.
 """
 
 import json
@@ -100,7 +100,10 @@ def restored(parsed: ParsedNote, note: NoteFiles, load: Load) -> ParsedNote:
     spacing, hashes = _read_map(load(file), file)
     inserted = spacing.inserted
     text = "".join(
-        [parsed.text[start:end] for start, end in zip([0, *(at + 1 for at in inserted)], [*inserted, None], strict=True)]
+        [
+            parsed.text[start:end]
+            for start, end in zip([0, *(at + 1 for at in inserted)], [*inserted, None], strict=True)
+        ]
     )
     same = [text_sha256(text), text_sha256(parsed.text)] == hashes and spacing.spaced(text) == parsed.text
     if not same:

@@ -82,7 +82,9 @@ class ExportForm(forms.Form):
     spaced = forms.BooleanField(
         label=gettext_lazy("Insert spaces around attached spans"),
         required=False,
-        help_text=gettext_lazy("“GambiaHome” becomes “Gambia Home”. An offset map beside each changed text undoes this."),
+        help_text=gettext_lazy(
+            "“GambiaHome” becomes “Gambia Home”. An offset map beside each changed text undoes this."
+        ),
     )
     token = forms.UUIDField(widget=forms.HiddenInput)
 

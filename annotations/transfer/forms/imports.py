@@ -108,7 +108,9 @@ class UploadForm(forms.Form):
     repair_offsets = forms.BooleanField(
         label=_("Move spans whose quoted text is found nearby"),
         required=False,
-        help_text=_("For brat files with wrong offsets; the report lists every moved span. Otherwise the note is refused."),
+        help_text=_(
+            "For brat files with wrong offsets; the report lists every moved span. Otherwise the note is refused."
+        ),
     )
 
     def clean_paths(self) -> list[str]:

@@ -199,7 +199,9 @@ def _version_rows(wanted: Wanted) -> "QuerySet[GoldVersionNote]":
 def _version_notes(wanted: Wanted) -> Iterator[tuple[int, OutNote, str, str]]:
     """Notes of a gold version as (note id, note, split, language). The split is empty if the version has none."""
     columns = ("document_id", "document__name", "document__text", "document__language", "spans", "split")
-    for pk, name, text, language, spans, split in _version_rows(wanted).values_list(*columns).iterator(chunk_size=BATCH):
+    for pk, name, text, language, spans, split in (
+        _version_rows(wanted).values_list(*columns).iterator(chunk_size=BATCH)
+    ):
         found = [DomainSpan(start, end, code) for start, end, code, _ in spans]
         yield pk, OutNote(name, text, found), split, language
 

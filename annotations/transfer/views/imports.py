@@ -141,7 +141,10 @@ def _title(row: Import) -> str:
 
 
 def _decide(request: Request, access: Access, row: Import) -> HttpResponse:
-    """Discard the upload, or choose what to import (`do`: discard, take or leave duplicates, repair or keep offsets, labels)."""
+    """Discard the upload, or choose what to import.
+
+    `do`: discard, take or leave duplicates, repair or keep offsets, labels.
+    """
     match request.POST.get("do"):
         case "discard":
             discard(row=row)

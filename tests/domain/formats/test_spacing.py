@@ -104,9 +104,7 @@ def test_without_its_map_the_note_is_refused(kind: str) -> None:
     del files["a.map"]
     (problem,) = refused(kind, files)
     assert problem.code == "map"
-    assert problem.message == (
-        "The file was exported with inserted spaces. Import its offset map “a.map” with it."
-    )
+    assert problem.message == ("The file was exported with inserted spaces. Import its offset map “a.map” with it.")
 
 
 @both
@@ -170,7 +168,11 @@ def test_maps_without_a_text_are_problems() -> None:
 def test_notes_with_inserted_spaces_cannot_be_in_a_file_of_many_notes() -> None:
     files, _ = write_one(spaced("conll"), TEXT, SPANS)
     many = b"# many notes\n-DOCSTART-\ta\n" + files["a.conll"]
-    problems = [note.problems[0] for note in read_all("conll", {"all.conll": many, "a.txt": files["a.txt"]}) if hasattr(note, "problems")]
+    problems = [
+        note.problems[0]
+        for note in read_all("conll", {"all.conll": many, "a.txt": files["a.txt"]})
+        if hasattr(note, "problems")
+    ]
     assert [problem.code for problem in problems] == ["map"]
 
 

@@ -56,9 +56,7 @@ class Command(JourneyCommand):
             format=options["format"],
             set_spec=options["set"],
             split=options["split"],
-            writing=Writing(
-                sentences=options["sentences"], spaced=options["spaces"], tokenizer=options["tokenizer"]
-            ),
+            writing=Writing(sentences=options["sentences"], spaced=options["spaces"], tokenizer=options["tokenizer"]),
             actor=actor,
         )
         return report | {"losses": named_losses(project, report["losses"])}
