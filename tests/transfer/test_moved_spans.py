@@ -100,7 +100,7 @@ def test_erasing_a_patient_deletes_the_lines(world, mia):
     files = FILES | {"patients.csv": b"name,patient_id\na,P-1\n"}
     row = staged(upload(mia, files, **GOLD, repair_offsets="on"))
     run(row)
-    erase_patient(project=world.project, patient_id="P-1", reason="test", actor=world.mia)
+    erase_patient(project=world.project, patient_id="P-1", actor=world.mia)
     report = Import.objects.get(pk=row.pk).report
     assert report["warnings"] == [] and "a.ann" not in json.dumps(report)
     assert not Span.objects.exists()
