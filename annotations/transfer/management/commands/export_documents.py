@@ -39,7 +39,7 @@ class Command(JourneyCommand):
         parser.add_argument(
             "--spaces",
             action="store_true",
-            help="brat, CoNLL: insert a space where a span is attached to other text, and write an offset map.",
+            help="In brat and CoNLL, insert a space where a span is attached to other text, and write an offset map.",
         )
         parser.add_argument(
             "--tokenizer",
