@@ -27,6 +27,7 @@ _.is_open
 _.itself
 _.kind_name
 _.loose
+_.moved_spans
 _.no_worker
 _.only_gold
 _.only_here
@@ -104,6 +105,7 @@ _.read_servers
 _.response_headers
 _.script_words_address
 _.time_zone
+_.tokenizer_of
 _.upload_limit
 
 # RQ calls or reads these attributes of its worker.
