@@ -101,6 +101,8 @@ TABLE: dict[str, dict[str, str]] = {
     "gold_version": {"GET": ALL_NOTES, "POST": EVERYONE_405},
     "gold_changes": {"GET": ALL_NOTES, "POST": EVERYONE_405},
     "gold_split": {"GET": EVERYONE_405, "POST": done(REVIEWERS)},
+    "gold_statistics": {"GET": ALL_NOTES, "POST": EVERYONE_405},
+    "statistics_start": {"GET": EVERYONE_405, "POST": done(ALL_NOTES)},
     "scores": {"GET": ALL_NOTES, "POST": EVERYONE_405},
     "score": {"GET": ALL_NOTES, "POST": EVERYONE_405},
     # Nothing was compared here: redirects to the score, which says so.

@@ -241,6 +241,7 @@ def form_of(name: str, world: World, objects: str = "ours") -> dict:
         "job_start_export": {"format": "brat", "set": "gold"},
         "job_start_gold": {"author": ids["author"]},
         "agreement_start": {"unit": "token"},
+        "statistics_start": {"version": ids["version"]},
     }.get(name, {})
 
 

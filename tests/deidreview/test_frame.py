@@ -30,7 +30,7 @@ SECOND = {
     "Adjudicate": [],
     "Review": ["By note", "By string", "In bulk", "Acceptance"],
     "Models": ["Loop", "Runs", "Trained", "Backends", "Compare"],
-    "Gold": ["Gold set", "Versions", "Scores", "Judges", "Export"],
+    "Gold": ["Gold set", "Versions", "Statistics", "Scores", "Judges", "Export"],
 }
 LESS = {
     "viewer": {"Import", "Labels", "By note", "By string", "In bulk", "Export"},
