@@ -1,6 +1,14 @@
 """The database models of `annotations`, one subject per module."""
 
-from annotations.models.adjudication import Adjudication, Amendment, Cause, Figures, Resolution
+from annotations.models.adjudication import (
+    Adjudication,
+    Amendment,
+    Cause,
+    Figures,
+    MajorityAct,
+    MajorityNote,
+    Resolution,
+)
 from annotations.models.assignment import Assignment
 from annotations.models.author import Author
 from annotations.models.comparison import Comparison, Difference, Stale
@@ -47,6 +55,8 @@ __all__ = [
     "Job",
     "Label",
     "LabelSet",
+    "MajorityAct",
+    "MajorityNote",
     "Membership",
     "PersonalKey",
     "PlantedLeak",

@@ -26,7 +26,7 @@ def gold_statistics(request: Request, slug: str) -> HttpResponse:
     frozen = versions(access.project)
     wanted = number(request.GET, "version")
     chosen = next((one for one in frozen if wanted in (None, one.number)), None)
-    if chosen is None and "version" in request.GET:
+    if "version" in request.GET and None in (chosen, wanted):
         raise Http404("This version does not exist.")
     context: dict[str, object] = {"access": access, "versions": frozen, "version": chosen, "token": uuid.uuid4()}
     if chosen is not None:
