@@ -31,7 +31,6 @@ from annotations.models import (
 from annotations.ops.services.erasing import erase_patient
 from tests import factories as make
 from tests.worlds.checks import check_page
-from tests.worlds.pages import sign_in
 
 TEXT = "Mario Rossi, 54 anni, visto il 12/03/2021 a Torino."
 NAME, AGE, CITY = (0, 11, "PATIENT"), (13, 15, "AGE"), (44, 50, "CITY")
@@ -95,7 +94,9 @@ def test_a_note_without_ties_becomes_gold(votes):
 def test_every_gold_span_keeps_who_voted_for_it(votes):
     vote(votes)
     city = Span.objects.get(annotation_set__document=votes.whole, annotation_set__author__kind="gold", start=44)
-    anna, bruno, _carla = sorted(each.author_id for each in votes.whole.annotation_sets.filter(author__kind="annotator"))
+    anna, bruno, _carla = sorted(
+        each.author_id for each in votes.whole.annotation_sets.filter(author__kind="annotator")
+    )
     assert city.provenance["by"] == "rita"
     said = city.provenance["adjudication"]
     assert (said["choice"], said["annotators"], said["by"]) == ("majority", [anna, bruno], "rita")

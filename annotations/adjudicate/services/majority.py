@@ -100,9 +100,7 @@ def _decide(act: MajorityAct, pk: int) -> _Decided:
         raise ServiceError(gettext("This note was changed meanwhile."), code="changed")
     found = desk(project, document)
     if not found.ready:
-        raise ServiceError(
-            gettext("Fewer than two annotators have currently submitted this note."), code="annotators"
-        )
+        raise ServiceError(gettext("Fewer than two annotators have currently submitted this note."), code="annotators")
     rows = [row for item in found.items if (row := _row(project, user, document, item)) is not None]
     ties = len(found.items) - len(rows)
     if ties and not rows:
@@ -132,9 +130,7 @@ def _as_gold(act: MajorityAct, document: Document, own: AnnotationSet) -> _Decid
     finish_adjudication(project=act.project, document=document, user=act.user)
     gold = make_gold(document=document, annotation_set=own, actor=act.user)
     own.refresh_from_db()
-    MajorityNote.objects.create(
-        act=act, document=document, adjudicated_version=own.version, gold_version=gold.version
-    )
+    MajorityNote.objects.create(act=act, document=document, adjudicated_version=own.version, gold_version=gold.version)
     return _Decided(gold=1, spans=gold.spans.count())
 
 
@@ -168,14 +164,9 @@ def _undo(act: MajorityAct, note: MajorityNote, user: User) -> bool:
     """Remove the note's gold and decisions. Returns False, and does nothing, if they were changed since."""
     if note.adjudicated_version is None:
         return True
-    sets = {
-        each.author.kind: each
-        for each in AnnotationSet.objects.select_for_update(of=("self",))
-        .select_related("author")
-        .filter(document_id=note.document_id, author__kind__in=[Author.Kind.ADJUDICATED, Author.Kind.GOLD])
-        .order_by("pk")
-    }
-    own, gold = sets.get(Author.Kind.ADJUDICATED), sets.get(Author.Kind.GOLD)
+    sets = AnnotationSet.objects.select_for_update(of=("self",)).filter(document_id=note.document_id)
+    own = sets.filter(author__kind=Author.Kind.ADJUDICATED).first()
+    gold = sets.filter(author__kind=Author.Kind.GOLD).first()
     if own is None or (own.version, gold.version if gold else None) != (note.adjudicated_version, note.gold_version):
         return False
     if gold is not None:

@@ -1,4 +1,4 @@
-"""The majority vote over many notes: its preview with the button to start it, and its result with the one to undo it."""
+"""The majority vote over many notes: its preview with the button to start it, and its result with undo."""
 
 import uuid
 from uuid import UUID
@@ -56,18 +56,18 @@ def majority_start(request: Request, slug: str) -> HttpResponse:
 
 
 @require_safe
-def majority_act(request: Request, slug: str, act: UUID) -> HttpResponse:
+def majority_act(request: Request, slug: str, vote: UUID) -> HttpResponse:
     """One vote: what it did, and the button to undo it."""
     access = enter(request.user, slug, Can.MAKE_GOLD)
-    row = get_object_or_404(MajorityAct.objects.select_related("user"), project=access.project, pk=act)
+    row = get_object_or_404(MajorityAct.objects.select_related("user"), project=access.project, pk=vote)
     job = job_of(row, "majority_undo") or job_of(row, "majority")
     return render(request, "adjudicate/majority_act.html", {"access": access, "vote": row, "job": job})
 
 
 @require_POST
-def majority_undo(request: Request, slug: str, act: UUID) -> HttpResponse:
+def majority_undo(request: Request, slug: str, vote: UUID) -> HttpResponse:
     access = enter(request.user, slug, Can.MAKE_GOLD)
-    row = get_object_or_404(MajorityAct.objects.select_related("project"), project=access.project, pk=act)
+    row = get_object_or_404(MajorityAct.objects.select_related("project"), project=access.project, pk=vote)
     try:
         job = start_undo(act=row, user=access.user)
     except ServiceError as error:

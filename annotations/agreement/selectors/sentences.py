@@ -116,7 +116,9 @@ def columns(project: Project, *, hidden: bool) -> list[str]:
         state=AnnotationSet.State.WITHDRAWN
     )
     if hidden:
-        counts = sets.order_by().values("document_id").annotate(n=Count("pk")).order_by("-n").values_list("n", flat=True)
+        counts = (
+            sets.order_by().values("document_id").annotate(n=Count("pk")).order_by("-n").values_list("n", flat=True)
+        )
         return [_("Annotator %(n)d") % {"n": number} for number in range(1, (counts.first() or 0) + 1)]
     names = sets.filter(state=AnnotationSet.State.SUBMITTED).order_by().values_list("author__name", flat=True)
     return sorted(names.distinct(), key=str.casefold)

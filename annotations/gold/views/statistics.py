@@ -48,9 +48,7 @@ def _figures(project: Project, version: GoldVersion) -> dict[str, object]:
 def _clusters(table: Table) -> list[Cluster]:
     """The labels that the version has, with a bar for each split; without a split, with one bar."""
     last = len(table.columns) - 1 or 1
-    return [
-        Cluster(row.name, [cell.spans for cell in row.cells[:last]]) for row in table.labels if row.total
-    ]
+    return [Cluster(row.name, [cell.spans for cell in row.cells[:last]]) for row in table.labels if row.total]
 
 
 def _name(split: str) -> str:

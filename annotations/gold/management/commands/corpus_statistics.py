@@ -29,12 +29,16 @@ class Command(JourneyCommand):
         elif (newest := project.gold_versions.order_by("-number").first()) is not None:
             version = newest
         else:
-            raise ServiceError("No gold version is frozen yet. Freeze one with “manage.py freeze_gold”.", code="version")
+            raise ServiceError(
+                "No gold version is frozen yet. Freeze one with “manage.py freeze_gold”.", code="version"
+            )
         table = table_of(project, statistics_of(version))
         return {
             "version": version.number,
             "splits": {column.name or WHOLE: _part(column) for column in table.columns},
-            "labels": [{"label": row.name, "category": row.category} | _row(table.columns, row) for row in table.labels],
+            "labels": [
+                {"label": row.name, "category": row.category} | _row(table.columns, row) for row in table.labels
+            ],
             "categories": [{"category": row.name} | _row(table.columns, row) for row in table.categories],
         }
 
