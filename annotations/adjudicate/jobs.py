@@ -14,7 +14,7 @@ def run(claim: Claim) -> dict[str, Any]:
 
 def undo(claim: Claim) -> dict[str, Any]:
     """Undo a vote, continuing where an earlier attempt stopped."""
-    user = User.objects.get(pk=claim.actor_id)
+    user = User.objects.filter(pk=claim.actor_id).first() if claim.actor_id else None
     return dict(undo_majority(act=_act(claim), user=user, progress=claim.progress, fence=claim.fence))
 
 

@@ -239,11 +239,20 @@ def test_erasing_a_patient_leaves_nothing_of_the_note(votes):
 
 def test_the_page_shows_the_counts_before_anything_happens(votes, sign_in):
     html = check_page(sign_in(votes.rita).get(PAGE))
-    assert "Decide 2 notes by majority" in html and "1 tie" in html
+    assert "Decide 2 notes by majority" in html and 'id="ties">1<' in html
     assert not MajorityAct.objects.exists()
     assert "anna" not in html and "bruno" not in html
     assert sign_in(votes.vera).get(PAGE).status_code == 403
     assert sign_in(votes.people[0]).get(PAGE).status_code == 403
+
+
+def test_the_preview_of_many_notes_needs_few_queries(votes, sign_in, django_assert_max_num_queries):
+    for number in range(30):
+        submitted(votes, f"more-{number}", [[NAME, CITY], [NAME, HOSPITAL]])
+    bring_up_to_date(votes.project)
+    client = sign_in(votes.rita)
+    with django_assert_max_num_queries(25):
+        assert "Decide 32 notes by majority" in check_page(client.get(PAGE))
 
 
 def test_an_empty_project_says_what_is_missing(db, sign_in):
@@ -266,7 +275,7 @@ def test_the_result_offers_undo_and_the_ties(votes, sign_in):
     client, act = sign_in(votes.rita), vote(votes)
     url = reverse("majority_act", args=["covid", act.pk])
     html = check_page(client.get(url))
-    assert "Undo majority vote" in html and "Adjudicate the ties" in html and "2 spans" in html
+    assert "Undo majority vote" in html and "Adjudicate the ties" in html and 'id="spans">2<' in html
     response = client.post(reverse("majority_undo", args=["covid", act.pk]))
     job = Job.objects.get(kind="majority_undo")
     assert response.url == reverse("job", args=["covid", job.number])

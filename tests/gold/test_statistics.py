@@ -122,6 +122,13 @@ def test_the_figures_are_stored_until_notes_or_splits_change(version):
     assert statistics_of(version)["test"].notes == 2
 
 
+def test_stored_figures_need_few_queries(version, world, sign_in, django_assert_max_num_queries):
+    client = sign_in(world.vic)
+    client.get(PAGE)
+    with django_assert_max_num_queries(20):
+        check_page(client.get(PAGE))
+
+
 def test_erased_notes_are_not_counted(world, version, sign_in):
     statistics_of(version)
     erase_patient(project=world.project, patient_id="p1", actor=world.mia)

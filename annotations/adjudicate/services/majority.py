@@ -138,7 +138,7 @@ def _as_gold(act: MajorityAct, document: Document, own: AnnotationSet) -> _Decid
 
 
 def undo_majority(
-    *, act: MajorityAct, user: User, progress: Progress = silent, fence: Fence | None = None
+    *, act: MajorityAct, user: User | None, progress: Progress = silent, fence: Fence | None = None
 ) -> MajorityCounts:
     """Undo the act in every note whose adjudication and gold are still as the act left them."""
     notes = list(act.notes.order_by("document_id").values_list("pk", flat=True))
@@ -160,7 +160,7 @@ def undo_majority(
     return _end(act, State.UNDONE, user, kept=act.notes.count())
 
 
-def _undo(act: MajorityAct, note: MajorityNote, user: User) -> bool:
+def _undo(act: MajorityAct, note: MajorityNote, user: User | None) -> bool:
     """Remove the note's gold and decisions. Returns False, and does nothing, if they were changed since."""
     if note.adjudicated_version is None:
         return True
@@ -221,7 +221,7 @@ def _count(act: MajorityAct, state: MajorityAct.State, **counts: Any) -> None:
         )
 
 
-def _end(act: MajorityAct, state: MajorityAct.State, user: User, **counts: int) -> MajorityCounts:
+def _end(act: MajorityAct, state: MajorityAct.State, user: User | None, **counts: int) -> MajorityCounts:
     with transaction.atomic():
         MajorityAct.objects.filter(pk=act.pk).update(state=state, ended_at=timezone.now(), **counts)
         act.refresh_from_db()

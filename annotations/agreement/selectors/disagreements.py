@@ -222,9 +222,12 @@ def in_context(project: Project, rows: Sequence[Difference], *, everyone: bool, 
 class Located(Protocol):
     """A stretch of a note, for example a location."""
 
-    document_id: int
-    start: int
-    end: int
+    @property
+    def document_id(self) -> int: ...
+    @property
+    def start(self) -> int: ...
+    @property
+    def end(self) -> int: ...
 
 
 def windows(rows: Iterable[Located], notes: dict[int, Document]) -> dict[int, tuple[int, int]]:
