@@ -11,7 +11,7 @@ from annotations.core.templatetags.plots import CHARACTER, NOTHING, Scale
 
 register = template.Library()
 
-BAR, GAP, LENGTH, LEGEND, NUMBER = 14, 12, 260, 24, 60
+BAR, GAP, LENGTH, LEGEND, NUMBER = 14, 12, 200, 24, 50
 MOST_NAME = 24
 
 
@@ -62,7 +62,7 @@ def _cluster(cluster: Cluster, scale: Scale, left: int, y: int) -> SafeString:
         '<rect class="plot-series-{}" x="{}" y="{}" width="{}" height="{}"/>'
         '<text class="plot-small" x="{}" y="{}">{}</text>',
         (
-            (at, left, y + BAR * at + 1, max(scale(n), 1), BAR - 2, left + scale(n) + 6, y + BAR * at + 11, f"{n:,}")
+            (at, left, y + BAR * at + 1, scale(n), BAR - 2, left + scale(n) + 6, y + BAR * at + 11, f"{n:,}")
             for at, n in enumerate(cluster.values)
         ),
     )
