@@ -1,6 +1,6 @@
 """The database models of `annotations`, one subject per module."""
 
-from annotations.models.adjudication import Adjudication, Amendment, Figures, Resolution
+from annotations.models.adjudication import Adjudication, Amendment, Figures, MajorityAct, MajorityNote, Resolution
 from annotations.models.assignment import Assignment
 from annotations.models.author import Author
 from annotations.models.causes import Cause, ErrorCause
@@ -50,6 +50,8 @@ __all__ = [
     "Job",
     "Label",
     "LabelSet",
+    "MajorityAct",
+    "MajorityNote",
     "Membership",
     "PersonalKey",
     "PlantedLeak",

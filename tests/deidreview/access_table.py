@@ -101,6 +101,8 @@ TABLE: dict[str, dict[str, str]] = {
     "gold_version": {"GET": ALL_NOTES, "POST": EVERYONE_405},
     "gold_changes": {"GET": ALL_NOTES, "POST": EVERYONE_405},
     "gold_split": {"GET": EVERYONE_405, "POST": done(REVIEWERS)},
+    "gold_statistics": {"GET": ALL_NOTES, "POST": EVERYONE_405},
+    "statistics_start": {"GET": EVERYONE_405, "POST": done(ALL_NOTES)},
     "scores": {"GET": ALL_NOTES, "POST": EVERYONE_405},
     "score": {"GET": ALL_NOTES, "POST": EVERYONE_405},
     # Nothing was compared here: redirects to the score, which says so.
@@ -127,6 +129,8 @@ TABLE: dict[str, dict[str, str]] = {
     # Agreement and runs
     "agreement": {"GET": ALL_NOTES, "POST": EVERYONE_405},
     "disagreements": {"GET": ALL_NOTES, "POST": EVERYONE_405},
+    "disagreement_sentences": {"GET": ALL_NOTES, "POST": EVERYONE_405},
+    "sentences_export": {"GET": REVIEWERS, "POST": EVERYONE_405},
     "disagreement_cause": {"GET": EVERYONE_405, "POST": done(REVIEWERS)},
     "disagreement_talk": {"GET": ALL_NOTES, "POST": "302 404 403 403 302 302 404 404"},
     "amendments": {"GET": MEMBERS, "POST": EVERYONE_405},
@@ -135,6 +139,11 @@ TABLE: dict[str, dict[str, str]] = {
     "adjudications": {"GET": REVIEWERS, "POST": EVERYONE_405},
     "adjudicate_next": {"GET": done(REVIEWERS), "POST": EVERYONE_405},
     "adjudicate_unanimous": {"GET": EVERYONE_405, "POST": done(REVIEWERS)},
+    "majority": {"GET": REVIEWERS, "POST": EVERYONE_405},
+    # Nothing can be decided here: redirects to the page with a message.
+    "majority_start": {"GET": EVERYONE_405, "POST": done(REVIEWERS)},
+    "majority_act": {"GET": REVIEWERS, "POST": EVERYONE_405},
+    "majority_undo": {"GET": EVERYONE_405, "POST": done(REVIEWERS)},
     "adjudicate": {"GET": REVIEWERS, "POST": EVERYONE_405},
     "adjudicate_decide": {"GET": EVERYONE_405, "POST": done(REVIEWERS, 409).replace("302", "401")},
     "adjudicate_cause": {"GET": EVERYONE_405, "POST": REVIEWERS.replace("302", "401")},

@@ -16,6 +16,7 @@ from annotations.models import (
     Document,
     GoldVersion,
     Job,
+    MajorityAct,
     Membership,
     Project,
     RewrittenNote,
@@ -135,6 +136,7 @@ def fill(project: Project, manager: User, annotator: User) -> dict[str, int]:
         "version": version.number,
         "string": SuggestedString.objects.get(author=run_author).pk,
         "bulk": str(BulkAct.objects.create(project=project, user=manager, act="accept", rule=rule).pk),
+        "vote": str(MajorityAct.objects.create(project=project, user=manager, planned=1).pk),
         "search": str(Search.objects.create(project=project, user=annotator, text="Rossi").pk),
         "project": project.pk,
         "labelset": project.label_set.pk,
@@ -212,6 +214,7 @@ def url_of(name: str, world: World, slug: str = "ours", objects: str = "ours") -
         "version": ids["version"],
         "search": ids["search"],
         "bulk": ids["bulk"],
+        "vote": ids["vote"],
         "format": "csv",
         "name": "small",
         "start": 0,
@@ -248,6 +251,7 @@ def form_of(name: str, world: World, objects: str = "ours") -> dict:
         "job_start_export": {"format": "brat", "set": "gold"},
         "job_start_gold": {"author": ids["author"]},
         "agreement_start": {"unit": "token"},
+        "statistics_start": {"version": ids["version"]},
     }.get(name, {})
 
 

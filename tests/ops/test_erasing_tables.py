@@ -45,6 +45,7 @@ STAYS = {
         "format": "a choice", "written_as": "listed as a run, or a member, not a patient", "language": "a code",
         "report": "lines are removed, counts stay", "labels_found": "removed", "label_choices": "removed",
     },
+    "annotations.MajorityAct": {},
     "annotations.BulkAct": {"rule": "ids; the number of a string without spans is removed"},
     "annotations.Event": {"data": "ids, offsets, labels, counts", "verb": "a choice"},
     "annotations.Job": {

@@ -32,7 +32,7 @@ from annotations.scores.services.scoring import ScoredTable, ScoreRequest, kept_
 from annotations.scores.services.shown import chosen_names, found_notes, look_of, offered_types, rewritten_text
 from annotations.scores.services.starting import start_score
 from annotations.scores.views.error_shares import error_shares
-from annotations.scores.views.wanted import KINDS, errors_url, query_of, too_long, wanted_of
+from annotations.scores.views.wanted import KINDS, choices_of, errors_url, query_of, too_long, wanted_of
 
 # The list computes scores of this much text itself, which takes some tenths of a second.
 LIST_CHARACTERS = 1_000_000
