@@ -12,6 +12,9 @@ _.annotator
 _.application
 _.can_cancel
 _.can_resume
+_.cause_names
+_.cause_rows
+_.cause_total
 _.cleared
 _.cut_after
 _.cut_before
@@ -20,6 +23,9 @@ _.differs
 _.edited
 _.footnote
 _.full_revision
+_.gold_end
+_.gold_label
+_.gold_start
 _.has_assignments
 _.help_text
 _.in_clear
@@ -27,12 +33,17 @@ _.is_open
 _.itself
 _.kind_name
 _.loose
+_.missed_share
 _.moved_spans
 _.no_worker
 _.only_gold
 _.only_here
 _.outdated
+_.predicted_end
+_.predicted_label
+_.predicted_start
 _.published
+_.ratios
 _.reads
 _.reduced_chips
 _.refused_more
@@ -42,9 +53,14 @@ _.retries
 _.role_name
 _.row_head
 _.seed_from
+_.span_shares
+_.spurious_share
 _.state_name
+_.token_shares
+_.unanswered
 _.warnings_more
 _.withdrawn_at
+_.without_cause
 
 # Columns and choices of tables: stored in rows, or named as keywords in queries.
 _.ABBREVIATION

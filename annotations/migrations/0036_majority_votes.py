@@ -20,7 +20,7 @@ def compare_again(apps, schema_editor):
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotations', '0032_first_exports'),
+        ('annotations', '0035_repaired_offsets'),
     ]
 
     operations = [

@@ -31,7 +31,7 @@ _IN_NAMES: Final = (
     ),
     ("org", r"organi|hospital|ospedal|struttur|centr|institut|istitut"),
     ("contact", r"phone|tel|fax|mail|url|contact|contatt"),
-    ("id", r"\bid|number|numer|codic|codig|card|tessera|licen|account|record|fiscal|device|vehicle"),
+    ("id", r"\bid|n[uú]m[eb]|codic|codig|card|tessera|licen|account|record|fiscal|device|vehicle"),
 )
 # Words that belong to an identifier only between supported words.
 _GLUE: Final = words(

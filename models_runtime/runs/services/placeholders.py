@@ -102,16 +102,16 @@ def _map_batch(run: Run, notes: list[RewrittenNote], labels: Mapping[str, str], 
     for note in notes:
         chosen = [row for row in note.unmapped if row[2] in labels]
         note.unmapped = [row for row in note.unmapped if row[2] not in labels]
-        pk = sets.get(note.document_id)
+        own = sets.get(note.document_id)
         for start, end, placeholder, source, doubt in chosen:
             label = ids.get(labels[placeholder])
-            if pk is None or label is None or (start, end, label) in present[pk]:
+            if own is None or label is None or (start, end, label) in present[own]:
                 continue
-            if crowd_in([*((first, past) for first, past, _label in present[pk]), (start, end)]) is not None:
+            if crowd_in([*((first, past) for first, past, _label in present[own]), (start, end)]) is not None:
                 continue
-            present[pk].add((start, end, label))
+            present[own].add((start, end, label))
             string = string_key(texts[note.document_id][start:end])
-            made.append(_row(pk, start, end, label, source, doubt, string))
+            made.append(_row(own, start, end, label, source, doubt, string))
     _store(run, made, {sets[note]: note for note in pks if note in sets})
     RewrittenNote.objects.bulk_update(notes, ["unmapped"])
     return len(made)
