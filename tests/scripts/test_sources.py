@@ -16,7 +16,7 @@ ROW = re.compile(r"^\|.*\|$", re.MULTILINE)
 
 def test_there_are_commands_for_most_sources():
     used = {command.split()[0] for command in COMMANDS}
-    assert {"score", "agreement", "train_model", "run_model", "judge", "compare_runs", "export_documents"} <= used
+    assert {"score", "agreement", "train_model", "run_model", "judge", "compare_runs", "corpus_statistics"} <= used
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -88,7 +88,13 @@ class Bounder:
         removed = self._listed(at for at in range(*tokens) if at not in covered)
         bounds = []
         for part, number in found:
-            weak = [at for at in range(*part) if unclear or self._support(gap.placeholders[number], at) is Support.NONE]
+            placeholder = gap.placeholders[number]
+            mentioned = self._mentioned(placeholder, part)
+            weak = [
+                at
+                for at in range(*part)
+                if unclear or (at not in mentioned and self._support(placeholder, at) is Support.NONE)
+            ]
             bounds.append(Bound(self._bounds(part), number, removed, self._listed(weak)))
         return bounds
 
@@ -156,14 +162,12 @@ class Bounder:
         return Support.RULE in supports or supports.count(Support.SHAPE) <= _MOST_BY_SHAPE
 
     def _stretches(self, placeholder: str, part: Tokens) -> list[Tokens]:
-        """The maximal stretches of supported tokens: other mentions if there are any, else rules and shapes."""
-        mentioned = [*self._mentioned(placeholder, part)]
-        if mentioned:
-            return mentioned
+        """The maximal stretches of tokens that other mentions, rules or their shape support."""
+        mentioned = self._mentioned(placeholder, part)
+        supports = {at: Support.RULE if at in mentioned else self._support(placeholder, at) for at in range(*part)}
         found: list[Tokens] = []
         begin = end = -1
-        for at in range(*part):
-            support = self._support(placeholder, at)
+        for at, support in supports.items():
             if support is Support.NONE:
                 found.append((begin, end))
                 begin = end = -1
@@ -172,16 +176,19 @@ class Bounder:
         return [
             (first, past)
             for first, past in [*found, (begin, end)]
-            if any(self._support(placeholder, at) > Support.UNIT for at in range(first, past))
+            if any(supports[at] > Support.UNIT for at in range(max(first, 0), past))
         ]
 
-    def _mentioned(self, placeholder: str, part: Tokens) -> Iterator[Tokens]:
+    def _mentioned(self, placeholder: str, part: Tokens) -> frozenset[int]:
+        """The tokens that are mentioned elsewhere in the note, under the same placeholder."""
         first, past = part
-        for said in sorted(self._mentions.get(placeholder, ()), key=lambda each: (-len(each), each)):
-            for at in range(first, past - len(said) + 1):
-                if self._said((at, at + len(said))) == said:
-                    yield at, at + len(said)
-                    return
+        return frozenset(
+            each
+            for said in self._mentions.get(placeholder, ())
+            for at in range(first, past - len(said) + 1)
+            if self._said((at, at + len(said))) == said
+            for each in range(at, at + len(said))
+        )
 
     def _answered(self, gap: Gap, tokens: Tokens, answers: Sequence[tuple[Bounds, int]]) -> list[tuple[Tokens, int]]:
         """The model's own bounds, without words that only stand beside supported ones."""

@@ -78,6 +78,16 @@ def found(text: str, rewritten: str, *answers: tuple[str, int]) -> list[Shown]:
             "[NOME] assume 54 mg. Il signor [NOME] sta bene",
             [("Kwame Nkrumah", "[NOME]", ["diabetico"], []), ("Kwame Nkrumah", "[NOME]", [], [])],
         ),
+        # It doesn't hide a second name in the same gap.
+        (
+            "Kwame Nkrumah, obeso, e Anna Bianchi insieme. Il signor Kwame Nkrumah sta bene",
+            "[NOME] insieme. Il signor [NOME] sta bene",
+            [
+                ("Kwame Nkrumah", "[NOME]", ["obeso, e"], []),
+                ("Anna Bianchi", "[NOME]", ["obeso, e"], []),
+                ("Kwame Nkrumah", "[NOME]", [], []),
+            ],
+        ),
         # Nothing tells the bounds: the whole gap is suggested, and all of it is in doubt.
         (
             "mario rossi, non diabetico, ha freddo",
