@@ -12,14 +12,20 @@ _.annotator
 _.application
 _.can_cancel
 _.can_resume
+_.cause_names
+_.cause_rows
+_.cause_total
 _.cleared
-_.corpus
 _.cut_after
 _.cut_before
 _.deleted
 _.differs
 _.edited
+_.footnote
 _.full_revision
+_.gold_end
+_.gold_label
+_.gold_start
 _.has_assignments
 _.help_text
 _.in_clear
@@ -27,10 +33,17 @@ _.is_open
 _.itself
 _.kind_name
 _.loose
+_.missed_share
+_.moved_spans
 _.no_worker
 _.only_gold
 _.only_here
 _.outdated
+_.predicted_end
+_.predicted_label
+_.predicted_start
+_.published
+_.ratios
 _.reads
 _.reduced_chips
 _.refused_more
@@ -38,10 +51,16 @@ _.removed_at
 _.requests
 _.retries
 _.role_name
+_.row_head
 _.seed_from
+_.span_shares
+_.spurious_share
 _.state_name
+_.token_shares
+_.unanswered
 _.warnings_more
 _.withdrawn_at
+_.without_cause
 
 # Columns and choices of tables: stored in rows, or named as keywords in queries.
 _.ABBREVIATION
@@ -102,6 +121,7 @@ _.read_servers
 _.response_headers
 _.script_words_address
 _.time_zone
+_.tokenizer_of
 _.upload_limit
 
 # RQ calls or reads these attributes of its worker.
@@ -141,6 +161,7 @@ _.label_from_instance
 _.process_exception
 _.process_view
 _.proxies_named
+_.test
 _.validateLink
 _.value_from_datadict
 _.view_func
@@ -184,6 +205,8 @@ _.ROOT_URLCONF
 _.INTERNAL_IPS
 
 # Keys of TypedDicts, which code uses as strings.
+_.all_or_nothing_chosen
+_.all_or_nothing_pooled
 _.amendment
 _.author_kind
 _.character_recall
@@ -205,6 +228,7 @@ _.own_gold_spans
 _.per_note
 _.projected
 _.refused_files
+_.rewritten_substring
 _.same_label
 _.split_of_version
 _.stored_files

@@ -18,6 +18,7 @@ from annotations.models import (
     Author,
     Category,
     Document,
+    ErrorCause,
     GoldVersion,
     Label,
     LabelSet,
@@ -32,6 +33,8 @@ from annotations.models import (
 from models_runtime.calibration.jobs import calibration_of
 from models_runtime.models import Calibration, Run
 
+Spot = tuple[int, int, str]
+NO_SPOT: Spot = (0, 0, "")
 PASSWORD = "correct horse battery"
 _numbers = itertools.count(1)
 
@@ -168,3 +171,15 @@ def make_calibration(run: Run, version: GoldVersion, **fields: object) -> Calibr
         setattr(made, name, value)
     made.save()
     return made
+
+
+def make_error_cause(
+    author: Author, note: Document, user: User, *, kind: str = "AB", gold: Spot = NO_SPOT, predicted: Spot = NO_SPOT
+) -> ErrorCause:
+    """Create a cause of an error whose spans have label codes, such as (0, 4, "PATIENT")."""
+    bounds = {
+        f"{name}_{column}": value
+        for name, span in (("gold", gold), ("predicted", predicted))
+        for column, value in zip(("start", "end", "label"), span, strict=True)
+    }
+    return ErrorCause.objects.create(author=author, document=note, by=user, kind=kind, **bounds)

@@ -10,16 +10,38 @@ class AdjudicateConfig(AppConfig):
         from annotations.adjudicate.selectors.counts import notes_left
         from annotations.core import navigation
         from annotations.core.access import Can
+        from annotations.jobs.registry import JobKind, register
 
+        register(
+            {
+                "majority": JobKind(
+                    title=_("Majority vote"),
+                    handler="annotations.adjudicate.jobs.run",
+                    right=Can.MAKE_GOLD,
+                    result="adjudicate/majority_result.html",
+                    can_pause=True,
+                ),
+                "majority_undo": JobKind(
+                    title=_("Undo of a majority vote"),
+                    handler="annotations.adjudicate.jobs.undo",
+                    right=Can.MAKE_GOLD,
+                    result="adjudicate/majority_undo_result.html",
+                    can_pause=True,
+                ),
+            }
+        )
         navigation.add_group(navigation.Group("adjudicate", _("Adjudicate"), 50, counter=notes_left))
         navigation.register(
             navigation.Entry(
                 "adjudicate",
                 10,
-                _("Adjudicate"),
+                _("By note"),
                 "adjudications",
                 Can.MAKE_GOLD,
                 frozenset({"adjudicate", "adjudicate_next"}),
+            ),
+            navigation.Entry(
+                "adjudicate", 20, _("By majority"), "majority", Can.MAKE_GOLD, frozenset({"majority_act"})
             ),
         )
         navigation.working("adjudicate")

@@ -36,7 +36,26 @@ class AdjudicationFinished(TypedDict):
     spans: int
 
 
+class MajorityCounts(TypedDict):
+    """A majority vote over many notes (`vote`: its id), with the counts that MajorityAct explains."""
+
+    vote: str
+    gold: int
+    spans: int
+    tied: int
+    ties: int
+    left: int
+    has_gold: int
+    in_review: int
+    begun: int
+    pending: int
+    undone: int
+    kept: int
+
+
 ADJUDICATION_DECIDED = Verb[AdjudicationDecided]("adjudication.decided", _("adjudicated a location"))
 ADJUDICATION_UNDONE = Verb[AdjudicationDecided]("adjudication.undone", _("undid an adjudication"))
 ADJUDICATION_FINISHED = Verb[AdjudicationFinished]("adjudication.finished", _("finished a note's adjudication"))
 ADJUDICATION_REOPENED = Verb[NoData]("adjudication.reopened", _("reopened an adjudication"))
+MAJORITY_APPLIED = Verb[MajorityCounts]("majority.applied", _("made a majority vote gold"))
+MAJORITY_UNDONE = Verb[MajorityCounts]("majority.undone", _("undid a majority vote"))

@@ -37,7 +37,7 @@ class AgreementConfig(AppConfig):
                 _("Disagreements"),
                 "disagreements",
                 Can.READ_NOTES,
-                frozenset({"disagreement_talk"}),
+                frozenset({"disagreement_talk", "disagreement_sentences"}),
             ),
             navigation.Entry("guidelines", 20, _("Amendments"), "amendments", Can.SEE_PROJECT, frozenset({"amend"})),
         )

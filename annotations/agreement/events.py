@@ -12,8 +12,11 @@ class GuidelinesAmended(GuidelinesChanged):
     amendment: int
 
 
-class CauseSet(TypedDict):
-    """`before`: the causes that this one replaces, as [start, end, kind]."""
+class CauseChanged(TypedDict):
+    """`before`: the causes of the location before, as [start, end, kind].
+
+    Until a location could have several causes, an addition replaced the others, and an empty `kind` removed them.
+    """
 
     bounds: list[int]
     kind: str
@@ -21,4 +24,5 @@ class CauseSet(TypedDict):
 
 
 GUIDELINES_AMENDED = Verb[GuidelinesAmended]("guidelines.amended", _("amended the guidelines"))
-CAUSE_SET = Verb[CauseSet]("cause.set", _("set a disagreement's cause"))
+CAUSE_SET = Verb[CauseChanged]("cause.set", _("added a cause to a disagreement"))
+CAUSE_REMOVED = Verb[CauseChanged]("cause.removed", _("removed a cause from a disagreement"))

@@ -1,12 +1,14 @@
 from django.urls import URLPattern, path
 
-from annotations.agreement.views import agreement, amendments, disagreements, starting
+from annotations.agreement.views import agreement, amendments, disagreements, sentences, starting
 
 _DISAGREEMENTS = "projects/<slug:slug>/agreement/disagreements/"
 _DISAGREEMENT = f"{_DISAGREEMENTS}<int:pk>/<int:start>/<int:end>/"
 
 urlpatterns: list[URLPattern] = [
     path(_DISAGREEMENTS, disagreements.disagreements, name="disagreements"),
+    path(f"{_DISAGREEMENTS}sentences/", sentences.disagreement_sentences, name="disagreement_sentences"),
+    path(f"{_DISAGREEMENTS}sentences/csv", sentences.sentences_export, name="sentences_export"),
     path(f"{_DISAGREEMENT}cause", disagreements.disagreement_cause, name="disagreement_cause"),
     path(f"{_DISAGREEMENT}talk", disagreements.disagreement_talk, name="disagreement_talk"),
     path("projects/<slug:slug>/guidelines/amendments/", amendments.amendments, name="amendments"),

@@ -125,11 +125,12 @@ class PatientErased(Erasure):
 
 
 class FileDownloaded(TypedDict, total=False):
-    """A stored file, or the decision log in a format (`decisions`)."""
+    """A stored file, or the decision log or the sentences with disagreements in a format."""
 
     file: int
     size: int
     decisions: str
+    sentences: str
 
 
 NOTE_READ = Verb[NoteRead]("note.read", _("opened a note"), reading=True)

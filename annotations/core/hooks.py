@@ -17,6 +17,9 @@ class Hook:
         return [answer(**about) for answer in self._answers]
 
 
+# The annotations of `author` are about to be scored. Each answer is a query of the ids of notes for which a model gave
+# no usable answer: nothing was found in them.
+notes_without_answer = Hook()
 # A page is about to show the disagreements in a project: notes are compared for at most `seconds`. Each answer is the
 # number of notes that are still to be compared.
 disagreements_shown = Hook()

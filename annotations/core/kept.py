@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -28,6 +29,12 @@ def kept(project: Project, kind: Kind[Value], key: str) -> Value | None:
     rows = Figures.objects.filter(project=project, kind=kind.name, key=key)
     value: Value | None = rows.values_list("value", flat=True).first()
     return value
+
+
+def kept_of(project: Project, kind: Kind[Value], keys: Iterable[str]) -> dict[str, Value]:
+    """Return the cached values by key; missing ones are left out."""
+    rows = Figures.objects.filter(project=project, kind=kind.name, key__in=list(keys))
+    return dict(rows.values_list("key", "value"))
 
 
 def keep(project: Project, kind: Kind[Value], key: str, value: Value) -> None:

@@ -44,6 +44,13 @@ def add_notes(author: int, sets: Mapping[int, int]) -> None:
         _add_labels(author, [sets[pk] for pk in batch])
 
 
+def renew_notes(author: int, sets: Mapping[int, int]) -> None:
+    """Write the rows of these annotation sets again, in the transaction that has added suggestions to them."""
+    for model in (SuggestedNote, SuggestedLabel):
+        model.objects.filter(author=author, document__in=sets.values()).delete()
+    add_notes(author, sets)
+
+
 _SPANS, _SETS = Span._meta.db_table, AnnotationSet._meta.db_table
 _CONFIDENCE = "COALESCE(span.confidence, 0.5)"
 _ADD_LABELS = f"""

@@ -22,6 +22,13 @@ class Backed(TypedDict):
     clear: int
 
 
+class Doubt(TypedDict):
+    """Provenance of a suggestion with doubtful words; the fields are explained in `domain.doubtful.Doubtful`."""
+
+    removed: list[list[int]]
+    unsupported: list[list[int]]
+
+
 Provenance = TypedDict(
     "Provenance",
     {

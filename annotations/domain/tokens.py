@@ -29,6 +29,10 @@ class Tokenizer(Protocol):
     def __call__(self, text: str) -> list[Token]: ...
 
 
+class TokenizerError(ValueError):
+    """A tokenizer can't be had, for example for the language. The message says what to do."""
+
+
 _CACHE_LIMIT: Final = 1 << 16
 
 

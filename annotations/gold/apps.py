@@ -19,6 +19,12 @@ class GoldConfig(AppConfig):
                     result="gold/result.html",
                     can_pause=True,
                 ),
+                "corpus": JobKind(
+                    title=_("Corpus statistics"),
+                    handler="annotations.gold.jobs.count",
+                    right=Can.READ_NOTES,
+                    result="gold/statistics_result.html",
+                ),
             }
         )
 
@@ -37,6 +43,7 @@ class GoldConfig(AppConfig):
                 frozenset({"gold_version", "gold_changes"}),
                 fragment="versions-title",
             ),
+            navigation.Entry("gold", 25, _("Statistics"), "gold_statistics", Can.READ_NOTES),
         )
 
         from annotations.gold import overview

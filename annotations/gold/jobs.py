@@ -1,7 +1,9 @@
 from typing import Any
 
 from annotations.gold.services.making import make_gold_bulk
+from annotations.gold.services.statistics import statistics_of
 from annotations.jobs.runner import Claim
+from annotations.models import GoldVersion
 
 
 def run(claim: Claim) -> dict[str, Any]:
@@ -12,3 +14,11 @@ def run(claim: Claim) -> dict[str, Any]:
         actor_id=claim.actor_id,
         progress=claim.progress,
     )
+
+
+def count(claim: Claim) -> dict[str, Any]:
+    """Compute and store the corpus statistics of a version. A repeated job finds the stored figures."""
+    versions = GoldVersion.objects.select_related("project")
+    version = versions.get(project_id=claim.project_id, number=claim.params["version"])
+    parts = statistics_of(version, claim.progress)
+    return {"version": version.number, "notes": sum(part.notes for part in parts.values())}

@@ -1,6 +1,7 @@
 from django.urls import URLPattern, path
 
-from annotations.gold import views
+from annotations.gold.views import gold as views
+from annotations.gold.views import statistics
 
 urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/notes/<int:pk>/gold", views.note_gold, name="note_gold"),
@@ -10,5 +11,7 @@ urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/gold/<int:version>/", views.gold_version, name="gold_version"),
     path("projects/<slug:slug>/gold/<int:version>/changes/", views.gold_changes, name="gold_changes"),
     path("projects/<slug:slug>/gold/<int:version>/split", views.gold_split, name="gold_split"),
+    path("projects/<slug:slug>/gold/statistics/", statistics.gold_statistics, name="gold_statistics"),
+    path("projects/<slug:slug>/gold/statistics/start", statistics.statistics_start, name="statistics_start"),
     path("projects/<slug:slug>/gold/start", views.job_start_gold, name="job_start_gold"),
 ]

@@ -1,8 +1,9 @@
 """The database models of `annotations`, one subject per module."""
 
-from annotations.models.adjudication import Adjudication, Amendment, Cause, Figures, Resolution
+from annotations.models.adjudication import Adjudication, Amendment, Figures, MajorityAct, MajorityNote, Resolution
 from annotations.models.assignment import Assignment
 from annotations.models.author import Author
+from annotations.models.causes import Cause, ErrorCause
 from annotations.models.comparison import Comparison, Difference, Stale
 from annotations.models.deletion import Deletion
 from annotations.models.document import Document
@@ -16,6 +17,7 @@ from annotations.models.personal import PersonalKey, Search
 from annotations.models.planted import PlantedLeak
 from annotations.models.project import Membership, Project, Role
 from annotations.models.review import BulkAct, Decision, Review, SuggestedLabel, SuggestedNote, SuggestedString
+from annotations.models.rewritten import RewrittenNote
 from annotations.models.sets import AnnotationSet, Span
 from annotations.models.share import Share
 from annotations.models.stored_file import StoredChunk, StoredFile
@@ -37,6 +39,7 @@ __all__ = [
     "Deletion",
     "Difference",
     "Document",
+    "ErrorCause",
     "Event",
     "Figures",
     "Flag",
@@ -47,12 +50,15 @@ __all__ = [
     "Job",
     "Label",
     "LabelSet",
+    "MajorityAct",
+    "MajorityNote",
     "Membership",
     "PersonalKey",
     "PlantedLeak",
     "Project",
     "Resolution",
     "Review",
+    "RewrittenNote",
     "Role",
     "Search",
     "Share",

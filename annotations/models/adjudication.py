@@ -1,3 +1,5 @@
+import uuid
+
 from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
@@ -58,28 +60,62 @@ class Adjudication(models.Model):
         return f"adjudication {self.pk}"
 
 
-class Cause(models.Model):
-    """Why annotators differ at a location, by the categories of Catelli 2021, table 3.4."""
+class MajorityAct(models.Model):
+    """A majority vote over many notes, made by one person and undone together.
 
-    class Kind(models.TextChoices):
-        ABBREVIATION = "AB", _("Abbreviation")
-        AMBIGUITY = "AM", _("Ambiguity")
-        DEBATABLE = "D", _("Debatable annotation")
-        SCARCITY = "S", _("Scarcity")
+    Notes without a tie became gold. The counts grow while the job runs. The primary key is part of the URL.
+    """
 
-    document = models.ForeignKey(Document, models.CASCADE, related_name="causes", db_index=False)
-    start = models.PositiveIntegerField()
-    end = models.PositiveIntegerField()
-    kind = models.CharField(max_length=2, choices=Kind)
-    by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+")
-    at = models.DateTimeField(auto_now=True)
+    class State(models.TextChoices):
+        WORKING = "working", _("Running")
+        DONE = "done", _("Done")
+        UNDOING = "undoing", _("Being undone")
+        UNDONE = "undone", _("Undone")
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    project = models.ForeignKey(Project, models.CASCADE, related_name="+", db_index=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+")
+    state = models.CharField(max_length=8, choices=State, default=State.WORKING)
+    planned = models.PositiveIntegerField(default=0, help_text="The notes of the preview.")
+    gold = models.PositiveIntegerField(default=0, help_text="Notes that became gold.")
+    spans = models.PositiveIntegerField(default=0, help_text="Their gold spans.")
+    tied = models.PositiveIntegerField(default=0, help_text="Notes with ties, left for adjudication.")
+    ties = models.PositiveIntegerField(default=0, help_text="Their locations without a majority.")
+    has_gold = models.PositiveIntegerField(default=0, help_text="Skipped: notes that already had gold.")
+    in_review = models.PositiveIntegerField(default=0, help_text="Skipped: notes with an open review.")
+    begun = models.PositiveIntegerField(default=0, help_text="Skipped: notes whose adjudication was begun or finished.")
+    pending = models.PositiveIntegerField(default=0, help_text="Skipped: notes that an assigned annotator still has.")
+    left = models.PositiveIntegerField(default=0, help_text="Planned, but changed by somebody before their turn.")
+    undone = models.PositiveIntegerField(default=0)
+    kept = models.PositiveIntegerField(default=0, help_text="Not undone because they were changed since.")
+    created_at = models.DateTimeField(auto_now_add=True)
+    ended_at = models.DateTimeField(null=True)
 
     class Meta:
-        ordering = ["start", "end"]
-        constraints = [models.UniqueConstraint(fields=["document", "start", "end"], name="cause_once")]
+        ordering = ["-created_at"]
+        indexes = [models.Index(fields=["project", "-created_at"], name="majority_by_project")]
 
     def __str__(self) -> str:
-        return f"cause {self.pk}: {self.kind}"
+        return f"majority act {self.pk}: {self.state}"
+
+
+class MajorityNote(models.Model):
+    """A note that a majority act decided, with the versions of its sets then, so that undoing notices later changes.
+
+    `adjudicated_version` is null where all locations of the note were ties. `gold_version` is null with any tie.
+    """
+
+    act = models.ForeignKey(MajorityAct, models.CASCADE, related_name="notes", db_index=False)
+    document = models.ForeignKey(Document, models.CASCADE, related_name="+")
+    adjudicated_version = models.PositiveIntegerField(null=True)
+    gold_version = models.PositiveIntegerField(null=True)
+
+    class Meta:
+        ordering = ["document"]
+        constraints = [models.UniqueConstraint(fields=["act", "document"], name="majority_note_once")]
+
+    def __str__(self) -> str:
+        return f"majority note {self.pk}"
 
 
 class Amendment(models.Model):

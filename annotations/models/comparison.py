@@ -31,6 +31,7 @@ class Comparison(models.Model):
     annotators = models.PositiveSmallIntegerField()
     blind_annotators = models.PositiveSmallIntegerField(help_text="Annotators whose sets count in agreement figures.")
     disputed = models.PositiveIntegerField(help_text="Locations where any annotators differ.")
+    tied = models.PositiveIntegerField(default=0, help_text="Locations that a majority of the annotators leaves open.")
     agreed = models.PositiveIntegerField(help_text="Locations where all annotators agree.")
     agreement = models.FloatField(
         null=True, help_text="Observed agreement over marked tokens; null without marked tokens."

@@ -30,6 +30,9 @@ class Import(models.Model):
         default=dict, help_text="What to do with labels of the files, by name; complete once the import starts."
     )
     take_duplicates = models.BooleanField(default=False, help_text="Import texts that exist under another name.")
+    repair_offsets = models.BooleanField(
+        default=False, help_text="Move a span to the text that it quotes, if that stands nearby."
+    )
     state = models.CharField(max_length=10, choices=State, default=State.STAGED)
     notes_done = models.PositiveIntegerField(default=0, help_text="Notes that a resumed import may skip.")
     report = models.JSONField(default=dict)

@@ -10,9 +10,21 @@ from django.utils.translation import gettext_lazy as _
 
 from annotations.core.authors import origin_of
 from annotations.core.gold_sets import gold_sets
+from annotations.core.hooks import notes_without_answer
 from annotations.domain.hashing import text_sha256
+from annotations.domain.scoring.tally import Criterion
 from annotations.domain.spans import Span as DomainSpan
-from annotations.models import AnnotationSet, Author, Document, GoldVersion, GoldVersionNote, Label, Project, Span
+from annotations.models import (
+    AnnotationSet,
+    Author,
+    Document,
+    GoldVersion,
+    GoldVersionNote,
+    Label,
+    Project,
+    RewrittenNote,
+    Span,
+)
 
 BATCH = 250
 SUBMITTED = AnnotationSet.State.SUBMITTED
@@ -24,6 +36,14 @@ LEVELS = {
     ("token", "subcategory"): _("Tokens, by label"),
     ("token", "category"): _("Tokens, by category"),
     ("token", "binary"): _("Tokens, personal or not"),
+}
+
+# The criteria of all-or-nothing recall over notes, from lenient to strict.
+FOUND = {
+    Criterion.COVERED: _("Predicted spans cover all tokens of the span"),
+    Criterion.TOLERANT_ANY: _("Text and position, any label"),
+    Criterion.TOLERANT: _("Text and position, same label"),
+    Criterion.EXACT: _("Exact bounds and label"),
 }
 
 
@@ -50,7 +70,8 @@ class Compared:
 
     `annotation_sets` maps notes to the author's sets; `golds` maps them to the gold sets, for the current gold only.
     `drafts` and `unread` count gold notes that the author has not submitted or has no set for. `no_gold` counts notes
-    that the author submitted and that have no gold in the reference.
+    that the author submitted and that have no gold in the reference. `failed` are gold notes for which a model gave no
+    usable answer: they are scored as notes in which nothing was found, so that failures don't improve the figures.
     """
 
     annotation_sets: dict[int, int]
@@ -59,10 +80,11 @@ class Compared:
     unread: int
     no_gold: int
     key: str
+    failed: frozenset[int] = frozenset()
 
     @property
     def notes(self) -> list[int]:
-        return sorted(self.annotation_sets)
+        return sorted(self.failed.union(self.annotation_sets))
 
 
 def scorable_authors(project: Project, among: QuerySet[Author] | None = None) -> QuerySet[Author]:
@@ -89,19 +111,37 @@ def compared(reference: Reference, author: Author, *, split: str = "") -> Compar
             stamp.update(f"{note} {pk} {version} {gold[note]}\n".encode())
         else:
             no_gold += 1
+    failed = _failed(author).intersection(gold).difference(annotation_sets)
+    stamp.update(f"failed {[(note, gold[note]) for note in sorted(failed)]}".encode())
     stamp.update(repr(_checksums(author)).encode())
+    stamp.update(repr(_rewritten_key(author)).encode())
     if reference.version:
         stamp.update(f"gold {reference.version.pk} {reference.version.content_hash}".encode())
     else:
         stamp.update(repr([_checksums(one) for one in _gold_authors(reference.project)]).encode())
     return Compared(
         annotation_sets=annotation_sets,
-        golds={} if reference.version else {note: int(gold[note].split()[0]) for note in annotation_sets},
+        golds={} if reference.version else {note: int(gold[note].split()[0]) for note in failed.union(annotation_sets)},
         drafts=drafts,
-        unread=len(gold) - len(annotation_sets) - drafts,
+        unread=len(gold) - len(annotation_sets) - len(failed) - drafts,
         no_gold=no_gold,
         key=stamp.hexdigest(),
+        failed=frozenset(failed),
     )
+
+
+def _failed(author: Author) -> set[int]:
+    """Return the ids of notes for which a model gave no usable answer."""
+    if author.kind != Author.Kind.RUN:
+        return set()
+    return {note for answer in notes_without_answer(author=author) for note in answer}
+
+
+def _rewritten_key(author: Author) -> tuple[Any, ...]:
+    """Return what identifies the state of the notes that a language model rewrote."""
+    if author.kind != Author.Kind.RUN:
+        return ()
+    return tuple(RewrittenNote.objects.filter(author=author).aggregate(count=Count("pk"), last=Max("pk")).values())
 
 
 def _gold_notes(reference: Reference, split: str) -> dict[int, str]:
@@ -130,7 +170,7 @@ def _checksums(author: Author) -> tuple[Any, ...]:
 
 def characters(compared: Compared) -> int:
     """Count the characters of the compared notes, which is the cost of a score."""
-    sizes = (_lengths(compared.notes[at : at + 900]) for at in range(0, len(compared.annotation_sets), 900))
+    sizes = (_lengths(compared.notes[at : at + 900]) for at in range(0, len(compared.notes), 900))
     return sum(sizes)
 
 
@@ -140,23 +180,31 @@ def _lengths(notes: list[int]) -> int:
 
 @dataclass(frozen=True)
 class NotePair:
-    """A note to score; labels are codes. `own` counts gold spans that were copied from the scored author."""
+    """A note to score; labels are codes. `own` counts gold spans that were copied from the scored author.
+
+    `rewritten` is the note's text as a language model rewrote it; None if the author rewrites no notes.
+    """
 
     pk: int
     text: str
     gold: list[DomainSpan]
     predicted: list[DomainSpan]
     own: int = 0
+    rewritten: str | None = None
 
 
 def note_pairs(reference: Reference, author: Author, compared: Compared) -> Iterator[NotePair]:
     """Yield the compared notes with gold and predicted spans, reading BATCH notes at a time."""
     origin = origin_of(author)
     notes = compared.notes
+    kept = RewrittenNote.objects.filter(author=author)
+    rewrites = author.kind == Author.Kind.RUN and kept.exists()
     for at in range(0, len(notes), BATCH):
         batch = notes[at : at + BATCH]
         texts = dict(Document.objects.filter(pk__in=batch).values_list("pk", "text"))
-        predicted = spans_by_note({compared.annotation_sets[note]: note for note in batch})
+        sets = {compared.annotation_sets[note]: note for note in batch if note in compared.annotation_sets}
+        predicted = spans_by_note(sets)
+        rewritten = dict(kept.filter(document__in=batch).values_list("document_id", "text")) if rewrites else {}
         gold = _gold_spans(reference, compared, batch)
         for note in batch:
             if note in texts:  # The note is missing if it was erased meanwhile.
@@ -166,6 +214,7 @@ def note_pairs(reference: Reference, author: Author, compared: Compared) -> Iter
                     gold=[DomainSpan(start, end, code) for start, end, code, _ in gold.get(note, [])],
                     predicted=predicted.get(note, []),
                     own=sum(origin.gave(made) for _, _, _, made in gold.get(note, [])),
+                    rewritten=rewritten.get(note, texts[note]) if rewrites else None,
                 )
 
 
@@ -198,10 +247,14 @@ def spans_by_note(note_of: dict[int, int]) -> dict[int, list[DomainSpan]]:
 
 @dataclass(frozen=True)
 class LabelWords:
-    """The project's labels in order, their categories and placeholders; `merged` maps merged codes to new codes."""
+    """The project's labels in order, their categories and placeholders; `merged` maps merged codes to new codes.
+
+    `category_names` are shown beside figures only, so that they are not in the key.
+    """
 
     order: list[str]
     category_of: dict[str, str]
+    category_names: dict[str, str]
     placeholder_of: dict[str, str]
     merged: dict[str, str]
 
@@ -218,6 +271,7 @@ def label_words(project: Project) -> LabelWords:
     return LabelWords(
         order=[label.code for label in live],
         category_of={label.code: label.category.code for label in live},
+        category_names={label.category.code: label.category.name for label in live},
         placeholder_of={label.code: label.placeholder for label in live},
         merged={label.code: label.merged_into.code for label in labels if label.merged_into},
     )

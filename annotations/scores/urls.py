@@ -1,10 +1,13 @@
 from django.urls import URLPattern, path
 
-from annotations.scores import views
+from annotations.scores.views import errors, scores
+
+_SCORE = "projects/<slug:slug>/scores/<int:version>/<int:author>/"
 
 urlpatterns: list[URLPattern] = [
-    path("projects/<slug:slug>/scores/", views.scores, name="scores"),
-    path("projects/<slug:slug>/scores/<int:version>/<int:author>/", views.score_page, name="score"),
-    path("projects/<slug:slug>/scores/<int:version>/<int:author>/errors/", views.error_list, name="score_errors"),
-    path("projects/<slug:slug>/scores/start", views.job_start_score, name="job_start_score"),
+    path("projects/<slug:slug>/scores/", scores.scores, name="scores"),
+    path(_SCORE, scores.score_page, name="score"),
+    path(f"{_SCORE}errors/", errors.error_list, name="score_errors"),
+    path(f"{_SCORE}errors/cause", errors.error_cause, name="score_error_cause"),
+    path("projects/<slug:slug>/scores/start", scores.job_start_score, name="job_start_score"),
 ]

@@ -6,7 +6,7 @@ A backend turns texts into spans. It imports neither Django nor the queue, so it
 import importlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Protocol, cast, runtime_checkable
 
@@ -76,15 +76,30 @@ def not_installed(error: ImportError) -> BackendError:
     return BackendError(f"{missing} is not installed on this worker. Run “make setup-models” there.", permanent=True)
 
 
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """A text that a model rewrote with placeholders, and what was recovered from it.
+
+    `text`: the rewritten text; empty if the answer was no rewritten text. `unmapped`: spans whose placeholder is no
+    label's; `Span.label` is the placeholder as written. `error`: why the spans could not be recovered, or empty.
+    """
+
+    text: str = ""
+    spans: list[Span] = field(default_factory=list)
+    unmapped: list[Span] = field(default_factory=list)
+    error: str = ""
+
+
 @runtime_checkable
 class PredictsEach(Protocol):
     """A backend that returns an error per failed text, so that a failed batch need not be repeated note by note."""
 
     def predict_each(
         self, texts: Sequence[str], check: Callable[[], None] = lambda: None
-    ) -> list[list[Span] | BackendError]:
-        """The spans of each text, or its error. Raises BackendError where every text would fail.
+    ) -> list[list[Span] | Rewritten | BackendError]:
+        """The spans of each text, or the rewritten text with its spans, or an error.
 
+        Raises BackendError where every text would fail.
         `check` is called about every second. An exception from it ends the work and is passed on.
         """
 

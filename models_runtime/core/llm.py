@@ -33,6 +33,9 @@ def llm_backend(row: Run) -> Backend:
         params=params,
         prompt=row.params["prompt"],
         answers=KeptAnswers(row.project, bill),
+        texts=KeptTexts(row.project, bill),
+        mapping=row.params.get("mapping") or {},
+        sample=str(row.pk),
         capacity=capacity_of(server),
         meter=bill,
     )
@@ -96,6 +99,17 @@ class KeptAnswers(_Kept):
 
     def keep(self, key: str, text: str, found: list[tuple[int, int, str]]) -> None:
         self._keep(key, text, found)
+
+
+class KeptTexts(_Kept):
+    """Stored rewritten notes, as {"rewritten": text}."""
+
+    def find(self, key: str) -> str | None:
+        found = self._found(key)
+        return None if found is None else str(found["rewritten"])
+
+    def keep(self, key: str, text: str, found: str) -> None:
+        self._keep(key, text, {"rewritten": found})
 
 
 class KeptVerdicts(_Kept):

@@ -11,12 +11,14 @@ from annotations.core.fields import WholeField
 from annotations.core.offering import offer, suggest
 from annotations.domain.numbers import MAX_OFFSET
 from annotations.domain.scoring.judging import THRESHOLD
+from annotations.domain.scoring.judging_rules import STANDARD
 from annotations.domain.splits import Split
 from annotations.models import Author, GoldVersion, Project
 from annotations.scores.selectors import Reference, authors_with_notes
 from models_runtime.backends.llm.prompts import LANGUAGES
 from models_runtime.backends.llm.servers import Server
 from models_runtime.judging.services.asking import MOST_JUDGES
+from models_runtime.judging.services.rules import HOTTEST, RULE_NAMES, UNIT_NAMES
 from models_runtime.runs.forms.llm import agreed_field, where_of
 
 # The field beside which an error of the service is shown, by its code.
@@ -49,6 +51,26 @@ class JudgeForm(forms.Form):
         },
     )
     may_leave = agreed_field()
+    rules = forms.ChoiceField(
+        label=_("Rules"),
+        choices=list(RULE_NAMES.items()),
+        initial=STANDARD.key,
+        error_messages={"invalid_choice": _("There are no rules %(value)s. Choose from the list.")},
+        help_text=_("What judges are asked, and which of their verdicts count. Both rules are explained below."),
+    )
+    unit = forms.ChoiceField(
+        label=_("An entity is"),
+        required=False,
+        choices=[("", _("as the rules say")), *UNIT_NAMES.items()],
+        error_messages={"invalid_choice": _("There is no entity unit %(value)s. Choose from the list.")},
+    )
+    temperature = forms.FloatField(
+        label=_("Temperature"),
+        required=False,
+        error_messages={"invalid": _("Enter a number from 0 to %(most)g.") % {"most": HOTTEST}},
+        help_text=_("0 makes answers repeatable; higher values vary them. If empty, the rules decide."),
+        widget=forms.NumberInput(attrs={"min": 0, "max": HOTTEST, "step": 0.1}),
+    )
     threshold = forms.FloatField(
         label=_("Threshold"),
         required=False,

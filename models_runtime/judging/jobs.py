@@ -21,7 +21,8 @@ from annotations.core.errors import ServiceError
 from annotations.core.kept import key_of
 from annotations.core.progress import Canceled
 from annotations.domain.masking import masked
-from annotations.domain.scoring.judging import Entity, entities_of
+from annotations.domain.scoring.judging import Entity, by_text, entities_of
+from annotations.domain.scoring.judging_rules import Unit
 from annotations.domain.scoring.rewritten import counts_of
 from annotations.domain.spans import Span as DomainSpan
 from annotations.jobs.registry import load
@@ -86,7 +87,9 @@ def _freeze(claim: Claim, judging: Judging) -> None:
     stored = set(JudgedNote.objects.filter(judging=judging).values_list("document_id", flat=True))
     missing = {pk: found for pk, found in notes.annotation_sets.items() if pk not in stored}
     rows: list[JudgedNote] = []
-    for pair in note_pairs(wanted.reference, wanted.author, replace(notes, annotation_sets=missing)):
+    for pair in note_pairs(
+        wanted.reference, wanted.author, replace(notes, annotation_sets=missing, failed=frozenset())
+    ):
         rows.append(_judged_note(judging, pair, mapper))
         if len(rows) == BATCH:
             _store_notes(claim, rows)
@@ -125,10 +128,13 @@ def _judged_note(judging: Judging, pair: NotePair, mapper: LabelMapper) -> Judge
     for index, found in enumerate((in_gold & in_prediction, in_gold - in_prediction, in_prediction - in_gold)):
         for *_, label in found:
             spans.setdefault(label, [0, 0, 0])[index] += 1
+    entities = entities_of(gold, predicted, judging.counted_by)
+    if judging.unit == Unit.TEXT:
+        entities = by_text(pair.text, entities)
     return JudgedNote(
         judging=judging,
         document_id=pair.pk,
-        entities=[list(entity) for entity in entities_of(gold, predicted)],
+        entities=[list(entity) for entity in entities],
         hidden=sorted([span.start, span.end, span.label] for span in predicted),
         beside={
             "rewritten": {label: [one.removed, one.remaining, one.extra] for label, one in counted.items()},
@@ -258,6 +264,8 @@ def _model(judging: Judging, judge: Judge) -> Any:
         placeholder_of=judging.placeholder_of,
         answers=KeptVerdicts(judging.project, bill),
         meter=bill,
+        rules=judging.counted_by,
+        temperature=judging.temperature,
     )
 
 

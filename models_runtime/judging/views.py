@@ -14,6 +14,7 @@ from annotations.core.access import Access, Can, authors_for, enter
 from annotations.core.errors import ServiceError
 from annotations.core.form_errors import add_error
 from annotations.core.requests import Request, number, one_of, paged
+from annotations.domain.scoring.judging import Entity
 from annotations.gold.selectors import versions
 from annotations.jobs.services.status import status_of
 from annotations.jobs.tokens import form_key, form_token
@@ -22,7 +23,9 @@ from annotations.notes.views.in_context import shown_in_context
 from models_runtime.backends.llm.prompts import VERSION
 from models_runtime.judging.forms import REFUSED_AT, JudgeForm
 from models_runtime.judging.services.asking import judge_again, start_judging
+from models_runtime.judging.services.discarded import Discards, discards_of
 from models_runtime.judging.services.results import KINDS, JudgedEntity, judged_entities, result_of
+from models_runtime.judging.services.rules import PROMPTS, RULE_NAMES, UNIT_NAMES
 from models_runtime.models import Judging
 from models_runtime.runs.services.llm import leaving, prompts_of, servers
 
@@ -44,7 +47,38 @@ def judgings(request: Request, slug: str) -> HttpResponse:
     rows = rows.filter(author__in=authors_for(access))
     page = paged(request, rows.prefetch_related("judges"), ROWS)
     shown = [(row, status_of(row.job, access) if row.job else None) for row in page]
-    return render(request, "judging/judgings.html", {"access": access, "page": page, "rows": shown})
+    ended = [row for row, status in shown if status is None or not status.live]
+    context = {"access": access, "page": page, "rows": shown, "discards": _discards(access, ended)}
+    return render(request, "judging/judgings.html", context)
+
+
+def _discards(access: Access, rows: list[Judging]) -> dict[str, Any] | None:
+    """Return the table of discarded entities by judging and label; None without verdicts."""
+    found = discards_of(access.project, rows)
+    if not found:
+        return None
+    looks = label_looks(access.project)
+    used = dict.fromkeys(row["label"] for figures in found.values() for row in figures["labels"])
+    order = [code for code in looks if code in used] + [code for code in used if code not in looks]
+    most = max((row["discarded"] for figures in found.values() for row in figures["labels"]), default=0)
+    return {
+        "labels": [looks.get(code) or LabelLook(code, code) for code in order],
+        "rows": [
+            {"judging": row, "rules": RULE_NAMES[row.rules], "figures": found[row.pk],
+             "cells": _cells(found[row.pk], order, most)}
+            for row in rows if row.pk in found
+        ],
+    }  # fmt: skip
+
+
+def _cells(figures: Discards, order: list[str], most: int) -> list[dict[str, Any]]:
+    """Return the discarded entities by label, with their share of the highest number, which colors the cell."""
+    by_label = {row["label"]: row for row in figures["labels"]}
+    cells = []
+    for code in order:
+        row = by_label.get(code)
+        cells.append({"row": row, "share": row["discarded"] / max(most, 1) if row else None})
+    return cells
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -76,6 +110,9 @@ def judge(request: Request, slug: str) -> HttpResponse:
                 language=cleaned["language"],
                 threshold=cleaned["threshold"],
                 most_notes=cleaned["notes"],
+                rules=cleaned["rules"],
+                unit=cleaned["unit"],
+                temperature=cleaned["temperature"],
             )
             return redirect("judging", slug, row.pk)
         except ServiceError as error:
@@ -88,7 +125,7 @@ def judge(request: Request, slug: str) -> HttpResponse:
         "versions": frozen,
         "authors": form.authors,
         "token": form_token(request) or uuid.uuid4(),
-        "prompts": prompts_of(access.project, {"judge": "Judge"}),
+        "prompts": prompts_of(access.project, {PROMPTS[key]: str(name) for key, name in RULE_NAMES.items()}),
         "prompt_version": VERSION,
     }
     return render(request, "judging/new.html", context, status=422 if sent else 200)
@@ -105,6 +142,8 @@ def judging(request: Request, slug: str, pk: int) -> HttpResponse:
         "judging": row,
         "status": status,
         "poll_url": request.path,
+        "rules": RULE_NAMES[row.rules],
+        "unit": UNIT_NAMES[row.unit],
     }
     if status is None or not status.live:
         context |= _figures(access, result_of(row))
@@ -171,12 +210,12 @@ def judging_entities(request: Request, slug: str, pk: int) -> HttpResponse:
 
 def _in_context(
     access: Access, row: Judging, judged: list[JudgedEntity]
-) -> list[tuple[Entry, list[tuple[str, str | None]], bool]]:
-    """Return each entity in its sentence, with the verdicts by judge, and whether it is in gold."""
+) -> list[tuple[Entry, list[tuple[str, str | None]], Entity]]:
+    """Return each entity in its sentence, at its first occurrence, with the verdicts by judge."""
     names = [one.name for one in row.judges.all()]
     rows = [[one.document, str(index), list(one.entity[:3]), None] for index, one in enumerate(judged)]
     return [
-        (entry, list(zip(names, judged[int(entry.kind)].verdicts, strict=True)), judged[int(entry.kind)].entity.gold)
+        (entry, list(zip(names, judged[int(entry.kind)].verdicts, strict=True)), judged[int(entry.kind)].entity)
         for entry in shown_in_context(access, rows, "judges")
     ]
 

@@ -1,6 +1,7 @@
 from django.conf import settings
 from django.db import models
 
+from annotations.domain.scoring.judging_rules import RULES, STANDARD, Rules
 from annotations.models import Author, Document, GoldVersion, Project
 from annotations.models.job import Job
 
@@ -17,6 +18,11 @@ class Judging(models.Model):
     gold_version = models.ForeignKey(GoldVersion, models.CASCADE, related_name="judgings")
     split = models.CharField(max_length=10, blank=True)
     most_notes = models.PositiveIntegerField(null=True, help_text="At most this many notes, drawn by hash; null: all.")
+    rules = models.CharField(max_length=20, default=STANDARD.key, help_text="annotations.domain.scoring.judging_rules")
+    unit = models.CharField(
+        max_length=20, default=STANDARD.unit.value, help_text="What one entity is: a Unit of the rules."
+    )
+    temperature = models.FloatField(default=STANDARD.temperature)
     threshold = models.FloatField(help_text="An entity counts where more than this share of the judges agree.")
     language = models.CharField(max_length=8)
     prompt = models.TextField()
@@ -36,6 +42,10 @@ class Judging(models.Model):
     @property
     def placeholder_of(self) -> dict[str, str]:
         return dict(self.labels)
+
+    @property
+    def counted_by(self) -> Rules:
+        return RULES[self.rules]
 
 
 class Judge(models.Model):
@@ -62,7 +72,8 @@ class Judge(models.Model):
 class JudgedNote(models.Model):
     """A note of a judging. Deleting the note deletes this row and its verdicts.
 
-    `entities` are [start, end, label, gold]; `hidden` are the spans replaced by placeholders in the de-identified text.
+    `entities` are [start, end, label, gold, [further occurrences]]; `hidden` are the spans replaced by placeholders in
+    the de-identified text.
     `beside` holds the counts of the deterministic scores by label: correct, missed, spurious.
     """
 

@@ -6,16 +6,16 @@ from models_runtime.models.run import Run
 
 
 class LlmAnswer(models.Model):
-    """A cached answer of a language model about a piece of a note: offsets and labels, or verdicts; never text.
+    """A cached answer of a language model about a piece of a note: offsets and labels, verdicts, or a rewritten text.
 
-    `key` is a hash of server, model, prompt and piece. Deleting the note deletes the row, so that erasing a patient
-    does too.
+    `key` is a hash of server, model, prompt, settings and piece. Deleting the note deletes the row, so that erasing a
+    patient does too.
     """
 
     document = models.ForeignKey(Document, models.CASCADE, related_name="+", db_index=False)
     key = models.CharField(max_length=64)
     found = models.JSONField(
-        help_text="[start, end, label] in code points of the piece, or a judge's verdicts by number."
+        help_text="[start, end, label] in code points of the piece, a judge's verdicts, or the piece rewritten."
     )
     created_at = models.DateTimeField(auto_now_add=True)
 

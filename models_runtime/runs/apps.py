@@ -1,5 +1,21 @@
+from typing import TYPE_CHECKING
+
 from django.apps import AppConfig
 from django.utils.translation import gettext_noop as _
+
+if TYPE_CHECKING:
+    from django.db.models import QuerySet
+
+    from annotations.models import Author
+    from models_runtime.models import RunItem
+
+
+def failed_notes(author: "Author") -> "QuerySet[RunItem, int]":
+    """Query the ids of the notes for which a run gave no usable answer."""
+    from models_runtime.models import RunItem
+
+    failed = RunItem.objects.filter(run__author=author, state=RunItem.State.FAILED)
+    return failed.order_by().values_list("document_id", flat=True)
 
 
 class RunsConfig(AppConfig):
@@ -24,6 +40,9 @@ class RunsConfig(AppConfig):
         )
 
         from annotations.core import navigation, offers
+        from annotations.core.hooks import notes_without_answer
+
+        notes_without_answer.add(failed_notes)
 
         navigation.register(
             navigation.Entry(
@@ -32,7 +51,9 @@ class RunsConfig(AppConfig):
                 _("Runs"),
                 "runs",
                 Can.READ_NOTES,
-                frozenset({"run", "run_combine", "run_llm", "run_pipeline", "run_tagger", "calibration"}),
+                frozenset(
+                    {"run", "run_combine", "run_llm", "run_pipeline", "run_tagger", "run_placeholders", "calibration"}
+                ),
             ),
             navigation.Entry("models", 40, _("Backends"), "backends", Can.READ_NOTES),
         )

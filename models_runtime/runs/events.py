@@ -14,3 +14,22 @@ class RunStarted(TypedDict):
 
 
 RUN_STARTED = Verb[RunStarted]("run.started", _("started a model run"))
+
+
+class PlaceholdersMapped(TypedDict):
+    """The run's author, and the numbers of placeholders and of new suggestions."""
+
+    author: int
+    placeholders: int
+    suggestions: int
+
+
+class RewrittenExported(TypedDict):
+    author: int
+    prompt: bool
+
+
+PLACEHOLDERS_MAPPED = Verb[PlaceholdersMapped]("run.placeholders_mapped", _("chose labels for placeholders of a run"))
+REWRITTEN_EXPORTED = Verb[RewrittenExported](
+    "run.rewritten_exported", _("downloaded the rewritten notes of a run"), reading=True
+)

@@ -1,7 +1,7 @@
 from django.urls import URLPattern, path
 
 from models_runtime.core.registry import PIPELINE, TAGGER
-from models_runtime.runs.views import backends, combining, external, llm, merging, runs
+from models_runtime.runs.views import backends, combining, external, llm, merging, rewritten, runs
 
 urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/backends/", backends.backends, name="backends"),
@@ -23,5 +23,7 @@ urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/runs/combine/", combining.run_combine, name="run_combine"),
     path("projects/<slug:slug>/runs/llm/", llm.run_llm, name="run_llm"),
     path("projects/<slug:slug>/runs/<int:pk>/", runs.run, name="run"),
+    path("projects/<slug:slug>/runs/<int:pk>/placeholders/", rewritten.run_placeholders, name="run_placeholders"),
+    path("projects/<slug:slug>/runs/<int:pk>/rewritten.jsonl", rewritten.run_rewritten, name="run_rewritten"),
     path("projects/<slug:slug>/runs/<int:pk>/retry", runs.run_retry, name="run_retry"),
 ]

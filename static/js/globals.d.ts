@@ -23,7 +23,7 @@ interface Element {
 }
 
 interface HtmxEventMap {
-  "htmx:afterSettle": CustomEvent<{ elt: HTMLElement }>;
+  "htmx:afterSettle": CustomEvent<{ elt: HTMLElement; requestConfig: { elt: HTMLElement } }>;
   "htmx:afterSwap": CustomEvent<{ target: HTMLElement; requestConfig: { verb: string; elt: HTMLElement; triggeringEvent?: Event; path: string } }>;
   "htmx:beforeSwap": CustomEvent<{ target: HTMLElement }>;
   "htmx:responseError": CustomEvent<{ xhr: XMLHttpRequest }>;

@@ -156,12 +156,14 @@ def test_errors_are_json_for_strangers_too(read, sign_in):
 
 
 def test_causes_from_the_page(read, decide):
-    body = {"person": read.rev.pk, "start": 0, "end": 11, "kind": "S"}
-    answer = send(decide.client, url(read, "adjudicate_cause"), body)
-    assert (answer.status, answer.json["locations"][0]["cause"]) == (200, "S")
-    send(decide.client, url(read, "adjudicate_cause"), body | {"kind": ""})
-    assert not Cause.objects.exists()
-    for wrong in ({"kind": "X"}, {"kind": 3}, {"start": -1}, {"end": "11"}):
+    body = {"person": read.rev.pk, "start": 0, "end": 11, "kind": "S", "present": True}
+    send(decide.client, url(read, "adjudicate_cause"), body)
+    answer = send(decide.client, url(read, "adjudicate_cause"), body | {"kind": "AB"})
+    assert (answer.status, answer.json["locations"][0]["causes"]) == (200, ["AB", "S"])
+    answer = send(decide.client, url(read, "adjudicate_cause"), body | {"present": False})
+    assert answer.json["locations"][0]["causes"] == ["AB"]
+    assert [cause.kind for cause in Cause.objects.all()] == ["AB"]
+    for wrong in ({"kind": "X"}, {"kind": ""}, {"kind": 3}, {"start": -1}, {"end": "11"}, {"present": "yes"}):
         assert send(decide.client, url(read, "adjudicate_cause"), body | wrong).status == 400
     assert send(decide.client, url(read, "adjudicate_cause"), body | {"end": 9_999}).status == 409
 

@@ -6,10 +6,10 @@ import pytest
 from django.db import connection
 
 from annotations.adjudicate.selectors.desk import desk
-from annotations.agreement.events import CAUSE_SET
+from annotations.agreement.events import CAUSE_REMOVED, CAUSE_SET
 from annotations.agreement.selectors.disagreements import Filters, counts, differences, page, rounds
 from annotations.agreement.services.amending import amend
-from annotations.agreement.services.causes import set_cause
+from annotations.agreement.services.causes import change_cause
 from annotations.agreement.services.comparing import bring_up_to_date
 from annotations.annotate.services.annotation_set import reopen as reopen_annotation_set
 from annotations.annotate.services.annotation_set import submit
@@ -90,8 +90,10 @@ def test_filters(world):
     assert found_locations(world, note=world.note.pk + 1) == []
     assert len(found_locations(world, unit="token")) == 3
     assert counts(differences(world.project, Filters())).kinds == {"missed": 2, "boundary": 1, "label": 1, "both": 0}
-    set_cause(document=world.note, start=0, end=11, kind="AM", user=world.rita)
+    tag(world, (0, 11), "AM")
+    tag(world, (0, 11), "D")
     assert [start for start, _ in found_locations(world, cause="AM")] == [0]
+    assert [start for start, _ in found_locations(world, cause="D")] == [0]
     assert [start for start, _ in found_locations(world, cause="none")] == [13, 44]
 
 
@@ -125,18 +127,47 @@ def test_the_database_marks_changed_sets_by_itself():
 # ── Causes, amendments, rounds ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_location_keeps_one_cause_when_its_bounds_move(world):
-    set_cause(document=world.note, start=6, end=11, kind="AB", user=world.rita)
-    set_cause(document=world.note, start=0, end=11, kind="D", user=world.rosa)
-    assert [(c.start, c.end, c.kind, c.by.username) for c in Cause.objects.all()] == [(0, 11, "D", "rosa")]
-    set_cause(document=world.note, start=0, end=11, kind="D", user=world.rita)
-    assert Event.objects.filter(verb=CAUSE_SET).count() == 2
-    set_cause(document=world.note, start=0, end=11, kind="", user=world.rita)
-    assert not Cause.objects.exists()
-    for location, kind, code in (((0, 11), "X", "kind"), ((5, 5), "D", "location"), ((0, 999), "D", "location")):
+def tag(world, location, kind, *, present=True, by=None):
+    start, end = location
+    user = by or world.rita
+    return change_cause(document=world.note, start=start, end=end, kind=kind, present=present, user=user)
+
+
+def stored():
+    return [(c.start, c.end, c.kind, c.by.username) for c in Cause.objects.all()]
+
+
+def test_a_location_has_several_causes(world):
+    assert tag(world, (0, 11), "D") == ["D"]
+    assert tag(world, (0, 11), "AB", by=world.rosa) == ["AB", "D"]
+    assert tag(world, (0, 11), "AB") == ["AB", "D"], "once more changes nothing"
+    assert stored() == [(0, 11, "AB", "rosa"), (0, 11, "D", "rita")]
+    assert tag(world, (0, 11), "D", present=False) == ["AB"]
+    assert tag(world, (0, 11), "D", present=False) == ["AB"]
+    verbs = list(
+        Event.objects.filter(verb__in=[CAUSE_SET, CAUSE_REMOVED]).order_by("pk").values_list("verb", flat=True)
+    )
+    assert verbs == [CAUSE_SET, CAUSE_SET, CAUSE_REMOVED]
+    assert Event.objects.get(verb=CAUSE_REMOVED).data["before"] == [[0, 11, "AB"], [0, 11, "D"]]
+
+
+def test_a_location_keeps_its_causes_when_its_bounds_move(world):
+    tag(world, (0, 5), "AB")
+    tag(world, (6, 11), "AB")
+    tag(world, (6, 11), "S")
+    assert tag(world, (0, 11), "D", by=world.rosa) == ["AB", "D", "S"]
+    assert stored() == [(0, 11, "AB", "rita"), (0, 11, "D", "rosa"), (0, 11, "S", "rita")]
+    assert tag(world, (6, 11), "AB", present=False) == ["D", "S"]
+    assert {(start, end) for start, end, _, _ in stored()} == {(6, 11)}
+
+
+def test_causes_and_locations_that_are_none(world):
+    for location, kind, code in (((0, 11), "X", "kind"), ((0, 11), "", "kind"), ((5, 5), "D", "location"),
+                                 ((0, 999), "D", "location")):  # fmt: skip
         with pytest.raises(ServiceError) as refused:
-            set_cause(document=world.note, start=location[0], end=location[1], kind=kind, user=world.rita)
+            tag(world, location, kind)
         assert refused.value.code == code
+    assert not Cause.objects.exists()
 
 
 def test_an_amendment_raises_the_guidelines_and_begins_a_round(world):

@@ -142,20 +142,23 @@ def test_anonymous_adjudication_hides_names_and_pairs(read, sign_in):
 # ── Causes ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_cause_is_set_on_the_page_and_removed(read, sign_in):
+def test_causes_are_added_on_the_page_and_removed(read, sign_in):
     client = sign_in(read.rev)
     htmx = {"HTTP_HX_REQUEST": "true"}
-    html = check_page(client.post(at(read, "disagreement_cause"), {"kind": "AM"}, **htmx), fragment=True)
-    assert 'data-cause="AM" aria-pressed="true"' in html
-    assert 'name="kind" value="" data-cause="AM"' in html, "the same button clears it"
+    check_page(client.post(at(read, "disagreement_cause"), {"added": "AM"}, **htmx), fragment=True)
+    html = check_page(client.post(at(read, "disagreement_cause"), {"added": "S"}, **htmx), fragment=True)
+    for kind in ("AM", "S"):
+        pressed = f'name="removed" value="{kind}" data-cause="{kind}" aria-pressed="true"'
+        assert pressed in html, "the same button removes it"
+    assert 'name="added" value="AB" data-cause="AB" aria-pressed="false"' in html
     assert ">Ambiguity</button>" in html and ">AM<" not in html
     page = check_page(sign_in(read.vic).get(PAGE))
-    assert '<span class="tag">Ambiguity</span>' in page and "AM ·" not in page
+    assert '<span class="tag">Ambiguity</span><span class="tag">Scarcity</span>' in page
     assert "cause: Ambiguity" in check_page(sign_in(read.mia).get(reverse("audit", args=["covid"])))
-    assert Cause.objects.get().kind == "AM"
-    answer = client.post(at(read, "disagreement_cause"), {"kind": ""})
-    assert answer.status_code == 302 and not Cause.objects.exists()
-    html = client.post(at(read, "disagreement_cause"), {"kind": "<b>"}, **htmx).content.decode()
+    assert [cause.kind for cause in Cause.objects.all()] == ["AM", "S"]
+    answer = client.post(at(read, "disagreement_cause"), {"removed": "AM"})
+    assert answer.status_code == 302 and Cause.objects.get().kind == "S"
+    html = client.post(at(read, "disagreement_cause"), {"added": "<b>"}, **htmx).content.decode()
     assert "is not a cause" in html and "<b>" not in html
 
 
@@ -163,7 +166,7 @@ def test_a_cause_is_set_on_the_page_and_removed(read, sign_in):
 def test_locations_outside_the_note(read, sign_in, location):
     client = sign_in(read.rev)
     for name in ("disagreement_cause", "disagreement_talk"):
-        assert client.post(at(read, name, location), {"kind": "D", "text": "x"}).status_code == 404
+        assert client.post(at(read, name, location), {"added": "D", "text": "x"}).status_code == 404
 
 
 # ── Discussion ───────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -62,6 +62,8 @@ def test_figures_with_their_unit(read, sign_in, url):
     assert "Nothing is excluded: there are no drafts" in html
     assert "An interval over notes needs at least two notes." in html
     assert "One round so far" in html
+    published = html.split("Published figures")[1]
+    assert "Catelli 2021, section 3.1.2" in published and "0.68" in published and "0.71" in published
 
 
 def test_every_unit_has_its_page(ward, sign_in, url):

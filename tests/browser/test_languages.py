@@ -29,6 +29,7 @@ NOT_WORDS = {
     ".note.is-plain[aria-hidden]": "the sign-in page's picture of a note, which has a lang attribute",
     "#languages option": "languages under their own names",
     ".set-cards p, .set-cards dl, .set-cards label": "label sets are data, as in their files",
+    ".published": "published tables are quoted in the language of their source, which a lang attribute names",
     "td.tagged, td.o": "tags of the BIO scheme",
     ".audit-data": "a record's fields, as in the export",
     "time:not([data-said])": "times that the browser writes, in its own language",

@@ -77,6 +77,8 @@ def test_the_command_has_the_figures_of_the_scores_on_common_notes(read):
     assert narrow["strict_f1"] == alone["levels"][0]["micro"]["f1"]
     assert narrow["overlap_recall"] == alone["overlap"]["entity"]["recall"]
     assert narrow["leak"] == alone["meddocan"]["leak"]
+    assert narrow["tolerant_recall"] == alone["tolerant"]["any_label"]["recall"] == 0.5
+    assert narrow["all_or_nothing_tolerant"] == alone["all_or_nothing"]["tolerant_any"]["share"]
     assert (narrow["strict_precision"], narrow["strict_recall"]) == (1, 0.5)
     assert narrow["character_recall"] == pytest.approx(13 / 26)
     assert wide["character_precision"] == pytest.approx(13 / 23)
@@ -131,6 +133,7 @@ def test_the_page_marks_the_best_and_links_to_the_spans(read, viewer):
     response = viewer.get(url("runs_compare", read, "narrow", "wide"))
     html = check_page(response)
     assert "Figures on the 2 notes that all have annotated" in html and "All authors miss 4." in html
+    assert "MultiBPEmb + Flair multi fast · EN-IT" in html.split("Published figures")[1]
     assert '<span class="sr-only">best:</span> 1.0000' in html and "0.5" in html
     links = [response.context["untouched_url"], response.context["missed_url"], response.context["only"][0][2]]
     for link, word in zip(links, ("Bianchi", "Torino", "54"), strict=True):

@@ -101,17 +101,20 @@ TABLE: dict[str, dict[str, str]] = {
     "gold_version": {"GET": ALL_NOTES, "POST": EVERYONE_405},
     "gold_changes": {"GET": ALL_NOTES, "POST": EVERYONE_405},
     "gold_split": {"GET": EVERYONE_405, "POST": done(REVIEWERS)},
+    "gold_statistics": {"GET": ALL_NOTES, "POST": EVERYONE_405},
+    "statistics_start": {"GET": EVERYONE_405, "POST": done(ALL_NOTES)},
     "scores": {"GET": ALL_NOTES, "POST": EVERYONE_405},
     "score": {"GET": ALL_NOTES, "POST": EVERYONE_405},
     # Nothing was compared here: redirects to the score, which says so.
     "score_errors": {"GET": done(ALL_NOTES), "POST": EVERYONE_405},
+    "score_error_cause": {"GET": EVERYONE_405, "POST": done(REVIEWERS)},
     "export": {"GET": REVIEWERS, "POST": EVERYONE_405},
     "file_download": {"GET": REVIEWERS, "POST": EVERYONE_405},
     "audit": {"GET": MANAGERS, "POST": EVERYONE_405},
 
     # Review of many suggestions
     # The project has a single run, so the list of runs redirects to its review.
-    "reviews": {"GET": done(REVIEWERS), "POST": EVERYONE_405},
+    "reviews": {"GET": REVIEWERS, "POST": EVERYONE_405},
     "review_strings": {"GET": REVIEWERS, "POST": EVERYONE_405},
     "review_string": {"GET": REVIEWERS, "POST": done(REVIEWERS, 303)},
     "review_bulk_new": {"GET": REVIEWERS, "POST": done(REVIEWERS, 422)},
@@ -126,6 +129,8 @@ TABLE: dict[str, dict[str, str]] = {
     # Agreement and runs
     "agreement": {"GET": ALL_NOTES, "POST": EVERYONE_405},
     "disagreements": {"GET": ALL_NOTES, "POST": EVERYONE_405},
+    "disagreement_sentences": {"GET": ALL_NOTES, "POST": EVERYONE_405},
+    "sentences_export": {"GET": REVIEWERS, "POST": EVERYONE_405},
     "disagreement_cause": {"GET": EVERYONE_405, "POST": done(REVIEWERS)},
     "disagreement_talk": {"GET": ALL_NOTES, "POST": "302 404 403 403 302 302 404 404"},
     "amendments": {"GET": MEMBERS, "POST": EVERYONE_405},
@@ -134,6 +139,11 @@ TABLE: dict[str, dict[str, str]] = {
     "adjudications": {"GET": REVIEWERS, "POST": EVERYONE_405},
     "adjudicate_next": {"GET": done(REVIEWERS), "POST": EVERYONE_405},
     "adjudicate_unanimous": {"GET": EVERYONE_405, "POST": done(REVIEWERS)},
+    "majority": {"GET": REVIEWERS, "POST": EVERYONE_405},
+    # Nothing can be decided here: redirects to the page with a message.
+    "majority_start": {"GET": EVERYONE_405, "POST": done(REVIEWERS)},
+    "majority_act": {"GET": REVIEWERS, "POST": EVERYONE_405},
+    "majority_undo": {"GET": EVERYONE_405, "POST": done(REVIEWERS)},
     "adjudicate": {"GET": REVIEWERS, "POST": EVERYONE_405},
     "adjudicate_decide": {"GET": EVERYONE_405, "POST": done(REVIEWERS, 409).replace("302", "401")},
     "adjudicate_cause": {"GET": EVERYONE_405, "POST": REVIEWERS.replace("302", "401")},
@@ -162,6 +172,8 @@ TABLE: dict[str, dict[str, str]] = {
     "run_pipeline": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
     "run_tagger": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
     "run_retry": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
+    "run_placeholders": {"GET": MANAGERS, "POST": done(MANAGERS)},
+    "run_rewritten": {"GET": REVIEWERS, "POST": EVERYONE_405},
 
     # Trained models
     "loop": {"GET": ALL_NOTES, "POST": EVERYONE_405},

@@ -16,8 +16,10 @@ from annotations.models import (
     Document,
     GoldVersion,
     Job,
+    MajorityAct,
     Membership,
     Project,
+    RewrittenNote,
     Role,
     Search,
     StoredFile,
@@ -87,6 +89,9 @@ def fill(project: Project, manager: User, annotator: User) -> dict[str, int]:
     run_author = make_author(project, kind="run", name="rules-1")
     suggestions = make_set(note, run_author, [(0, 11, "PATIENT")], submitted=True)
     run = Run.objects.create(project=project, author=run_author, backend="rules", created_by=manager)
+    rewriter = make_author(project, kind="run", name="llm-1")
+    rewriting = Run.objects.create(project=project, author=rewriter, backend="llm", params={"strategy": "rewrite"})
+    RewrittenNote.objects.create(author=rewriter, document=note, text="[PATIENT]", sha256="0" * 64)
     # Numbers of jobs and of gold versions differ between the projects, as ids do.
     Project.objects.filter(pk=project.pk).update(last_job_number=Job.objects.count())
     job = Job.objects.create(project=project, kind="gold", key=f"matrix-{project.pk}", created_by=manager)
@@ -115,6 +120,7 @@ def fill(project: Project, manager: User, annotator: User) -> dict[str, int]:
         "open_note": open_note.pk,
         "annotation_set": annotation_set.pk,
         "run": run.pk,
+        "rewriting": rewriting.pk,
         "suggestion": suggestions.spans.get().pk,
         "run_author": run_author.pk,
         "model": model.pk,
@@ -130,6 +136,7 @@ def fill(project: Project, manager: User, annotator: User) -> dict[str, int]:
         "version": version.number,
         "string": SuggestedString.objects.get(author=run_author).pk,
         "bulk": str(BulkAct.objects.create(project=project, user=manager, act="accept", rule=rule).pk),
+        "vote": str(MajorityAct.objects.create(project=project, user=manager, planned=1).pk),
         "search": str(Search.objects.create(project=project, user=annotator, text="Rossi").pk),
         "project": project.pk,
         "labelset": project.label_set.pk,
@@ -169,13 +176,14 @@ KINDS = {
     "job": {"job", "job_cancel", "job_pause", "job_resume", "job_retry"},
     "agreement_job": {"agreement_progress"},
     "run": {"run", "run_retry"},
+    "rewriting": {"run_placeholders", "run_rewritten"},
     "run_author": {"review_next"},
     "string": {"review_string"},
     "model": {"model", "model_rename", "model_retire", "model_enough", "model_file"},
     "calibration": {"calibration", "calibration_withdraw"},
     "judging": {"judging", "judging_entities", "judging_again"},
     "file": {"file_download"},
-    "version": {"gold_version", "gold_changes", "gold_split", "score", "score_errors"},
+    "version": {"gold_version", "gold_changes", "gold_split", "score", "score_errors", "score_error_cause"},
 }
 SPECIAL = {
     "script_words": "words/en/present.js",
@@ -206,6 +214,7 @@ def url_of(name: str, world: World, slug: str = "ours", objects: str = "ours") -
         "version": ids["version"],
         "search": ids["search"],
         "bulk": ids["bulk"],
+        "vote": ids["vote"],
         "format": "csv",
         "name": "small",
         "start": 0,
@@ -226,7 +235,8 @@ def form_of(name: str, world: World, objects: str = "ours") -> dict:
         },
         "guidelines_edit": {"text": "# Names", "seen_version": 0},
         "amend": {"text": "A ward is no name.", "seen_version": 0},
-        "disagreement_cause": {"kind": "AB"},
+        "disagreement_cause": {"added": "AB"},
+        "score_error_cause": {"error": f"{ids['note']}:0-11-PATIENT:", "added": "AB"},
         "disagreement_talk": {"text": "A word."},
         "import_preview": {"do": "discard"},
         "member_role": {"role": "viewer"},
@@ -241,6 +251,7 @@ def form_of(name: str, world: World, objects: str = "ours") -> dict:
         "job_start_export": {"format": "brat", "set": "gold"},
         "job_start_gold": {"author": ids["author"]},
         "agreement_start": {"unit": "token"},
+        "statistics_start": {"version": ids["version"]},
     }.get(name, {})
 
 
@@ -263,7 +274,7 @@ def answer_of(
         }  # fmt: skip
         return client.post(url, change, content_type="application/json")
     if name in ("adjudicate_decide", "adjudicate_cause"):
-        location = {"start": 0, "end": 11, "kind": "AB"}
+        location = {"start": 0, "end": 11, "kind": "AB", "present": True}
         act = {
             "change_id": "6f0c6d5e-0000-4000-8000-000000000003", "act": "nothing", "seen": [[0, 11, "key"]],
             "person": int(client.session.get("_auth_user_id", 0)),

@@ -293,7 +293,7 @@ def json_objects(world: World, person: int) -> dict[str, list[dict[str, Any]]]:
             act | {"act": "own", "label": ids["label"], "quote": "Mario Rossi"},
             act | {"act": "annotator", "annotator": ids["author"]},
         ],
-        "adjudicate_cause": [{"start": 0, "end": 11, "kind": "AB", "person": person}],
+        "adjudicate_cause": [{"start": 0, "end": 11, "kind": "AB", "present": True, "person": person}],
         "adjudicate_finish": [{"person": person}],
     }
 

@@ -254,6 +254,9 @@ def urls(world: World) -> list[str]:
         found += [reverse("gold_version", args=[slug, version])] if version else []
         found += [f"{reverse(name, args=[slug, version, pk])}" for pk in authors for name in ("score", "score_errors")]
     found += [f"{reverse('disagreements', args=[slug])}?annotation_sets=all&pair={authors[0]}-{pk}" for pk in authors]
+    found += [
+        f"{reverse(name, args=[slug])}?annotation_sets=all" for name in ("disagreement_sentences", "sentences_export")
+    ]
     found += [f"{reverse('agreement', args=[slug])}?unit={unit}" for unit in ("token", "character", "entity")]
     found += [reverse("decisions_export", args=[slug, "jsonl"]), f"{reverse('scores', args=[slug])}?gold=current"]
     found += [f"{reverse('export', args=[slug])}?split={split}" for split in Split]

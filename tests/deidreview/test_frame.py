@@ -27,10 +27,10 @@ SECOND = {
     "Notes": ["List", "Import", "Search", "Flagged"],
     "Guidelines": ["Text", "Amendments", "Labels"],
     "Agreement": ["Figures", "Disagreements"],
-    "Adjudicate": [],
+    "Adjudicate": ["By note", "By majority"],
     "Review": ["By note", "By string", "In bulk", "Acceptance"],
     "Models": ["Loop", "Runs", "Trained", "Backends", "Compare"],
-    "Gold": ["Gold set", "Versions", "Scores", "Judges", "Export"],
+    "Gold": ["Gold set", "Versions", "Statistics", "Scores", "Judges", "Export"],
 }
 LESS = {
     "viewer": {"Import", "Labels", "By note", "By string", "In bulk", "Export"},

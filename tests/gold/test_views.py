@@ -56,6 +56,7 @@ def test_freezing_and_freezing_again(golden, sign_in):
     assert response.url == version_url(1)
     html = check_page(client.get(response.url))
     assert "First round" in html and "caso-001" in html and "is frozen" in html
+    assert "28,867" in html.split("Published figures")[1]
     response = client.post(FREEZE, {"reason": "Again"}, follow=True)
     assert "Nothing has changed since version 1" in check_page(response)
     version = GoldVersion.objects.get()

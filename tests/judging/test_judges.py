@@ -77,7 +77,8 @@ def ask(client, *judges, **options):
         "judge": judges or ("ward good", "ward fair", "ward odd"),
     }
     return client.post(
-        reverse("judge", args=["covid"]), data | {"language": "it", "token": str(uuid.uuid4())} | options
+        reverse("judge", args=["covid"]),
+        data | {"language": "it", "rules": "standard", "token": str(uuid.uuid4())} | options,
     )
 
 
@@ -112,6 +113,7 @@ def test_from_the_form_to_figures_entities_and_costs(client, project, server):
     # By majority, each of the three notes has two true positives (name, age), a miss (town) and a false alarm (dose).
     for words in ("ward/good", "12 entities in 3 notes", "EUR", "Krippendorff", "0.6667"):
         assert words in html
+    assert "majority of three judges, NAME: F1" in html.split("Published figures")[1]
     assert check_page(client.get(reverse("job", args=["covid", job.number]))).count("Show verdicts") == 1
     assert "ward/odd" in check_page(client.get(reverse("judgings", args=["covid"])))
     shown = entities(client, judging, "FN")

@@ -16,6 +16,7 @@ from annotations.models import (
     Figures,
     GoldVersionNote,
     Job,
+    RewrittenNote,
     Span,
     StoredFile,
 )
@@ -143,7 +144,7 @@ class Meanwhile:
         self.join()
         assert self._done.is_set() and not self._errors
         assert Document.objects.filter(project=self._world.project).count() == 3
-        for model in (AnnotationSet, GoldVersionNote, LlmAnswer, JudgedNote, RunItem, Comparison):
+        for model in (AnnotationSet, GoldVersionNote, LlmAnswer, JudgedNote, RunItem, Comparison, RewrittenNote):
             assert not model.objects.filter(document_id=self._world.notes[0].pk).exists()
         assert not Figures.objects.exists() and not StoredFile.objects.exists()
 

@@ -29,6 +29,8 @@ from annotations.models import (
     Event,
     Handover,
     Job,
+    MajorityAct,
+    MajorityNote,
     Membership,
     PersonalKey,
     PlantedLeak,
@@ -163,6 +165,9 @@ def fill_the_rest(world):
     Adjudication.objects.create(document=world.note, heard="", finished_by=by, finished_at=at)
     Resolution.objects.create(document=world.note, start=0, end=4, choice="own", spans=[], by=by, at=at)
     Cause.objects.create(document=world.note, start=0, end=4, kind="AB", by=by)
+    make.make_error_cause(world.run, world.note, by, gold=(0, 4, "PATIENT"))
+    act = MajorityAct.objects.create(project=project, user=by)
+    MajorityNote.objects.create(act=act, document=world.note)
     Amendment.objects.create(project=project, number=1, text=everything.WORD, guidelines_version=1, at=at)
     bring_up_to_date(project)
     Stale.objects.create(document_id=world.note.pk)

@@ -40,6 +40,7 @@ from annotations.models import (
     GoldVersion,
     Import,
     Job,
+    RewrittenNote,
     Search,
     StoredChunk,
     StoredFile,
@@ -139,6 +140,9 @@ def language_models(world):
     judged = JudgedNote.objects.create(judging=judging, document=world.note, entities=[], hidden=[], beside={})
     Judgment.objects.create(judge=judge, note=judged, verdicts={}, error=f"about {WORD}")
     LlmAnswer.objects.create(document=world.note, key="k", found=[[0, 3, WORD]])
+    RewrittenNote.objects.create(
+        author=world.run, document=world.note, text=f"[NOME] {WORD}", sha256="0" * 64, unmapped=[[0, 3, WORD, "", None]]
+    )
 
 
 def trainings(world):

@@ -45,6 +45,7 @@ STAYS = {
         "format": "a choice", "written_as": "listed as a run, or a member, not a patient", "language": "a code",
         "report": "lines are removed, counts stay", "labels_found": "removed", "label_choices": "removed",
     },
+    "annotations.MajorityAct": {},
     "annotations.BulkAct": {"rule": "ids; the number of a string without spans is removed"},
     "annotations.Event": {"data": "ids, offsets, labels, counts", "verb": "a choice"},
     "annotations.Job": {
@@ -63,6 +64,7 @@ STAYS = {
     },
     "models_runtime.Judging": {
         "split": "a choice", "language": "a code", "prompt": "listed", "prompt_version": "a number", "labels": "labels",
+        "rules": "a key", "unit": "a choice",
     },
     "models_runtime.Judge": {"server": "of the settings", "model": "of the settings", "stopped": "a server's error"},
     "models_runtime.LlmUsage": {"currency": "a code"},

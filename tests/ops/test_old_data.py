@@ -29,8 +29,9 @@ from tests.worlds.product import ROOT, Product, clean_environ
 BACKUP = Path(__file__).with_name("old") / "before_feature_folders.zip"
 OLD = [("annotations", "0017_labels_by_note"), ("models_runtime", "0013_usage_of_runs_and_judges_gone")]
 # Tables whose model moved to another app, or that refer to such a table. The tables themselves did not change.
-# Jobs, and run items, which refer to runs, are not listed, because later migrations add or remove a column of theirs.
-MOVED = ["share", "run", "judging", "trainedmodel"]
+# Jobs, judgings, and run items, which refer to runs, are not listed, because later migrations add or remove a column of
+# theirs.
+MOVED = ["share", "run", "trainedmodel"]
 # Tables in which Django lists migrations and models; each version rewrites them.
 DJANGO = {"django_migrations", "django_content_type", "auth_permission", "sqlite_sequence"}
 # Columns that a later migration rewrites; each of these migrations has its own test.

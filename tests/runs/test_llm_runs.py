@@ -114,8 +114,8 @@ def test_a_model_in_this_process_says_where_it_computes(client, project, setting
     """The tiny random model answers without valid JSON, so every note fails, but the device is recorded."""
     folder = pytest.importorskip("tests.backends.made_weights").tiny_llama(tmp_path / "tiny")
     settings.LLM_SERVERS = read_servers({"DEIDREVIEW_LLM_SERVERS": f"here=file://{folder}"})
-    monkeypatch.setattr("models_runtime.backends.llm.strategies._TOKENS_A_CHARACTER", 0)
-    monkeypatch.setattr("models_runtime.backends.llm.strategies._TOKENS_OVERHEAD", 4)
+    monkeypatch.setattr("models_runtime.backends.llm.asking._TOKENS_A_CHARACTER", 0)
+    monkeypatch.setattr("models_runtime.backends.llm.asking._TOKENS_OVERHEAD", 4)
     start(client, model="here tiny")
     run = Run.objects.get()
     job = finished(run)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypedDict
 
+from annotations.agreement.selectors.disagreements import kinds_at
 from annotations.core.naming import annotator_names
 from annotations.domain.adjudication import Decision, Item, LocationState, items
 from annotations.domain.disagreement import Consensus, Version, consensus, majority_version
@@ -154,7 +155,7 @@ class LocationItem(TypedDict):
     annotator: int | None
     by: str
     at: str
-    cause: str
+    causes: list[str]
 
 
 class AnnotatorItem(TypedDict):
@@ -215,7 +216,7 @@ def _location(found: Desk, item: Item, numbers: Mapping[str, int], causes: Itera
         annotator=numbers.get(str(first.author)) if first and first.author else None,
         by=first.by.username if first else "",
         at=first.at.isoformat(timespec="seconds") if first else "",
-        cause=next((c.kind for c in causes if c.start < item.end and item.start < c.end), ""),
+        causes=kinds_at(causes, item.start, item.end),
     )
 
 

@@ -60,7 +60,7 @@ def decide(*, project: Project, document: Document, user: User, request: Request
     try:
         with transaction.atomic():
             keep_labels(project.pk)
-            row = _locked(project, document)
+            row = locked_set(project, document)
             made = Event.objects.filter(annotation_set_id=row.pk, change_id=request.change_id).first()
             if made is None:
                 _decide(project, document, user, row, request)
@@ -75,7 +75,7 @@ def decide(*, project: Project, document: Document, user: User, request: Request
     return desk_state(project, desk(project, document))
 
 
-def _locked(project: Project, document: Document) -> AnnotationSet:
+def locked_set(project: Project, document: Document) -> AnnotationSet:
     """The note's adjudicated set, with its row locked; made on first use."""
     while True:
         row = (
@@ -111,12 +111,12 @@ def _decide(project: Project, document: Document, user: User, row: AnnotationSet
         effect = plan(document, user, row, found, request)
         if not effect.before and not effect.after:
             return
-    _write(
+    write_decisions(
         project, document, user, row, effect, verb=verb, act=request.act, change_id=request.change_id, reverts=reverts
     )
 
 
-def _write(
+def write_decisions(
     project: Project, document: Document, user: User, row: AnnotationSet, effect: Effect, *,
     verb: Verb[AdjudicationDecided], act: str, change_id: UUID | None = None, reverts: int | None = None,
 ) -> None:  # fmt: skip
@@ -145,7 +145,7 @@ def finish_adjudication(*, project: Project, document: Document, user: User) -> 
     """
     with transaction.atomic():
         keep_labels(project.pk)
-        row = _locked(project, document)
+        row = locked_set(project, document)
         done = Adjudication.objects.filter(document_id=document.pk).first()
         if row.state == State.SUBMITTED and done is not None:
             return done
@@ -197,14 +197,14 @@ def _pass_by_rule(project: Project, document: Document, user: User, row: Annotat
         row_for(project, user, item, item.start, item.end, Choice.RULE, unanimous_version(item), rule=True)
         for item in passing
     ]
-    _write(project, document, user, row, Effect([], rows), verb=ADJUDICATION_DECIDED, act="rule")
+    write_decisions(project, document, user, row, Effect([], rows), verb=ADJUDICATION_DECIDED, act="rule")
     return desk(project, document)
 
 
 def reopen(*, project: Project, document: Document, user: User) -> None:
     """Reopen a finished adjudication. Its decisions stay, and gold that was made from it doesn't change."""
     with transaction.atomic():
-        row = _locked(project, document)
+        row = locked_set(project, document)
         if row.state != State.SUBMITTED:
             return
         row.state, row.submitted_at = State.DRAFT, None

@@ -14,7 +14,7 @@ from annotations.adjudicate.selectors.desk import DeskState, desk, desk_state
 from annotations.adjudicate.services.deciding import decide, finish_adjudication, reopen
 from annotations.adjudicate.services.plan import Act, Seen
 from annotations.adjudicate.services.plan import Request as AdjudicateRequest
-from annotations.agreement.services.causes import set_cause
+from annotations.agreement.services.causes import change_cause
 from annotations.core.access import Access, Can, enter, note_for
 from annotations.core.answers import json_answers
 from annotations.core.changes import change_id_of, malformed, not_one_of
@@ -101,15 +101,15 @@ def adjudicate_decide(request: Request, access: Access, note: Document) -> HttpR
 @require_POST
 @as_json
 def adjudicate_cause(request: Request, access: Access, note: Document) -> HttpResponse:
-    """Set the cause of a disagreement, or delete it with an empty `kind`. The answer is the note's new state."""
+    """Add a cause to a disagreement, or remove it if not `present`. The answer is the note's new state."""
     data = body_of(request)
-    kind = data.get("kind")
-    if kind != "" and kind not in Cause.Kind.values:
-        raise malformed(
-            _("The field “kind” must be empty or one of: %(choices)s."), choices=", ".join(Cause.Kind.values)
-        )
+    kind, present = data.get("kind"), data.get("present")
+    if kind not in Cause.Kind.values:
+        raise not_one_of("kind", Cause.Kind.values)
+    if not isinstance(present, bool):
+        raise malformed(_("The field “present” must be true or false."))
     start, end = (whole_of(data.get(field), field, MAX_OFFSET) for field in ("start", "end"))
-    set_cause(document=note, start=start, end=end, kind=kind, user=access.user)
+    change_cause(document=note, start=start, end=end, kind=kind, present=present, user=access.user)
     return JsonResponse(_state(access, note))
 
 

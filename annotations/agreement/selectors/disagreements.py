@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Protocol
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
@@ -135,7 +136,7 @@ class Shown:
     kinds: list[str]
     rows: Rows[str]
     annotators: dict[str, str]
-    cause: Cause | None
+    causes: list[str]
     comments: int
     adjudicated: str  # The state of the note's adjudication; empty before it begins.
 
@@ -185,8 +186,7 @@ def in_context(project: Project, rows: Sequence[Difference], *, everyone: bool, 
     """The locations with their sentences and each annotator's tags. The number of queries doesn't grow with `rows`."""
     ids = sorted({row.document_id for row in rows})
     notes = Document.objects.filter(project=project).in_bulk(ids)
-    windows = _windows(rows, notes)
-    annotation_sets = _annotation_sets(ids, windows, everyone=everyone)
+    annotation_sets = annotation_sets_in(ids, windows(rows, notes), everyone=everyone)
     order = list(Label.objects.filter(label_set__project=project).values_list("code", flat=True))
     causes = _by_note(Cause.objects.filter(document_id__in=ids))
     comments = _comments(ids)
@@ -211,7 +211,7 @@ def in_context(project: Project, rows: Sequence[Difference], *, everyone: bool, 
                 kinds=row.kinds.strip(",").split(","),
                 rows=bio_rows(note.text, row.start, row.end, own, label_order=order),
                 annotators=annotators,
-                cause=next((c for c in causes[row.document_id] if c.start < row.end and row.start < c.end), None),
+                causes=kinds_at(causes[row.document_id], row.start, row.end),
                 comments=sum(start < row.end and row.start < end for start, end in comments[row.document_id]),
                 adjudicated=adjudicated.get(row.document_id, ""),
             )
@@ -219,19 +219,30 @@ def in_context(project: Project, rows: Sequence[Difference], *, everyone: bool, 
     return shown
 
 
-def _windows(rows: Iterable[Difference], notes: dict[int, Document]) -> dict[int, tuple[int, int]]:
+class Located(Protocol):
+    """A stretch of a note, for example a location."""
+
+    @property
+    def document_id(self) -> int: ...
+    @property
+    def start(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+
+
+def windows(rows: Iterable[Located], notes: dict[int, Document]) -> dict[int, tuple[int, int]]:
     """For each note the bounds that enclose the sentences of its locations."""
-    windows: dict[int, tuple[int, int]] = {}
+    found: dict[int, tuple[int, int]] = {}
     for row in rows:
         if row.document_id in notes:
             low, high = around(notes[row.document_id].text, row.start, row.end)
-            before = windows.get(row.document_id, (low, high))
-            windows[row.document_id] = min(low, before[0]), max(high, before[1])
-    return windows
+            before = found.get(row.document_id, (low, high))
+            found[row.document_id] = min(low, before[0]), max(high, before[1])
+    return found
 
 
-def _annotation_sets(
-    ids: Sequence[int], windows: dict[int, tuple[int, int]], *, everyone: bool
+def annotation_sets_in(
+    ids: Sequence[int], bounds: dict[int, tuple[int, int]], *, everyone: bool
 ) -> dict[int, dict[str, list[DomainSpan]]]:
     """The spans inside the windows, by note and author id; their labels are codes."""
     sets = AnnotationSet.objects.filter(
@@ -245,8 +256,8 @@ def _annotation_sets(
     for pk, document, author in sets.values_list("pk", "document_id", "author_id"):
         home[pk] = document, str(author)
         found[document][str(author)] = []
-        if document in windows:
-            low, high = windows[document]
+        if document in bounds:
+            low, high = bounds[document]
             wanted |= Q(annotation_set_id=pk, start__lt=high, end__gt=low)
     spans = Span.objects.filter(wanted).order_by("start", "end")
     for pk, start, end, code in spans.values_list("annotation_set_id", "start", "end", "label__code"):
@@ -260,6 +271,12 @@ def _by_note(causes: Iterable[Cause]) -> dict[int, list[Cause]]:
     for cause in causes:
         found[cause.document_id].append(cause)
     return found
+
+
+def kinds_at(causes: Iterable[Cause], start: int, end: int) -> list[str]:
+    """The causes of a location: those of all causes of the note that overlap it, each once, in order."""
+    found = {cause.kind for cause in causes if cause.start < end and start < cause.end}
+    return [kind for kind in Cause.Kind.values if kind in found]
 
 
 def _comments(ids: Sequence[int]) -> dict[int, list[tuple[int, int]]]:

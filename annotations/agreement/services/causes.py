@@ -1,20 +1,21 @@
-"""Name the cause of a disagreement: one cause for each location, by the categories of Catelli 2021, table 3.4."""
+"""Name the causes of a disagreement, by the sources of errors of Catelli 2021, section 4.1.2. It may have several."""
 
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from annotations.agreement.events import CAUSE_SET
+from annotations.agreement.events import CAUSE_REMOVED, CAUSE_SET
+from annotations.agreement.selectors.disagreements import kinds_at
 from annotations.core.errors import ServiceError
 from annotations.models import Cause, Document, User
 
 
-def set_cause(*, document: Document, start: int, end: int, kind: str, user: User) -> Cause | None:
-    """Set the cause of a location (code points, end-exclusive), or delete it with an empty `kind`.
+def change_cause(*, document: Document, start: int, end: int, kind: str, present: bool, user: User) -> list[str]:
+    """Add a cause to a location (code points, end-exclusive), or remove it. Return the location's causes.
 
-    The new cause replaces all causes that overlap the location: a location keeps one cause when changed annotations
-    move its bounds. Raises ServiceError (`kind`, `location`).
+    The causes of a location are all that overlap it, so they stay when changed annotations move its bounds. A change
+    moves them to its current bounds. Raises ServiceError (`kind`, `location`).
     """
-    if kind and kind not in Cause.Kind.values:
+    if kind not in Cause.Kind.values:
         raise ServiceError(
             _("“%(kind)s” is not a cause. Choose one of: %(choices)s.")
             % {"kind": kind[:10], "choices": ", ".join(Cause.Kind.values)},
@@ -28,16 +29,24 @@ def set_cause(*, document: Document, start: int, end: int, kind: str, user: User
         )
     with transaction.atomic():
         Document.objects.select_for_update(of=("self",)).only("pk").get(pk=document.pk)
-        overlapping = Cause.objects.filter(document_id=document.pk, start__lt=end, end__gt=start)
-        before: list[list[int | str]] = [[each.start, each.end, each.kind] for each in overlapping]
-        if before == ([[start, end, kind]] if kind else []):
-            return overlapping.first()
-        overlapping.delete()
-        made = Cause.objects.create(document_id=document.pk, start=start, end=end, kind=kind, by=user) if kind else None
-        CAUSE_SET.record(
-            actor=user,
-            project_id=document.project_id,
-            document_id=document.pk,
-            data={"bounds": [start, end], "kind": kind, "before": before},
-        )
-    return made
+        there = list(Cause.objects.filter(document_id=document.pk, start__lt=end, end__gt=start))
+        if (kind in kinds_at(there, start, end)) != present:
+            _move([cause for cause in there if cause.kind != kind], start, end)
+            if present:
+                Cause.objects.create(document_id=document.pk, start=start, end=end, kind=kind, by=user)
+            else:
+                Cause.objects.filter(pk__in=[cause.pk for cause in there if cause.kind == kind]).delete()
+            (CAUSE_SET if present else CAUSE_REMOVED).record(
+                actor=user,
+                project_id=document.project_id,
+                document_id=document.pk,
+                data={"bounds": [start, end], "kind": kind, "before": [[c.start, c.end, c.kind] for c in there]},
+            )
+        return kinds_at(Cause.objects.filter(document_id=document.pk), start, end)
+
+
+def _move(causes: list[Cause], start: int, end: int) -> None:
+    """Give the causes these bounds, and keep one of each kind."""
+    kept = {cause.kind: cause.pk for cause in reversed(causes)}
+    Cause.objects.filter(pk__in={cause.pk for cause in causes} - set(kept.values())).delete()
+    Cause.objects.filter(pk__in=kept.values()).update(start=start, end=end)

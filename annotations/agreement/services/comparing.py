@@ -15,6 +15,7 @@ from annotations.domain.disagreement import (
     disputed_labels,
     kinds_by_pair,
     locations,
+    majority_version,
     marked_agreement,
     tokens_differ,
 )
@@ -118,6 +119,7 @@ def _comparison(project: Project, pk: int, note: _Note, found: Sequence[Location
         annotators=len(note.annotation_sets),
         blind_annotators=len(note.counted),
         disputed=disputed,
+        tied=sum(not each.agreed and majority_version(note.text, each) is None for each in found),
         agreed=len(found) - disputed,
         agreement=marked_agreement(note.text, found),
         heard=annotation_sets_hash(note.annotation_sets),

@@ -7,6 +7,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from annotations.agreement.selectors.disagreements import Shown
+from annotations.agreement.selectors.sentences import Sentence
 from annotations.core.templatetags.rows import EMPTY, fill
 from annotations.domain.bio import OUTSIDE
 from annotations.models import Label
@@ -54,3 +55,29 @@ def _cells(tags: Sequence[str], inside: range, hues: dict[str, int]) -> SafeStri
             hue = str(hues.get(tag[2:], 0))
             cells.append(fill('<td class="tagged {} hue-{} {}">{}</td>', tag[0].lower(), hue, here, tag))
     return SafeString("".join(cells))
+
+
+@register.simple_tag
+def tokens_in_turn(sentence: Sentence) -> SafeString:
+    """The text of a sentence, with every second token in another color, as in table 3.4 of Catelli 2021."""
+    text, at, parts = sentence.note.text, sentence.rows.start, []
+    for index, token in enumerate(sentence.rows.tokens):
+        parts.append(fill("{}", text[at : token.start]))
+        parts.append(fill('<span class="{}">{}</span>', "even" if index % 2 else "odd", text[token.start : token.end]))
+        at = token.end
+    return SafeString("".join(parts))
+
+
+@register.simple_tag
+def tags_of(sentence: Sentence, column: str, hues: dict[str, int]) -> SafeString:
+    """The tags of one annotator, one for each token."""
+    tags = sentence.tags(column)
+    if tags is None:
+        return fill('<span class="mute" title="{}">–</span>', _("No counted annotations of this note."))
+    marked = (
+        fill('<span class="o">{}</span>', tag)
+        if tag == OUTSIDE
+        else fill('<span class="tagged hue-{}">{}</span>', str(hues.get(tag[2:], 0)), tag)
+        for tag in tags
+    )
+    return SafeString(" ".join(marked))

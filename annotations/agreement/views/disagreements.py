@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from django_htmx.http import HttpResponseClientRefresh
 
 from annotations.agreement.selectors.disagreements import UNTAGGED, Filters, counts, differences, page, rounds
-from annotations.agreement.services.causes import set_cause
+from annotations.agreement.services.causes import change_cause
 from annotations.agreement.services.comparing import bring_up_to_date
 from annotations.core.access import Access, Can, enter, note_for
 from annotations.core.errors import ServiceError
@@ -42,24 +42,24 @@ def disagreements(request: Request, slug: str) -> HttpResponse:
     access = enter(request.user, slug, Can.READ_NOTES)
     left = bring_up_to_date(access.project, seconds=IN_STEPS if request.htmx else AT_ONCE)
     if request.htmx:
-        return HttpResponseClientRefresh() if not left else _comparing(request, access, left)
-    filters, notice = _filters(request, access)
+        return HttpResponseClientRefresh() if not left else comparing(request, access, left)
+    filters, notice = filters_of(request, access)
     context: dict[str, Any] = {"access": access, "left": left, "notice": notice}
     if not left:
         context |= _locations(request, access, filters)
-    return render(request, "agreement/disagreements.html", context | _offered(access, filters))
+    return render(request, "agreement/disagreements.html", context | offered(access, filters))
 
 
-def _comparing(request: Request, access: Access, left: int) -> HttpResponse:
+def comparing(request: Request, access: Access, left: int) -> HttpResponse:
     notes = Document.objects.filter(project=access.project).count()
     context = {"access": access, "left": left, "notes": notes, "done": max(0, notes - left)}
     return render(request, "agreement/disagreements_comparing.html", context)
 
 
-def _filters(request: Request, access: Access) -> tuple[Filters, str]:
+def filters_of(request: Request, access: Access) -> tuple[Filters, str]:
     """The filters of the query, without values that don't apply here, and a message about the pair of annotators."""
     data, notice = request.GET, ""
-    pair = _pair(data, "pair")
+    pair = pair_of(data, "pair")
     if pair and access.unnamed:
         pair, notice = (
             None,
@@ -78,7 +78,7 @@ def _filters(request: Request, access: Access) -> tuple[Filters, str]:
     ), notice
 
 
-def _offered(access: Access, filters: Filters) -> dict[str, Any]:
+def offered(access: Access, filters: Filters) -> dict[str, Any]:
     """The choices of the filters, and the chosen values."""
     authors = list(
         Author.objects.filter(project=access.project, kind=Author.Kind.ANNOTATOR)
@@ -113,11 +113,11 @@ def _locations(request: Request, access: Access, filters: Filters) -> dict[str, 
     found = page(
         access.project,
         filters,
-        after=_pair(request.GET, "after"),
-        before=_pair(request.GET, "before"),
+        after=pair_of(request.GET, "after"),
+        before=pair_of(request.GET, "before"),
         hidden=access.unnamed,
     )
-    query = _query(filters)
+    query = query_of(filters)
     counted = counts(differences(access.project, filters))
     return {
         "page": found,
@@ -138,7 +138,7 @@ def _locations(request: Request, access: Access, filters: Filters) -> dict[str, 
     }
 
 
-def _query(filters: Filters, **other: str) -> str:
+def query_of(filters: Filters, **other: str) -> str:
     """The filters as the query part of an address."""
     parts: dict[str, object] = {
         "kind": filters.kind,
@@ -154,11 +154,11 @@ def _query(filters: Filters, **other: str) -> str:
 
 
 def _kind_url(access: Access, filters: Filters, kind: Kind) -> str:
-    query = _query(filters, kind="" if filters.kind == kind else kind.value)
+    query = query_of(filters, kind="" if filters.kind == kind else kind.value)
     return f"{reverse('disagreements', args=[access.project.slug])}?{query}"
 
 
-def _pair(data: Mapping[str, Any], name: str) -> tuple[int, int] | None:
+def pair_of(data: Mapping[str, Any], name: str) -> tuple[int, int] | None:
     """Two numbers with a hyphen between them, or None."""
     one, other = (whole(word) for word in str(data.get(name, "")).partition("-")[::2])
     return None if one is None or other is None else (one, other)
@@ -177,15 +177,16 @@ def _entered(request: Request, slug: str, pk: int, start: int, end: int, right: 
 
 @require_POST
 def disagreement_cause(request: Request, slug: str, pk: int, start: int, end: int) -> HttpResponse:
-    """Set the cause of a location, or delete it with an empty kind; htmx gets the updated buttons."""
+    """Add a cause to a location (POST `added`) or remove it (`removed`). htmx gets the updated buttons."""
     access, note = _entered(request, slug, pk, start, end, Can.MAKE_GOLD)
-    kind, message = request.POST.get("kind", ""), ""
+    present = "added" in request.POST
+    kind, chosen, message = request.POST.get("added" if present else "removed", ""), list[str](), ""
     try:
-        set_cause(document=note, start=start, end=end, kind=kind, user=access.user)
+        chosen = change_cause(document=note, start=start, end=end, kind=kind, present=present, user=access.user)
     except ServiceError as error:
-        kind, message = "", str(error)
+        message = str(error)
     context = {
-        "access": access, "pk": pk, "start": start, "end": end, "cause": kind, "error": message,
+        "access": access, "pk": pk, "start": start, "end": end, "chosen": chosen, "error": message,
         "causes": [(each.value, each.label) for each in Cause.Kind], "may_tag": True,
     }  # fmt: skip
     if request.htmx:

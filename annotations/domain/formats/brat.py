@@ -7,9 +7,11 @@ single spaces.
 """
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
@@ -20,20 +22,33 @@ from annotations.domain.formats.base import (
     Loss,
     NoteFiles,
     OutNote,
-    split_names,
     written_code,
 )
 from annotations.domain.formats.brat_config import annotation_conf, visual_conf
+from annotations.domain.formats.quotes import MOVED, Miss, find_near
+from annotations.domain.formats.spacing import (
+    MAP,
+    NONE,
+    SPACED,
+    map_file,
+    map_missing,
+    restored,
+    spacing_for,
+    split_parts,
+    text_missing,
+)
 from annotations.domain.labels import LabelSetDef
 from annotations.domain.notes import NoteError, ParsedNote, Problem, check_name, decode_utf8
 from annotations.domain.segments import BREAK
 from annotations.domain.spans import Span, check_bounds
+from annotations.domain.tokens import Tokenizer, tokenize
 from annotations.domain.whitespace import WHITE_SPACE, trim
 
 _PLAIN_LINE: Final = re.compile(r"(T[^\s]+)\t([^\s]+) ([0-9]{1,9}) ([0-9]{1,9})\t(.*)", re.DOTALL)
 _LABEL: Final = re.compile(r"^T[^\t\n]+\t([^ \t\n]+) [0-9]", re.MULTILINE)
 _FRAGMENTS: Final = re.compile(r"[0-9]{1,9} [0-9]{1,9}(;[0-9]{1,9} [0-9]{1,9})*")
 _OTHER_LINE: Final = re.compile(r"([REAMN])[0-9]\S*\t|(\*)\t|(#)")
+_SPACED: Final = f"#1\tAnnotatorNotes T1\t{SPACED}"
 _NOT_IMPORTED: Final = {
     "R": "Relations are not imported.",
     "E": "Events are not imported.",
@@ -46,20 +61,28 @@ _NOT_IMPORTED: Final = {
 
 
 class BratFormat:
-    """Reads and writes brat standoff. Only text-bound annotations are imported; each other one gives a warning."""
+    """Reads and writes brat standoff. Only text-bound annotations are imported; each other one gives a warning.
+
+    With `repair`, a span whose quote stands elsewhere nearby is moved there, with a warning. With `spaced`, a space is
+    written where a span begins or ends inside a token; the offset map beside the files makes them readable again.
+    """
 
     name = "brat"
 
+    def __init__(self, *, repair: bool = False, spaced: bool = False, tokenizer: Tokenizer = tokenize) -> None:
+        self._repair = repair
+        self._spaced = spaced
+        self._tokenizer = tokenizer
+
     def group(self, names: Iterable[str]) -> tuple[list[NoteFiles], list[Problem]]:
         """See `Format.group`."""
-        notes, problems = split_names(names, ["txt", "ann"])
+        notes, problems = split_parts(names, ["txt", "ann"])
         whole = []
         for name, parts in sorted(notes.items()):
             if "txt" in parts:
                 whole.append(NoteFiles(name, parts))
             else:
-                message = f"The text file “{name}.txt” is missing."
-                problems.append(Problem(parts["ann"], None, "no text", message))
+                problems.append(text_missing(name, parts["ann"]))
         return whole, problems
 
     def read(self, note: NoteFiles, load: Load, labels: Mapping[str, str]) -> ParsedNote:
@@ -67,12 +90,15 @@ class BratFormat:
         text = decode_utf8(load(note.parts["txt"]), note.parts["txt"])
         file = note.parts.get("ann")
         if file is None:
-            return ParsedNote(note.name, text, None)
-        reader = _Reader(text, file, LabelFinder(labels))
+            return restored(ParsedNote(note.name, text, None), note, load)
+        reader = _Reader(text, file, LabelFinder(labels), repair=self._repair)
         reader.read(decode_utf8(load(file), file).removeprefix("\ufeff"))
+        if reader.spaced and MAP not in note.parts:
+            reader.problems.append(map_missing(note.name, file))
         if reader.problems:
             raise NoteError(reader.problems)
-        return ParsedNote(note.name, text, [Span(*each) for each in sorted(reader.spans)], reader.warnings)
+        parsed = ParsedNote(note.name, text, [Span(*each) for each in sorted(reader.spans)], reader.warnings)
+        return restored(parsed, note, load)
 
     def read_many(self, note: NoteFiles, load: Load, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
         """See `Format.read_many`."""
@@ -89,24 +115,31 @@ class BratFormat:
 
     def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
         """See `Format.write`."""
-        name, text = check_name(note.name), note.text
+        name = check_name(note.name)
+        note = replace(note, spans=sorted(note.spans))
+        spacing = spacing_for(note, labels, self._tokenizer) if self._spaced else NONE
+        text = spacing.spaced(note.text)
         rows: list[str] = []
         losses: list[Loss] = []
-        for span in sorted(note.spans):
+        for span in map(spacing.moved, note.spans):
             check_bounds(span, len(text))
             code = written_code(span, labels)
             pieces = fragments(text, span.start, span.end)
             if code is None:
-                losses.append(Loss(name, span, BAD_CODE))
+                losses.append(Loss(name, spacing.back(span), BAD_CODE))
             elif not pieces:
-                losses.append(Loss(name, span, "The span contains only white space."))
+                losses.append(Loss(name, spacing.back(span), "The span contains only white space."))
             else:
                 if (pieces[0][0], pieces[-1][1]) != (span.start, span.end):
-                    losses.append(Loss(name, span, "White space at the ends of the span is not exported."))
+                    reason = "White space at the ends of the span is not exported."
+                    losses.append(Loss(name, spacing.back(span), reason))
                 offsets = ";".join(f"{start} {end}" for start, end in pieces)
                 quote = " ".join([text[start:end] for start, end in pieces])
                 rows.append(f"T{len(rows) + 1}\t{code} {offsets}\t{quote}\n")
-        return {f"{name}.txt": text.encode(), f"{name}.ann": "".join(rows).encode()}, losses
+        if spacing.cuts:
+            rows.append(f"{_SPACED}\n")
+        files = {f"{name}.txt": text.encode(), f"{name}.ann": "".join(rows).encode()}
+        return files | map_file(name, note.text, spacing), losses
 
     def extra_files(self, labels: LabelSetDef) -> dict[str, bytes]:
         """`annotation.conf` (the types, by category) and `visual.conf` (their names and colors)."""
@@ -133,16 +166,19 @@ def fragments(text: str, start: int, end: int) -> list[tuple[int, int]]:
 class _Reader:
     """Reads one annotation file, and collects all its problems."""
 
-    def __init__(self, text: str, file: str, find_label: LabelFinder) -> None:
+    def __init__(self, text: str, file: str, find_label: LabelFinder, *, repair: bool = False) -> None:
         self.text = text
         self.file = file
         self.find_label = find_label
+        self.repair = repair
+        self.spaced = False
         # Start, end and code as plain tuples: collecting and sorting them takes a third of the time of spans.
         self.spans: set[tuple[int, int, str]] = set()
         self.warnings: list[Problem] = []
         self.problems: list[Problem] = []
         self._ids: set[str] = set()
         self._line = 0
+        self._misplaced: list[_Misplaced] = []
 
     def read(self, annotations: str) -> None:
         text, ids, spans, find_label = self.text, self._ids, self.spans, self.find_label
@@ -161,6 +197,7 @@ class _Reader:
                     spans.add(span)
                     continue
             self._take(identity, label, [(start, end)], quote)
+        self._place()
 
     def _refuse(self, code: str, message: str) -> None:
         self.problems.append(Problem(self.file, self._line, code, message))
@@ -170,6 +207,9 @@ class _Reader:
 
     def _read_odd(self, row: str) -> None:
         """Read a line that isn't a text-bound annotation in one piece, or that ends with CR LF."""
+        if row == _SPACED:
+            self.spaced = True
+            return
         if _OTHER_LINE.match(row):
             self._warn("not kept", _NOT_IMPORTED[row[0]])
             return
@@ -199,9 +239,15 @@ class _Reader:
         code = self.find_label(label)
         if code is None:
             self._refuse("label", self.find_label.unknown(label))
-        start, end = pieces[0][0], pieces[-1][1]
-        if not self._fits(pieces) or not self._joined(pieces) or not self._quoted(pieces, quote):
+        if not self._in_order(pieces):
             return
+        if self.repair and not (pieces[-1][1] <= len(self.text) and self._is_quoted(pieces, quote)):
+            self._misplaced.append(_Misplaced(pieces[0][0], pieces[-1][1], self._line, code, quote))
+        elif self._fits(pieces) and self._joined(pieces) and self._quoted(pieces, quote):
+            self._keep(pieces[0][0], pieces[-1][1], code)
+
+    def _keep(self, start: int, end: int, code: str | None) -> None:
+        """Keep a span without white space at its ends, or report why it can't be kept."""
         text = self.text
         if text[start] in WHITE_SPACE or text[end - 1] in WHITE_SPACE:
             given = f"{start}-{end}"
@@ -217,7 +263,29 @@ class _Reader:
             self._warn("twice", f"The span {start}-{end} {code} occurs twice and is imported once.")
         self.spans.add(span)
 
-    def _fits(self, pieces: Sequence[tuple[int, int]]) -> bool:
+    def _place(self) -> None:
+        """Move the misplaced spans to their quotes, in text order: offsets are often wrong by the same number.
+
+        The number is that of the span before; after a span in its place it is 0.
+        """
+        right = sorted(start for start, _, _ in self.spans)
+        before, shift = 0, 0
+        for span in sorted(self._misplaced, key=lambda each: (each.start, each.end, each.line)):
+            if bisect_left(right, before) < bisect_left(right, span.start):
+                shift = 0
+            self._line = span.line
+            found = find_near(self.text, span.quote, span.start + shift)
+            if isinstance(found, Miss):
+                differs = f"The text at {span.start}-{span.end} differs from the quote in this line."
+                self._refuse("quote", f"{differs} {found}")
+                continue
+            start, end = found
+            before, shift = span.start, start - span.start
+            given = f"{span.start}-{span.end}"
+            self._warn(MOVED, f"The text of the span {given} stands at {start}-{end}; the span was moved there.")
+            self._keep(start, end, span.code)
+
+    def _in_order(self, pieces: Sequence[tuple[int, int]]) -> bool:
         before = 0
         for start, end in pieces:
             if start >= end:
@@ -227,8 +295,12 @@ class _Reader:
                 self._refuse("order", f"The fragment at {start} starts before the previous one ends ({before}).")
                 return False
             before = end
-        if before > len(self.text):
-            self._refuse("outside", f"The span ends at {before}, but the text has only {len(self.text)} characters.")
+        return True
+
+    def _fits(self, pieces: Sequence[tuple[int, int]]) -> bool:
+        end = pieces[-1][1]
+        if end > len(self.text):
+            self._refuse("outside", f"The span ends at {end}, but the text has only {len(self.text)} characters.")
             return False
         return True
 
@@ -245,8 +317,22 @@ class _Reader:
         return True
 
     def _quoted(self, pieces: Sequence[tuple[int, int]], quote: str) -> bool:
-        found = " ".join([self.text[start:end] for start, end in pieces])
-        if found == quote or (BREAK.search(found) and BREAK.sub(" ", found) == BREAK.sub(" ", quote)):
+        if self._is_quoted(pieces, quote):
             return True
         self._refuse("quote", f"The text at {pieces[0][0]}-{pieces[-1][1]} differs from the text in this line.")
         return False
+
+    def _is_quoted(self, pieces: Sequence[tuple[int, int]], quote: str) -> bool:
+        found = " ".join([self.text[start:end] for start, end in pieces])
+        return found == quote or bool(BREAK.search(found) and BREAK.sub(" ", found) == BREAK.sub(" ", quote))
+
+
+@dataclass(frozen=True, slots=True)
+class _Misplaced:
+    """An annotation whose quote doesn't stand at its offsets; `code` is None for an unknown label."""
+
+    start: int
+    end: int
+    line: int
+    code: str | None
+    quote: str

@@ -1,10 +1,10 @@
 """CoNLL columns with offsets, in addition to the text files, so that an export can be imported without loss.
 
 `NAME.conll` and `NAME.txt`, or one file for many notes and all their text files. A row is `token TAB start TAB end TAB
-tag`, with offsets in code points, end-exclusive, and BIO tags; an empty row ends a line of the note. Rows end with LF
-only, because a token may be U+2028 or another character that some programs take for a line break. Rows that start with
-`# ` are comments. In a file for many notes, a row `-DOCSTART- TAB NAME` starts each note. Source of the layout: Tjong
-Kim Sang and De Meulder, CoNLL-2003 shared task.
+tag`, with offsets in code points, end-exclusive, and BIO tags; an empty row ends a line of the note, or on request a
+sentence. Rows end with LF only, because a token may be U+2028 or another character that some programs take for a line
+break. Rows that start with `# ` are comments. In a file for many notes, a row `-DOCSTART- TAB NAME` starts each note.
+Source of the layout: Tjong Kim Sang and De Meulder, CoNLL-2003 shared task.
 """
 
 import re
@@ -15,7 +15,7 @@ from contextlib import suppress
 from posixpath import dirname, join
 from typing import Final
 
-from annotations.domain.bio import OUTSIDE, Cause, Loser, decode, encode, split_tag
+from annotations.domain.bio import OUTSIDE, Cause, Encoded, Loser, decode, encode, split_tag
 from annotations.domain.formats.base import (
     BAD_CODE,
     LabelFinder,
@@ -23,39 +23,63 @@ from annotations.domain.formats.base import (
     Loss,
     NoteFiles,
     OutNote,
-    split_names,
     written_code,
+)
+from annotations.domain.formats.spacing import (
+    MAP,
+    NONE,
+    SPACED,
+    Spacing,
+    map_file,
+    map_missing,
+    restored,
+    spacing_for,
+    split_parts,
 )
 from annotations.domain.labels import LabelSetDef
 from annotations.domain.notes import NoteError, ParsedNote, Problem, check_name, decode_utf8
 from annotations.domain.segments import lines
+from annotations.domain.sentences import sentences
+from annotations.domain.spans import Span
 from annotations.domain.tokens import Token, Tokenizer, tokenize
 
 DOCUMENT_MARK: Final = "-DOCSTART-\t"
 _HEADER: Final = "# columns: token start end tag"
+_SPACED: Final = f"# {SPACED}"
 _ROW: Final = re.compile(r"([^\t]+)\t([0-9]{1,9})\t([0-9]{1,9})\t([^\t]+)", re.DOTALL)
 _Rows = list[tuple[int, str]]  # (1-based line number, text of the row)
 
 
 class ConllFormat:
-    """Reads and writes CoNLL with offsets. For writing, another tokenizer can be given."""
+    """Reads and writes CoNLL with offsets. For writing, another tokenizer can be given.
+
+    With `sentences`, an empty row ends a sentence instead of a line, but never inside a span. With `spaced`, a space is
+    written where a span begins or ends inside a token, and the token isn't split; the offset map beside the files makes
+    them readable again.
+    """
 
     name = "conll"
 
-    def __init__(self, tokenizer: Tokenizer = tokenize) -> None:
+    def __init__(self, tokenizer: Tokenizer = tokenize, *, sentences: bool = False, spaced: bool = False) -> None:
         self._tokenizer = tokenizer
+        self._sentences = sentences
+        self._spaced = spaced
 
     def group(self, names: Iterable[str]) -> tuple[list[NoteFiles], list[Problem]]:
         """See `Format.group`. A `.conll` file without a text file of the same name counts as a file of many notes.
 
         All such files are one group, together with the text files without a `.conll` file of the same name.
         """
-        notes, problems = split_names(names, ["txt", "conll"])
+        notes, problems = split_parts(names, ["txt", "conll"])
         bundle = tuple(parts["conll"] for _, parts in sorted(notes.items()) if "txt" not in parts)
         if not bundle:
             return [NoteFiles(name, parts) for name, parts in sorted(notes.items())], problems
-        whole = [NoteFiles(name, parts) for name, parts in sorted(notes.items()) if len(parts) == 2]
-        texts = {name: parts["txt"] for name, parts in sorted(notes.items()) if "conll" not in parts}
+        whole, texts = [], {}
+        for name, parts in sorted(notes.items()):
+            if "txt" in parts and len(parts) > 1:
+                whole.append(NoteFiles(name, parts))
+            elif "txt" in parts:
+                texts[name] = parts["txt"]
         return [*whole, NoteFiles(bundle[0].rpartition(".")[0], {"conll": bundle[0]}, bundle, texts)], problems
 
     def read(self, note: NoteFiles, load: Load, labels: Mapping[str, str]) -> ParsedNote:
@@ -71,13 +95,16 @@ class ConllFormat:
         text = decode_utf8(load(note.parts["txt"]), note.parts["txt"])
         file = note.parts.get("conll")
         if file is None:
-            return ParsedNote(note.name, text, None)
-        rows = _rows(load(file), file)
+            return restored(ParsedNote(note.name, text, None), note, load)
+        data = load(file)
+        if _is_spaced(data) and MAP not in note.parts:
+            raise NoteError([map_missing(note.name, file)])
+        rows = _rows(data, file)
         marks = [line for line, row in rows if row.startswith(DOCUMENT_MARK)]
         if len(marks) > 1:
             message = "A second note starts here, but this file belongs to one text file. Rename the file."
             raise NoteError([Problem(file, marks[1], "many notes", message)])
-        return _parse(note.name, text, file, rows, LabelFinder(labels))
+        return restored(_parse(note.name, text, file, rows, LabelFinder(labels)), note, load)
 
     def read_many(self, note: NoteFiles, load: Load, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
         """See `Format.read_many`. Text files that no `.conll` file mentions come last, as notes without annotations."""
@@ -96,8 +123,13 @@ class ConllFormat:
     def _read_bundle(
         self, file: str, texts: Mapping[str, str], load: Load, find_label: LabelFinder, seen: set[str]
     ) -> Iterator[ParsedNote | NoteError]:
+        data = load(file)
+        if _is_spaced(data):
+            message = "A note in this file was exported with inserted spaces. Import its own files and its offset map."
+            yield NoteError([Problem(file, None, "map", message)])
+            return
         try:
-            documents = _documents(_rows(load(file), file), file)
+            documents = _documents(_rows(data, file), file)
         except NoteError as error:
             yield error
             return
@@ -123,34 +155,49 @@ class ConllFormat:
 
     def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
         """See `Format.write`. A token has one label, so overlapping spans cause losses."""
-        name = check_name(note.name)
-        body, losses = self._body(note, labels)
-        text = f"{_HEADER}; note: {name}\n{body}"
-        return {f"{name}.txt": note.text.encode(), f"{name}.conll": text.encode()}, losses
+        name, text, spans = check_name(note.name), note.text, list(note.spans)
+        spacing = NONE
+        if self._spaced:
+            spacing = spacing_for(OutNote(name, text, spans), labels, self._tokenizer)
+        losses = [Loss(name, span, BAD_CODE) for span in spans if written_code(span, labels) is None]
+        encoded = self._encoded(text, spacing, spans, labels)
+        losses += [Loss(name, loser.span, _reason(loser)) for loser in encoded.losers]
+        mark = f"{_SPACED}\n" if spacing.cuts else ""
+        rows = f"{_HEADER}; note: {name}\n{mark}{self._rows(text, spacing, encoded, labels)}"
+        files = {f"{name}.txt": spacing.spaced(text).encode(), f"{name}.conll": rows.encode()}
+        return files | map_file(name, text, spacing), losses
 
     def extra_files(self, labels: LabelSetDef) -> dict[str, bytes]:
         """See `Format.extra_files`. This format has none."""
         return {}
 
-    def _body(self, note: OutNote, labels: Mapping[str, str]) -> tuple[str, list[Loss]]:
-        text = note.text
-        spans = list(note.spans)
-        losses = [Loss(note.name, span, BAD_CODE) for span in spans if written_code(span, labels) is None]
-        spans = [span for span in spans if written_code(span, labels) is not None]
-        encoded = encode(text, spans, label_order=tuple(labels), tokenizer=self._tokenizer)
-        losses += [Loss(note.name, loser.span, _reason(loser)) for loser in encoded.losers]
+    def _encoded(self, text: str, spacing: Spacing, spans: Iterable[Span], labels: Mapping[str, str]) -> Encoded:
+        """The tokens of the text with spaces, at their offsets in the text without, and their tags."""
+
+        def tokenizer(text: str) -> list[Token]:
+            return [spacing.back(token) for token in self._tokenizer(spacing.spaced(text))]
+
+        written = [span for span in spans if written_code(span, labels) is not None]
+        return encode(text, written, label_order=tuple(labels), tokenizer=tokenizer)
+
+    def _rows(self, text: str, spacing: Spacing, encoded: Encoded, labels: Mapping[str, str]) -> str:
         rows: list[str] = []
-        ends = [line.end for line in lines(text)]
-        line_end = 0 if not ends else ends[0]
+        ends = self._blocks(text)
+        block_end = ends[0]
         for token, tag in zip(encoded.tokens, encoded.tags, strict=True):
-            if token.start >= line_end:
-                if rows:
+            if token.start >= block_end:
+                if rows and not (self._sentences and tag.startswith("I-")):
                     rows.append("\n")
-                line_end = ends[bisect_left(ends, token.start + 1)]
-            start, end = token.start, token.end
+                block_end = ends[bisect_left(ends, token.start + 1)]
+            there = spacing.moved(token)
             written = tag if tag == OUTSIDE else tag[:2] + labels.get(tag[2:], tag[2:])
-            rows.append(f"{text[start:end]}\t{start}\t{end}\t{written}\n")
-        return "".join(rows) + ("\n" if rows else ""), losses
+            rows.append(f"{text[token.start : token.end]}\t{there.start}\t{there.end}\t{written}\n")
+        return "".join(rows) + ("\n" if rows else "")
+
+    def _blocks(self, text: str) -> list[int]:
+        """The ends of the lines or sentences; the last one is the end of the text."""
+        ends = [end for _, end in sentences(text)] if self._sentences else [line.end for line in lines(text)]
+        return [*ends, len(text)]
 
 
 def _reason(loser: Loser) -> str:
@@ -167,6 +214,10 @@ def _reason(loser: Loser) -> str:
             return f"Some tokens of the span belong to the span {by}."
         case Cause.WHITE_SPACE:
             return "White space at the ends of the span is not exported."
+
+
+def _is_spaced(data: bytes) -> bool:
+    return f"\n{_SPACED}".encode() in data
 
 
 def _rows(data: bytes, file: str) -> _Rows:

@@ -3,7 +3,8 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
-from annotations.domain.formats.base import Load, Loss, NoteFiles, OutNote, split_names
+from annotations.domain.formats.base import Load, Loss, NoteFiles, OutNote
+from annotations.domain.formats.spacing import restored, split_parts
 from annotations.domain.labels import LabelSetDef
 from annotations.domain.notes import NoteError, ParsedNote, Problem, check_name, decode_utf8
 
@@ -15,13 +16,13 @@ class PlainFormat:
 
     def group(self, names: Iterable[str]) -> tuple[list[NoteFiles], list[Problem]]:
         """See `Format.group`."""
-        notes, problems = split_names(names, ["txt"])
+        notes, problems = split_parts(names, ["txt"])
         return [NoteFiles(name, parts) for name, parts in sorted(notes.items())], problems
 
     def read(self, note: NoteFiles, load: Load, labels: Mapping[str, str]) -> ParsedNote:
         """See `Format.read`."""
         file = note.parts["txt"]
-        return ParsedNote(note.name, decode_utf8(load(file), file), None)
+        return restored(ParsedNote(note.name, decode_utf8(load(file), file), None), note, load)
 
     def read_many(self, note: NoteFiles, load: Load, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
         """See `Format.read_many`."""

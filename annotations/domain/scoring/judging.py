@@ -1,7 +1,7 @@
 """Verdicts of several judges on entities in notes, and majority verdicts (Miranda et al. 2025, section 3.3).
 
-An entity is a gold span, or a hidden stretch that doesn't overlap gold. Each judge gives one verdict on it: correctly
-hidden (TP), still readable (FN), or hidden without need (FP).
+An entity is a gold span, or a hidden stretch beyond gold. Each judge gives one verdict on it: correctly hidden (TP),
+still readable (FN), or hidden without need (FP). What exactly counts depends on the rules (judging_rules.py).
 """
 
 from bisect import bisect_left
@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from annotations.domain.agreement import Pattern, agreement, cohen
 from annotations.domain.masking import stretches
+from annotations.domain.scoring.judging_rules import STANDARD, Rules
 from annotations.domain.scoring.rates import Rates
 from annotations.domain.spans import Span
 
@@ -27,41 +28,83 @@ class Verdict(StrEnum):
     FP = "FP"
 
 
-# The possible verdicts on an entity in gold and on another one; a majority for any other verdict is discarded.
+# By the standard rules, the possible verdicts on an entity in gold and on another one; a majority for any other verdict
+# is discarded.
 _OF_GOLD: Final = frozenset({Verdict.TP, Verdict.FN})
 _OF_OTHERS: Final = frozenset({Verdict.TP, Verdict.FP})
 
 
 class Entity(NamedTuple):
-    """A labeled stretch of a note, in code points, end-exclusive. `gold`: it is a gold span."""
+    """A labeled stretch of a note, in code points, end-exclusive. `gold`: it is a gold span.
+
+    `more`: where the same text has the same label again, if all these occurrences are one entity.
+    """
 
     start: int
     end: int
     label: str
     gold: bool
+    more: Sequence[Sequence[int]] = ()
+
+    @property
+    def occurrences(self) -> list[tuple[int, int]]:
+        """All occurrences, in text order."""
+        return [(self.start, self.end), *((start, end) for start, end in self.more)]
 
 
 Votes = tuple[Verdict | None, ...]
-"""The verdicts of the judges who answered on a note; None if an answer doesn't mention the entity."""
+"""The verdicts of the judges who count for an entity; None for a judge without a verdict on it."""
 
 
-def entities_of(gold: Sequence[Span], predicted: Iterable[Span]) -> list[Entity]:
-    """The entities to judge, in text order: every gold span, and every prediction that overlaps no gold span."""
+def entities_of(gold: Sequence[Span], predicted: Iterable[Span], rules: Rules = STANDARD) -> list[Entity]:
+    """The entities to judge, in text order: every gold span, and every prediction that overlaps no gold span.
+
+    If the rules are applied label by label, the predictions are the placeholders of the de-identified text, and only
+    gold spans of the same label count.
+    """
     ours, theirs = ({(span.start, span.end, span.label) for span in spans} for spans in (gold, predicted))
-    taken = stretches(gold)
-    starts = [start for start, _, _ in taken]
     found = [Entity(*bounds, gold=True) for bounds in ours]
-    for start, end, label in theirs:
-        last = bisect_left(starts, end) - 1
-        if last < 0 or taken[last][1] <= start:
-            found.append(Entity(start, end, label, gold=False))
+    if not rules.label_by_label:
+        found += _beyond(theirs, gold)
+    else:
+        placeholders = stretches(Span(*bounds) for bounds in theirs)
+        for label in {label for *_, label in placeholders}:
+            same = [one for one in placeholders if one[2] == label]
+            found += _beyond(same, [span for span in gold if span.label == label])
     return sorted(found)
 
 
-def majority_verdict(votes: Votes, *, gold: bool, threshold: float = THRESHOLD) -> Verdict | None:
-    """The verdict of more than `threshold` of the judges who answered; None without a majority or a possible verdict.
+def _beyond(predicted: Iterable[tuple[int, int, str]], gold: Iterable[Span]) -> list[Entity]:
+    """The predictions that overlap no gold span."""
+    taken = stretches(gold)
+    starts = [start for start, _, _ in taken]
+    found = []
+    for start, end, label in predicted:
+        last = bisect_left(starts, end) - 1
+        if last < 0 or taken[last][1] <= start:
+            found.append(Entity(start, end, label, gold=False))
+    return found
 
-    Judges who didn't mention the entity count in the total. `threshold` is at least 0.5, so that only one verdict can
+
+def by_text(text: str, entities: Iterable[Entity]) -> list[Entity]:
+    """The distinct texts of a note's entities by label (Miranda et al. 2025, section 3.3.2), at their first occurrence.
+
+    A text in gold and the same text hidden beyond gold are two entities, so that the superfluous placeholder counts.
+    """
+    found: dict[tuple[str, str, bool], Entity] = {}
+    for one in entities:
+        key = (text[one.start : one.end], one.label, one.gold)
+        first = found.get(key)
+        found[key] = one if first is None else first._replace(more=(*first.more, (one.start, one.end)))
+    return list(found.values())
+
+
+def majority_verdict(
+    votes: Votes, *, gold: bool, threshold: float = THRESHOLD, rules: Rules = STANDARD
+) -> Verdict | None:
+    """The verdict with more than `threshold` of the votes; None without a majority or a possible verdict.
+
+    Judges without a verdict on the entity count in the total. `threshold` is at least 0.5, so that only one verdict can
     pass it.
     """
     if not votes:
@@ -69,7 +112,7 @@ def majority_verdict(votes: Votes, *, gold: bool, threshold: float = THRESHOLD) 
     ((verdict, n),) = Counter(votes).most_common(1)
     if verdict is None or n <= threshold * len(votes):
         return None
-    return verdict if verdict in (_OF_GOLD if gold else _OF_OTHERS) else None
+    return verdict if rules.any_verdict or verdict in (_OF_GOLD if gold else _OF_OTHERS) else None
 
 
 class Judged(NamedTuple):
@@ -78,8 +121,16 @@ class Judged(NamedTuple):
     entities: Sequence[Entity]
     answers: Sequence[Sequence[Verdict | None] | None]
 
-    def votes(self, at: int) -> Votes:
-        return tuple(answer[at] for answer in self.answers if answer is not None)
+    def votes(self, at: int, rules: Rules = STANDARD) -> Votes:
+        """The votes on an entity: of all judges asked, or only of those who answered on the note."""
+        return tuple(
+            None if answer is None else answer[at] for answer in self.answers if rules.of_all or answer is not None
+        )
+
+    def verdict(self, at: int, threshold: float, rules: Rules) -> Verdict | None:
+        """The majority verdict on an entity."""
+        votes = self.votes(at, rules)
+        return majority_verdict(votes, gold=self.entities[at].gold, threshold=threshold, rules=rules)
 
     @property
     def answered(self) -> int:
@@ -92,6 +143,7 @@ class JudgingTally:
 
     judges: int
     threshold: float = THRESHOLD
+    rules: Rules = STANDARD
     notes: int = 0
     unjudged: int = 0
     fewer: int = 0
@@ -114,11 +166,10 @@ class JudgingTally:
         self.notes += 1
         found = []
         for at, entity in enumerate(note.entities):
-            votes = note.votes(at)
-            verdict = majority_verdict(votes, gold=entity.gold, threshold=self.threshold)
+            verdict = note.verdict(at, self.threshold, self.rules)
             self.majority.setdefault(entity.label, Counter())[verdict or DISCARDED] += 1
             self.beyond += verdict == Verdict.TP and not entity.gold
-            self.fewer += len(votes) < self.judges
+            self.fewer += note.answered < self.judges
             self._count_each(at, entity, note)
             found.append(verdict)
         return found
@@ -177,15 +228,21 @@ def _figures(counted: Mapping[str, Counter[str]], labels: Sequence[str]) -> dict
 
 
 def figures_of(counts: Mapping[str, int]) -> dict[str, Any]:
-    """Precision, recall and F1 of verdicts; discarded entities don't count."""
+    """Precision, recall, F1 and accuracy of verdicts. Discarded entities only count in `entities`.
+
+    The accuracy is the share of TP: an entity that is neither in gold nor hidden isn't judged, so there is no TN.
+    """
     tp, fn, fp = (counts.get(verdict, 0) for verdict in Verdict)
     rates = Rates.paired(tp, tp + fp, tp + fn)
+    discarded = counts.get(DISCARDED, 0)
     return {
+        "entities": tp + fn + fp + discarded,
         "tp": tp,
         "fn": fn,
         "fp": fp,
-        "discarded": counts.get(DISCARDED, 0),
+        "discarded": discarded,
         "precision": rates.precision,
         "recall": rates.recall,
         "f1": rates.f1,
+        "accuracy": tp / (tp + fn + fp) if tp + fn + fp else None,
     }

@@ -1,10 +1,10 @@
-"""Start the job that makes gold in bulk."""
+"""Start the jobs that make gold in bulk and that count a version."""
 
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
 from annotations.jobs.services.starting import once
-from annotations.models import Author, Job, Project, User
+from annotations.models import Author, GoldVersion, Job, Project, User
 from annotations.models.author import NOT_IN_BULK
 
 
@@ -16,3 +16,8 @@ def start_gold(*, project: Project, author_id: int, actor: User, token: str = ""
             _("This author has no annotations in this project. Choose an author from the list."), code="author"
         )
     return once("gold", project, {"author_id": author.pk}, actor, token)
+
+
+def start_statistics(*, version: GoldVersion, actor: User, token: str = "") -> Job:
+    """Start the job that computes the corpus statistics of a version, or return the person's unfinished one."""
+    return once("corpus", version.project, {"version": version.number}, actor, token)

@@ -7,7 +7,7 @@ from typing import NamedTuple, NotRequired, TypedDict
 from django.db.models import Exists, OuterRef
 
 from annotations.domain.conflicts import LabeledBounds
-from annotations.domain.provenance import Provenance, RunSays
+from annotations.domain.provenance import Doubt, Provenance, RunSays
 from annotations.models import AnnotationSet, Author, Decision, Document, Handover, Review, Span, User
 from annotations.projects.selectors.second_reviews import ACTIVE
 from annotations.review.selectors.finished_gold import is_finished
@@ -37,6 +37,8 @@ class Shown(TypedDict):
     runs: NotRequired[list[RunSays]]
     of: NotRequired[int]
     conflicting: NotRequired[list[int]]
+    # From a rewritten note: words beside the span that the model removed too, and words of the span without support.
+    doubt: NotRequired[Doubt]
     # The outcome of a planted leak.
     planted: NotRequired[str]
 
@@ -111,6 +113,9 @@ def review_state(*, document: Document, author: Author, user: User | None = None
         _suggestion(pk, (start, end, label), confidence, source, present, decisions.get(pk))
         for pk, start, end, label, _, confidence, source in rows
     ]
+    for suggestion, row in zip(suggestions, rows, strict=True):
+        if row[4] and "unsupported" in row[4]:
+            suggestion["doubt"] = row[4]
     merged = [(row[0], row[1], row[2], backing) for row in rows if (backing := backing_of(row[4]))]
     if merged:
         conflicting, by_id = conflicting_among(merged), {suggestion["id"]: suggestion for suggestion in suggestions}

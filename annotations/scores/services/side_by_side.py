@@ -115,18 +115,19 @@ class CommonNotes:
 
     @property
     def notes(self) -> int:
-        return len(self.of[0].annotation_sets)
+        return len(self.of[0].notes)
 
 
 def common_notes(wanted: ComparisonRequest) -> CommonNotes:
     each = [compared(wanted.reference, author, split=wanted.split) for author in wanted.authors]
-    shared = set.intersection(*(set(one.annotation_sets) for one in each))
+    shared = set.intersection(*(set(one.notes) for one in each))
     words = label_words(wanted.reference.project)
     of = tuple(
         replace(
             one,
             annotation_sets={note: pk for note, pk in one.annotation_sets.items() if note in shared},
             golds={note: pk for note, pk in one.golds.items() if note in shared},
+            failed=one.failed & shared,
         )
         for one in each
     )

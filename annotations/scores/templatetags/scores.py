@@ -8,8 +8,6 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from annotations.scores.selectors import LEVELS
-
 register = template.Library()
 
 ROW, WIDTH, VALUE, SCALE = 80, 248, 56, 20
@@ -37,12 +35,6 @@ def share(value: float | None) -> str | SafeString:
 def get(values: Mapping[str, Any], key: str) -> Any:
     """Return the item of a mapping whose key is in a template variable."""
     return values.get(key)
-
-
-@register.filter
-def level_name(level: tuple[str, str]) -> str:
-    """The name of a unit and granularity."""
-    return str(LEVELS[level])
 
 
 @register.simple_tag
@@ -73,22 +65,28 @@ def _ticks(foot: int) -> SafeString:
 def _plain(micro: Mapping[str, float | None]) -> str:
     names = {"precision": _("precision"), "recall": _("recall"), "f1": "F1"}
     values = ((names[key], micro[key]) for key, _class in BARS)
-    return ", ".join(f"{name} {_('undefined') if value is None else f'{value:.4f}'}" for name, value in values)
+    return ", ".join(f"{name} {_figure(value)}" for name, value in values)
 
 
 def _level(index: int, name: str, micro: Mapping[str, float | None]) -> SafeString:
     top = index * ROW
     bars = format_html_join(
-        "", "{}", ((_bar(top + 24 + 16 * row, micro[key], css),) for row, (key, css) in enumerate(BARS))
+        "",
+        "{}",
+        ((bar(top + 24 + 16 * row, micro[key], _figure(micro[key]), css),) for row, (key, css) in enumerate(BARS)),
     )
     return format_html('<text x="0" y="{}">{}</text>{}', top + 16, name, bars)
 
 
-def _bar(y: int, value: float | None, css: str) -> SafeString:
+def _figure(value: float | None) -> str:
+    return _("undefined") if value is None else f"{value:.4f}"
+
+
+def bar(y: int, share: float | None, text: str, css: str) -> SafeString:
+    """Draw a bar that is filled up to a share, with its number beside it."""
     trough = format_html('<rect class="plot-trough" x="0" y="{}" width="{}" height="10" rx="2"/>', y, WIDTH)
-    text = _("undefined") if value is None else f"{value:.4f}"
     fill: SafeString = SafeString("")
-    if value:
-        width = round(WIDTH * value, 1)
+    if share:
+        width = round(WIDTH * share, 1)
         fill = format_html('<rect class="{}" x="0" y="{}" width="{}" height="10" rx="2"/>', css, y, width)
     return format_html('{}{}<text class="plot-small" x="{}" y="{}">{}</text>', trough, fill, WIDTH + 8, y + 9, text)

@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from annotations.core.offering import offer
 from annotations.core.templatetags.moments import day_text
+from annotations.core.tokenizers import KINDS
 from annotations.gold.services.sets import set_specs
 from annotations.models import Author, GoldVersion, Project
 
@@ -68,6 +69,23 @@ class ExportForm(forms.Form):
         ],
         help_text=gettext_lazy("Only for gold versions with a split. export.json always names the split of each note."),
     )
+    tokenizer = forms.ChoiceField(
+        label=gettext_lazy("Tokens"),
+        required=False,
+        help_text=gettext_lazy("For CoNLL, and for spaces around spans. A token is split where a span begins or ends."),
+    )
+    sentences = forms.BooleanField(
+        label=gettext_lazy("Empty row after each sentence"),
+        required=False,
+        help_text=gettext_lazy("Only CoNLL. Otherwise an empty row follows each line of the note."),
+    )
+    spaced = forms.BooleanField(
+        label=gettext_lazy("Insert spaces around attached spans"),
+        required=False,
+        help_text=gettext_lazy(
+            "“GambiaHome” becomes “Gambia Home”. An offset map beside each changed text undoes this."
+        ),
+    )
     token = forms.UUIDField(widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, sets: Sequence[SetChoice], formats: Sequence[str], **kwargs: Any) -> None:
@@ -76,3 +94,5 @@ class ExportForm(forms.Form):
         choices = [(group, [(choice.spec, choice.name) for choice in found]) for group, found in grouped]
         offer(self, "set", choices)
         offer(self, "format", [(name, name) for name in formats])
+        kinds = [(name, _(kind.title)) for name, kind in KINDS.items()]
+        offer(self, "tokenizer", [("", _("Words, numbers and single signs")), *kinds])

@@ -105,6 +105,13 @@ class UploadForm(forms.Form):
     )
     language = language_field()
     take_duplicates = duplicates_field()
+    repair_offsets = forms.BooleanField(
+        label=_("Move spans whose quoted text is found nearby"),
+        required=False,
+        help_text=_(
+            "For brat files with wrong offsets; the report lists every moved span. Otherwise the note is refused."
+        ),
+    )
 
     def clean_paths(self) -> list[str]:
         given = self.cleaned_data["paths"]

@@ -2,6 +2,7 @@ from typing import Any
 
 from annotations.jobs.runner import Claim
 from annotations.transfer.services.exporting import run_export
+from annotations.transfer.services.writing import Writing
 
 
 def run(claim: Claim) -> dict[str, Any]:
@@ -13,4 +14,5 @@ def run(claim: Claim) -> dict[str, Any]:
         actor_id=claim.actor_id,
         progress=claim.progress,
         split=str(claim.params.get("split", "")),
+        writing=Writing(**claim.params.get("options", {})),
     )

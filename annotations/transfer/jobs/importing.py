@@ -26,6 +26,8 @@ def undo(params: dict[str, Any], state: str) -> dict[str, Any] | None:
 def _result(import_id: int, report: dict[str, Any]) -> dict[str, Any]:
     """Counts for the job's result. The list of refused notes and files stays with the import."""
     counts = {name: report[name] for name in COUNTS if name in report}
+    if report.get("moved_spans"):
+        counts["moved_spans"] = report["moved_spans"]
     labels = {"mapped": 0, "added": 0, "skipped": 0}
     for line in report.get("labels", {}).values():
         labels[line["do"]] += line["spans"]

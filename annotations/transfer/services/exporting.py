@@ -38,6 +38,7 @@ from annotations.models import (
 )
 from annotations.transfer.events import NOTES_EXPORTED, NotesExported
 from annotations.transfer.selectors.losses import named_losses
+from annotations.transfer.services.writing import Writers, Writing
 
 BATCH = 250
 # The report is stored with the job and lists at most this many losses. The file LOSSES of the export lists all.
@@ -54,7 +55,8 @@ Content = bytes | IO[bytes]
 class ExportReport:
     """Report of an export. `loss_count` spans could not be written in the format.
 
-    `losses` lists the first LISTED of these spans with note id, offsets, label and reason.
+    `losses` lists the first LISTED of these spans with note id, offsets, label and reason. `options` has the chosen
+    options (see `Writing`).
     """
 
     set: str
@@ -67,6 +69,7 @@ class ExportReport:
     split: dict[str, Any] | None = None
     loss_count: int = 0
     losses: list[dict[str, Any]] = field(default_factory=list)
+    options: dict[str, Any] = field(default_factory=dict)
 
     def add(self, note: int, losses: list[Loss]) -> None:
         """Add the spans of one note that the format can't hold."""
@@ -108,7 +111,9 @@ def label_definitions(project: Project, *, merged: bool = False) -> LabelSetDef:
 def export_files(
     project: Project, wanted: Wanted, format: str, report: ExportReport, progress: Progress = silent
 ) -> Iterator[tuple[str, Content]]:
-    """Yield every file of an export as (relative name, content). `report` is complete after the last file.
+    """Yield every file of an export as (relative name, content), with the options of the report.
+
+    `report` is complete after the last file.
 
     Large content is an open file, which the caller must read before asking for the next file.
     """
@@ -122,14 +127,14 @@ def export_files(
 def _note_files(
     project: Project, wanted: Wanted, format: str, report: ExportReport, progress: Progress, all_losses: IO[bytes]
 ) -> Iterator[tuple[str, bytes]]:
-    writer = FORMATS[format]
+    writer_for = Writers(format, Writing(**report.options))
     codes = {label.code: label.code for label in Label.objects.filter(label_set__project=project)}
     notes = _version_notes(wanted) if wanted.version else _author_notes(wanted.author)
     splits: dict[str, str] = {}
     total = _count(wanted)
     progress(0, total)
-    for pk, note, split in notes:
-        files, losses = writer.write(note, codes)
+    for pk, note, split, language in notes:
+        files, losses = writer_for(language or project.language).write(note, codes)
         folder = f"{split}/" if split and wanted.split == FOLDERS else ""
         yield from ((folder + name, data) for name, data in files.items())
         if split:
@@ -145,7 +150,7 @@ def _note_files(
         report.add(pk, losses)
         if report.notes % BATCH == 0 or report.notes == total:
             progress(report.notes, total)
-    yield from writer.extra_files(label_definitions(project, merged=wanted.version is not None)).items()
+    yield from FORMATS[format].extra_files(label_definitions(project, merged=wanted.version is not None)).items()
     manifest = report.as_dict() | {"project": project.slug, "losses": named_losses(project, report.losses)}
     if report.split is not None:
         manifest["split"] = report.split | {"notes": splits}
@@ -163,7 +168,8 @@ def _count(wanted: Wanted) -> int:
     return AnnotationSet.objects.filter(author=wanted.author, state=AnnotationSet.State.SUBMITTED).count()
 
 
-def _author_notes(author: Author | None) -> Iterator[tuple[int, OutNote, str]]:
+def _author_notes(author: Author | None) -> Iterator[tuple[int, OutNote, str, str]]:
+    """Notes of an author as (note id, note, "", language)."""
     sets = list(
         AnnotationSet.objects.filter(author=author, state=AnnotationSet.State.SUBMITTED)
         .order_by("document_id")
@@ -180,8 +186,9 @@ def _author_notes(author: Author | None) -> Iterator[tuple[int, OutNote, str]]:
         for pk, start, end, code in rows:
             spans[pk].append(DomainSpan(start, end, code))
         texts = AnnotationSet.objects.filter(pk__in=batch).order_by("document_id")
-        for pk, note, name, text in texts.values_list("pk", "document_id", "document__name", "document__text"):
-            yield note, OutNote(name, text, spans[pk]), ""
+        columns = ("pk", "document_id", "document__name", "document__text", "document__language")
+        for pk, note, name, text, language in texts.values_list(*columns):
+            yield note, OutNote(name, text, spans[pk]), "", language
 
 
 def _version_rows(wanted: Wanted) -> "QuerySet[GoldVersionNote]":
@@ -189,21 +196,19 @@ def _version_rows(wanted: Wanted) -> "QuerySet[GoldVersionNote]":
     return notes.filter(split=wanted.split) if wanted.split not in ("", FOLDERS) else notes
 
 
-def _version_notes(wanted: Wanted) -> Iterator[tuple[int, OutNote, str]]:
-    """Notes of a gold version as (note id, note, split). The split is empty if the version has none."""
-    rows = _version_rows(wanted).values_list("document_id", "document__name", "document__text", "spans", "split")
-    for pk, name, text, spans, split in rows.iterator(chunk_size=BATCH):
-        yield pk, OutNote(name, text, [DomainSpan(start, end, code) for start, end, code, _ in spans]), split
+def _version_notes(wanted: Wanted) -> Iterator[tuple[int, OutNote, str, str]]:
+    """Notes of a gold version as (note id, note, split, language). The split is empty if the version has none."""
+    columns = ("document_id", "document__name", "document__text", "document__language", "spans", "split")
+    for pk, name, text, language, spans, split in (
+        _version_rows(wanted).values_list(*columns).iterator(chunk_size=BATCH)
+    ):
+        found = [DomainSpan(start, end, code) for start, end, code, _ in spans]
+        yield pk, OutNote(name, text, found), split, language
 
 
-def _report(project: Project, wanted: Wanted, format: str) -> ExportReport:
-    if format not in FORMATS:
-        raise ServiceError(
-            gettext("There is no format “%(format)s”. Choose one of: %(choices)s.")
-            % {"format": format, "choices": ", ".join(FORMATS)},
-            code="format",
-        )
-    report = ExportReport(set=wanted.spec, format=format)
+def _report(project: Project, wanted: Wanted, format: str, writing: Writing) -> ExportReport:
+    writing.check(format)
+    report = ExportReport(set=wanted.spec, format=format, options=writing.chosen())
     if wanted.version:
         report.gold_version, report.content_hash = wanted.version.number, wanted.version.content_hash
         if wanted.version.split_seed:
@@ -256,6 +261,7 @@ def export_to_path(
     format: str,
     set_spec: str,
     split: str = "",
+    writing: Writing | None = None,
     actor: User | None = None,
     progress: Progress = silent,
 ) -> dict[str, Any]:
@@ -266,7 +272,7 @@ def export_to_path(
     """
     begun = erasures_of(project.pk)
     wanted = wanted_set(project, set_spec, split)
-    report = _report(project, wanted, format)
+    report = _report(project, wanted, format, writing or Writing())
     if out.exists() and (out.suffix == ".zip" or not out.is_dir() or any(out.iterdir())):
         raise ServiceError(
             gettext("“%(out)s” exists and is not an empty folder. Nothing was written. Choose another path.")
@@ -338,7 +344,14 @@ def _write_zip(target: Any, files: Iterator[tuple[str, Content]]) -> None:
 
 
 def run_export(
-    *, project_id: int, set_spec: str, format: str, actor_id: int | None, progress: Progress, split: str = ""
+    *,
+    project_id: int,
+    set_spec: str,
+    format: str,
+    actor_id: int | None,
+    progress: Progress,
+    split: str = "",
+    writing: Writing | None = None,
 ) -> dict[str, Any]:
     """Write an export as a stored zip file and return the report with its `file_id`.
 
@@ -348,8 +361,9 @@ def run_export(
     project = Project.objects.get(pk=project_id)
     actor = User.objects.filter(pk=actor_id).first() if actor_id else None
     wanted = wanted_set(project, set_spec, split)
-    report = _report(project, wanted, format)
-    suffix = f"-{split}" if split else ""
+    writing = writing or Writing()
+    report = _report(project, wanted, format, writing)
+    suffix = "".join(f"-{word}" for word in [split, *writing.words()] if word)
     name = f"{project.slug}-{set_spec.replace(':', '-')}{suffix}-{format}.zip"
     with tempfile.TemporaryFile() as content:
         _write_zip(content, export_files(project, wanted, format, report, progress))

@@ -15,8 +15,9 @@ from annotations.core.errors import ServiceError
 from annotations.core.label_lock import keep_labels
 from annotations.core.labels import labels_of_today
 from annotations.domain.crowding import DEEPEST, MOST_SPANS, Crowd, crowd_in
-from annotations.domain.formats import FORMATS
+from annotations.domain.formats import FORMATS, reader
 from annotations.domain.formats.base import NoteFiles, readmes
+from annotations.domain.formats.quotes import MOVED
 from annotations.domain.hashing import text_sha256
 from annotations.domain.labels import ascii_code
 from annotations.domain.notes import NoteError, ParsedNote, Problem
@@ -49,6 +50,7 @@ class Report:
     """Report of an import. `refused` and `warnings` list at most LISTED lines; the counts are complete.
 
     `refused_files` counts files that belong to no note: their names are not allowed, unknown to the format, or taken.
+    `moved_spans` counts spans that were moved to the text that they quote; the warnings list them.
     `labels` says what happened to each label of the files that the project didn't have. `cleared` is set when a patient
     was erased afterwards: the lines, which name files, were then deleted.
     """
@@ -59,6 +61,7 @@ class Report:
     already_there: int = 0
     refused_notes: int = 0
     refused_files: int = 0
+    moved_spans: int = 0
     refused: list[dict[str, Any]] = field(default_factory=list)
     refused_more: int = 0
     warnings: list[dict[str, Any]] = field(default_factory=list)
@@ -97,6 +100,7 @@ class ImportContext:
     author: Author | None
     language: str
     take_duplicates: bool
+    repair_offsets: bool
     labels: dict[str, str]
     label_ids: dict[str, int]
     choices: Choices
@@ -144,6 +148,7 @@ def import_context(
         author=author,
         language=row.language or row.project.language,
         take_duplicates=row.take_duplicates,
+        repair_offsets=row.repair_offsets,
         labels=labels,
         label_ids=ids,
         choices=choices,
@@ -258,13 +263,14 @@ def batches(context: ImportContext, groups: Sequence[NoteFiles]) -> Iterator[tup
 
 def parsed_notes(context: ImportContext, groups: Sequence[NoteFiles]) -> Iterator[ParsedNote]:
     """Readable notes of the groups. Problems of the other notes go into the report."""
-    format = FORMATS[context.format]
+    format = reader(context.format, repair=context.repair_offsets)
     for note in (note for group in groups for note in format.read_many(group, context.source.load, context.labels)):
         if isinstance(note, NoteError):
             context.report.refuse(note.problems)
             continue
         note.patient_id = context.patients.get(note.name, note.patient_id)
         context.report.warn(note.warnings)
+        context.report.moved_spans += sum(warning.code == MOVED for warning in note.warnings)
         if note.spans is not None and not context.row.written_as:
             context.report.warn(
                 [Problem(note.name, None, "as", "The annotations were not imported. Choose their author.")]

@@ -48,6 +48,7 @@ def stage_import(
     language: str,
     take_duplicates: bool,
     actor: User | None,
+    repair_offsets: bool = False,
 ) -> Import:
     """Store an uploaded zip (see `pack`) for preview. If it raises ServiceError, nothing is stored."""
     size = content.seek(0, io.SEEK_END)
@@ -76,6 +77,7 @@ def stage_import(
             language=language.strip().lower(),
             labels_found=found,
             take_duplicates=take_duplicates,
+            repair_offsets=repair_offsets,
             created_by=actor,
         )
 
@@ -115,6 +117,12 @@ def take_duplicates(*, row: Import, take: bool = True) -> None:
         raise _begun()
 
 
+def repair_offsets(*, row: Import, repair: bool = True) -> None:
+    """Set whether to move spans to the text that they quote."""
+    if not Import.objects.filter(pk=row.pk, state=Import.State.STAGED).update(repair_offsets=repair):
+        raise _begun()
+
+
 def _begun() -> ServiceError:
     return ServiceError(
         gettext("This import has already started. Nothing was changed. You can cancel it on the job page."),
@@ -138,6 +146,7 @@ def same_waiting(row: Import) -> Import:
             format=row.format,
             written_as=row.written_as,
             language=row.language,
+            repair_offsets=row.repair_offsets,
         )
         .order_by("id")
         .first()

@@ -1,17 +1,19 @@
 """Start imports and exports as jobs."""
 
+from typing import Any
+
 from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
 from annotations.core.label_lock import keep_labels
-from annotations.domain.formats import FORMATS
 from annotations.gold.services.sets import wanted_set
 from annotations.jobs.services.queue import enqueue
 from annotations.jobs.services.starting import once
 from annotations.models import Import, Job, Project, User
 from annotations.transfer.selectors.imports import JOB_KEY
 from annotations.transfer.services.label_choices import complete_choices, labels_changed, unknown_of
+from annotations.transfer.services.writing import Writing
 
 
 def import_job(*, project: Project, import_id: int) -> Job | None:
@@ -50,16 +52,24 @@ def start_import(*, project: Project, import_id: int, actor: User, seen: str | N
     return job
 
 
-def start_export(*, project: Project, set_spec: str, format: str, actor: User, token: str = "", split: str = "") -> Job:
+def start_export(
+    *,
+    project: Project,
+    set_spec: str,
+    format: str,
+    actor: User,
+    token: str = "",
+    split: str = "",
+    writing: Writing | None = None,
+) -> Job:
     """Start an export. The same `token` (one per form) gives the same job. Raises ServiceError."""
-    if format not in FORMATS:
-        raise ServiceError(
-            _("There is no format “%(format)s”. Choose one of: %(choices)s.")
-            % {"format": format, "choices": ", ".join(FORMATS)},
-            code="format",
-        )
+    writing = writing or Writing()
+    writing.check(format)
     wanted_set(project, set_spec, split)
-    return once("export", project, {"set": set_spec, "format": format, "split": split}, actor, token)
+    params: dict[str, Any] = {"set": set_spec, "format": format, "split": split}
+    if writing.chosen():
+        params |= {"options": writing.chosen()}
+    return once("export", project, params, actor, token)
 
 
 def _import_key(import_id: int) -> str:

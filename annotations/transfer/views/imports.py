@@ -21,7 +21,14 @@ from annotations.projects.services.assigning import annotators_of
 from annotations.transfer.forms.imports import LabelsForm, PasteForm, UploadForm
 from annotations.transfer.selectors.imports import first_notes, imports_of, label_groups, label_lines, report_lines
 from annotations.transfer.services.label_choices import choose_labels, unknown_of
-from annotations.transfer.services.staged import discard, preview_import, same_waiting, stage_import, take_duplicates
+from annotations.transfer.services.staged import (
+    discard,
+    preview_import,
+    repair_offsets,
+    same_waiting,
+    stage_import,
+    take_duplicates,
+)
 from annotations.transfer.services.starting import import_job
 
 ROWS = 20
@@ -89,6 +96,7 @@ def _stage(access: Access, form: UploadForm | PasteForm) -> Import | None:
             written_as=form.written_as if isinstance(form, UploadForm) else "",
             language=chosen["language"],
             take_duplicates=chosen["take_duplicates"],
+            repair_offsets=chosen.get("repair_offsets", False),
             actor=access.user,
         )
     except (ServiceError, NoteError) as error:
@@ -133,7 +141,10 @@ def _title(row: Import) -> str:
 
 
 def _decide(request: Request, access: Access, row: Import) -> HttpResponse:
-    """Discard the upload, or choose what to import (`do`: discard, take or leave duplicates, labels)."""
+    """Discard the upload, or choose what to import.
+
+    `do`: discard, take or leave duplicates, repair or keep offsets, labels.
+    """
     match request.POST.get("do"):
         case "discard":
             discard(row=row)
@@ -141,6 +152,9 @@ def _decide(request: Request, access: Access, row: Import) -> HttpResponse:
             return redirect("import", access.project.slug)
         case "take" | "leave" as choice:
             take_duplicates(row=row, take=choice == "take")
+            return redirect("import_preview", access.project.slug, row.pk)
+        case "repair" | "keep" as choice:
+            repair_offsets(row=row, repair=choice == "repair")
             return redirect("import_preview", access.project.slug, row.pk)
         case "labels":
             values = {key[6:]: request.POST.get(key, "") for key in request.POST if key.startswith("label-")}

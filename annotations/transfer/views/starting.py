@@ -13,6 +13,7 @@ from annotations.core.requests import Request
 from annotations.jobs.tokens import form_token
 from annotations.models import Import
 from annotations.transfer.services.starting import import_job, start_export, start_import
+from annotations.transfer.services.writing import Writing
 
 
 @require_safe
@@ -41,7 +42,7 @@ def job_start_import(request: Request, slug: str, pk: int) -> HttpResponse:
 
 @require_POST
 def job_start_export(request: Request, slug: str) -> HttpResponse:
-    """Start an export. POST `format`, `set`, `split`, and the form's `token`."""
+    """Start an export. POST `format`, `set`, `split`, `sentences`, `spaced`, `tokenizer`, and the form's `token`."""
     access = enter(request.user, slug, Can.EXPORT)
     spec = request.POST.get("set", "")
     if closed_to(access, spec=spec):
@@ -54,6 +55,11 @@ def job_start_export(request: Request, slug: str) -> HttpResponse:
             actor=access.user,
             token=form_token(request),
             split=request.POST.get("split", ""),
+            writing=Writing(
+                sentences="sentences" in request.POST,
+                spaced="spaced" in request.POST,
+                tokenizer=request.POST.get("tokenizer", ""),
+            ),
         )
     except ServiceError as error:
         # The service's message lists annotators, whom not everybody with the right to export may see.

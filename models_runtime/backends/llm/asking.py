@@ -3,7 +3,11 @@
 import threading
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
+
+# Tokens that an answer may need: per character of the text that was sent, and in addition.
+_TOKENS_A_CHARACTER: Final = 1.0
+_TOKENS_OVERHEAD: Final = 1024
 
 
 @dataclass(frozen=True)
@@ -14,6 +18,21 @@ class Question:
     user: str
     most_tokens: int
     schema: dict[str, Any] | None = None
+    temperature: float = 0.0
+
+
+@dataclass(frozen=True)
+class Asking:
+    """How a run asks. `key`: hash of server, model, prompt and settings. `most_tokens`: 0 for as many as needed."""
+
+    key: str
+    temperature: float = 0.0
+    most_tokens: int = 0
+
+    def question(self, system: str, user: str, length: int, schema: dict[str, Any] | None = None) -> Question:
+        """A question about `length` characters."""
+        most = self.most_tokens or int(length * _TOKENS_A_CHARACTER) + _TOKENS_OVERHEAD
+        return Question(system, user, most, schema, self.temperature)
 
 
 @dataclass(frozen=True)
@@ -25,7 +44,7 @@ class Answer:
 
 
 class Completion(Protocol):
-    """Answers questions at temperature 0. Raises BackendError, permanent if all other questions would fail too."""
+    """Answers questions. Raises BackendError, permanent if all other questions would fail too."""
 
     @property
     def at_once(self) -> int:

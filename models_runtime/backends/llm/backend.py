@@ -1,21 +1,25 @@
 """The language model backend. A failed note doesn't affect the other notes of a batch."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from annotations.domain.spans import Span
-from models_runtime.backends.base import BackendError, Budget, OnDevice
-from models_runtime.backends.llm.asking import Completion, Meter
-from models_runtime.backends.llm.cache import AnswerCache, NoCache
+from models_runtime.backends.base import BackendError, Budget, OnDevice, Rewritten
+from models_runtime.backends.llm.asking import Asking, Completion, Meter
+from models_runtime.backends.llm.cache import AnswerCache, Found, NoCache
 from models_runtime.backends.llm.chunks import chunks
 from models_runtime.backends.llm.driver import Capacity, Check, Conversation, no_check, run_all
+from models_runtime.backends.llm.extracting import Extracting, without_overlaps
 from models_runtime.backends.llm.params import Params
-from models_runtime.backends.llm.prompts import VERSION, LabelWord, digest, system_prompt
+from models_runtime.backends.llm.prompts import VERSION, LabelWord, digest, system_prompt, version_of
+from models_runtime.backends.llm.rewriting import Placeholders, Rewriting, joined
 from models_runtime.backends.llm.servers import Server
-from models_runtime.backends.llm.strategies import Found, Strategies, without_overlaps
+
+T = TypeVar("T")
 
 # Words of a note that are rewritten at once. Models can't return longer texts in one answer.
 REWRITE_WORDS: Final = 2000
@@ -24,8 +28,12 @@ REWRITE_WORDS: Final = 2000
 class LlmBackend:
     """Predicts with a model of a listed server. `labels`: the project's labels, the only allowed answers.
 
-    `prompt`: the system message; by default, it is made from the present prompt files. `capacity`: the server's
-    capacity, if workers share it. `meter`: counts requests and tokens.
+    `prompt`: the system message; by default, it is made from the present prompt files. `mapping`: labels for the
+    placeholders of a rewritten note that are no label's (rewriting.Placeholders). `sample`: names this run; answers
+    sampled at a temperature above 0 are only cached for a run of the same name. `capacity`: the server's capacity, if
+    workers share it. `meter`: counts requests and tokens.
+
+    With the strategy *rewrite*, `predict_each` returns Rewritten instead of spans.
     """
 
     name = "llm"
@@ -38,6 +46,9 @@ class LlmBackend:
         params: Params,
         prompt: str = "",
         answers: AnswerCache[Found] | None = None,
+        texts: AnswerCache[str] | None = None,
+        mapping: Mapping[str, str] | None = None,
+        sample: str = "",
         completion: Completion | None = None,
         capacity: Capacity | None = None,
         meter: Meter | None = None,
@@ -47,7 +58,7 @@ class LlmBackend:
         self.label_set = label_set
         self.labels = tuple(sorted(label.code for label in labels))
         self.meter = meter or Meter()
-        self.prompt = prompt or system_prompt(params.strategy, params.language, labels)
+        self.prompt = prompt or system_prompt(params.strategy, params.language, labels, params.template)
         self._params = params
         self._capacity = capacity
         self._completion = completion or completion_of(server, params.model, self.meter)
@@ -55,17 +66,43 @@ class LlmBackend:
             self.device = self._completion.device
         # Small batches: little work is lost with a worker, and several workers can share a run of few notes.
         self.budget = Budget(notes=4 * self._completion.at_once)
-        asking = digest(VERSION, _CODE, server.name, params.model, self.prompt)
+        settings = [
+            VERSION,
+            _CODE,
+            server.name,
+            params.model,
+            self.prompt,
+            repr(params.temperature),
+            str(params.tokens),
+        ]
+        made_of = digest(*settings, json.dumps(sorted((mapping or {}).items())))
         shape = f"{params.omega}x{params.passes}" if params.strategy == "extract" else str(REWRITE_WORDS)
-        self.revision = f"{VERSION}-{asking[:16]}-{params.strategy}-{shape}-{label_set}"[:120]
-        self._strategies = Strategies(
+        self.revision = f"{VERSION}-{made_of[:16]}-{params.strategy}-{shape}-{label_set}"[:120]
+        asking = Asking(
+            key=digest(*settings, sample if params.temperature else ""),
+            temperature=params.temperature,
+            most_tokens=params.tokens,
+        )
+        source = f"{params.model[-48:]} {params.language}{version_of(params.template)}"
+        found: AnswerCache[Found] = NoCache() if answers is None else answers
+        self._extracting = Extracting(
             asking=asking,
             system=self.prompt,
-            labels=_named(labels, tagged=params.strategy == "rewrite"),
+            labels=_named(labels),
             codes=self.labels,
-            source=f"{params.model[-48:]} {params.language}{VERSION}",
+            source=source,
             meter=self.meter,
-            answers=NoCache() if answers is None else answers,
+            answers=found,
+        )
+        self._rewriting = Rewriting(
+            asking=asking,
+            system=self.prompt,
+            confirm=system_prompt("confirm", params.language, labels),
+            placeholders=Placeholders(labels, label_set, mapping or {}),
+            source=source,
+            meter=self.meter,
+            texts=NoCache() if texts is None else texts,
+            answers=found,
         )
 
     def predict(self, texts: Sequence[str]) -> list[list[Span]]:
@@ -74,35 +111,54 @@ class LlmBackend:
         for result in self.predict_each(texts):
             if isinstance(result, BackendError):
                 raise result
+            if isinstance(result, Rewritten):
+                if result.error:
+                    raise BackendError(result.error, permanent=False)
+                result = result.spans
             found.append(result)
         return found
 
-    def predict_each(self, texts: Sequence[str], check: Check = no_check) -> list[list[Span] | BackendError]:
+    def predict_each(
+        self, texts: Sequence[str], check: Check = no_check
+    ) -> list[list[Span] | Rewritten | BackendError]:
         """The spans of each text, or its error. Raises BackendError if every text would fail."""
-        conversations: list[Conversation[list[Span]]] = []
-        counts = []
-        for text in texts:
-            of_text = self._conversations(text)
-            counts.append(len(of_text))
-            conversations += of_text
+        if self._params.strategy == "rewrite":
+            return [*self._rewritten_each(texts, check)]
+        pieces = [chunks(text, self._params.omega) for text in texts]
+        extract, passes = self._extracting.extract, self._params.passes
+        results = self._results(
+            [extract(text, *piece, passes) for text, parts in zip(texts, pieces, strict=True) for piece in parts], check
+        )
+        return [_joined(list(islice(results, len(parts)))) for parts in pieces]
+
+    def _rewritten_each(self, texts: Sequence[str], check: Check) -> Iterator[Rewritten | BackendError]:
+        # Pieces must not overlap, because the rewritten note is made of them.
+        pieces = [chunks(text, REWRITE_WORDS, overlap=0) for text in texts]
+        rewrite = self._rewriting.rewrite
+        results = self._results(
+            [rewrite(text, *piece) for text, parts in zip(texts, pieces, strict=True) for piece in parts], check
+        )
+        for text, parts in zip(texts, pieces, strict=True):
+            rewritten: list[Rewritten] = []
+            failed: list[BackendError] = []
+            for result in islice(results, len(parts)):
+                if isinstance(result, BackendError):
+                    failed.append(result)
+                else:
+                    rewritten.append(result)
+            yield failed[0] if failed else joined(text, parts, rewritten)
+
+    def _results(self, conversations: list[Conversation[T]], check: Check) -> Iterator[T | BackendError]:
         try:
-            results = iter(run_all(conversations, self._completion, check, self._capacity))
+            return iter(run_all(conversations, self._completion, check, self._capacity))
         finally:
             self.meter.record()
-        return [_joined(list(islice(results, count))) for count in counts]
 
     def stream(self, texts: Iterable[str]) -> Iterator[list[Span]]:
         """The spans of each text, in order; a few texts at a time."""
         remaining = iter(texts)
         while some := list(islice(remaining, 2 * self._completion.at_once)):
             yield from self.predict(some)
-
-    def _conversations(self, text: str) -> list[Conversation[list[Span]]]:
-        if self._params.strategy == "rewrite":
-            return [self._strategies.rewrite(text, *piece) for piece in chunks(text, REWRITE_WORDS)]
-        return [
-            self._strategies.extract(text, *piece, self._params.passes) for piece in chunks(text, self._params.omega)
-        ]
 
 
 def completion_of(server: Server, model: str, meter: Meter) -> Completion:
@@ -116,18 +172,18 @@ def completion_of(server: Server, model: str, meter: Meter) -> Completion:
     return RemoteCompletion(server, model, meter)
 
 
-def _named(labels: Sequence[LabelWord], *, tagged: bool) -> dict[str, str]:
+def _named(labels: Sequence[LabelWord]) -> dict[str, str]:
     """The code for each casefolded name that an answer may use for a label. Codes take precedence over names."""
     named: dict[str, str] = {}
     for label in labels:
-        named.setdefault(f"[{label.code}]".casefold() if tagged else label.code.casefold(), label.code)
+        named.setdefault(label.code.casefold(), label.code)
     for label in labels:
-        for word in (label.placeholder, f"[{label.name}]") if tagged else (label.name, label.placeholder.strip("[]")):
+        for word in (label.name, label.placeholder.strip("[]")):
             named.setdefault(word.casefold(), label.code)
     return {word: code for word, code in named.items() if word}
 
 
-def _joined(pieces: list[list[Span] | BackendError]) -> list[Span] | BackendError:
+def _joined(pieces: Sequence[list[Span] | BackendError]) -> list[Span] | BackendError:
     """The spans of a note. If one piece failed, the note failed: partial results would look complete."""
     spans: list[Span] = []
     for piece in pieces:

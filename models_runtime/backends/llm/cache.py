@@ -8,9 +8,12 @@ from models_runtime.backends.llm.driver import Conversation
 
 F = TypeVar("F")
 
+Found = list[tuple[int, int, str]]
+"""Start and end (code points in the piece of the question), and label or placeholder."""
+
 
 class AnswerCache(Protocol[F]):
-    """Parsed answers: offsets, labels and verdicts under hashes, never text."""
+    """Parsed answers under hashes: offsets with labels, verdicts, and rewritten texts."""
 
     def find(self, key: str) -> F | None: ...
 

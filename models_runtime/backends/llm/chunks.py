@@ -8,13 +8,16 @@ from annotations.domain.sentences import sentences
 # A longer run without white space counts as several words.
 _WORD: Final = re.compile(r"\S{1,100}")
 OVERLAP: Final = 16
-"""Words that two pieces of a long sentence share, at most, so that an entity at the cut is complete in one piece."""
+"""Words that two pieces of a long sentence share by default, so that an entity at the cut is complete in one piece."""
 
 Piece = tuple[int, int]
 
 
-def chunks(text: str, words: int) -> list[Piece]:
-    """Start and end of each piece (code points), in order. They cover everything but white space between sentences."""
+def chunks(text: str, words: int, overlap: int = OVERLAP) -> list[Piece]:
+    """Start and end of each piece (code points), in order. They cover everything but white space between sentences.
+
+    `overlap`: the most words that two pieces of a sentence share.
+    """
     found: list[Piece] = []
     open_words = 0
     for start, end in sentences(text):
@@ -26,13 +29,13 @@ def chunks(text: str, words: int) -> list[Piece]:
             found.append((start, end))
             open_words = len(here)
         else:
-            found += _cut(here, words)
+            found += _cut(here, words, min(overlap, words // 4))
             open_words = 0
     return found
 
 
-def _cut(here: list[Piece], words: int) -> list[Piece]:
+def _cut(here: list[Piece], words: int, overlap: int) -> list[Piece]:
     """Overlapping pieces of a sentence that is too long."""
-    step = words - min(OVERLAP, words // 4)
-    past = max(len(here) - (words - step), 1)
+    step = words - overlap
+    past = max(len(here) - overlap, 1)
     return [(here[at][0], here[min(at + words, len(here)) - 1][1]) for at in range(0, past, step)]

@@ -8,12 +8,14 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from itertools import groupby
+from typing import Any, Final, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
 from annotations.domain.masking import masked
 from annotations.domain.scoring.judging import Entity, Verdict
+from annotations.domain.scoring.judging_rules import STANDARD, Rules
 from annotations.domain.spans import Span
 from models_runtime.backends.llm.answers import listed, schema_of
 from models_runtime.backends.llm.asking import Answer, Completion, Meter, Question
@@ -24,7 +26,7 @@ from models_runtime.backends.llm.driver import Conversation
 from models_runtime.backends.llm.prompts import VERSION, digest, fenced
 from models_runtime.backends.llm.servers import Server
 
-REVISION: Final = "1"
+REVISION: Final = "2"
 """Increase it when answers are parsed in another way, so that cached answers are no longer used."""
 # Words of a note in one question, and entities in one question.
 WORDS: Final = 1500
@@ -58,8 +60,16 @@ Verdicts = list[Verdict | None]
 """The verdict on each entity of a case, in order; None without a valid verdict."""
 
 
+class _Asked(NamedTuple):
+    """An entity in a piece of the note: its index in the case, and where it occurs in the piece."""
+
+    at: int
+    label: str
+    occurrences: Sequence[tuple[int, int]]
+
+
 class LlmJudge:
-    """Asks a model of a listed server. `prompt`: the system message."""
+    """Asks a model of a listed server. `prompt`: the system message, which must fit the rules."""
 
     def __init__(
         self,
@@ -70,34 +80,46 @@ class LlmJudge:
         answers: AnswerCache[dict[str, str]],
         completion: Completion | None = None,
         meter: Meter | None = None,
+        *,
+        rules: Rules = STANDARD,
+        temperature: float = 0.0,
     ) -> None:
         self.meter = meter or Meter()
         self.completion = completion or completion_of(server, model, self.meter)
-        self._asking = digest("judge", REVISION, VERSION, server.name, model, prompt)
+        made_of = (rules.key, repr(float(temperature)), server.name, model, prompt)
+        self._asking = digest("judge", REVISION, VERSION, *made_of)
         self._prompt, self._placeholder_of, self._answers = prompt, placeholder_of, answers
+        self._rules, self._temperature = rules, temperature
 
     def judge(self, case: Case) -> Conversation[Verdicts]:
         """A conversation that returns the verdicts on a case. Run it with `completion`."""
-        verdicts: Verdicts = [None] * len(case.entities)
-        for (start, end), numbers in _pieces(case):
+        verdicts: list[list[Verdict | None]] = [[] for _ in case.entities]
+        for (start, end), present in _pieces(case):
             piece = {
                 "note": case.text[start:end],
                 "deidentified": masked(case.text[start:end], _clipped(case.hidden, start, end), self._placeholder_of),
             }
-            for first in range(0, len(numbers), AT_ONCE):
-                asked = numbers[first : first + AT_ONCE]
+            for asked in self._questions(present):
                 found = yield from self._ask(case, piece, asked)
-                for number, at in enumerate(asked, start=1):
-                    verdicts[at] = Verdict(found[str(number)]) if str(number) in found else None
-        return verdicts
+                for number, one in enumerate(asked, start=1):
+                    verdicts[one.at].append(Verdict(found[str(number)]) if str(number) in found else None)
+        return [_whole(each) for each in verdicts]
 
-    def _ask(self, case: Case, piece: Mapping[str, str], asked: Sequence[int]) -> Conversation[dict[str, str]]:
+    def _questions(self, present: Sequence[_Asked]) -> list[Sequence[_Asked]]:
+        """The entities of each question: at most AT_ONCE, of one label if the rules want that."""
+        groups = [present]
+        if self._rules.label_by_label:
+            by_label = sorted(present, key=lambda one: one.label)
+            groups = [list(group) for _, group in groupby(by_label, key=lambda one: one.label)]
+        return [group[first : first + AT_ONCE] for group in groups for first in range(0, len(group), AT_ONCE)]
+
+    def _ask(self, case: Case, piece: Mapping[str, str], asked: Sequence[_Asked]) -> Conversation[dict[str, str]]:
         """Verdicts by number, from the cache or from the model."""
-        entities = [_shown(number, case, case.entities[at]) for number, at in enumerate(asked, start=1)]
+        entities = [_shown(number, case, one) for number, one in enumerate(asked, start=1)]
         shown = json.dumps({**piece, "entities": entities}, ensure_ascii=False)
         room = sum(len(entity["text"]) + _TOKENS_AN_ENTITY for entity in entities) + _TOKENS_OVERHEAD
         schema = schema_of(_Answered, {"counted_as": list(Verdict)})
-        question = Question(self._prompt, fenced(shown), room, schema)
+        question = Question(self._prompt, fenced(shown), room, schema, self._temperature)
         key, read = digest(self._asking, shown), partial(self._read, entities)
         return (yield from cached_or_asked(self._answers, key, case.text, question, read, self.meter))
 
@@ -121,15 +143,34 @@ class LlmJudge:
         return {number: verdict for number, verdict in found.items() if number not in contradicted}
 
 
-def _pieces(case: Case) -> list[tuple[tuple[int, int], list[int]]]:
-    """Pieces of the note, each with the indexes of its entities. An entity is in the first piece that contains it."""
+def _pieces(case: Case) -> list[tuple[tuple[int, int], list[_Asked]]]:
+    """Pieces of the note, each with its entities. An occurrence is in the first piece that contains it."""
     pieces = chunks(case.text, WORDS) or [(0, len(case.text))]
-    numbers: dict[int, list[int]] = {}
+    found: dict[int, list[_Asked]] = {}
     for at, entity in enumerate(case.entities):
-        whole = (n for n, (start, end) in enumerate(pieces) if start <= entity.start and entity.end <= end)
-        begun = (n for n, (_, end) in enumerate(pieces) if entity.start < end)
-        numbers.setdefault(next(whole, next(begun, len(pieces) - 1)), []).append(at)
-    return [(pieces[n], numbers[n]) for n in sorted(numbers)]
+        numbers = groupby(entity.occurrences, key=partial(_piece_of, pieces))
+        for n, occurrences in numbers:
+            found.setdefault(n, []).append(_Asked(at, entity.label, list(occurrences)))
+    return [(pieces[n], found[n]) for n in sorted(found)]
+
+
+def _piece_of(pieces: Sequence[tuple[int, int]], occurrence: tuple[int, int]) -> int:
+    first, last = occurrence
+    whole = (n for n, (start, end) in enumerate(pieces) if start <= first and last <= end)
+    begun = (n for n, (_, end) in enumerate(pieces) if first < end)
+    return next(whole, next(begun, len(pieces) - 1))
+
+
+def _whole(verdicts: Sequence[Verdict | None]) -> Verdict | None:
+    """The verdict on an entity that occurs in several pieces: FN if it is readable in one of them.
+
+    Otherwise a verdict on every piece is needed, and FP outweighs TP.
+    """
+    if Verdict.FN in verdicts:
+        return Verdict.FN
+    if None in verdicts:
+        return None
+    return Verdict.FP if Verdict.FP in verdicts else Verdict.TP
 
 
 def _clipped(spans: Sequence[Span], start: int, end: int) -> list[Span]:
@@ -141,14 +182,17 @@ def _clipped(spans: Sequence[Span], start: int, end: int) -> list[Span]:
     ]
 
 
-def _shown(number: int, case: Case, entity: Entity) -> dict[str, Any]:
-    return {
+def _shown(number: int, case: Case, asked: _Asked) -> dict[str, Any]:
+    """What the model is told about an entity. The context is that of its first occurrence in the piece."""
+    start, end = asked.occurrences[0]
+    shown = {
         "id": number,
-        "text": case.text[entity.start : entity.end],
-        "type": entity.label,
-        "annotated": entity.gold,
-        "context": case.text[max(0, entity.start - _AROUND) : entity.end + _AROUND],
+        "text": case.text[start:end],
+        "type": asked.label,
+        "annotated": case.entities[asked.at].gold,
+        "context": case.text[max(0, start - _AROUND) : end + _AROUND],
     }
+    return shown | ({"occurrences": len(asked.occurrences)} if len(asked.occurrences) > 1 else {})
 
 
 def _names(entity: Mapping[str, Any], placeholder_of: Mapping[str, str]) -> set[str]:

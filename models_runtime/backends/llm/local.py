@@ -58,7 +58,10 @@ class LocalCompletion:
         self._over.set()
 
     def complete(self, question: Question) -> Answer:
-        """The most likely continuation. Raises BackendError for a question that is too long."""
+        """The most likely continuation, or one drawn at the question's temperature.
+
+        Raises BackendError for a question that is too long.
+        """
         try:
             return self._completed(question)
         except self._torch.OutOfMemoryError:
@@ -81,7 +84,7 @@ class LocalCompletion:
                 ids,
                 attention_mask=self._torch.ones_like(ids),
                 max_new_tokens=room,
-                do_sample=False,
+                **_sampling(question.temperature),
                 stopping_criteria=[lambda ids, scores, **more: self._over.is_set()],
                 pad_token_id=self._tokenizer.eos_token_id,
             )[0, length:]
@@ -102,3 +105,8 @@ class LocalCompletion:
         else:
             found = self._tokenizer(f"{question.system}\n\n{question.user}\n\n", return_tensors="pt")
         return found["input_ids"].to(self._model.device)
+
+
+def _sampling(temperature: float) -> dict[str, Any]:
+    """The options of `generate` for a temperature; at 0, the most likely token always follows."""
+    return {"do_sample": True, "temperature": temperature} if temperature else {"do_sample": False}

@@ -1,5 +1,6 @@
 """Parameters of a run of a language model. Imports no client library."""
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from typing import Final
@@ -17,11 +18,18 @@ MOST_OMEGA: Final = 4000
 LEAST_OMEGA: Final = 16
 PASSES: Final = 2
 MOST_PASSES: Final = 4
+MOST_TEMPERATURE: Final = 2.0
+MOST_TOKENS: Final = 131_072
+MOST_PROMPT: Final = 20_000
 
 
 @dataclass(frozen=True)
 class Params:
-    """Parameters of a run. `omega`: words in a piece; `passes`: passes over a piece. Both only for *extract*."""
+    """Parameters of a run. `omega`: words in a piece; `passes`: passes over a piece. Both only for *extract*.
+
+    `tokens`: limit of tokens in an answer; 0 for as many as the note needs. `template`: the system message
+    in place of the built-in one; $labels and $example are filled in.
+    """
 
     server: str
     model: str
@@ -29,8 +37,11 @@ class Params:
     language: str = "en"
     omega: int = OMEGA
     passes: int = PASSES
+    temperature: float = 0.0
+    tokens: int = 0
+    template: str = ""
 
-    def as_dict(self) -> dict[str, str | int]:
+    def as_dict(self) -> dict[str, str | int | float]:
         return asdict(self)
 
 
@@ -48,6 +59,9 @@ def read_params(given: Mapping[str, object], servers: Mapping[str, Server]) -> P
         language=_one_of("language", given.get("language") or "en", LANGUAGES),
         omega=_number("omega", given.get("omega"), OMEGA, LEAST_OMEGA, MOST_OMEGA),
         passes=_number("passes", given.get("passes"), PASSES, 1, MOST_PASSES),
+        temperature=temperature_of(given.get("temperature")),
+        tokens=_number("tokens", given.get("tokens"), 0, 0, MOST_TOKENS),
+        template=_template(given.get("template")),
     )
 
 
@@ -65,3 +79,20 @@ def _number(what: str, value: object, default: int, least: int, most: int) -> in
     if found is None or found < least:
         raise ValueError(f"{what.capitalize()} must be a whole number from {least} to {most}, not “{text[:40]}”.")
     return found
+
+
+def temperature_of(value: object) -> float:
+    """The temperature that a person wrote; 0 if nothing was written. Raises ValueError."""
+    if value in (None, ""):
+        return 0.0
+    text = str(value).strip().replace(",", ".")
+    if not re.fullmatch(r"[0-9](\.[0-9]{1,3})?", text) or float(text) > MOST_TEMPERATURE:
+        raise ValueError(f"The temperature must be a number from 0 to 2, such as 0.7, not “{str(value)[:40]}”.")
+    return float(text)
+
+
+def _template(value: object) -> str:
+    text = str(value or "").replace("\r\n", "\n").strip()
+    if len(text) > MOST_PROMPT:
+        raise ValueError(f"The prompt has {len(text):,} characters. It can have at most {MOST_PROMPT:,}.")
+    return text

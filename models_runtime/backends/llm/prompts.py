@@ -16,6 +16,8 @@ VERSION: Final = "1"
 """Increase it when the meaning of a prompt changes. Any change of a file also changes the revision of runs."""
 
 LANGUAGES: Final = {"en": "English", "it": "Italian", "es": "Spanish"}
+TAGGED: Final = ("rewrite", "confirm")
+"""Tasks in which the model knows labels by their placeholders."""
 _FOLDER: Final = Path(__file__).with_name("prompts")
 
 
@@ -29,20 +31,29 @@ class LabelWord:
     placeholder: str
 
 
-def system_prompt(task: str, language: str, labels: Sequence[LabelWord]) -> str:
-    """The system message for a task: extract, rewrite or judge."""
-    tagged = task == "rewrite"
+def system_prompt(task: str, language: str, labels: Sequence[LabelWord], template: str = "") -> str:
+    """The system message for a task: extract, rewrite, confirm, judge or judge-miranda-2025.
+
+    `template` takes the place of the built-in file. Only $labels and $example are filled in; other dollar signs stay.
+    """
+    tagged = task in TAGGED
     lines = [
         f"- {_called(task, label)}: {': '.join(filter(None, (_name(label), label.description)))}" for label in labels
     ]
     example = labels[0].placeholder if tagged else labels[0].code
-    return Template(_file(task, language)).substitute(labels="\n".join(lines), example=example)
+    return Template(template or _file(task, language)).safe_substitute(labels="\n".join(lines), example=example)
+
+
+def version_of(template: str) -> str:
+    """The version of a prompt: VERSION for a built-in file, or a short hash of a template."""
+    return f"own-{digest(template)[:8]}" if template else VERSION
 
 
 def _called(task: str, label: LabelWord) -> str:
     """The label's name in a prompt: the text that the model writes; for a judge, both texts that it sees."""
-    names = {"rewrite": label.placeholder, "judge": f"{label.code} {label.placeholder}"}
-    return names.get(task, label.code)
+    if task in TAGGED:
+        return label.placeholder
+    return f"{label.code} {label.placeholder}" if task.startswith("judge") else label.code
 
 
 def _name(label: LabelWord) -> str:

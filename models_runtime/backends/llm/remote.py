@@ -126,7 +126,7 @@ class RemoteCompletion:
             answer: ChatCompletion = self._client.chat.completions.create(
                 model=self._model,
                 messages=[{"role": "system", "content": question.system}, {"role": "user", "content": question.user}],
-                temperature=0,
+                temperature=question.temperature,
                 max_tokens=question.most_tokens,
                 **options,
             )

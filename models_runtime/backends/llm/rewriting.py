@@ -1,166 +1,200 @@
-"""Align a rewritten note with the original, to find what its placeholders stand for (Miranda et al. 2025, section 3.2).
+"""The strategy *rewrite*: the model returns the note with placeholders (Miranda et al. 2025, section 3.2).
 
-Both texts are compared as tokens, so white space may differ. Between placeholders, all tokens must be equal. A
-placeholder stands for at least one token, and at most MOST_WORDS words and one line break.
+The placeholders are aligned with the note and bounded by evidence. Where the evidence doesn't settle what a placeholder
+stands for, the model gets a second question about the words in doubt.
 """
 
-import re
-from collections.abc import Callable, Iterator, Mapping
+import json
+import unicodedata
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
+from functools import partial
 from typing import Final
 
-from annotations.domain.spans import Span
+from annotations.domain.doubtful import Doubtful, shifted
+from annotations.domain.sentences import sentences
+from annotations.domain.spans import Bounds, Span
 from annotations.domain.tokens import tokenize
-from models_runtime.backends.base import BackendError
-from models_runtime.backends.llm.locating import is_too_long
+from models_runtime.backends.base import BackendError, Rewritten
+from models_runtime.backends.llm.aligning import Changed, Gap, align
+from models_runtime.backends.llm.answers import THOUGHT, Mention, listed, schema_of
+from models_runtime.backends.llm.asking import Answer, Asking, Meter
+from models_runtime.backends.llm.bounding import Bound, Bounder
+from models_runtime.backends.llm.cache import AnswerCache, Found, cached_or_asked
+from models_runtime.backends.llm.driver import Conversation
+from models_runtime.backends.llm.evidence import FAMILIES, Families, families_of
+from models_runtime.backends.llm.locating import locate
+from models_runtime.backends.llm.prompts import LabelWord, digest, fenced
 
-# Tokens that a placeholder can stand for in the search. Longer ones would be rejected by is_too_long.
-_REACH: Final = 120
-# Limit of steps in the search, since adjacent placeholders multiply the possibilities.
-_MOST_LOOKS: Final = 100_000
-
-
-@dataclass(frozen=True)
-class Recovered:
-    """The spans in the note. `ambiguous`: number of placeholders with more than one possible span."""
-
-    spans: list[Span]
-    ambiguous: int
-
-
-class Changed(BackendError):
-    """The model changed more than allowed. The message gives counts and quotes no text."""
-
-    def __init__(self, added: int, left_out: int) -> None:
-        what = f"{left_out} words or signs are missing and {added} are new"
-        if not (added or left_out):
-            what = "a placeholder replaces too much text"
-        super().__init__(f"The rewritten note differs from the note: {what}. It was rejected.", permanent=False)
-
-
-def recover(text: str, rewritten: str, placeholders: Mapping[str, str]) -> Recovered:
-    """The spans that the placeholders stand for. `placeholders`: casefolded placeholder to label. Raises Changed."""
-    tokens = tokenize(text)
-    words = [text[token.start : token.end] for token in tokens]
-    parts = _parts(rewritten, placeholders)
-
-    def stands(first: int, past: int) -> bool:
-        hidden = text[tokens[first].start : tokens[past - 1].end]
-        return not is_too_long(hidden) and len(hidden.splitlines()) <= 2
-
-    holes = _Match(words, parts.literals, stands).holes()
-    if holes is None:
-        raise _changed(words, parts)
-    spans = []
-    for (first, past), label in zip(holes, parts.labels, strict=True):
-        start, end = tokens[first].start, tokens[past - 1].end
-        # A placeholder that is part of the original note is no span.
-        if placeholders.get(text[start:end].casefold()) is None:
-            spans.append(Span(start, end, label))
-    return Recovered(spans, _ambiguous(words, parts, stands, holes))
+# Characters around the words of a second question.
+_AROUND: Final = 200
 
 
 @dataclass(frozen=True)
-class _Parts:
-    """A rewritten note: lists of tokens (perhaps empty), with the label of a placeholder between two lists."""
+class Placeholders:
+    """What placeholders stand for: the project's labels by placeholder, code and name, and the run's own mapping.
 
-    literals: list[list[str]]
-    labels: list[str]
+    `mapping`: placeholders of other labels; an empty code means that the placeholder's spans are left out.
+    """
 
+    labels: Sequence[LabelWord]
+    label_set: str
+    mapping: Mapping[str, str]
 
-def _parts(rewritten: str, placeholders: Mapping[str, str]) -> _Parts:
-    """Split a rewritten note. Placeholders of the same label with only white space between them count as one."""
-    known = "|".join(re.escape(word) for word in sorted(placeholders, key=len, reverse=True))
-    pieces = re.split(f"({known})", rewritten, flags=re.IGNORECASE) if known else [rewritten]
-    literals = [[piece[token.start : token.end] for token in tokenize(piece)] for piece in pieces[::2]]
-    parts = _Parts(literals[:1], [])
-    for tag, literal in zip(pieces[1::2], literals[1:], strict=True):
-        label = placeholders[tag.casefold()]
-        if parts.labels[-1:] == [label] and not parts.literals[-1]:
-            parts.literals[-1] = literal
-        else:
-            parts.labels.append(label)
-            parts.literals.append(literal)
-    return parts
+    def label_of(self, placeholder: str) -> str | None:
+        """The label's code, "" for a placeholder that is left out, and None for an unknown one."""
+        return self._codes().get(_plain(placeholder))
 
+    def families(self, placeholder: str) -> Families:
+        code = self.label_of(placeholder)
+        found = [label for label in self.labels if label.code == code]
+        return families_of(found[0], self.label_set) if found else FAMILIES
 
-Stands = Callable[[int, int], bool]
-"""Whether a placeholder may stand for the tokens from the first to the second index (exclusive)."""
+    def _codes(self) -> dict[str, str]:
+        codes = {_plain(word): label.code for label in self.labels[::-1] for word in (label.name, label.placeholder)}
+        codes |= {_plain(label.code): label.code for label in self.labels}
+        return codes | {_plain(word): code for word, code in self.mapping.items()}
 
 
-class _Match:
-    """Finds the tokens of each hole between the literals: backtracking search, shortest holes first."""
+def _plain(placeholder: str) -> str:
+    """A placeholder without brackets, accents, case, and signs between words."""
+    letters = unicodedata.normalize("NFKD", placeholder).casefold()
+    return "".join(letter for letter in letters if letter.isalnum())
 
-    def __init__(self, words: list[str], literals: list[list[str]], stands: Stands) -> None:
-        self._words, self._literals, self._stands = words, literals, stands
-        self._looks = 0
 
-    def holes(self) -> list[tuple[int, int]] | None:
-        """First and past-the-last token of each hole; None if the texts can't be aligned."""
-        begin = len(self._literals[0])
-        if self._words[:begin] != self._literals[0]:
-            return None
-        if len(self._literals) == 1:
-            return [] if begin == len(self._words) else None
-        dead: set[tuple[int, int]] = set()
-        chosen: list[tuple[int, int]] = []
-        open_holes = [(begin, self._ends(begin, 1))]
-        while open_holes:
-            first, ends = open_holes[-1]
-            past = next(ends, None)
-            if past is None:
-                dead.add((len(open_holes), first))
-                open_holes.pop()
-                if chosen:
-                    chosen.pop()
+@dataclass(frozen=True)
+class Rewriting:
+    """The strategy for a run. `system`, `confirm`: the prompts of the first and of the second question."""
+
+    asking: Asking
+    system: str
+    confirm: str
+    placeholders: Placeholders
+    source: str
+    meter: Meter
+    texts: AnswerCache[str]
+    answers: AnswerCache[Found]
+
+    def rewrite(self, text: str, start: int, end: int) -> Conversation[Rewritten]:
+        """The rewritten `text[start:end]` and its spans. Any change besides placeholders is an error of the result."""
+        piece = text[start:end]
+        key = digest(self.asking.key, piece)
+        question = self.asking.question(self.system, fenced(piece), len(piece))
+        try:
+            said = yield from cached_or_asked(self.texts, key, text, question, partial(self._text, piece), self.meter)
+        except Changed as changed:
+            return Rewritten(changed.rewritten, error=str(changed))
+        tokens = tokenize(piece)
+        gaps = align(piece, tokens, said)
+        families: dict[str, Families] = defaultdict(lambda: FAMILIES)
+        for placeholder in {each for gap in gaps for each in gap.placeholders}:
+            families[placeholder] = self.placeholders.families(placeholder)
+        bounder = Bounder(piece, tokens, families)
+        # Clear gaps come first, because they support doubtful gaps.
+        clear = [bounder.clear(gap) for gap in gaps]
+        found: list[tuple[Gap, Bound]] = []
+        for gap, bounds in zip(gaps, clear, strict=True):
+            if bounds is None:
+                bounds = bounder.clear(gap)
+            if bounds is None:
+                answers = yield from self._second(text, piece, gap, bounder.hidden(gap))
+                bounds = bounder.doubtful(gap, answers)
+            found += [(gap, bound) for bound in bounds]
+        return self._result(said, start, found)
+
+    def _text(self, piece: str, answer: Answer) -> str:
+        """The rewritten text of an answer. Raises BackendError for one that was cut off, and Changed."""
+        if answer.cut:
+            self.meter.add(cut=1)
+            raise BackendError("The rewritten note was cut off, because it is too long for the model.", permanent=False)
+        said = bare(answer.text, piece)
+        align(piece, tokenize(piece), said)
+        return said
+
+    def _second(self, text: str, piece: str, gap: Gap, hidden: Bounds) -> Conversation[list[tuple[Bounds, int]]]:
+        """The bounds and placeholders that the model gives for the words in doubt; none if its answer is unusable."""
+        words = piece[slice(*hidden)]
+        asked = {"passage": _passage(piece, hidden), "words": words, "tags": list(gap.placeholders)}
+        user = json.dumps(asked, ensure_ascii=False)
+        question = self.asking.question(
+            self.confirm, fenced(user), len(user), schema_of(Mention, {"type": list(dict.fromkeys(gap.placeholders))})
+        )
+        read = partial(self._confirmed, words)
+        try:
+            found = yield from cached_or_asked(
+                self.answers, digest(self.asking.key, self.confirm, user), text, question, read, self.meter
+            )
+        except BackendError as error:
+            if error.permanent:
+                raise
+            return []
+        numbers: dict[str, list[int]] = defaultdict(list)
+        for number, placeholder in enumerate(gap.placeholders):
+            numbers[_plain(placeholder)].append(number)
+        answers = []
+        for first, past, placeholder in sorted(found):
+            of_type = numbers[_plain(placeholder)]
+            if of_type:
+                # The last placeholder of a type stands for all further mentions.
+                number = of_type.pop(0) if len(of_type) > 1 else of_type[0]
+                answers.append(((hidden[0] + first, hidden[0] + past), number))
+        return answers
+
+    def _confirmed(self, words: str, answer: Answer) -> Found:
+        answered = listed(answer.text, Mention)
+        located = locate(words, answered.entries)
+        self.meter.add(broken=answered.broken, hallucinated=located.hallucinated, too_long=located.too_long)
+        return located.found
+
+    def _result(self, said: str, start: int, found: list[tuple[Gap, Bound]]) -> Rewritten:
+        result = Rewritten(said)
+        for gap, bound in found:
+            placeholder = gap.placeholders[bound.placeholder]
+            code = self.placeholders.label_of(placeholder)
+            label = placeholder[1:-1].strip() if code is None else code
+            if not label:
                 continue
-            if len(open_holes) == len(self._literals) - 1:
-                return [*chosen, (first, past)]
-            following = past + len(self._literals[len(open_holes)])
-            if (len(open_holes) + 1, following) not in dead:
-                chosen.append((first, past))
-                open_holes.append((following, self._ends(following, len(open_holes) + 1)))
-        return None
-
-    def _ends(self, first: int, at: int) -> Iterator[int]:
-        """Possible ends of a hole that begins at this token, so that literal number `at` follows."""
-        literal = self._literals[at]
-        latest = len(self._words) - len(literal)
-        pasts = range(first + 1, min(first + _REACH, latest) + 1)
-        if at == len(self._literals) - 1:
-            pasts = range(max(latest, first + 1), latest + 1)
-        for past in pasts:
-            self._looks += 1
-            if self._looks > _MOST_LOOKS:
-                return
-            fits = not literal or self._words[past] == literal[0]
-            if fits and self._words[past : past + len(literal)] == literal and self._stands(first, past):
-                yield past
+            span: Span = Span(*bound.bounds, label, None, self.source)
+            if bound.removed or bound.unsupported:
+                span = Doubtful(*bound.bounds, label, None, self.source, bound.removed, bound.unsupported)
+            (result.unmapped if code is None else result.spans).append(shifted(span, start))
+        return result
 
 
-def _ambiguous(words: list[str], parts: _Parts, stands: Stands, holes: list[tuple[int, int]]) -> int:
-    """The number of holes that differ when the texts are aligned from the end."""
-    total = len(words)
-    backwards = _Match(
-        words[::-1],
-        [literal[::-1] for literal in parts.literals[::-1]],
-        lambda first, past: stands(total - past, total - first),
-    ).holes()
-    others = [(total - past, total - first) for first, past in (backwards or [])[::-1]]
-    return sum(one != other for one, other in zip(holes, others, strict=False))
+def _passage(piece: str, hidden: Bounds) -> str:
+    """The sentences of the words in doubt, cut to _AROUND characters on either side."""
+    start, end = hidden
+    for first, past in sentences(piece):
+        if first < hidden[1] and hidden[0] < past:
+            start, end = min(start, first), max(end, past)
+    return piece[max(start, hidden[0] - _AROUND) : min(end, hidden[1] + _AROUND)]
 
 
-def _changed(words: list[str], parts: _Parts) -> Changed:
-    """Count the changes besides placeholders. Missing words next to a placeholder count as replaced by it."""
-    theirs = list(parts.literals[0])
-    for literal in parts.literals[1:]:
-        theirs += ["\0", *literal]
-    added = left_out = 0
-    for kind, a, b, c, d in SequenceMatcher(None, words, theirs).get_opcodes():
-        if kind == "equal":
-            continue
-        hidden = "\0" in theirs[c:d]
-        added += sum(word != "\0" for word in theirs[c:d])
-        left_out += 0 if hidden and b - a <= _REACH else b - a
-    return Changed(added, left_out)
+def bare(answer: str, piece: str) -> str:
+    """An answer without thoughts, code fence, and the lines around the note in the question."""
+    text = (answer if THOUGHT in piece else answer.rpartition(THOUGHT)[2]).strip()
+    lines = text.splitlines(keepends=True)
+    if len(lines) > 1 and lines[0].startswith("```") and lines[-1].strip() == "```":
+        lines = lines[1:-1]
+    if len(lines) > 1 and lines[0].startswith("note-") and lines[0].strip() == lines[-1].strip():
+        lines = lines[1:-1]
+    return "".join(lines)
+
+
+def joined(text: str, pieces: Sequence[Bounds], results: Sequence[Rewritten]) -> Rewritten:
+    """The rewritten note from the rewritten pieces. If one piece has an error, the note has no spans.
+
+    Partial results would look complete. A piece without a rewritten text stays as it was: nothing was found in it.
+    """
+    parts, done = [], 0
+    for (start, end), result in zip(pieces, results, strict=True):
+        parts += [text[done:start], result.text or text[start:end]]
+        done = end
+    error = next((result.error for result in results if result.error), "")
+    return Rewritten(
+        "".join([*parts, text[done:]]) if any(result.text for result in results) else "",
+        [] if error else [span for result in results for span in result.spans],
+        [] if error else [span for result in results for span in result.unmapped],
+        error,
+    )

@@ -1,7 +1,6 @@
 """The backend for spaCy pipelines trained elsewhere: an installed package, or a folder on this machine."""
 
 import hashlib
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -12,12 +11,11 @@ from spacy.tokens import Doc
 from annotations.domain.spans import Span
 from annotations.domain.whitespace import trim
 from models_runtime.backends.base import BackendError
+from models_runtime.backends.spacy_tokens import RUN
 
 VERSION: Final = "1"
 # Characters in one document. Longer texts are cut at a line's end, otherwise at white space, otherwise anywhere.
 MOST: Final = 20_000
-# spaCy's tokenizer is very slow for long runs without white space, so they are cut.
-RUN: Final = re.compile(r"\S{200}(?=\S)")
 BATCH: Final = 16
 
 

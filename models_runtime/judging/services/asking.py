@@ -20,6 +20,7 @@ from models_runtime.backends.llm.prompts import LANGUAGES, VERSION, system_promp
 from models_runtime.backends.llm.servers import Server
 from models_runtime.judging.events import JUDGING_STARTED
 from models_runtime.judging.jobs import ready_again
+from models_runtime.judging.services.rules import PROMPTS, checked_temperature, rules_named, unit_named
 from models_runtime.models import Judge, Judging
 from models_runtime.runs.services.llm import check_consent, prompt_labels
 
@@ -40,8 +41,13 @@ def start_judging(
     language: str = "",
     threshold: float | None = None,
     most_notes: int | None = None,
+    rules: str = "",
+    unit: str = "",
+    temperature: float | None = None,
 ) -> Judging:
     """Start a judging of an author's annotations. `judges` are given as “server model” or “server/model”.
+
+    `rules`, `unit` and `temperature` as for models_runtime.judging.services.rules.
 
     A repeated call with the same `key` returns the same judging. Raises ServiceError, with the choices in its
     message, and `leaves` if notes would leave this machine without consent.
@@ -58,6 +64,7 @@ def start_judging(
             % {"language": language, "choices": ", ".join(LANGUAGES)},
             code="language",
         )
+    counted_by = rules_named(rules)
     labels = prompt_labels(project)
     judging = Judging(
         project=project,
@@ -65,9 +72,12 @@ def start_judging(
         gold_version=wanted.reference.version,
         split=split,
         most_notes=_notes(most_notes),
+        rules=counted_by.key,
+        unit=unit_named(unit, counted_by),
+        temperature=checked_temperature(temperature, counted_by),
         threshold=_threshold(THRESHOLD if threshold is None else threshold),
         language=language or "en",
-        prompt=system_prompt("judge", language or "en", labels),
+        prompt=system_prompt(PROMPTS[counted_by.key], language or "en", labels),
         prompt_version=VERSION,
         labels=[[label.code, label.placeholder] for label in labels],
         created_by=actor,

@@ -13,7 +13,6 @@ from annotations.domain.scoring.judging import (
     JudgingTally,
     Verdict,
     figures_of,
-    majority_verdict,
 )
 from annotations.domain.scoring.rates import Rates
 from annotations.models import GoldVersionNote, Job
@@ -60,7 +59,7 @@ def result_of(judging: Judging) -> dict[str, Any]:
     copied from the judged author.
     """
     judges = list(judging.judges.all())
-    tally = JudgingTally(len(judges), judging.threshold)
+    tally = JudgingTally(len(judges), judging.threshold, judging.counted_by)
     exact: dict[str, dict[str, Counter[str]]] = {score: {} for score in SCORES}
     notes: list[int] = []
     spans: list[Rates] = []
@@ -84,6 +83,9 @@ def result_of(judging: Judging) -> dict[str, Any]:
         "gold": judging.gold_version.number,
         "content_hash": judging.gold_version.content_hash,
         "split": judging.split or None,
+        "rules": judging.rules,
+        "unit": judging.unit,
+        "temperature": judging.temperature,
         "threshold": judging.threshold,
         "language": judging.language,
         "prompt_version": judging.prompt_version,
@@ -146,7 +148,7 @@ def judged_entities(judging: Judging, kind: str) -> list[JudgedEntity]:
         if not note.judged.answered:
             continue
         for at, entity in enumerate(note.judged.entities):
-            verdict = majority_verdict(note.judged.votes(at), gold=entity.gold, threshold=judging.threshold)
+            verdict = note.judged.verdict(at, judging.threshold, judging.counted_by)
             if kind == DISCARDED:
                 fits = verdict is None
             elif kind == BEYOND:

@@ -8,11 +8,23 @@ from django.utils.translation import gettext_lazy as _
 
 from annotations.core.fields import Agreed, WholeField
 from annotations.core.offering import offer
-from models_runtime.backends.llm.params import LEAST_OMEGA, MOST_OMEGA, MOST_PASSES, OMEGA, PASSES, STRATEGIES
+from models_runtime.backends.llm.params import (
+    LEAST_OMEGA,
+    MOST_OMEGA,
+    MOST_PASSES,
+    MOST_PROMPT,
+    MOST_TOKENS,
+    OMEGA,
+    PASSES,
+    STRATEGIES,
+    temperature_of,
+)
 from models_runtime.backends.llm.prompts import LANGUAGES
 from models_runtime.backends.llm.servers import Server
 from models_runtime.runs.forms.names import name_field
 
+# The parameters that the service takes as they are.
+OWN = ("strategy", "language", "omega", "passes", "temperature", "tokens", "template")
 NO_SUCH_MODEL = _("There is no model %(value)s. Choose from the list.")
 
 
@@ -68,18 +80,49 @@ class LlmForm(forms.Form):
         required=False,
         help_text=_("From the second pass on, spans already found are masked, so that the model can find others."),
     )
+    temperature = forms.CharField(
+        label=_("Temperature"),
+        initial="0",
+        required=False,
+        help_text=_("From 0 to 2. At 0, the same note gets the same answer."),
+        widget=forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}),
+    )
+    tokens = WholeField(
+        label=_("Most tokens in an answer"),
+        most=MOST_TOKENS,
+        required=False,
+        help_text=_("If this is empty, as many as the note needs. Answers that are cut off count as failed."),
+    )
+    template = forms.CharField(
+        label=_("Your own prompt"),
+        required=False,
+        max_length=MOST_PROMPT,
+        help_text=_("If this is empty, the built-in prompt is used. $labels stands for the list of labels."),
+        widget=forms.Textarea(attrs={"rows": 6}),
+    )
     name = name_field()
 
-    def __init__(self, *args: Any, servers: Sequence[Server], **kwargs: Any) -> None:
+    def __init__(self, *args: Any, servers: Sequence[Server], language: str = "", **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        if language in LANGUAGES:
+            self.fields["language"].initial = language
         groups = [
             (where_of(server), [(f"{server.name} {model}", model) for model in server.models]) for server in servers
         ]
         offer(self, "model", groups)
 
+    def clean_temperature(self) -> str:
+        """Check the number here, so that the error is beside its field."""
+        value: str = self.cleaned_data["temperature"]
+        try:
+            temperature_of(value)
+        except ValueError as error:
+            raise forms.ValidationError(str(error), code="invalid") from error
+        return value
+
     @property
     def given(self) -> dict[str, str | int | None]:
         """The parameters for the service, which checks them against the list of servers."""
         server, _space, model = self.cleaned_data["model"].partition(" ")
-        params = {name: self.cleaned_data[name] for name in ("strategy", "language", "omega", "passes")}
+        params = {name: self.cleaned_data[name] for name in OWN}
         return {"server": server, "model": model} | params

@@ -23,14 +23,16 @@ from annotations.core.progress import Canceled
 from annotations.core.suggested_notes import add_notes
 from annotations.core.suggested_strings import add_strings, tally_of
 from annotations.domain.crowding import DEEPEST, MOST_SPANS, Crowd, crowd_in
+from annotations.domain.doubtful import Doubtful
+from annotations.domain.hashing import text_sha256
 from annotations.domain.merging import Merged
 from annotations.domain.spans import Span as DomainSpan
 from annotations.domain.spans import SpanError, checked
 from annotations.domain.strings import string_key
 from annotations.jobs.runner import Claim, writing_share
-from annotations.models import AnnotationSet, Document, Span
+from annotations.models import AnnotationSet, Document, RewrittenNote, Span
 from annotations.projects.selectors.labels import accepted_labels
-from models_runtime.backends.base import Backend, BackendError, OnDevice, PredictsEach, budget_of
+from models_runtime.backends.base import Backend, BackendError, OnDevice, PredictsEach, Rewritten, budget_of
 from models_runtime.calibration.jobs import curves_of, newest
 from models_runtime.core.combining import Combined, combined
 from models_runtime.core.llm import llm_backend
@@ -128,8 +130,8 @@ def _backend(row: Run) -> Backend | Combined:
         raise ServiceError(str(error), code="backend") from error
 
 
-Result = tuple[RunItem, list[DomainSpan] | None, str]
-"""An item with its spans, or with None and the reason why it failed."""
+Result = tuple[RunItem, list[DomainSpan] | None, str, Rewritten | None]
+"""An item with its spans, or with None and the reason why it failed, and the note as a model rewrote it."""
 
 
 def _spans(backend: Backend | Combined, items: Sequence[RunItem]) -> list[list[DomainSpan]]:
@@ -159,12 +161,19 @@ def _predict_one(backend: Backend | Combined, item: RunItem) -> Result:
     except Exception as error:
         _stop_if_hopeless(error)
         reason = str(error) if isinstance(error, BackendError) else f"The backend failed ({type(error).__name__})."
-        return item, None, reason[:300]
+        return item, None, reason[:300], None
     return _checked(item, spans)
 
 
-def _result_of(item: RunItem, found: list[DomainSpan] | BackendError) -> Result:
-    return (item, None, str(found)[:300]) if isinstance(found, BackendError) else _checked(item, found)
+def _result_of(item: RunItem, found: list[DomainSpan] | Rewritten | BackendError) -> Result:
+    if isinstance(found, BackendError):
+        return item, None, str(found)[:300], None
+    if not isinstance(found, Rewritten):
+        return _checked(item, found)
+    if found.error:
+        return item, None, found.error[:300], found
+    item, spans, reason, _rewritten = _checked(item, found.spans)
+    return item, spans, reason, found
 
 
 def _stop_if_hopeless(error: Exception) -> None:
@@ -176,9 +185,9 @@ def _stop_if_hopeless(error: Exception) -> None:
 
 def _checked(item: RunItem, spans: Sequence[DomainSpan]) -> Result:
     try:
-        return item, [checked(item.document.text, span) for span in spans], ""
+        return item, [checked(item.document.text, span) for span in spans], "", None
     except SpanError as error:
-        return item, None, f"The backend returned an invalid span ({error.code})."
+        return item, None, f"The backend returned an invalid span ({error.code}).", None
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +201,7 @@ class _Outcome:
     rows: list[SpanRow] | None
     left_out: int
     reason: str
+    rewritten: Rewritten | None = None
 
 
 class _SpanMapper:
@@ -202,16 +212,18 @@ class _SpanMapper:
         self._labels = {code: (target, label_ids[target]) for code, target in accepted.items()}
         self._curves = curves_of(row.calibration)
 
-    def outcome(self, item: RunItem, spans: Sequence[DomainSpan] | None, reason: str) -> _Outcome:
+    def outcome(
+        self, item: RunItem, spans: Sequence[DomainSpan] | None, reason: str, rewritten: Rewritten | None
+    ) -> _Outcome:
         if spans is None:
-            return _Outcome(item, None, 0, reason)
+            return _Outcome(item, None, 0, reason, rewritten)
         made = [self._row(item.document.text, span) for span in spans]
         # Two spans with the same bounds are one span if their labels map to the same label of the project.
         rows = {row[:4]: row for row in reversed(made) if row is not None}
         crowd = crowd_in((row.start, row.end) for row in rows.values())
         if crowd is not None:
             return _Outcome(item, None, 0, _too_many(crowd))
-        return _Outcome(item, sorted(rows.values(), key=lambda row: row[:4]), made.count(None), reason)
+        return _Outcome(item, sorted(rows.values(), key=lambda row: row[:4]), made.count(None), reason, rewritten)
 
     def _row(self, text: str, span: DomainSpan) -> SpanRow | None:
         """Return the span's row without its set, or None if the project has no such label."""
@@ -223,7 +235,7 @@ class _SpanMapper:
             raw = None
         else:
             confidence = self._curves(code, raw)
-        provenance = json.dumps(span.provenance) if isinstance(span, Merged) else None
+        provenance = json.dumps(span.provenance) if isinstance(span, Merged | Doubtful) else None
         string = string_key(text[span.start : span.end])
         return SpanRow(0, span.start, span.end, label, confidence, span.source[:80], provenance, raw, string)
 
@@ -251,6 +263,7 @@ def _write(row: Run, results: Sequence[_Outcome]) -> int:
     written = [each for each in results if each.item.document_id in present]
     read = _with_labels_of_today({each.item.document_id: each.rows for each in written if each.rows is not None})
     sets = _make_sets(row, read, now)
+    _store_rewritten(row, written)
     insert_spans(made._replace(annotation_set_id=sets[note]) for note, rows in read.items() for made in rows)
     add_strings(tally_of(Span.objects.filter(annotation_set__in=sets.values())))
     hiding.stored(row.author, list(sets))
@@ -284,6 +297,32 @@ def _make_sets(row: Run, notes: Iterable[int], now: datetime) -> dict[int, int]:
     )
     made = AnnotationSet.objects.filter(author=row.author_id, document__in=list(notes)).order_by()
     return dict(made.values_list("document", "pk"))
+
+
+def _store_rewritten(row: Run, written: Sequence[_Outcome]) -> None:
+    """Keep the notes as a model rewrote them. A retried note's earlier text is replaced."""
+    kept = [(each.item.document_id, each.rewritten) for each in written if each.rewritten and each.rewritten.text]
+    RewrittenNote.objects.filter(
+        author=row.author_id, document__in=[each.item.document_id for each in written]
+    ).delete()
+    insert_objects(
+        RewrittenNote,
+        (
+            RewrittenNote(
+                author_id=row.author_id,
+                document_id=note,
+                text=rewritten.text,
+                sha256=text_sha256(rewritten.text),
+                unmapped=[_unmapped(span) for span in rewritten.unmapped],
+            )
+            for note, rewritten in kept
+        ),
+    )
+
+
+def _unmapped(span: DomainSpan) -> list[Any]:
+    """Return the row of a span without a label, as models.RewrittenNote describes it."""
+    return [span.start, span.end, span.label, span.source, span.provenance if isinstance(span, Doubtful) else None]
 
 
 def _store_states(results: Sequence[_Outcome], now: datetime) -> None:

@@ -14,11 +14,12 @@ from annotations.jobs.services.starting import started_with
 from annotations.models import Project, User
 from annotations.projects.selectors.labels import labels_of
 from models_runtime.backends.llm.params import Params, read_params
-from models_runtime.backends.llm.prompts import LANGUAGES, VERSION, LabelWord, system_prompt
+from models_runtime.backends.llm.prompts import LANGUAGES, LabelWord, system_prompt, version_of
 from models_runtime.backends.llm.servers import Server
 from models_runtime.core.registry import LLM
 from models_runtime.models import Judge, LlmUsage, Run
 from models_runtime.runs.services.backends import Chosen
+from models_runtime.runs.services.placeholders import mapping_for
 from models_runtime.runs.services.runs import started
 
 
@@ -71,14 +72,20 @@ def start_llm_run(
     existing = started_with(Run, project, "run", key)
     if existing is not None:
         return existing
-    params = checked_params(given, may_leave=may_leave)
+    params = checked_params({"language": default_language(project)} | dict(given), may_leave=may_leave)
     labels = prompt_labels(project)
     stored = params.as_dict() | {
-        "prompt": system_prompt(params.strategy, params.language, labels),
-        "prompt_version": VERSION,
+        "prompt": system_prompt(params.strategy, params.language, labels, params.template),
+        "prompt_version": version_of(params.template),
+        "mapping": mapping_for(project),
         "labels": [[label.code, label.name, label.description, label.placeholder] for label in labels],
     }
     return started(project=project, choice=Chosen(LLM, None, LLM), actor=actor, name=name, params=stored, key=key)
+
+
+def default_language(project: Project) -> str:
+    """Return the language of the prompt: the project's if there is a prompt in it."""
+    return project.language if project.language in LANGUAGES else ""
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,9 @@ def run_llm(request: Request, slug: str) -> HttpResponse:
     """Show the form, or start the run. After an error, the form keeps its values."""
     access = enter(request.user, slug, Can.MANAGE)
     sent = request.method == "POST"
-    form = LlmForm(request.POST if sent else None, auto_id="llm-%s", servers=servers())
+    form = LlmForm(
+        request.POST if sent else None, auto_id="llm-%s", servers=servers(), language=access.project.language
+    )
     if sent and form.is_valid():
         try:
             run = start_llm_run(

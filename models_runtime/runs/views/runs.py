@@ -29,6 +29,7 @@ from models_runtime.runs.forms.combining import METHODS
 from models_runtime.runs.forms.runs import REFUSED_AT, RunForm
 from models_runtime.runs.services.backends import ready_models
 from models_runtime.runs.services.llm import server_of, usage_of
+from models_runtime.runs.services.rewritten_notes import rewritten_facts
 from models_runtime.runs.services.runs import retry_failed, run_counts, run_rows, start_run
 
 ROWS = 30
@@ -133,6 +134,7 @@ def run(request: Request, slug: str, pk: int) -> HttpResponse:
         "token": uuid.uuid4(),
         "usage": usage_of(row),
         "server": server_of(row),
+        "rewritten": rewritten_facts(row),
         "poll_url": request.path,
     }
     response = render(request, "runs/run_state.html" if request.htmx else "runs/run.html", context)

@@ -1,5 +1,6 @@
 /** Every key of the adjudication page: what it does and how the `?` sheet names it. Labels bring their own keys. */
 
+import { KEYS } from "../agreement/causes.js";
 import { asking, ending, labeling, moving, selecting, undoing } from "../editor/deciding/actions.js";
 import { leaver } from "../editor/deciding/page.js";
 import { words } from "./words.js";
@@ -15,8 +16,7 @@ export function labelActions(work, labels) {
 
 /** The keys while the page asks for a cause. @returns {import("../editor/keys.js").Action[]} */
 export function causeActions(work, causes) {
-  const keys = { AB: "a", AM: "m", D: "d", S: "s" };
-  return Object.keys(causes).map((kind) => ({ keys: [keys[kind]], group: decide, what: causes[kind], run: () => work.cause(kind) }));
+  return Object.keys(causes).map((kind) => ({ keys: [KEYS[kind]], group: decide, what: causes[kind], run: () => work.cause(kind) }));
 }
 
 /** @returns {import("../editor/keys.js").Action[]} */

@@ -11,6 +11,7 @@
  * @property {Triple[][]} versions  in the order of the annotators
  * @property {Triple[]|null} majority  null where there is no majority
  * @property {Triple[]|null} outcome  null while undecided
+ * @property {string[]} causes
  */
 
 import { Decisions, around, beside } from "../editor/deciding/queue.js";
@@ -126,10 +127,10 @@ export class Adjudication extends Decisions {
     return this.queue({ act: "unanimous", about: locations.map((location) => this.#about(location)) });
   }
 
-  /** Why annotators differ; the same again takes it back. */
+  /** Add a cause why annotators differ; the same cause again removes it. */
   cause(location, kind) {
-    const wanted = location.cause === kind ? "" : kind;
-    return this.queue({ act: "cause", start: location.start, end: location.end, kind: wanted });
+    const present = !location.causes.includes(kind);
+    return this.queue({ act: "cause", start: location.start, end: location.end, kind, present });
   }
 
   #decide(location, change, spans, choice, annotator = null) {
@@ -217,13 +218,16 @@ export class Adjudication extends Decisions {
       annotator: null,
       by: this.person,
       at: "",
-      cause: parts.map(({ cause }) => cause).find(Boolean) ?? "",
+      causes: [...new Set(parts.flatMap(({ causes }) => causes))],
       touched: true,
     };
     this.#locations = [...rest, whole].sort((a, b) => a.start - b.start);
   }
 
-  #foreseeCause({ start, end, kind }) {
-    for (const location of this.#locations) if (overlap(location, { start, end })) location.cause = kind;
+  #foreseeCause({ start, end, kind, present }) {
+    for (const location of this.#locations.filter((one) => overlap(one, { start, end }))) {
+      const others = location.causes.filter((other) => other !== kind);
+      location.causes = present ? [...others, kind] : others;
+    }
   }
 }

@@ -45,7 +45,7 @@ export class AdjudicationPanel extends Panel {
     byId("why").hidden = !chosen || chosen.consensus === "all";
     for (const kind of CAUSES) {
       const button = /** @type {HTMLButtonElement} */ (byId("why").querySelector(`[data-cause="${kind}"]`));
-      button.setAttribute("aria-pressed", chosen?.cause === kind ? "true" : "false");
+      button.setAttribute("aria-pressed", chosen?.causes.includes(kind) ? "true" : "false");
       button.disabled = finished && !chosen;
     }
   }
@@ -124,7 +124,7 @@ export class AdjudicationPanel extends Panel {
       current: chosen && idOf(location) === idOf(chosen),
       mark: el("span", { class: `ad-mark is-${location.consensus}` }, words.consensus[location.consensus]),
       quote: shorten(this.quote(location), 50),
-      state: `${words.states[location.state]}${location.cause ? ` · ${words.causes[location.cause]}` : ""}`,
+      state: [words.states[location.state], ...CAUSES.filter((kind) => location.causes.includes(kind)).map((kind) => words.causes[kind])].join(" · "),
     });
   }
 }

@@ -80,7 +80,8 @@ export const words = {
     own: (label, quote) => interpolate(gettext("%(label)s: %(quote)s"), { label, quote }),
     drop: (label, quote) => interpolate(gettext("Removed %(label)s: %(quote)s"), { label, quote }),
     unanimous: (count) => interpolate(ngettext("%(count)s location accepted", "%(count)s locations accepted", count), { count }),
-    cause: (kind) => (kind ? interpolate(gettext("Cause: %(kind)s"), { kind: disagreements.causes[kind] }) : gettext("Cause cleared")),
+    cause: ({ kind, present }) =>
+      interpolate(present ? gettext("Cause added: %(kind)s") : gettext("Cause removed: %(kind)s"), { kind: disagreements.causes[kind] }),
   },
   causes: disagreements.causes,
   marking: gettext("Select text with the arrow keys; Shift extends. A label's key marks the text. Esc stops."),
@@ -100,7 +101,7 @@ export const words = {
   finishedElsewhere: gettext("The adjudication of this note was finished by someone else or in another tab."),
   reopenedElsewhere: gettext("The adjudication of this note was reopened."),
   remove: (label) => interpolate(gettext("Remove %(label)s"), { label }),
-  why: gettext("Why do they differ? A abbreviation, M ambiguity, D debatable, S scarcity. Esc sets no cause."),
+  why: gettext("Why do they differ? A abbreviation, M ambiguity, D debatable, S scarcity. Esc changes nothing."),
   groups: {
     move: disagreements.groups.move,
     decide: pgettext("what keys are for", "Decide"),
@@ -118,7 +119,7 @@ export const words = {
     unanimous: gettext("Accept all unanimous locations"),
     nothing: gettext("No personal data here"),
     keep: gettext("Check again: keep the earlier decision"),
-    why: gettext("Set the cause: then A, M, D or S"),
+    why: gettext("Add or remove a cause: then A, M, D or S"),
     mark: gettext("Select the text of the disagreement; then a label's key"),
     extend: gettext("Extend or shorten the selection"),
     drop: gettext("Remove the decided span"),

@@ -16,7 +16,7 @@ const LOOKS = { open: "is-open-location", agreed: "is-open-location", decided: "
 
 export class AdjudicationWork extends NoteWork {
   #names; // the chips of locations in the text
-  why = false; // whether the next key names a cause
+  why = false; // whether the next key adds or removes a cause
 
   /** @param {ConstructorParameters<typeof NoteWork>[0] & {names: import("./names.js").Names}} parts */
   constructor({ names, ...parts }) {
@@ -176,10 +176,10 @@ export class AdjudicationWork extends NoteWork {
     const { location } = this;
     if (!location || location.consensus === "all") return;
     const change = this.note.cause(location, kind);
-    this.made(change, words.said.cause(change.kind));
+    this.made(change, words.said.cause(change));
   }
 
-  /** Let the next key name the cause. */
+  /** Let the next key add or remove a cause. */
   askWhy() {
     if (!this.location || this.location.consensus === "all") return false;
     this.why = true;

@@ -6,7 +6,7 @@ import { words as shared } from "../editor/deciding/words.js";
 export const words = {
   groups: {
     move: pgettext("what keys are for", "Move"),
-    cause: pgettext("what keys are for", "Cause of the disagreement"),
+    cause: pgettext("what keys are for", "Causes of the disagreement"),
     location: pgettext("what keys are for", "Location"),
   },
   causes: {

@@ -125,6 +125,7 @@ export class ReviewPanel extends Panel {
       changed && el("p", { class: "small" }, `${words.as} `, ...this.#parts(bounds)),
       this.#first(review, suggestion),
       suggestion.runs && this.#backing(suggestion),
+      ...this.#doubt(suggestion),
       ...this.#conflicting(review, suggestion),
       this.#buttons(review, [
         ["accept", words.accept, state === "open" ? "primary" : "", "A"],
@@ -149,6 +150,15 @@ export class ReviewPanel extends Panel {
   #backing({ runs, of }) {
     const each = words.facts(runs.map(({ run, confidence }) => words.backer(run, confidence)));
     return el("p", { class: "small rv-backing" }, el("strong", {}, words.agree(runs.length, of)), ` ${each}`);
+  }
+
+  /** The words that make the bounds doubtful. */
+  #doubt({ doubt }) {
+    if (!doubt) return [];
+    const said = (sentence, bounds) =>
+      bounds.length > 0 &&
+      el("p", { class: "small rv-planted" }, `${sentence} `, ...bounds.flatMap(([start, end], at) => [at ? ", " : "", el("bdi", { class: "rv-doubt" }, shorten(this.quote({ start, end }), 60))]));
+    return [said(words.removedToo, doubt.removed), said(words.unsupported, doubt.unsupported)];
   }
 
   /** The conflicting suggestions, and whether accepting this one rejects them. */
@@ -215,7 +225,7 @@ export class ReviewPanel extends Panel {
       current: suggestion.id === chosen?.id,
       mark: el("span", { class: `chip hue-${label.hue}`, title: label.name }, label.name),
       quote: shorten(this.quote(bounds), 60),
-      state: [suggestion.runs && words.agreeShort(suggestion.runs.length, suggestion.of), words.stateTags[suggestion.state], suggestion.planted && words.stateTags.planted, suggestion.differs && words.stateTags.differs]
+      state: [suggestion.runs && words.agreeShort(suggestion.runs.length, suggestion.of), words.stateTags[suggestion.state], suggestion.doubt && words.stateTags.doubt, suggestion.planted && words.stateTags.planted, suggestion.differs && words.stateTags.differs]
         .filter(Boolean)
         .join(" · "),
     });

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from annotations.domain.scoring.judging import Entity
+from annotations.domain.scoring.judging_rules import MIRANDA
 from annotations.domain.spans import Span
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.llm.driver import run_all
@@ -49,10 +50,10 @@ def honest(body: dict[str, Any]) -> str:
     return json.dumps({"entities": verdicts(body)})
 
 
-def judge_at(url: str, answers: Any = None) -> LlmJudge:
-    prompt = system_prompt("judge", "it", LABELS)
+def judge_at(url: str, answers: Any = None, **options: Any) -> LlmJudge:
+    prompt = options.pop("prompt", system_prompt("judge", "it", LABELS))
     return LlmJudge(
-        Server("ward", url, ("m1",), seconds=5), "m1", prompt, TAGS, Memory() if answers is None else answers
+        Server("ward", url, ("m1",), seconds=5), "m1", prompt, TAGS, Memory() if answers is None else answers, **options
     )
 
 
@@ -184,5 +185,63 @@ def test_nothing_is_asked_where_there_is_nothing_to_judge():
 
 
 def test_the_prompts_are_there_in_every_language():
-    texts = {system_prompt("judge", language, LABELS) for language in LANGUAGES}
-    assert len(texts) == 3 and all('"counted_as": "TP"' in text and "note-" in text for text in texts)
+    texts = {system_prompt(task, lang, LABELS) for task in ("judge", "judge-miranda-2025") for lang in LANGUAGES}
+    assert len(texts) == 6 and all('"counted_as": "TP"' in text and "note-" in text for text in texts)
+
+
+def test_by_the_rules_of_miranda_every_label_has_its_own_question_at_the_given_temperature():
+    """Miranda et al. 2025, section 4.2.1: the four categories are judged independently, at temperature 0.7."""
+    with serving(honest) as server:
+        judge = judge_at(server.url, rules=MIRANDA, temperature=0.7)
+        assert each(judge, CASE) == [["TP", "TP", "FP", "FN"]]
+        asked = [json.loads(note_of(body)) for body in server.requests]
+        assert {body["temperature"] for body in server.requests} == {0.7}
+    types = [[entity["type"] for entity in one["entities"]] for one in asked]
+    assert sorted(types) == [["AGE", "AGE"], ["PERSON", "PERSON"]]
+    assert {one["note"] for one in asked} == {TEXT}
+
+
+def test_a_cached_verdict_depends_on_the_rules_the_temperature_and_the_prompt():
+    kept = Memory()
+    case = Case(TEXT, HIDDEN, [ROSSI])
+    with serving(honest) as server:
+        for options in (
+            {}, {"temperature": 0.7}, {"rules": MIRANDA}, {"prompt": "Judge."}, {"rules": MIRANDA, "temperature": 0.7},
+        ):  # fmt: skip
+            for _ in range(2):
+                assert each(judge_at(server.url, kept, **options), case) == [["TP"]]
+        assert len(server.requests) == len(kept) == 5
+
+
+def test_all_occurrences_of_a_text_are_judged_together():
+    text = "Anna Verdi torna. Anna Verdi parte."
+    case = Case(text, [Span(0, 10, "PERSON")], [Entity(0, 10, "PERSON", True, ((18, 28),))])
+    with serving(honest) as server:
+        assert each(judge_at(server.url), case) == [["FN"]]
+        (entity,) = json.loads(note_of(server.requests[0]))["entities"]
+    assert (entity["text"], entity["occurrences"]) == ("Anna Verdi", 2)
+
+
+@pytest.mark.parametrize(
+    "hidden, said", [((0, 1), "TP"), ((0,), "FN"), ((1,), "FN")], ids=["both", "only the first", "only the last"]
+)
+def test_a_text_in_several_pieces_is_readable_if_it_is_readable_in_one(hidden, said):
+    text = f"Anna Verdi torna. {'Riposo. ' * WORDS}Anna Verdi parte."
+    places = [(0, 10), (text.rindex("Anna"), text.rindex("Anna") + 10)]
+    case = Case(text, [Span(*places[at], "PERSON") for at in hidden], [Entity(*places[0], "PERSON", True, places[1:])])
+    with serving(honest) as server:
+        assert each(judge_at(server.url), case) == [[said]]
+        shown = [json.loads(note_of(body)) for body in server.requests]
+    assert len(shown) == 2 and all("occurrences" not in one["entities"][0] for one in shown)
+
+
+def test_without_a_verdict_on_one_piece_a_text_has_none_unless_it_is_readable():
+    text = f"Anna Verdi torna. {'Riposo. ' * WORDS}Anna Verdi parte."
+    places = [(0, 10), (text.rindex("Anna"), text.rindex("Anna") + 10)]
+    case = Case(text, [Span(*one, "PERSON") for one in places], [Entity(*places[0], "PERSON", True, places[1:])])
+
+    def script(body: dict[str, Any]) -> str:
+        return honest(body) if "torna" in note_of(body) else '{"entities": []}'
+
+    assert judged(script, case)[0] == [None]
+    assert judged(lambda body: honest(body).replace("TP", "FP"), case)[0] == ["FP"]

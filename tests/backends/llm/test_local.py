@@ -43,6 +43,13 @@ def test_answers_are_repeatable_and_tokens_are_counted(folder: Path) -> None:
     assert meter.take() == {"requests": 2, "tokens_in": 2 * len("Be brief.\n\nHello\n\n"), "tokens_out": 16}
 
 
+def test_at_a_temperature_answers_are_drawn(folder: Path) -> None:
+    model = LocalCompletion(str(folder), Meter())
+    torch.manual_seed(1)
+    answers = {model.complete(Question("Be brief.", "Hello", 8, temperature=1.0)).text for _ in range(4)}
+    assert len(answers) > 1
+
+
 def test_a_note_longer_than_the_model_fails_alone(folder: Path) -> None:
     with pytest.raises(BackendError, match="too long for the model") as caught:
         LocalCompletion(str(folder), Meter()).complete(Question("", "a" * 5000, 8))

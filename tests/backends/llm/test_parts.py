@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotations.domain.spans import Span
-from annotations.domain.tokens import covered, tokenize
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.llm import prompts
 from models_runtime.backends.llm.answers import Mention, listed
@@ -13,18 +12,7 @@ from models_runtime.backends.llm.chunks import chunks
 from models_runtime.backends.llm.locating import locate
 from models_runtime.backends.llm.masking import mask
 from models_runtime.backends.llm.prompts import fenced
-from models_runtime.backends.llm.rewriting import Changed, recover
-
-TEXT = st.text(st.sampled_from("ab1 .,\n\r\tÈİ[]👩‍⚕️\u0301\ufeff\xa0漢"), max_size=120)
-TAGS = {"[person]": "PERSON", "[age]": "AGE", "[nome]": "PERSON"}
-
-
-@st.composite
-def spanned(draw: st.DrawFn) -> tuple[str, list[Span]]:
-    text = draw(TEXT)
-    ends = st.integers(0, len(text))
-    bounds = draw(st.lists(st.tuples(ends, ends, st.sampled_from(["PERSON", "AGE"])), max_size=5))
-    return text, [Span(a, b, label) for a, b, label in bounds if a < b]
+from tests.backends.llm.texts import TEXT, spanned
 
 
 @given(spanned())
@@ -135,72 +123,3 @@ def test_an_answer_without_a_list_is_an_error(answer: str) -> None:
     with pytest.raises(BackendError, match="not the requested JSON") as caught:
         listed(answer, Mention)
     assert not caught.value.permanent
-
-
-NOTE = "Il sig. Mario Rossi, di 54 anni, prende 54 mg.\r\nDott.ssa Bianchi"
-
-
-@pytest.mark.parametrize(
-    ("rewritten", "spans"),
-    [
-        (NOTE, []),
-        ("Il sig. [PERSON], di [AGE] anni, prende 54 mg.\nDott.ssa [PERSON]", [(8, 19), (24, 26), (57, 64)]),
-        ("Il sig. [PERSON] [PERSON],  di 54 anni, prende 54 mg. Dott.ssa Bianchi\n", [(8, 19)]),
-        ("Il sig. [nome], di 54 anni, prende 54 mg.\r\n[PERSON]", [(8, 19), (48, 64)]),
-    ],
-)
-def test_a_rewritten_note_gives_its_spans(rewritten: str, spans: list[tuple[int, int]]) -> None:
-    assert [(span.start, span.end) for span in recover(NOTE, rewritten, TAGS).spans] == spans
-
-
-@pytest.mark.parametrize(
-    ("rewritten", "left_out", "new"),
-    [
-        ("Il sig. [PERSON], di [AGE] anni, prende 45 mg.\nDott.ssa [PERSON]", 1, 1),
-        ("Il sig. [PERSON], di [AGE] anni, prende 54 mg.", 4, 0),
-        ("Ecco: Il sig. [PERSON], di [AGE] anni, prende 54 mg.\nDott.ssa [PERSON]", 0, 2),
-        ("Il sig. [PERSON], di [ETA] anni, prende 54 mg.\nDott.ssa [PERSON]", 1, 3),
-        ("", 18, 0),
-    ],
-)
-def test_any_other_change_is_an_error_with_counts(rewritten: str, left_out: int, new: int) -> None:
-    with pytest.raises(Changed) as caught:
-        recover(NOTE, rewritten, TAGS)
-    assert "rejected" in str(caught.value) and "Rossi" not in str(caught.value)
-    assert f"{left_out} words or signs are missing and {new} are new" in str(caught.value)
-
-
-def test_a_placeholder_cannot_swallow_the_note() -> None:
-    for rewritten in ("[PERSON]", "Il [PERSON] Bianchi"):
-        with pytest.raises(Changed):
-            recover(NOTE * 9, rewritten, TAGS)
-
-
-def test_adjacent_placeholders_are_counted_as_ambiguous() -> None:
-    found = recover("Anna Maria Roma 54", "[PERSON] [AGE]", TAGS)
-    assert found.ambiguous == 2 and [(one.start, one.end) for one in found.spans] == [(0, 4), (5, 18)]
-
-
-def test_an_answer_of_only_placeholders_fails_fast() -> None:
-    with pytest.raises(BackendError):
-        recover("parola " * 3000, "[PERSON] [AGE] " * 3000, TAGS)
-
-
-@given(spanned())
-def test_replaced_tokens_are_recovered(case: tuple[str, list[Span]]) -> None:
-    """For any replaced tokens, the recovered spans cover them exactly, or the note is rejected."""
-    text, spans = case
-    tokens = tokenize(text)
-    snapped = [
-        Span(tokens[first].start, tokens[past - 1].end, span.label)
-        for span in spans
-        for first, past in [covered(tokens, span.start, span.end)]
-        if first < past
-    ]
-    try:
-        found = recover(text, mask(text, snapped).text, {"[person]": "PERSON", "[age]": "AGE"})
-    except Changed:
-        return
-    left = [t for t in tokens if not any(s.start <= t.start < s.end for s in snapped)]
-    seen = [t for t in tokens if not any(s.start <= t.start < s.end for s in found.spans)]
-    assert [text[t.start : t.end] for t in left] == [text[t.start : t.end] for t in seen]

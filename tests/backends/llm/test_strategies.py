@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from models_runtime.backends.base import BackendError
+from models_runtime.backends.base import BackendError, Rewritten
 from models_runtime.backends.llm import backend
 from tests.backends.llm.scripted import Reply, backend_at, entities, note_of, serving, shown
 
@@ -138,12 +138,15 @@ def test_a_rewritten_note_gives_spans_and_a_changed_one_is_an_error() -> None:
         backend = backend_at(server.url, strategy="rewrite", language="it")
         first, second = backend.predict_each(texts)
         assert all("response_format" not in body for body in server.requests)
-    assert not isinstance(first, BackendError) and shown(texts[0], first) == [
+    assert isinstance(first, Rewritten) and shown(texts[0], first.spans) == [
         ("Dr. Anna Serra", "PERSON"),
         ("54", "AGE"),
     ]
-    assert isinstance(second, BackendError) and not second.permanent
-    assert "0 words or signs are missing and 2 are new" in str(second)
+    assert first.text == "[PERSON], [AGE] anni, 54 mg.\n" and not first.error
+    assert isinstance(second, Rewritten) and second.text == answers[texts[1]] and second.spans == []
+    assert "0 words or signs are missing and 2 are new" in second.error
+    with serving(lambda body: answers[texts[1]]) as server, pytest.raises(BackendError, match="2 are new"):
+        backend_at(server.url, strategy="rewrite").predict([texts[1]])
 
 
 def test_a_rewritten_note_that_was_cut_off_is_an_error() -> None:

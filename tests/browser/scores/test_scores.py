@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from annotations.gold.services.making import freeze
-from annotations.models import Author
+from annotations.models import Author, ErrorCause
 from tests import factories as make
 
 TEXT = "Mario Rossi, 54 anni, visto il 12/03/2021 a Torino dal dott. Bianchi."
@@ -65,6 +65,21 @@ def test_from_a_version_to_the_errors_behind_its_scores(
     page.get_by_role("link", name="Show figures rules-1").click()
     expect(page.get_by_text("In 10 of 10 notes (100.0%)")).to_be_visible()
     check(page, axe)
+    page.get_by_text("Show figures with sources").click()
+    page.locator("summary", has_text="Catelli 2021, table 4.17:").press("Enter")
+    expect(page.get_by_role("row").filter(has_text="BERT base (IT) Cased · IT [1]")).to_be_visible()
+    expect(page.get_by_text("the two figures are swapped here")).to_be_visible()
+    page.locator("summary", has_text="Singh et al. 2025, table 2:").click()
+    page.get_by_role("link", name="Substrings").click()
+    expect(page.get_by_text("Published F1 by this rule")).to_be_visible()
+    check(page, axe)
+    page.get_by_text("Tolerance, and labels for all or nothing").click()
+    page.get_by_label("Lowest similarity with tolerance").fill("0.25")
+    page.get_by_role("checkbox", name="AGE").check()
+    page.get_by_role("button", name="Show", exact=True).click()
+    expect(page.get_by_text("Chosen labels: AGE.")).to_be_visible()
+    expect(page.get_by_text("Published F1 by this rule")).to_be_visible()
+    check(page, axe)
     page.get_by_label("Notes in").select_option("test")
     page.get_by_role("button", name="Show", exact=True).click()
     expect(page.get_by_text("In 2 of 2 notes (100.0%)")).to_be_visible()
@@ -73,3 +88,36 @@ def test_from_a_version_to_the_errors_behind_its_scores(
     check(page, axe)
     page.get_by_role("link", name="caso-").first.click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("caso-")
+
+
+def test_causes_of_errors_by_keys_and_clicks(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
+    page = page_of(world.rev)
+    page.goto(live("score_errors", "covid", 2, world.run.pk))
+    page.wait_for_selector("html[data-errors=ready]")
+    first, second = page.locator(".entry").nth(0), page.locator(".entry").nth(1)
+    # The second key doesn't wait for the answer to the first one.
+    for key in ("j", "s", "m"):
+        page.keyboard.press(key)
+    for kind in ("S", "AM"):
+        expect(first.locator(f"[data-cause={kind}]")).to_have_attribute("aria-pressed", "true")
+    expect(first).to_be_focused()
+    page.keyboard.press("s")
+    expect(first.locator("[data-cause=S]")).to_have_attribute("aria-pressed", "false")
+    second.get_by_role("button", name="Debatable annotation").click()
+    expect(second.locator("[data-cause=D]")).to_have_attribute("aria-pressed", "true")
+    assert sorted(ErrorCause.objects.values_list("kind", flat=True)) == ["AM", "D"]
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_contain_text("Ambiguity")
+    assert axe(page) == []
+    page.keyboard.press("Escape")
+    check(page, axe)
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.emulate_media(color_scheme="dark")
+    check(page, axe)
+    page.get_by_label("Cause", exact=True).select_option("AM")
+    page.get_by_role("button", name="Show", exact=True).click()
+    expect(page.locator(".entry")).to_have_count(1)
+    page.goto(live("score", "covid", 2, world.run.pk))
+    row = page.get_by_role("table", name="Number of errors of each category by cause").get_by_role("row", name="All")
+    expect(row.get_by_role("cell")).to_have_text(["19", "0", "1", "1", "0", "17"])
+    check(page, axe)

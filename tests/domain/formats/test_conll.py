@@ -204,3 +204,37 @@ def test_two_notes_where_one_is_expected() -> None:
 
 def test_there_are_no_extra_files() -> None:
     assert CONLL.extra_files(LabelSetDef("x", "X", "", "", (), ())) == {}
+
+
+SENTENCES = ConllFormat(sentences=True)
+
+
+def blocks(format: ConllFormat, text: str, spans: list[Span]) -> list[str]:
+    """The tokens between empty rows, joined by spaces."""
+    files, _ = write_one(format, text, spans)
+    body = files["a.conll"].decode().partition("\n")[2]
+    return [" ".join(row.split("\t")[0] for row in block.split("\n")) for block in body.strip("\n").split("\n\n")]
+
+
+def test_an_empty_row_ends_a_sentence_on_request() -> None:
+    text = "Anna came. She left!\nDr. Neri called.\n"
+    assert blocks(CONLL, text, []) == ["Anna came . She left !", "Dr . Neri called ."]
+    assert blocks(SENTENCES, text, []) == ["Anna came .", "She left !", "Dr . Neri called ."]
+
+
+def test_no_empty_row_inside_a_span() -> None:
+    text = "Via Roma 1. Milano\nItaly. She left."
+    assert blocks(SENTENCES, text, [Span(0, 24, "ID-1")]) == ["Via Roma 1 . Milano Italy .", "She left ."]
+
+
+def test_sentences_end_with_signs_that_belong_to_none() -> None:
+    assert blocks(SENTENCES, "Anna.\n\x1c", []) == ["Anna .", "\x1c"]
+
+
+@given(texts_with_apart_spans())
+def test_spans_come_back_exactly_with_rows_for_sentences(made: tuple[str, list[Span]]) -> None:
+    text, spans = made
+    files, losses = write_one(SENTENCES, text, spans)
+    assert losses == []
+    note = read_one("conll", files)
+    assert (note.text, note.spans, note.warnings) == (text, spans, [])

@@ -2,7 +2,17 @@
 
 import pytest
 
-from annotations.domain.scoring.judging import Entity, Judged, JudgingTally, Verdict, entities_of, majority_verdict
+from annotations.domain.scoring.judging import (
+    Entity,
+    Judged,
+    JudgingTally,
+    Verdict,
+    by_text,
+    entities_of,
+    figures_of,
+    majority_verdict,
+)
+from annotations.domain.scoring.judging_rules import MIRANDA, STANDARD
 from annotations.domain.spans import Span
 
 TP, FN, FP = Verdict
@@ -39,7 +49,7 @@ def test_an_entity_outside_gold_is_fp_or_tp_but_never_fn():
 def test_entities_are_gold_spans_and_predictions_that_overlap_none():
     gold = [Span(0, 8, "DATA"), Span(3, 5, "NOME"), Span(30, 40, "NOME")]
     predicted = [Span(0, 8, "DATA"), Span(8, 10, "DATA"), Span(25, 31, "NOME"), Span(40, 41, "NOME")]
-    assert entities_of(gold, predicted) == [
+    assert [one[:4] for one in entities_of(gold, predicted)] == [
         (0, 8, "DATA", True), (3, 5, "NOME", True), (8, 10, "DATA", False), (30, 40, "NOME", True),
         (40, 41, "NOME", False),
     ]  # fmt: skip
@@ -76,3 +86,64 @@ def test_one_judge_has_no_agreement_and_undefined_figures_are_none():
     tally.add(Judged([EXTRA], [[TP]]))
     said = tally.as_dict(["NOME"])
     assert (said["beyond_gold"], said["agreement"]["observed"], said["agreement"]["pairs"]) == (1, None, [])
+
+
+def test_by_the_rules_of_miranda_any_verdict_can_win():
+    """Section 3.3.2: the votes for each verdict are counted, whether or not the entity is in gold."""
+    for gold in (True, False):
+        assert [majority_verdict((one, one, TP), gold=gold, rules=MIRANDA) for one in Verdict] == [TP, FN, FP]
+    assert majority_verdict((FP, FP, FP), gold=True, rules=STANDARD) is None
+
+
+@pytest.mark.parametrize(
+    "answers, standard, miranda",
+    [
+        # One TP of three judges asked is no majority, though the two others gave no answer on the note.
+        ([[TP], None, None], TP, None),
+        ([[TP], [TP], None], TP, TP),
+        ([[TP], [FN], None], None, None),
+        ([[FN], [FN], [TP]], FN, FN),
+        ([[TP], [None], [None]], None, None),
+    ],
+)
+def test_the_quorum_is_of_all_judges_asked_or_of_those_who_answered(answers, standard, miranda):
+    for rules, expected in ((STANDARD, standard), (MIRANDA, miranda)):
+        tally = JudgingTally(3, rules=rules)
+        assert tally.add(Judged([DAY], answers)) == [expected]
+        assert tally.as_dict(["DATA"])["discarded"] == (expected is None)
+
+
+def test_a_note_without_any_answer_is_not_discarded_but_unjudged():
+    tally = JudgingTally(3, rules=MIRANDA)
+    assert tally.add(Judged([DAY], [None, None, None])) is None
+    assert [tally.as_dict(["DATA"])[key] for key in ("unjudged_notes", "discarded", "entities")] == [1, 0, 0]
+
+
+def test_by_the_rules_of_miranda_a_placeholder_needs_gold_of_its_own_label():
+    gold = [Span(0, 11, "NOME"), Span(20, 26, "LUOGO")]
+    predicted = [Span(0, 5, "NOME"), Span(20, 26, "DATA"), Span(22, 24, "LUOGO"), Span(30, 32, "NOME")]
+    found = entities_of(gold, predicted, MIRANDA)
+    # The place is hidden by [DATA], so the de-identified text has a [DATA] that gold lacks, and no [LUOGO].
+    assert [one[:4] for one in found] == [
+        (0, 11, "NOME", True), (20, 26, "DATA", False), (20, 26, "LUOGO", True), (30, 32, "NOME", False),
+    ]  # fmt: skip
+    assert [one[:4] for one in entities_of(gold, predicted, STANDARD)] == [
+        (0, 11, "NOME", True), (20, 26, "LUOGO", True), (30, 32, "NOME", False),
+    ]  # fmt: skip
+
+
+def test_equal_texts_with_the_same_label_can_be_one_entity():
+    text = "Anna vede Anna e Rosa. Rosa? Anna"
+    found = [
+        Entity(0, 4, "NOME", True), Entity(10, 14, "NOME", True), Entity(17, 21, "NOME", True),
+        Entity(23, 27, "LUOGO", True), Entity(29, 33, "NOME", False),
+    ]  # fmt: skip
+    # The last "Anna" is hidden, but not in gold: its superfluous placeholder is an entity of its own.
+    assert by_text(text, found) == [found[0]._replace(more=((10, 14),)), *found[2:]]
+    assert by_text(text, found)[0].occurrences == [(0, 4), (10, 14)]
+
+
+def test_accuracy_is_the_share_of_true_positives_without_discarded_entities():
+    found = figures_of({"TP": 6, "FN": 3, "FP": 3, "discarded": 5})
+    assert (found["accuracy"], found["entities"], found["discarded"]) == (0.5, 17, 5)
+    assert figures_of({"discarded": 1})["accuracy"] is None

@@ -13,7 +13,7 @@ const CITY = 2;
 const ANNOTATORS = [{ number: 1, name: "anna" }, { number: 2, name: "bruno" }, { number: 3, name: "carla" }];
 const location = (start, end, versions, more = {}) => ({
   start, end, key: `k${start}`, state: "open", consensus: "split", versions, majority: null, outcome: null,
-  choice: "", annotator: null, by: "", at: "", cause: "", ...more,
+  choice: "", annotator: null, by: "", at: "", causes: [], ...more,
 });
 const name = () => location(0, 11, [[[0, 11, PATIENT]], [[0, 11, PATIENT]], [[6, 11, PATIENT]]], { consensus: "majority", majority: [[0, 11, PATIENT]] });
 const date = () => location(20, 30, [[[20, 30, 3]], [[20, 30, 3]], [[20, 30, 3]]], { state: "agreed", consensus: "all" });
@@ -124,13 +124,14 @@ test("answers tell what others decided, what annotators changed, and what an und
   assert.equal(idOf(note.locations[0]), "p20-30");
 });
 
-test("a cause is set, and cleared by the same cause again", () => {
+test("causes are added, and each is removed by the same cause again", () => {
   const note = make();
   note.cause(note.locations[2], "AM");
-  assert.equal(note.locations[2].cause, "AM");
-  assert.deepEqual(note.body(note.next), { change_id: "change-1", act: "cause", start: 40, end: 46, kind: "AM", seen: [] });
-  assert.equal(note.cause(note.locations[2], "AM").kind, "");
-  assert.equal(note.locations[2].cause, "");
+  assert.deepEqual(note.body(note.next), { change_id: "change-1", act: "cause", start: 40, end: 46, kind: "AM", present: true, seen: [] });
+  note.cause(note.locations[2], "D");
+  assert.deepEqual(note.locations[2].causes, ["AM", "D"]);
+  assert.equal(note.cause(note.locations[2], "AM").present, false);
+  assert.deepEqual(note.locations[2].causes, ["D"]);
 });
 
 test("layers: words with a cell for each span, nested spans in rows of their own", () => {

@@ -12,6 +12,21 @@ from annotations.gold.services.sets import wanted_set
 from annotations.models import AnnotationSet, Author, Document, Project, User
 
 
+def decider(actor: User | None, project: Project) -> User:
+    """The person who decides on gold. Raises ServiceError `by` without one, and `access` without the right."""
+    if actor is None:
+        raise ServiceError("A person must decide on gold. Name the person with --by USER.", code="by")
+    try:
+        access.enter(actor, project.slug, access.Can.MAKE_GOLD)
+    except ProjectArchived:
+        raise
+    except Exception as error:
+        raise ServiceError(
+            f"“{actor.username}” doesn't have permission to make gold in “{project.slug}”.", code="access"
+        ) from error
+    return actor
+
+
 class Command(JourneyCommand):
     help = "Make the submitted annotations of one author gold. --by must name a reviewer or a manager."
 
@@ -27,16 +42,7 @@ class Command(JourneyCommand):
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"])
-        if actor is None:
-            raise ServiceError("A person must decide on gold. Name the person with --by USER.", code="by")
-        try:
-            access.enter(actor, project.slug, access.Can.MAKE_GOLD)
-        except ProjectArchived:
-            raise
-        except Exception as error:
-            raise ServiceError(
-                f"“{actor.username}” doesn't have permission to make gold in “{project.slug}”.", code="access"
-            ) from error
+        actor = decider(actor, project)
         author = wanted_set(project, options["set"]).author
         if author is None or author.kind == Author.Kind.GOLD:
             raise ServiceError("--set must name the annotations of an annotator or a run.", code="set")

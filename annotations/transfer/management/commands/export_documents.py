@@ -4,12 +4,14 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.commands import JourneyCommand, find_project
+from annotations.core.tokenizers import KINDS
 from annotations.domain.formats import FORMATS
 from annotations.domain.formats.base import LOSSES
 from annotations.gold.services.sets import LAYOUTS
 from annotations.models import User
 from annotations.transfer.selectors.losses import named_losses
 from annotations.transfer.services.exporting import export_to_path
+from annotations.transfer.services.writing import Writing
 
 
 class Command(JourneyCommand):
@@ -31,6 +33,20 @@ class Command(JourneyCommand):
             choices=["", *LAYOUTS],
             help="One folder per split, or only one split.",
         )
+        parser.add_argument(
+            "--sentences", action="store_true", help="CoNLL: an empty row after each sentence, not after each line."
+        )
+        parser.add_argument(
+            "--spaces",
+            action="store_true",
+            help="In brat and CoNLL, insert a space where a span is attached to other text, and write an offset map.",
+        )
+        parser.add_argument(
+            "--tokenizer",
+            default="",
+            choices=["", *KINDS],
+            help="Tokenizer for the language of each note, for CoNLL and --spaces. Without it, the default rule.",
+        )
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"])
@@ -40,6 +56,7 @@ class Command(JourneyCommand):
             format=options["format"],
             set_spec=options["set"],
             split=options["split"],
+            writing=Writing(sentences=options["sentences"], spaced=options["spaces"], tokenizer=options["tokenizer"]),
             actor=actor,
         )
         return report | {"losses": named_losses(project, report["losses"])}

@@ -60,6 +60,11 @@ class Command(JourneyCommand):
             action="store_true",
             help="Also import texts that the project has under another name.",
         )
+        parser.add_argument(
+            "--repair-offsets",
+            action="store_true",
+            help="In brat, move a span to the text that it quotes if that stands nearby. The report lists these spans.",
+        )
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         try:
@@ -83,6 +88,7 @@ class Command(JourneyCommand):
             language=options["language"],
             patients=options["patients"],
             take_duplicates=options["take_duplicates"],
+            repair_offsets=options["repair_offsets"],
             actor=actor,
             labels={
                 "mapped": options["map_label"],
@@ -96,6 +102,8 @@ class Command(JourneyCommand):
             f"Imported: {result['notes']} notes, {result['sets']} annotation sets, {result['spans']} spans. "
             f"Already in the project: {result['already_there']} notes. {_refused(result)}"
         ]
+        if result["moved_spans"]:
+            lines.append(f"Spans moved to the text that they quote: {result['moved_spans']}.")
         for name, line in result.get("labels", {}).items():
             target = f" as {line['label']}" if line["label"] else ""
             lines.append(f"Label “{name}” {line['do']}{target}: {line['spans']} spans.")

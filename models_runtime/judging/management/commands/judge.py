@@ -7,6 +7,7 @@ from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.domain.scoring.intervals import in_text
 from annotations.domain.scoring.judging import THRESHOLD
+from annotations.domain.scoring.judging_rules import RULES, STANDARD, Unit
 from annotations.domain.splits import Split
 from annotations.jobs.waiting import wait_for
 from annotations.models import Job, User
@@ -34,6 +35,23 @@ class Command(JourneyCommand):
         parser.add_argument(
             "--threshold", type=float, metavar="X", help=f"More than this share must agree. Default: {THRESHOLD}."
         )
+        parser.add_argument(
+            "--rules", default=STANDARD.key, choices=list(RULES), help=f"Rules for verdicts. Default: {STANDARD.key}."
+        )
+        parser.add_argument(
+            "--unit",
+            default="",
+            choices=["", *Unit],
+            help="An entity is each occurrence, or each text with its label once per note. Default: by the rules.",
+        )
+        parser.add_argument(
+            "--temperature",
+            type=float,
+            metavar="T",
+            help="From 0 (same answer each time) to 2. Default: by the rules, "
+            + ", ".join(f"{rules.temperature:g} for {key}" for key, rules in RULES.items())
+            + ".",
+        )
         parser.add_argument("--language", default="en", choices=list(LANGUAGES), help="Prompt language. Default: en.")
         parser.add_argument(
             "--split", default="", choices=["", *Split], help="Only these notes of the version's split."
@@ -54,6 +72,9 @@ class Command(JourneyCommand):
             language=options["language"],
             threshold=options["threshold"],
             most_notes=options["notes"],
+            rules=options["rules"],
+            unit=options["unit"],
+            temperature=options["temperature"],
         )
         wait_for(Job.objects.get(judging=judging), tell=None if options["json"] else self.stderr)
         judging = Judging.objects.select_related("job", "author", "gold_version").get(pk=judging.pk)
@@ -66,11 +87,12 @@ class Command(JourneyCommand):
         lines = [
             f"Verdicts on {result['author']} against gold {result['gold']}: {result['notes']} notes, "
             f"{result['entities']} entities, threshold {result['threshold']}",
+            f"Rules: {result['rules']}, entity: {result['unit']}, temperature {result['temperature']:g}",
             _line("Majority of judges", result["majority"]["micro"]),
             *(_line(judge["judge"], judge["micro"]) for judge in result["judges"]),
             _line("Counted in the rewritten text", result["rewritten"]["micro"]),
             _line("Exact spans and labels", result["spans"]["micro"]),
-            f"Entities discarded because too few judges agree: {result['discarded']}",
+            f"Entities discarded because too few judges agree: {result['discarded']}{_by_label(result)}",
         ]
         if result["few_notes"]:
             lines.append(f"Few notes. F1 of exact spans: {in_text(result['few_notes'])}")
@@ -87,10 +109,16 @@ class Command(JourneyCommand):
         return "\n".join(lines)
 
 
+def _by_label(result: dict[str, Any]) -> str:
+    rows = [row for row in result["majority"]["labels"] if row["discarded"]]
+    found = ", ".join(f"{row['label']} {row['discarded']} of {row['entities']}" for row in rows)
+    return f" ({found})" if found else ""
+
+
 def _line(name: str, figures: dict[str, Any]) -> str:
     rates = " · ".join(
         f"{word} {_shown(figures[key])}"
-        for word, key in (("precision", "precision"), ("recall", "recall"), ("F1", "f1"))
+        for word, key in (("precision", "precision"), ("recall", "recall"), ("F1", "f1"), ("accuracy", "accuracy"))
     )
     return f"{name[:40]:40} {rates} ({figures['tp']} removed, {figures['fn']} remaining, {figures['fp']} extra)"
 

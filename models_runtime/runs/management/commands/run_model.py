@@ -1,5 +1,6 @@
 import uuid
 from itertools import zip_longest
+from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -19,7 +20,7 @@ from models_runtime.runs.services.external import choices_of, find_external, sta
 from models_runtime.runs.services.llm import start_llm_run, usage_of
 from models_runtime.runs.services.runs import run_counts, start_run
 
-OF_LLM = ("server", "model", "strategy", "language", "omega", "passes")
+OF_LLM = ("server", "model", "strategy", "language", "omega", "passes", "temperature", "tokens", "template")
 
 
 class Command(JourneyCommand):
@@ -49,9 +50,16 @@ class Command(JourneyCommand):
         parser.add_argument(
             "--strategy", choices=list(STRATEGIES), help="Strategy of a language model. Default: extract."
         )
-        parser.add_argument("--language", choices=list(LANGUAGES), help="Language of the prompt. Default: en.")
+        parser.add_argument(
+            "--language", choices=list(LANGUAGES), help="Language of the prompt. Default: the project's language."
+        )
         parser.add_argument("--omega", metavar="N", help=f"Words per chunk of a note. Default: {OMEGA}.")
         parser.add_argument("--passes", metavar="N", help=f"Passes over each chunk. Default: {PASSES}.")
+        parser.add_argument("--temperature", metavar="T", help="Temperature of the answers, from 0 to 2. Default: 0.")
+        parser.add_argument("--tokens", metavar="N", help="Most tokens in an answer. Default: as many as needed.")
+        parser.add_argument(
+            "--template", metavar="FILE", help="File with your own prompt. $labels stands for the list of labels."
+        )
         parser.add_argument("--may-leave", action="store_true", help="The notes may be sent to another machine.")
         parser.add_argument("--pipeline", default="", metavar="NAME", help=f"Package or folder of {PIPELINE}.")
         parser.add_argument("--folder", default="", metavar="NAME", help=f"Folder of weights, or Hub id, of {TAGGER}.")
@@ -91,6 +99,8 @@ class Command(JourneyCommand):
     def _started(self, project: Project, actor: User | None, options: dict[str, Any]) -> Run:
         name, key = options["name"], uuid.uuid4().hex
         given = {word: options[word] for word in OF_LLM if options[word] is not None}
+        if "template" in given:
+            given["template"] = _read(given["template"])
         if options["backend"] == LLM:
             return start_llm_run(
                 project=project, given=given, may_leave=options["may_leave"], actor=actor, name=name, key=key
@@ -143,3 +153,13 @@ class Command(JourneyCommand):
         if result.get("left_out"):
             said += f" Excluded because not every member annotated them: {result['left_out']} notes."
         return said
+
+
+def _read(path: str) -> str:
+    """Read a prompt from a file. Raises ServiceError `template`."""
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise ServiceError(f"The file “{path}” can't be read: {error.strerror}.", code="template") from error
+    except UnicodeDecodeError as error:
+        raise ServiceError(f"The file “{path}” is not UTF-8. Save it as UTF-8.", code="template") from error

@@ -1,40 +1,30 @@
-"""How a language model finds spans: by listing mentions, or by rewriting the note.
+"""The strategy *extract*: the model lists mentions in pieces and passes (Singh et al. 2025, section A.4).
 
-*extract* lists mentions in pieces and passes (Singh et al. 2025, section A.4). *rewrite* returns the note with
-placeholders (Miranda et al. 2025, section 3.2). Each one is a conversation (models_runtime.backends.llm.driver), whose
-results are cached under a hash of the question.
+Each piece is a conversation (models_runtime.backends.llm.driver), whose results are cached under a hash of the
+question.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 from annotations.domain.spans import Span
 from annotations.domain.whitespace import trim
-from models_runtime.backends.base import BackendError
-from models_runtime.backends.llm.answers import THOUGHT, Mention, listed, schema_of
-from models_runtime.backends.llm.asking import Answer, Meter, Question
-from models_runtime.backends.llm.cache import AnswerCache, cached_or_asked
+from models_runtime.backends.llm.answers import Mention, listed, schema_of
+from models_runtime.backends.llm.asking import Answer, Asking, Meter
+from models_runtime.backends.llm.cache import AnswerCache, Found, cached_or_asked
 from models_runtime.backends.llm.driver import Conversation
 from models_runtime.backends.llm.locating import locate
 from models_runtime.backends.llm.masking import Masked, mask
 from models_runtime.backends.llm.prompts import digest, fenced
-from models_runtime.backends.llm.rewriting import recover
-
-# Tokens that an answer may need: per character of the text that was sent, and in addition.
-_TOKENS_A_CHARACTER: Final = 1.0
-_TOKENS_OVERHEAD: Final = 1024
-
-Found = list[tuple[int, int, str]]
-"""Start and end (code points in the piece of the question) and label."""
 
 
 @dataclass(frozen=True)
-class Strategies:
-    """The strategies of a run. `asking`: hash of server, model and prompt. `labels`: names in answers to codes."""
+class Extracting:
+    """The strategy for a run. `labels`: names in answers to codes."""
 
-    asking: str
+    asking: Asking
     system: str
     labels: Mapping[str, str]
     codes: Sequence[str]
@@ -48,8 +38,9 @@ class Strategies:
         spans: list[Span] = []
         for number in range(1, passes + 1):
             masked = mask(piece, spans)
-            key = digest(self.asking, masked.text)
-            question = self._question(masked.text, schema_of(Mention, {"type": list(self.codes)}))
+            key = digest(self.asking.key, masked.text)
+            schema = schema_of(Mention, {"type": list(self.codes)})
+            question = self.asking.question(self.system, fenced(masked.text), len(masked.text), schema)
             read = partial(self._mentions, masked)
             found = yield from cached_or_asked(self.answers, key, text, question, read, self.meter)
             if not found:
@@ -59,28 +50,9 @@ class Strategies:
             Span(start + one.start, start + one.end, one.label, None, one.source) for one in without_overlaps(spans)
         ]
 
-    def rewrite(self, text: str, start: int, end: int) -> Conversation[list[Span]]:
-        """The spans of `text[start:end]` from its rewritten version. Any other change is an error."""
-        piece = text[start:end]
-        key, read = digest(self.asking, piece), partial(self._recovered, piece)
-        found = yield from cached_or_asked(self.answers, key, text, self._question(piece, None), read, self.meter)
-        spans = self._spans(piece, found, self.source)
-        return [Span(start + one.start, start + one.end, one.label, None, one.source) for one in spans]
-
     def _mentions(self, masked: Masked, answer: Answer) -> Found:
         self.meter.add(cut=int(answer.cut))
         return self._located(masked, listed(answer.text, Mention))
-
-    def _recovered(self, piece: str, answer: Answer) -> Found:
-        if answer.cut:
-            self.meter.add(cut=1)
-            raise BackendError("The rewritten note was cut off, because it is too long for the model.", permanent=False)
-        recovered = recover(piece, _bare(answer.text, piece), self.labels)
-        self.meter.add(ambiguous=recovered.ambiguous)
-        return [(one.start, one.end, one.label) for one in recovered.spans]
-
-    def _question(self, text: str, schema: dict[str, Any] | None) -> Question:
-        return Question(self.system, fenced(text), int(len(text) * _TOKENS_A_CHARACTER) + _TOKENS_OVERHEAD, schema)
 
     def _located(self, masked: Masked, answered: Any) -> Found:
         """The locations of the mentions in the unmasked piece. Mentions that are not in the text sent are counted."""
@@ -125,14 +97,3 @@ def without_overlaps(spans: Iterable[Span]) -> list[Span]:
         elif span.end - span.start > same[-1].end - same[-1].start:
             same[-1] = span
     return sorted(span for same in kept.values() for span in same)
-
-
-def _bare(answer: str, piece: str) -> str:
-    """An answer without thoughts, code fence, and the lines around the note in the question."""
-    text = (answer if THOUGHT in piece else answer.rpartition(THOUGHT)[2]).strip()
-    lines = text.splitlines(keepends=True)
-    if len(lines) > 1 and lines[0].startswith("```") and lines[-1].strip() == "```":
-        lines = lines[1:-1]
-    if len(lines) > 1 and lines[0].startswith("note-") and lines[0].strip() == lines[-1].strip():
-        lines = lines[1:-1]
-    return "".join(lines)

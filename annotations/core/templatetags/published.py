@@ -1,0 +1,13 @@
+"""Published tables on pages, each folded under its source."""
+
+from django import template
+
+from annotations.domain.scoring.published import ON_PAGE, Table
+
+register = template.Library()
+
+
+@register.inclusion_tag("includes/published_tables.html")
+def published(page: str) -> dict[str, tuple[Table, ...]]:
+    """Show the published tables of a page: one of the names in `ON_PAGE`."""
+    return {"tables": ON_PAGE[page]}

@@ -1,0 +1,56 @@
+"""Tokenizers besides the default rule (`annotations.domain.tokens`), for workers and commands.
+
+Higher layers register them. Their code is imported on first use, so that the web process never loads it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from django.utils.module_loading import import_string
+from django.utils.translation import gettext as _
+
+from annotations.core.errors import ServiceError
+from annotations.domain.tokens import Tokenizer, TokenizerError
+
+
+@dataclass(frozen=True)
+class TokenizerKind:
+    """A tokenizer by its name in forms and commands. `factory` is the path of a function: language code to tokenizer.
+
+    The factory raises TokenizerError for a language that it doesn't have. `library` is what an installation must have.
+    """
+
+    title: str
+    factory: str
+    library: str
+
+
+KINDS: dict[str, TokenizerKind] = {}
+
+
+def check_tokenizer(name: str) -> None:
+    """Raise ServiceError unless the name is empty (the default rule) or that of a registered tokenizer."""
+    if name and name not in KINDS:
+        raise ServiceError(
+            _("There is no tokenizer “%(name)s”. Choose one of: %(choices)s.")
+            % {"name": name, "choices": ", ".join(KINDS)},
+            code="tokenizer",
+        )
+
+
+def tokenizer_for(name: str, language: str) -> Tokenizer:
+    """The tokenizer for notes in a language (a code; empty if unknown). Raises ServiceError if it can't be had."""
+    check_tokenizer(name)
+    kind = KINDS[name]
+    try:
+        factory: Callable[[str], Tokenizer] = import_string(kind.factory)
+    except ImportError as error:
+        raise ServiceError(
+            _("This worker doesn't have %(library)s, which the tokenizer needs. Install the extra “models” there.")
+            % {"library": kind.library},
+            code="tokenizer",
+        ) from error
+    try:
+        return factory(language)
+    except TokenizerError as error:
+        raise ServiceError(str(error), code="tokenizer") from error

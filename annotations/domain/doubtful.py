@@ -1,0 +1,36 @@
+"""A suggestion with doubtful words, from a note that a language model rewrote with placeholders."""
+
+from dataclasses import dataclass, field, replace
+
+from annotations.domain.provenance import Doubt
+from annotations.domain.spans import Bounds, Span
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Doubtful(Span):
+    """A span whose bounds a reviewer should check.
+
+    `removed` are words beside the span that vanished together with it. `unsupported` are words of the span that
+    neither a rule nor the shape of the words supports. Both are bounds in the note's text, in code points,
+    end-exclusive.
+    """
+
+    removed: tuple[Bounds, ...] = field(default=(), compare=False)
+    unsupported: tuple[Bounds, ...] = field(default=(), compare=False)
+
+    @property
+    def provenance(self) -> Doubt:
+        """The provenance that is stored with the suggestion."""
+        return {"removed": [*map(list, self.removed)], "unsupported": [*map(list, self.unsupported)]}
+
+
+def shifted(span: Span, by: int) -> Span:
+    """The span of a piece of a note, with the offsets of the whole note."""
+    moved = replace(span, start=span.start + by, end=span.end + by)
+    if not isinstance(moved, Doubtful):
+        return moved
+    return replace(
+        moved,
+        removed=tuple((start + by, end + by) for start, end in moved.removed),
+        unsupported=tuple((start + by, end + by) for start, end in moved.unsupported),
+    )

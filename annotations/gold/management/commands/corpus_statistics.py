@@ -1,0 +1,92 @@
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotations.core.commands import JourneyCommand, find_project
+from annotations.core.errors import ServiceError
+from annotations.gold.management.commands.diff_gold import find_version
+from annotations.gold.services.statistics import statistics_of
+from annotations.gold.services.statistics_rows import Column, Row, table_of
+from annotations.models import User
+
+WHOLE = "total"
+
+
+class Command(JourneyCommand):
+    help = (
+        "Count the notes, tokens and spans of a frozen gold version, with tokens per note, spans per note and tokens "
+        "per span, by split, label and category."
+    )
+
+    def arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("project", metavar="PROJECT")
+        parser.add_argument("--gold", type=int, metavar="VERSION", help="A frozen version. Default: the newest.")
+
+    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
+        project = find_project(options["project"])
+        if options["gold"] is not None:
+            version = find_version(project, options["gold"])
+        elif (newest := project.gold_versions.order_by("-number").first()) is not None:
+            version = newest
+        else:
+            raise ServiceError(
+                "No gold version is frozen yet. Freeze one with “manage.py freeze_gold”.", code="version"
+            )
+        table = table_of(project, statistics_of(version))
+        return {
+            "version": version.number,
+            "splits": {column.name or WHOLE: _part(column) for column in table.columns},
+            "labels": [
+                {"label": row.name, "category": row.category} | _row(table.columns, row) for row in table.labels
+            ],
+            "categories": [{"category": row.name} | _row(table.columns, row) for row in table.categories],
+        }
+
+    def say(self, result: dict[str, Any]) -> str:
+        lines = [f"Gold version {result['version']}:"]
+        for split, part in result["splits"].items():
+            lines.append(
+                f"  {split}: {part['notes']} notes, {part['tokens']} tokens, {part['spans']} spans; "
+                f"{_short(part['tokens_per_note'])} tokens per note, {_short(part['spans_per_note'])} spans per note, "
+                f"{_short(part['tokens_per_span'])} tokens per span"
+            )
+        lines.append("Spans (spans per note, tokens per span):")
+        for row in [*result["labels"], *result["categories"]]:
+            name = f"{row['category']}: {row['label']}" if row.get("category") and "label" in row else None
+            cells = ", ".join(_said(split, cell) for split, cell in row["splits"].items())
+            lines.append(f"  {name or row.get('label') or row['category']}: {cells}")
+        return "\n".join(lines)
+
+
+def _part(column: Column) -> dict[str, Any]:
+    part, spans = column.part, column.part.all
+    return {
+        "notes": part.notes,
+        "tokens": part.tokens,
+        "spans": spans.spans,
+        "tokens_per_note": column.tokens_per_note,
+        "spans_per_note": part.per_note(spans.spans),
+        "tokens_per_span": spans.tokens_per_span,
+    }
+
+
+def _row(columns: list[Column], row: Row) -> dict[str, Any]:
+    cells = zip(columns, row.cells, strict=True)
+    return {
+        "splits": {
+            column.name or WHOLE: {
+                "spans": cell.spans,
+                "spans_per_note": cell.per_note,
+                "tokens_per_span": cell.tokens_per_span,
+            }
+            for column, cell in cells
+        }
+    }
+
+
+def _said(split: str, cell: dict[str, Any]) -> str:
+    return f"{split} {cell['spans']} ({_short(cell['spans_per_note'])}, {_short(cell['tokens_per_span'])})"
+
+
+def _short(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"

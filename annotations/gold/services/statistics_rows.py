@@ -1,0 +1,82 @@
+"""The rows of corpus statistics: one for each label and category, as in tables 3.1 and 3.2 of Catelli 2021."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from annotations.domain.corpus import Count, Part, together
+from annotations.gold.services.statistics import Parts
+from annotations.models import Label, Project
+
+
+@dataclass(frozen=True)
+class Column:
+    """A split, or the whole version with an empty name."""
+
+    name: str
+    part: Part
+
+    @property
+    def tokens_per_note(self) -> float | None:
+        return self.part.per_note(self.part.tokens)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The spans of one row in one column. The means are None without notes or spans."""
+
+    spans: int
+    per_note: float | None
+    tokens_per_span: float | None
+
+
+@dataclass(frozen=True)
+class Row:
+    """A label or a category. `category` is empty for a category, and for a label that the project no longer has."""
+
+    name: str
+    category: str
+    cells: list[Cell]
+
+    @property
+    def total(self) -> int:
+        return self.cells[-1].spans
+
+
+@dataclass(frozen=True)
+class Table:
+    """`columns` end with the whole version; without a split, it is the only column."""
+
+    columns: list[Column]
+    labels: list[Row]
+    categories: list[Row]
+    whole: Row
+
+
+def table_of(project: Project, parts: Parts) -> Table:
+    """All labels of the project, also unused ones. Merged and deleted labels are listed where the version has them."""
+    named = [Column(split, part) for split, part in parts.items() if split]
+    columns = [*named, Column("", together(parts.values()))]
+    used = columns[-1].part.labels
+    found = Label.objects.filter(label_set__project=project).select_related("category")
+    labels = [each for each in found.order_by("position", "id") if each.merged_into_id is None or each.code in used]
+    labels.sort(key=lambda label: (label.category.position, label.category_id))
+    members: dict[int, list[str]] = {}
+    for label in labels:
+        members.setdefault(label.category_id, []).append(label.code)
+    names = {label.category_id: label.category.name for label in labels}
+    unknown = sorted(used.keys() - {label.code for label in labels})
+    return Table(
+        columns=columns,
+        labels=[Row(label.name, label.category.name, _cells(columns, [label.code])) for label in labels]
+        + [Row(code, "", _cells(columns, [code])) for code in unknown],
+        categories=[Row(names[pk], "", _cells(columns, codes)) for pk, codes in members.items()],
+        whole=Row("", "", [_cell(column.part, column.part.all) for column in columns]),
+    )
+
+
+def _cells(columns: Iterable[Column], codes: list[str]) -> list[Cell]:
+    return [_cell(column.part, column.part.of(codes)) for column in columns]
+
+
+def _cell(part: Part, count: Count) -> Cell:
+    return Cell(count.spans, part.per_note(count.spans), count.tokens_per_span)

@@ -1,0 +1,243 @@
+"""Pages of scores: the list of authors, and the figures of one author."""
+
+import uuid
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_POST, require_safe
+
+from annotations.core.access import Can, authors_for, enter
+from annotations.core.errors import ServiceError
+from annotations.core.requests import Request, number, one_of
+from annotations.domain.scoring.counts import Counting
+from annotations.domain.scoring.errors import Kind
+from annotations.domain.scoring.published import Headline, headlines
+from annotations.domain.scoring.rates import AverageData
+from annotations.domain.scoring.similarity import THRESHOLD
+from annotations.domain.scoring.table import ConfusionData, LevelData
+from annotations.domain.splits import Split
+from annotations.gold.selectors import versions
+from annotations.jobs.tokens import form_token
+from annotations.models import GoldVersion
+from annotations.notes.selectors.in_context import LabelLook, label_looks
+from annotations.projects.selectors.label_maps import mapped_sets
+from annotations.projects.selectors.projects import is_large
+from annotations.scores.selectors import LEVELS, Reference, authors_with_notes, characters, compared
+from annotations.scores.services.scoring import ScoredTable, ScoreRequest, kept_score, score, score_request
+from annotations.scores.services.shown import chosen_names, found_notes, look_of, offered_types, rewritten_text
+from annotations.scores.services.starting import start_score
+from annotations.scores.views.error_shares import error_shares
+from annotations.scores.views.wanted import KINDS, choices_of, errors_url, query_of, too_long, wanted_of
+
+# The list computes scores of this much text itself, which takes some tenths of a second.
+LIST_CHARACTERS = 1_000_000
+COUNTINGS = {
+    Counting.TOKENS: gettext_lazy("Whole tokens"),
+    Counting.SUBSTRING: gettext_lazy("Substrings"),
+}
+
+
+@require_safe
+def scores(request: Request, slug: str) -> HttpResponse:
+    """List the authors that can be scored against the gold version ?gold=, by default the newest."""
+    access = enter(request.user, slug, Can.READ_NOTES)
+    frozen = versions(access.project)
+    chosen = _chosen(request, frozen)
+    reference = Reference(access.project, chosen)
+    rows: list[dict[str, Any]] = []
+    comparable = False
+    left = 0 if is_large(access.project) else LIST_CHARACTERS
+    for author in authors_with_notes(reference, authors_for(access)):
+        table = None
+        if author.shared and left > 0:
+            table, cost = _at_once(ScoreRequest(reference, author.author), left)
+            left -= cost
+        comparable = comparable or author.shared > 0
+        rows.append({"counts": author, "table": table})
+    context = {
+        "access": access,
+        "versions": frozen,
+        "chosen": chosen,
+        "rows": rows,
+        "comparable": comparable,
+        "few_notes": any(row["table"] and row["table"]["few_notes"] for row in rows),
+    }
+    return render(request, "scores/scores.html", context)
+
+
+def _at_once(wanted: ScoreRequest, most: int) -> tuple[ScoredTable | None, int]:
+    """Return the figures if they are stored or need at most `most` characters, and the number of characters scored."""
+    found = kept_score(wanted)
+    if found is not None:
+        return found.table, 0
+    cost = characters(compared(wanted.reference, wanted.author))
+    return (score(wanted).table, cost) if cost <= most else (None, 0)
+
+
+def _chosen(request: Request, frozen: list[GoldVersion]) -> GoldVersion | None:
+    number_text = request.GET.get("gold", "")
+    if number_text == "current":
+        return None
+    if number_text:
+        found = next((version for version in frozen if str(version.number) == number_text), None)
+        if found is None:
+            raise Http404("This version does not exist.")
+        return found
+    return frozen[0] if frozen else None
+
+
+@require_safe
+def score_page(request: Request, slug: str, version: int, author: int) -> HttpResponse:
+    """Show the scores of one author against one gold; version 0 is the current gold. Long scores are a job.
+
+    ?split=, ?into=, ?threshold= and ?type= (several) as for `score_request`; ?counting= is a `Counting`.
+    """
+    access = enter(request.user, slug, Can.READ_NOTES)
+    wanted = wanted_of(request, access, version, author)
+    if isinstance(wanted, HttpResponse):
+        return wanted
+    counting = Counting(one_of(request, "counting", list(Counting)))
+    looks = label_looks(access.project, wanted.into)
+    types, categories = offered_types(wanted, looks)
+    notes = compared(wanted.reference, wanted.author, split=wanted.split)
+    found = kept_score(wanted)
+    late = found is None and too_long(notes)
+    context: dict[str, Any] = {
+        "access": access,
+        "wanted": wanted,
+        "query": query_of(wanted),
+        "splits": list(Split) if wanted.reference.version and wanted.reference.version.split_seed else [],
+        "sets": mapped_sets(access.project.label_set.key),
+        "types": types,
+        "default_threshold": THRESHOLD,
+        "counting": counting,
+        "countings": [
+            (rule, name, query_of(wanted, counting=rule if rule != Counting.TOKENS else ""))
+            for rule, name in COUNTINGS.items()
+        ],
+        "late": late,
+        "notes": len(notes.notes),
+        "left_out": notes,
+        "token": uuid.uuid4(),
+        "versions": versions(access.project),
+    }
+    if found is None and not late and notes.notes:
+        try:
+            found = score(wanted)
+        except ServiceError as error:
+            messages.error(request, str(error))
+            return redirect("score", slug, version, author)
+    if found is not None and found.table["notes"]:
+        context |= _figures(wanted, found.table, looks, categories) | rewritten_text(found.table, counting, looks)
+        context |= error_shares(wanted, found)
+    return render(request, "scores/score.html", context)
+
+
+def _figures(
+    wanted: ScoreRequest, table: ScoredTable, looks: dict[str, LabelLook], categories: dict[str, str]
+) -> dict[str, Any]:
+    levels = [_level(level) for level in table["levels"]]
+    return {
+        "table": table,
+        "levels": levels,
+        "first": levels[0],
+        "binary": next(level for level in levels if (level["unit"], level["granularity"]) == ("token", "binary")),
+        "labels": [
+            {**row, "look": look_of(looks, row["label"]), "url": errors_url(wanted, label=row["label"])}
+            for row in table["labels"]
+        ],
+        "categories": [
+            {**row, "name": categories.get(row["category"], row["category"])} for row in table["categories"]
+        ],
+        "finer": len(table["labels"]) > len(table["categories"]),
+        "chosen_names": chosen_names(table, looks),
+        "found_notes": found_notes(table),
+        "kinds": [(KINDS[Kind(kind)], n, errors_url(wanted, kind=kind)) for kind, n in table["kinds"].items()],
+        "confusion": _confusion(wanted, table["confusion"]["entity"], looks),
+        "errors_url": errors_url(wanted),
+        "without_label": [(look_of(looks, code).name, n) for code, n in table["spans_without_label"].items()],
+        "per_hundred": round(100 * (table["residual"]["share"] or 0.0)),
+    }
+
+
+class _Level(LevelData):
+    name: str
+    averages: list[AverageData]
+    published: list[Headline]
+
+
+def _level(level: LevelData) -> _Level:
+    """Return the level with its name, its averages over classes and its published figures."""
+    unit, granularity = level["unit"], level["granularity"]
+    averages = [level["macro"], level["weighted"]]
+    published = headlines(unit, granularity)
+    return {**level, "name": str(LEVELS[unit, granularity]), "averages": averages, "published": published}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A count in the confusion matrix, its share of the row, and the address of its errors."""
+
+    n: int
+    share: float | None
+    url: str
+    right: bool
+    label: str
+
+
+def _confusion(wanted: ScoreRequest, found: ConfusionData, looks: dict[str, LabelLook]) -> dict[str, Any]:
+    # The column “missed” comes first, where it is visible without scrolling.
+    found = {"labels": ["", *found["labels"][:-1]], "rows": [[row[-1], *row[:-1]] for row in found["rows"]]}
+    found["rows"] = [found["rows"][-1], *found["rows"][:-1]]
+    names = [look_of(looks, code) if code else None for code in found["labels"]]
+    rows = []
+    for gold, look, counts in zip(found["labels"], names, found["rows"], strict=True):
+        total = sum(counts)
+        cells = [
+            _cell(wanted, gold, predicted, n, total, look, other)
+            for predicted, other, n in zip(found["labels"], names, counts, strict=True)
+        ]
+        if total or gold:
+            rows.append({"look": look, "cells": cells, "total": total})
+    return {"columns": names, "rows": rows}
+
+
+def _cell(
+    wanted: ScoreRequest, gold: str, predicted: str, n: int, total: int, look: LabelLook | None, other: LabelLook | None
+) -> Cell:
+    right = gold == predicted and bool(gold)
+    filters: dict[str, object] = {"gold": gold, "predicted": predicted}
+    if not gold or not predicted:
+        filters["kind"] = Kind.MISSED if gold else Kind.SPURIOUS
+    label = _("gold %(gold)s, predicted %(predicted)s") % {
+        "gold": look.name if look else _("no span"),
+        "predicted": other.name if other else _("no span"),
+    }
+    return Cell(n, n / total if total and n else None, errors_url(wanted, **filters) if n else "", right, label)
+
+
+@require_POST
+def job_start_score(request: Request, slug: str) -> HttpResponse:
+    """Start the job for a score.
+
+    POST `version` (0: current gold), `author` (its id), `split`, `into`, `threshold`, `type` (several).
+    """
+    access = enter(request.user, slug, Can.READ_NOTES)
+    try:
+        wanted = score_request(
+            access.project,
+            version=number(request.POST, "version") or 0,
+            author_id=number(request.POST, "author") or 0,
+            among=authors_for(access),
+            **choices_of(request.POST),
+        )
+    except ServiceError as error:
+        messages.error(request, str(error))
+        return redirect("scores", slug)
+    job = start_score(wanted=wanted, actor=access.user, token=form_token(request))
+    return redirect("job", slug, job.number)

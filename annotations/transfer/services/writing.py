@@ -1,0 +1,70 @@
+"""How an export writes its notes: empty rows between sentences, spaces around spans, and the tokenizer."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from annotations.core.errors import ServiceError
+from annotations.core.tokenizers import check_tokenizer, tokenizer_for
+from annotations.domain.formats import FORMATS, OPTIONS, writer
+from annotations.domain.formats.base import Format
+
+
+@dataclass(frozen=True)
+class Writing:
+    """Options of an export: CoNLL's empty rows between `sentences`, `spaced` spans, and a `tokenizer` by name."""
+
+    sentences: bool = False
+    spaced: bool = False
+    tokenizer: str = ""
+
+    def chosen(self) -> dict[str, Any]:
+        """The options that differ from the default, by name."""
+        return {name: value for name, value in asdict(self).items() if value}
+
+    def words(self) -> list[str]:
+        """The chosen options in words, for the name of a file."""
+        return [value if isinstance(value, str) else name for name, value in self.chosen().items()]
+
+    def check(self, format: str) -> None:
+        """Raise ServiceError unless the format exists and has all chosen options."""
+        if format not in FORMATS:
+            raise ServiceError(
+                _("There is no format “%(format)s”. Choose one of: %(choices)s.")
+                % {"format": format, "choices": ", ".join(FORMATS)},
+                code="format",
+            )
+        check_tokenizer(self.tokenizer)
+        chosen = set(self.chosen())
+        if "sentences" in chosen - OPTIONS[format]:
+            raise ServiceError(_("Only CoNLL has empty rows. Choose CoNLL, or leave out this option."), code="options")
+        if chosen - OPTIONS[format]:
+            raise ServiceError(
+                _("Plain text contains neither spans nor tokens. Choose another format, or leave out the options."),
+                code="options",
+            )
+        if format == "brat" and self.tokenizer and not self.spaced:
+            raise ServiceError(
+                _("brat has no tokens: its tokenizer only decides where spaces are inserted. Insert spaces, too."),
+                code="options",
+            )
+
+
+class Writers:
+    """The writers of one export, by the language of the notes. Raises ServiceError if a tokenizer can't be had."""
+
+    def __init__(self, format: str, writing: Writing) -> None:
+        self._format = format
+        self._writing = writing
+        self._made: dict[str, Format] = {}
+
+    def __call__(self, language: str) -> Format:
+        options = self._writing
+        key = language if options.tokenizer else ""
+        if key not in self._made:
+            tokenizer = tokenizer_for(options.tokenizer, language) if options.tokenizer else None
+            self._made[key] = writer(
+                self._format, sentences=options.sentences, spaced=options.spaced, tokenizer=tokenizer
+            )
+        return self._made[key]

@@ -1,0 +1,175 @@
+"""Align a rewritten note with the original, to find where its placeholders stand (Miranda et al. 2025, section 3.2).
+
+Both texts are compared as tokens, so white space may differ. Between placeholders, all tokens must be equal. Adjacent
+placeholders share one gap, because no token tells where one ends and the next begins. A gap has at least one token, at
+most MOST_WORDS words and one line break. What the placeholders of a gap stand for is decided in
+models_runtime.backends.llm.bounding.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Final
+
+from annotations.domain.tokens import Token, tokenize
+from models_runtime.backends.base import BackendError
+from models_runtime.backends.llm.locating import is_too_long
+
+# Tokens that a gap can have in the search. Longer ones would be rejected by is_too_long.
+_REACH: Final = 120
+# Limit of steps in the search, since repeated words multiply the possibilities.
+_MOST_LOOKS: Final = 100_000
+# A placeholder, whether the prompt named it or not: a tag in square brackets that has a letter.
+_PLACEHOLDER: Final = re.compile(r"\[(?=[^\[\]\n]*[^\W\d_])[^\[\]\n]{1,60}\]")
+# An answer that keeps less of the note's tokens is no rewritten note but, for example, a refusal.
+_LEAST_KEPT: Final = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Tokens of the note that the rewritten note lacks, from `first` to `past` (exclusive), and what stands there.
+
+    `others` are the tokens of the gap if the texts are aligned from the end; equal to (first, past) if only one
+    alignment is possible.
+    """
+
+    first: int
+    past: int
+    placeholders: tuple[str, ...]
+    others: tuple[int, int]
+
+
+class Changed(BackendError):
+    """The model changed more than allowed. The message gives counts and quotes no text.
+
+    `rewritten` is the model's text; empty if too little of the note is left in it for a rewritten note.
+    """
+
+    def __init__(self, added: int, left_out: int, rewritten: str) -> None:
+        what = f"{left_out} words or signs are missing and {added} are new"
+        if not (added or left_out):
+            what = "a placeholder replaces too much text"
+        super().__init__(f"The rewritten note differs from the note: {what}. It was rejected.", permanent=False)
+        self.rewritten = rewritten
+
+
+def align(text: str, tokens: list[Token], rewritten: str) -> list[Gap]:
+    """The gaps of the rewritten note, in order. Raises Changed."""
+    words = [text[token.start : token.end] for token in tokens]
+    parts = _parts(rewritten)
+
+    def stands(first: int, past: int) -> bool:
+        hidden = text[tokens[first].start : tokens[past - 1].end]
+        return not is_too_long(hidden) and len(hidden.splitlines()) <= 2
+
+    found = _Match(words, parts.literals, stands).gaps()
+    if found is None:
+        raise _changed(words, parts, rewritten)
+    total = len(words)
+    backwards = _Match(
+        words[::-1],
+        [literal[::-1] for literal in parts.literals[::-1]],
+        lambda first, past: stands(total - past, total - first),
+    ).gaps()
+    others = [(total - past, total - first) for first, past in (backwards or [])[::-1]] or found
+    return [
+        Gap(first, past, placeholders, other)
+        for (first, past), placeholders, other in zip(found, parts.placeholders, others, strict=True)
+    ]
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """A rewritten note: lists of tokens (perhaps empty), with the placeholders that stand between two lists."""
+
+    literals: list[list[str]]
+    placeholders: list[tuple[str, ...]]
+
+
+def _parts(rewritten: str) -> _Parts:
+    """Split a rewritten note at its placeholders."""
+    parts = _Parts([[]], [])
+    done = 0
+    for tag in _PLACEHOLDER.finditer(rewritten):
+        parts.literals[-1] += _words(rewritten[done : tag.start()])
+        if parts.placeholders and not parts.literals[-1]:
+            parts.placeholders[-1] += (tag[0],)
+        else:
+            parts.placeholders.append((tag[0],))
+            parts.literals.append([])
+        done = tag.end()
+    parts.literals[-1] += _words(rewritten[done:])
+    return parts
+
+
+def _words(text: str) -> list[str]:
+    return [text[token.start : token.end] for token in tokenize(text)]
+
+
+Stands = Callable[[int, int], bool]
+"""Whether a gap may have the tokens from the first to the second index (exclusive)."""
+
+
+class _Match:
+    """Finds the tokens of each gap between the literals: backtracking search, shortest gaps first."""
+
+    def __init__(self, words: list[str], literals: list[list[str]], stands: Stands) -> None:
+        self._words, self._literals, self._stands = words, literals, stands
+        self._looks = 0
+
+    def gaps(self) -> list[tuple[int, int]] | None:
+        """First and past-the-last token of each gap; None if the texts can't be aligned."""
+        begin = len(self._literals[0])
+        if self._words[:begin] != self._literals[0]:
+            return None
+        if len(self._literals) == 1:
+            return [] if begin == len(self._words) else None
+        dead: set[tuple[int, int]] = set()
+        chosen: list[tuple[int, int]] = []
+        open_gaps = [(begin, self._ends(begin, 1))]
+        while open_gaps:
+            first, ends = open_gaps[-1]
+            past = next(ends, None)
+            if past is None:
+                dead.add((len(open_gaps), first))
+                open_gaps.pop()
+                if chosen:
+                    chosen.pop()
+                continue
+            if len(open_gaps) == len(self._literals) - 1:
+                return [*chosen, (first, past)]
+            following = past + len(self._literals[len(open_gaps)])
+            if (len(open_gaps) + 1, following) not in dead:
+                chosen.append((first, past))
+                open_gaps.append((following, self._ends(following, len(open_gaps) + 1)))
+        return None
+
+    def _ends(self, first: int, at: int) -> Iterator[int]:
+        """Possible ends of a gap that begins at this token, so that literal number `at` follows."""
+        literal = self._literals[at]
+        latest = len(self._words) - len(literal)
+        pasts = range(first + 1, min(first + _REACH, latest) + 1)
+        if at == len(self._literals) - 1:
+            pasts = range(max(latest, first + 1), latest + 1)
+        for past in pasts:
+            self._looks += 1
+            if self._looks > _MOST_LOOKS:
+                return
+            fits = not literal or self._words[past] == literal[0]
+            if fits and self._words[past : past + len(literal)] == literal and self._stands(first, past):
+                yield past
+
+
+def _changed(words: list[str], parts: _Parts, rewritten: str) -> Changed:
+    """Count the changes besides placeholders. Missing words next to a placeholder count as replaced by it."""
+    theirs = list(parts.literals[0])
+    for literal in parts.literals[1:]:
+        theirs += ["\0", *literal]
+    a = c = kept = added = left_out = 0
+    for block in SequenceMatcher(None, words, theirs, autojunk=False).get_matching_blocks():
+        hidden = "\0" in theirs[c : block.b]
+        added += sum(word != "\0" for word in theirs[c : block.b])
+        left_out += 0 if hidden and block.a - a <= _REACH else block.a - a
+        a, c, kept = block.a + block.size, block.b + block.size, kept + block.size
+    return Changed(added, left_out, rewritten if kept >= _LEAST_KEPT * len(words) else "")

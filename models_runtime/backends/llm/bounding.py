@@ -1,0 +1,228 @@
+"""Decide what the placeholders of a rewritten note stand for: the identifier alone, never the words beside it.
+
+A model that rewrites a note can delete words beside an identifier, and the gap then covers these words too. The words
+of a gap are therefore weighed: rules, other mentions in the note, and the shape of the words support them as an
+identifier of the placeholder's type. If that doesn't settle the bounds, the model is asked a second question. Words
+that stay doubtful are listed with the suggestion, so that the reviewer sees them; a span never covers words without
+support unless the reviewer is told.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+from typing import Final
+
+from annotations.domain.spans import Bounds
+from annotations.domain.tokens import Token
+from models_runtime.backends.llm.aligning import Gap
+from models_runtime.backends.llm.evidence import Evidence, Families, Support
+
+# More capitalized words in a row than a name has.
+_MOST_BY_SHAPE: Final = 4
+# Limit of the ways to divide a gap between its placeholders.
+_MOST_PLACEHOLDERS: Final = 4
+
+Tokens = tuple[int, int]
+"""First and past-the-last index of tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """An identifier: its bounds, the number of its placeholder in the gap, and the words in doubt (see Doubtful)."""
+
+    bounds: Bounds
+    placeholder: int
+    removed: tuple[Bounds, ...] = ()
+    unsupported: tuple[Bounds, ...] = ()
+
+
+class Bounder:
+    """Bounds the gaps of one piece of a note. `families`: what each placeholder can stand for, by its text."""
+
+    def __init__(self, text: str, tokens: Sequence[Token], families: dict[str, Families]) -> None:
+        self._text, self._tokens, self._families = text, tokens, families
+        self._words = [text[token.start : token.end] for token in tokens]
+        self._evidence = Evidence(text, tokens)
+        self._mentions: dict[str, set[tuple[str, ...]]] = {}
+
+    def clear(self, gap: Gap) -> list[Bound] | None:
+        """The identifiers of a gap whose words are all supported; None if there are doubts.
+
+        Their words then support other gaps with the same placeholder.
+        """
+        placeholders, tokens = self._own(gap)
+        if not placeholders:
+            return []
+        paired = (self._paired(division, placeholders) for division in self._divisions(placeholders, tokens))
+        divided = [
+            parts
+            for parts in paired
+            if all(self._all_supported(gap.placeholders[number], part) for part, number in parts)
+        ]
+        if len(divided) != 1 or gap.others != (gap.first, gap.past):
+            return None
+        for part, number in divided[0]:
+            self._mentions.setdefault(gap.placeholders[number], set()).add(self._said(part))
+        return [Bound(self._bounds(part), number) for part, number in divided[0]]
+
+    def hidden(self, gap: Gap) -> Bounds:
+        """The bounds of all words of a gap."""
+        return self._bounds(self._own(gap)[1])
+
+    def doubtful(self, gap: Gap, answers: Sequence[tuple[Bounds, int]]) -> list[Bound]:
+        """The identifiers of a gap with doubts. `answers`: the model's own bounds and placeholders, if it was asked."""
+        placeholders, tokens = self._own(gap)
+        divisions = self._best_divisions(gap, placeholders, tokens)
+        found = self._answered(gap, tokens, answers)
+        unclear = gap.others != (gap.first, gap.past) or (len(divisions) > 1 and not found)
+        if not found:
+            found = [
+                (stretch, number)
+                for part, number in self._paired(divisions[0], placeholders)
+                for stretch in self._stretches(gap.placeholders[number], part)
+            ]
+        if not found:
+            # Nothing tells the bounds. A missed name harms more than a wide suggestion, of which the reviewer is told.
+            found = self._paired(divisions[0], placeholders)
+        covered = {at for part, _ in found for at in range(*part)}
+        removed = self._listed(at for at in range(*tokens) if at not in covered)
+        bounds = []
+        for part, number in found:
+            placeholder = gap.placeholders[number]
+            mentioned = self._mentioned(placeholder, part)
+            weak = [
+                at
+                for at in range(*part)
+                if unclear or (at not in mentioned and self._support(placeholder, at) is Support.NONE)
+            ]
+            bounds.append(Bound(self._bounds(part), number, removed, self._listed(weak)))
+        return bounds
+
+    def _own(self, gap: Gap) -> tuple[list[int], Tokens]:
+        """The placeholders and tokens of a gap without tags that the note itself has there."""
+        first, past = gap.first, gap.past
+        placeholders = list(range(len(gap.placeholders)))
+        while placeholders and (length := self._begins(first, past, gap.placeholders[placeholders[0]])):
+            first, placeholders = first + length, placeholders[1:]
+        while placeholders and (length := self._ends(first, past, gap.placeholders[placeholders[-1]])):
+            past, placeholders = past - length, placeholders[:-1]
+        return (placeholders, (first, past)) if first < past else ([], (gap.first, gap.past))
+
+    def _begins(self, first: int, past: int, tag: str) -> int:
+        """The number of tokens of a tag that the tokens begin with; 0 if they don't."""
+        for length in range(1, past - first + 1):
+            if self._same(first, first + length, tag):
+                return length
+        return 0
+
+    def _ends(self, first: int, past: int, tag: str) -> int:
+        for length in range(1, past - first + 1):
+            if self._same(past - length, past, tag):
+                return length
+        return 0
+
+    def _same(self, first: int, past: int, tag: str) -> bool:
+        start, end = self._bounds((first, past))
+        return end - start == len(tag) and self._text[start:end].casefold() == tag.casefold()
+
+    def _divisions(self, placeholders: list[int], tokens: Tokens) -> Iterator[list[Tokens]]:
+        """All ways to divide the tokens between the placeholders, so that each has a word or number."""
+        words = [at for at in range(*tokens) if self._words[at][0].isalnum()] or list(range(*tokens))
+        if len(placeholders) > min(len(words), _MOST_PLACEHOLDERS):
+            return
+        for cuts in combinations(words[1:], len(placeholders) - 1):
+            ends = [tokens[0], *cuts, tokens[1]]
+            yield list(pairwise(ends))
+
+    def _best_divisions(self, gap: Gap, placeholders: list[int], tokens: Tokens) -> list[list[Tokens]]:
+        """The divisions that support most words; all tokens for the first placeholder if there are too few words."""
+        by_support: dict[int, list[list[Tokens]]] = {}
+        for division in self._divisions(placeholders, tokens):
+            supported = sum(
+                self._support(gap.placeholders[number], at) > Support.GLUE
+                for part, number in self._paired(division, placeholders)
+                for at in range(*part)
+            )
+            by_support.setdefault(supported, []).append(division)
+        return by_support[max(by_support)] if by_support else [[tokens]]
+
+    def _paired(self, division: list[Tokens], placeholders: list[int]) -> list[tuple[Tokens, int]]:
+        """Each part, without signs at its ends, with its placeholder."""
+        return [(self._trimmed(part), number) for part, number in zip(division, placeholders, strict=False)]
+
+    def _all_supported(self, placeholder: str, part: Tokens) -> bool:
+        content = [at for at in range(*part) if self._words[at][0].isalnum()]
+        if len(content) <= 1:  # The placeholder stands for something, and there is only one word.
+            return True
+        if self._said(part) in self._mentions.get(placeholder, ()):
+            return True
+        supports = [self._support(placeholder, at) for at in range(*part)]
+        if Support.NONE in supports or Support.GLUE in (supports[0], supports[-1]):
+            return False
+        return Support.RULE in supports or supports.count(Support.SHAPE) <= _MOST_BY_SHAPE
+
+    def _stretches(self, placeholder: str, part: Tokens) -> list[Tokens]:
+        """The maximal stretches of tokens that other mentions, rules or their shape support."""
+        mentioned = self._mentioned(placeholder, part)
+        supports = {at: Support.RULE if at in mentioned else self._support(placeholder, at) for at in range(*part)}
+        found: list[Tokens] = []
+        begin = end = -1
+        for at, support in supports.items():
+            if support is Support.NONE:
+                found.append((begin, end))
+                begin = end = -1
+            elif support > Support.GLUE:
+                begin, end = at if begin < 0 else begin, at + 1
+        return [
+            (first, past)
+            for first, past in [*found, (begin, end)]
+            if any(supports[at] > Support.UNIT for at in range(max(first, 0), past))
+        ]
+
+    def _mentioned(self, placeholder: str, part: Tokens) -> frozenset[int]:
+        """The tokens that are mentioned elsewhere in the note, under the same placeholder."""
+        first, past = part
+        return frozenset(
+            each
+            for said in self._mentions.get(placeholder, ())
+            for at in range(first, past - len(said) + 1)
+            if self._said((at, at + len(said))) == said
+            for each in range(at, at + len(said))
+        )
+
+    def _answered(self, gap: Gap, tokens: Tokens, answers: Sequence[tuple[Bounds, int]]) -> list[tuple[Tokens, int]]:
+        """The model's own bounds, without words that only stand beside supported ones."""
+        found: list[tuple[Tokens, int]] = []
+        for (start, end), number in answers:
+            inside = [at for at in range(*tokens) if self._tokens[at].start < end and start < self._tokens[at].end]
+            if not inside:
+                continue
+            part = self._trimmed((inside[0], inside[-1] + 1))
+            stretches = self._stretches(gap.placeholders[number], part)
+            found += [(stretch, number) for stretch in stretches or [part]]
+        return sorted(found)
+
+    def _support(self, placeholder: str, at: int) -> Support:
+        return self._evidence.of(at, self._families[placeholder])
+
+    def _trimmed(self, part: Tokens) -> Tokens:
+        """The tokens without signs at both ends; all if there is no word or number."""
+        inside = [at for at in range(*part) if self._words[at][0].isalnum()]
+        return (inside[0], inside[-1] + 1) if inside else part
+
+    def _said(self, part: Tokens) -> tuple[str, ...]:
+        return tuple(word.casefold() for word in self._words[slice(*part)])
+
+    def _bounds(self, part: Tokens) -> Bounds:
+        return self._tokens[part[0]].start, self._tokens[part[1] - 1].end
+
+    def _listed(self, numbers: "Iterator[int] | Sequence[int]") -> tuple[Bounds, ...]:
+        """The bounds of the words and numbers among tokens, neighbors as one stretch."""
+        found: list[Tokens] = []
+        for at in numbers:
+            if found and found[-1][1] == at:
+                found[-1] = (found[-1][0], at + 1)
+            else:
+                found.append((at, at + 1))
+        trimmed = [self._trimmed(part) for part in found]
+        return tuple(self._bounds(part) for part in trimmed if self._words[part[0]][0].isalnum())

@@ -1,0 +1,52 @@
+"""The notes of a run as the language model rewrote them, as JSON Lines (Miranda et al. 2025, section 4.1)."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from annotations.models import RewrittenNote, Span
+from models_runtime.models import Run, RunItem
+from models_runtime.runs.services.placeholders import unmapped_placeholders
+
+BATCH = 100
+
+
+@dataclass(frozen=True)
+class RewrittenFacts:
+    """Numbers of a run: rewritten notes, suggestions with doubtful words, and spans without a label."""
+
+    notes: int
+    doubtful: int
+    unmapped: int
+
+
+def rewritten_facts(run: Run) -> RewrittenFacts | None:
+    """Return the numbers of a run that rewrites notes, or None for other runs."""
+    if run.params.get("strategy") != "rewrite":
+        return None
+    doubtful = Span.objects.filter(annotation_set__author=run.author_id, provenance__has_key="unsupported")
+    return RewrittenFacts(
+        notes=RewrittenNote.objects.filter(author=run.author_id).count(),
+        doubtful=doubtful.count(),
+        unmapped=sum(unmapped_placeholders(run).values()),
+    )
+
+
+def rewritten_lines(run: Run, *, prompt: bool) -> Iterator[str]:
+    """Yield a JSON object and a line break for each rewritten note, in the order of the notes.
+
+    Keys: `note` (the note's name), `original`, `deidentified` (the model's text), `usable` (whether its placeholders
+    became suggestions), and with `prompt` also the prompt.
+    """
+    about: dict[str, Any] = {"prompt": run.params["prompt"]} if prompt else {}
+    rows = RewrittenNote.objects.filter(author=run.author_id).order_by("document_id")
+    failed = RunItem.objects.filter(run=run, state=RunItem.State.FAILED)
+    columns = ("document_id", "document__name", "document__text", "text")
+    last = 0
+    while batch := list(rows.filter(document_id__gt=last).values_list(*columns)[:BATCH]):
+        last = batch[-1][0]
+        unusable = set(failed.filter(document__in=[pk for pk, *_ in batch]).values_list("document_id", flat=True))
+        for pk, name, original, text in batch:
+            row = {"note": name, "original": original, "deidentified": text, "usable": pk not in unusable} | about
+            yield json.dumps(row, ensure_ascii=False) + "\n"

@@ -1,0 +1,79 @@
+/** Keys for a list of items, each with buttons. Everything that a key does also works by click. */
+
+import { byId } from "./dom.js";
+import { Keys } from "./keys.js";
+import { KeySheet } from "./sheet.js";
+
+/** Keys act on the item that was last clicked or reached, by `j` and `k` or by Tab. */
+export class Listing {
+  #list;
+  #items;
+  #index = -1;
+  #sheet;
+  /** @type {[Element, string][]} */
+  #waiting = []; // keys pressed while the server answers the item's last one
+
+  /** @param {Element} list @param {string} items  the selector of its items, which take the focus */
+  constructor(list, items) {
+    this.#list = list;
+    this.#items = items;
+    list.addEventListener("focusin", (event) => {
+      const found = this.all.indexOf(/** @type {Element} */ (event.target).closest(items));
+      if (found >= 0) this.#index = found;
+    });
+    // A swap of buttons loses the focus: return it to the item.
+    document.body.addEventListener("htmx:afterSwap", () => {
+      if (document.activeElement === document.body) this.here?.focus({ preventScroll: true });
+    });
+    document.body.addEventListener("htmx:afterRequest", () => {
+      for (const [item, selector] of this.#waiting.splice(0)) this.#click(item, selector);
+    });
+  }
+
+  get all() {
+    return /** @type {HTMLElement[]} */ ([...this.#list.querySelectorAll(this.#items)]);
+  }
+
+  /** The item that keys act on, or null. */
+  get here() {
+    return this.all[this.#index] ?? null;
+  }
+
+  walk(step) {
+    this.#index = Math.max(0, Math.min(this.all.length - 1, this.#index + step));
+    this.here?.focus({ preventScroll: true });
+    this.here?.scrollIntoView({ block: "nearest" });
+  }
+
+  /** Click the first match inside the item; false if there is none. */
+  press(selector) {
+    if (!this.here?.querySelector(selector)) return false;
+    this.#click(this.here, selector);
+    return true;
+  }
+
+  /** While the item waits for an answer, which replaces its buttons, the click waits too. */
+  #click(item, selector) {
+    if (item.querySelector(".htmx-request")) this.#waiting.push([item, selector]);
+    else /** @type {HTMLElement|null} */ (item.querySelector(selector))?.click();
+  }
+
+  /**
+   * Bind the keys, and show them in the dialog `keys`. `typing` gets the keys pressed in a field.
+   * @param {import("./keys.js").Action[]} actions @param {(event: KeyboardEvent) => void} [typing]
+   */
+  bind(actions, typing = () => {}) {
+    const keys = new Keys(actions);
+    this.#sheet = new KeySheet(byId("keys"), byId("keys-list"), keys);
+    document.addEventListener("keydown", (event) => {
+      if (event.defaultPrevented || this.#sheet.isOpen) return;
+      if (event.target instanceof HTMLElement && event.target.matches("input, textarea, select")) typing(event);
+      else keys.handle(event);
+    });
+    byId("show-keys")?.addEventListener("click", () => this.openSheet());
+  }
+
+  openSheet() {
+    this.#sheet.open();
+  }
+}

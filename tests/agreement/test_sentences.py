@@ -1,0 +1,154 @@
+"""Disagreements by sentence (table 3.4 of Catelli 2021), as a page and as CSV."""
+
+import csv
+import io
+from types import SimpleNamespace
+
+import pytest
+from django.urls import reverse
+
+from annotations.agreement.selectors.disagreements import Filters
+from annotations.agreement.selectors.sentences import columns, sentences
+from annotations.agreement.services.comparing import bring_up_to_date
+from annotations.core.events import FILE_DOWNLOADED
+from annotations.models import Event
+from tests import factories as make
+from tests.worlds.checks import check_page
+
+LABELS = [("AGE", [("AGE", "")]), ("LOCATION", [("HOSPITAL", "h"), ("CITY", "c"), ("OTHER", "")])]
+# The sentences of the table with each annotator's spans.
+PRINTED = [
+    ("Uomo di 60 anni", [[(8, 10, "AGE")], [(8, 10, "AGE")], [(8, 15, "AGE")]]),
+    (
+        "ASL Latina Paziente Maschio",
+        [[(0, 10, "HOSPITAL")], [(0, 10, "HOSPITAL")], [(0, 3, "HOSPITAL"), (4, 10, "CITY")]],
+    ),
+    ("Giunge al PS", [[], [(10, 12, "OTHER")], [(10, 12, "HOSPITAL")]]),
+]
+PAGE, CSV = reverse("disagreement_sentences", args=["table"]), reverse("sentences_export", args=["table"])
+
+
+@pytest.fixture
+def table(db):
+    project = make.make_project("table", labels=LABELS)
+    project.label_set.labels.filter(name="OTHER").update(code="LOCATION_OTHER")
+    people = [make.make_member(project, user=name) for name in ("anna", "bruno", "carla")]
+    for number, (text, sets) in enumerate(PRINTED, start=1):
+        note = make.make_note(project, text, f"n{number}")
+        for person, spans in zip(people, sets, strict=True):
+            make.make_set(note, person, spans, submitted=True)
+    return SimpleNamespace(
+        project=project, people=people, rev=make.make_member(project, "reviewer", "rev"),
+        vic=make.make_member(project, "viewer", "vic"),
+    )  # fmt: skip
+
+
+def found(world, **filters):
+    bring_up_to_date(world.project)
+    return list(sentences(world.project, Filters(**filters), hidden=False))
+
+
+def rows_of(response):
+    return list(csv.reader(io.StringIO(b"".join(response.streaming_content).decode())))
+
+
+def test_the_rows_of_the_table(table):
+    said = [[" ".join(each.tags(name)) for name in ("anna", "bruno", "carla")] for each in found(table)]
+    assert said == [
+        ["O O B-AGE O", "O O B-AGE O", "O O B-AGE I-AGE"],
+        ["B-HOSPITAL I-HOSPITAL O O", "B-HOSPITAL I-HOSPITAL O O", "B-HOSPITAL B-CITY O O"],
+        ["O O O", "O O B-LOCATION_OTHER", "O O B-HOSPITAL"],
+    ]
+
+
+def test_a_sentence_with_two_disagreements_is_one_row(table):
+    text = "Torino, 60 anni. Visto a Roma oggi."
+    note = make.make_note(table.project, text, "two")
+    make.make_set(note, table.people[0], [(0, 6, "CITY"), (8, 10, "AGE"), (25, 29, "CITY")], submitted=True)
+    make.make_set(note, table.people[1], [], submitted=True)
+    own = [each for each in found(table) if each.note == note]
+    assert [each.text for each in own] == ["Torino, 60 anni.", "Visto a Roma oggi."]
+    assert own[0].tags("anna") == ["B-CITY", "O", "B-AGE", "O", "O"] and own[0].tags("carla") is None
+
+
+def test_sentences_on_which_all_agree_are_left_out(table):
+    note = make.make_note(table.project, "Visto a Roma.", "agreed")
+    for person in table.people:
+        make.make_set(note, person, [(8, 12, "CITY")], submitted=True)
+    assert note.pk not in {each.note.pk for each in found(table)}
+
+
+def test_filters_apply(table):
+    city = table.project.label_set.labels.get(name="CITY").pk
+    assert [each.note.name for each in found(table, label=city)] == ["n2"]
+
+
+def test_the_page_has_one_column_for_each_annotator(table, sign_in):
+    html = check_page(sign_in(table.vic).get(PAGE))
+    assert [html.index(f'<th scope="col">{name}</th>') for name in ("anna", "bruno", "carla")]
+    assert "B-LOCATION_OTHER" in html and "Download CSV" not in html
+    assert sign_in(table.people[0]).get(PAGE).status_code == 403
+    assert PAGE in check_page(sign_in(table.rev).get(reverse("disagreements", args=["table"])))
+
+
+def test_pages_follow_each_other(table, sign_in, monkeypatch):
+    monkeypatch.setattr("annotations.agreement.views.sentences.PAGE", 2)
+    client = sign_in(table.rev)
+    html = check_page(client.get(PAGE))
+    assert "Uomo" in html and "Giunge" not in html
+    query = html.split('rel="next" href="?')[1].split('"')[0]
+    html = check_page(client.get(f"{PAGE}?{query}"))
+    assert "Giunge" in html and "Uomo" not in html and "First page" in html
+
+
+def test_nothing_to_show(world, sign_in):
+    html = check_page(sign_in(world.rev).get(reverse("disagreement_sentences", args=["covid"])))
+    assert "No disagreements" in html
+
+
+def test_csv_has_one_row_for_each_sentence(table, sign_in):
+    head, *rows = rows_of(sign_in(table.rev).get(CSV))
+    assert head == ["note", "start", "end", "sentence", "tokens", "anna", "bruno", "carla"]
+    assert rows[2][:5] == ["n3", "0", "12", "Giunge al PS", "Giunge al PS"]
+    assert rows[2][5:] == ["O O O", "O O B-LOCATION_OTHER", "O O B-HOSPITAL"]
+    (event,) = Event.objects.filter(verb=FILE_DOWNLOADED)
+    assert event.data == {"sentences": "csv"}
+
+
+def test_only_people_who_export_may_download(table, sign_in):
+    assert sign_in(table.vic).get(CSV).status_code == 403
+    assert sign_in(table.people[0]).get(CSV).status_code == 403
+
+
+def test_csv_takes_the_filters(table, sign_in):
+    city = table.project.label_set.labels.get(name="CITY").pk
+    assert [row[0] for row in rows_of(sign_in(table.rev).get(f"{CSV}?label={city}"))] == ["note", "n2"]
+
+
+def test_a_note_that_starts_like_a_formula_is_no_formula(table, sign_in):
+    note = make.make_note(table.project, "=1+1 Roma", "formula")
+    make.make_set(note, table.people[0], [(5, 9, "CITY")], submitted=True)
+    make.make_set(note, table.people[1], [], submitted=True)
+    assert rows_of(sign_in(table.rev).get(CSV))[-1][3] == "'=1+1 Roma"
+
+
+def test_anonymous_adjudication_hides_the_names(table, sign_in):
+    table.project.anonymous_adjudication = True
+    table.project.save()
+    client = sign_in(table.rev)
+    html = check_page(client.get(PAGE))
+    head, *rows = rows_of(client.get(CSV))
+    for text in (html, str([head, *rows])):
+        assert "Annotator 3" in text
+        assert not any(name in text for name in ("anna", "bruno", "carla"))
+    assert columns(table.project, hidden=True) == ["Annotator 1", "Annotator 2", "Annotator 3"]
+
+
+def test_many_notes_are_read_in_batches(table, monkeypatch, django_assert_max_num_queries):
+    for number in range(30):
+        note = make.make_note(table.project, "Giunge al PS", f"m{number}")
+        make.make_set(note, table.people[0], [(10, 12, "HOSPITAL")], submitted=True)
+        make.make_set(note, table.people[1], [], submitted=True)
+    bring_up_to_date(table.project)
+    with django_assert_max_num_queries(12):
+        assert len(found(table)) == 33

@@ -1,0 +1,34 @@
+"""The corpus statistics of a split version, in Chromium; axe-core on the page."""
+
+import pytest
+from playwright.sync_api import expect
+
+from annotations.gold.services.making import freeze
+from annotations.gold.services.splitting import split_version
+from tests import factories as make
+
+TEXT = "Mario Rossi, 54 anni, visto il 12/03/2021 a Torino dal dott. Bianchi."
+SPANS = [(0, 11, "PATIENT"), (13, 15, "AGE"), (44, 50, "CITY")]
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.mark.parametrize("width, scheme", [(1280, "light"), (390, "dark")])
+def test_from_a_version_to_its_statistics(page_of, live, axe, width, scheme):
+    project = make.make_project("covid", name="Covid ward")
+    gold = make.make_author(project, kind="gold", name="gold")
+    for number in range(10):
+        note = make.make_note(project, TEXT, f"caso-{number:02}", patient_id=f"p{number}")
+        make.make_set(note, gold, SPANS[: 1 + number % 3], submitted=True)
+    version, _ = freeze(project=project, actor=None)
+    split_version(version=version, seed="s", shares={"train": 60, "dev": 20, "test": 20}, actor=None)
+    page = page_of(make.make_member(project, "viewer"))
+    page.set_viewport_size({"width": width, "height": 800})
+    page.emulate_media(color_scheme=scheme)
+    page.goto(live("gold_version", "covid", 1))
+    page.locator("main").get_by_role("link", name="Statistics").click()
+    table = page.get_by_role("table", name="Spans by label, category and split", exact=True)
+    expect(table.get_by_role("row", name="NAME: PATIENT").get_by_role("cell").last).to_have_text("10")
+    expect(page.get_by_role("img", name="Number of spans by label and split.")).to_be_visible()
+    assert axe(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

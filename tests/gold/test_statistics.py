@@ -1,0 +1,158 @@
+"""Corpus statistics of a gold version: the page, the job of large versions, and the command."""
+
+import io
+import json
+from unittest.mock import patch
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.urls import reverse
+
+from annotations.gold import jobs
+from annotations.gold.services import statistics
+from annotations.gold.services.making import freeze
+from annotations.gold.services.splitting import split_version
+from annotations.gold.services.statistics import kept_statistics, statistics_of
+from annotations.gold.services.statistics_rows import table_of
+from annotations.models import Figures, GoldVersionNote, Job
+from annotations.ops.services.erasing import erase_patient
+from tests import factories as make
+from tests.worlds.checks import check_page
+
+# 14 tokens, of which the spans have 2, 1 and 5.
+TEXT = "Mario Rossi, 54 anni, visto il 12/03/2021."
+NAME, AGE, DATE = (0, 11, "PATIENT"), (13, 15, "AGE"), (31, 41, "DATE")
+PAGE = reverse("gold_statistics", args=["covid"])
+
+
+def gold_note(project, name, spans, patient=""):
+    note = make.make_note(project, TEXT, name, patient_id=patient)
+    make.make_set(note, make.make_author(project, kind="gold", name="gold"), spans, submitted=True)
+    return note
+
+
+@pytest.fixture
+def version(world):
+    """Three gold notes: two in train, one in test."""
+    project = world.project
+    gold_note(project, "g1", [NAME, AGE, DATE], patient="p1")
+    gold_note(project, "g2", [NAME])
+    gold_note(project, "g3", [DATE])
+    made, _ = freeze(project=project, actor=world.rev)
+    split_version(version=made, seed="s", shares={"train": 60, "dev": 0, "test": 40}, actor=world.rev)
+    GoldVersionNote.objects.filter(version=made).update(split="train")
+    GoldVersionNote.objects.filter(version=made, document__name="g3").update(split="test")
+    made.refresh_from_db()
+    return made
+
+
+def run(*args):
+    out = io.StringIO()
+    call_command("corpus_statistics", *args, "--json", stdout=out)
+    return json.loads(out.getvalue())
+
+
+def test_the_figures_by_split_label_and_category(world, version):
+    table = table_of(world.project, statistics_of(version))
+    assert [(each.name, each.part.notes, each.part.tokens) for each in table.columns] == [
+        ("train", 2, 28), ("test", 1, 14), ("", 3, 42),
+    ]  # fmt: skip
+    rows = {row.name: [cell.spans for cell in row.cells] for row in table.labels}
+    assert rows["PATIENT"] == [2, 0, 2] and rows["DATE"] == [1, 1, 2] and rows["DOCTOR"] == [0, 0, 0]
+    (name,) = [row for row in table.categories if row.name == "NAME"]
+    assert [cell.spans for cell in name.cells] == [2, 0, 2]
+    (date,) = [row for row in table.labels if row.name == "DATE"]
+    assert [cell.per_note for cell in date.cells] == [0.5, 1, pytest.approx(2 / 3)]
+    assert [cell.tokens_per_span for cell in date.cells] == [5, 5, 5]
+    assert [cell.spans for cell in table.whole.cells] == [4, 1, 5]
+    assert table.whole.cells[-1].tokens_per_span == (2 + 1 + 5 + 2 + 5) / 5
+
+
+def test_the_page_shows_them_to_all_who_read_notes(world, version, sign_in):
+    html = check_page(sign_in(world.vic).get(PAGE))
+    for title in ("Notes and means", "Distribution of the spans", "Spans per note", "Tokens per span"):
+        assert title in html
+    assert "Train" in html and "Test" in html and "Dev" not in html.split("<main")[1]
+    assert "14.0" in html and "plot-series-1" in html
+    assert sign_in(world.ann).get(PAGE).status_code == 403
+
+
+def test_a_version_without_a_split_has_one_column(world, sign_in):
+    gold_note(world.project, "g1", [NAME])
+    freeze(project=world.project, actor=world.rev)
+    html = check_page(sign_in(world.rev).get(PAGE))
+    assert "This version is not split." in html and "Train</th>" not in html
+
+
+def test_without_a_version_the_page_says_what_to_do(world, sign_in):
+    html = check_page(sign_in(world.rev).get(PAGE))
+    assert "No version yet" in html and reverse("gold", args=["covid"]) in html
+
+
+def test_another_version_and_an_unknown_one(world, version, sign_in):
+    gold_note(world.project, "g4", [AGE])
+    freeze(project=world.project, actor=world.rev)
+    client = sign_in(world.rev)
+    assert "gold version 2" in check_page(client.get(PAGE))
+    assert "gold version 1" in check_page(client.get(f"{PAGE}?version=1"))
+    assert client.get(f"{PAGE}?version=9").status_code == client.get(f"{PAGE}?version=x").status_code == 404
+
+
+def test_a_worker_counts_a_large_version(world, version, sign_in):
+    client = sign_in(world.vic)
+    with patch.object(statistics, "MOST_CHARACTERS", 10):
+        html = check_page(client.get(PAGE))
+        assert "Not computed yet" in html and not Figures.objects.filter(kind="corpus").exists()
+        url = reverse("statistics_start", args=["covid"])
+        answers = [client.post(url, {"version": 1, "token": "t"}) for _ in range(2)]
+        job = Job.objects.get(kind="corpus")
+        assert {answer.url for answer in answers} == {reverse("job", args=["covid", job.number])}
+        claim = type("Claim", (), {"project_id": world.project.pk, "params": job.params, "progress": lambda *_: None})
+        assert jobs.count(claim) == {"version": 1, "notes": 3}
+        assert "Notes and means" in check_page(client.get(PAGE))
+        assert client.post(url, {"version": 7}).status_code == 404
+
+
+def test_the_figures_are_stored_until_notes_or_splits_change(version):
+    statistics_of(version)
+    with patch.object(statistics, "_counted", side_effect=AssertionError("counted again")):
+        assert statistics_of(version)["train"].notes == 2
+    GoldVersionNote.objects.filter(version=version, document__name="g2").update(split="test")
+    assert kept_statistics(version) is None
+    assert statistics_of(version)["test"].notes == 2
+
+
+def test_stored_figures_need_few_queries(version, world, sign_in, django_assert_max_num_queries):
+    client = sign_in(world.vic)
+    client.get(PAGE)
+    with django_assert_max_num_queries(20):
+        check_page(client.get(PAGE))
+
+
+def test_erased_notes_are_not_counted(world, version, sign_in):
+    statistics_of(version)
+    erase_patient(project=world.project, patient_id="p1", actor=world.mia)
+    version.refresh_from_db()
+    assert statistics_of(version)["train"].notes == 1
+    assert "erased or deleted, and is not counted" in check_page(sign_in(world.rev).get(PAGE))
+
+
+def test_the_command_prints_the_same(world, version):
+    found = run("covid")
+    assert found["splits"]["total"] == {
+        "notes": 3, "tokens": 42, "spans": 5, "tokens_per_note": 14.0, "spans_per_note": pytest.approx(5 / 3),
+        "tokens_per_span": 3.0,
+    }  # fmt: skip
+    (city,) = [row for row in found["labels"] if row["label"] == "CITY"]
+    assert city["splits"]["test"] == {"spans": 0, "spans_per_note": 0.0, "tokens_per_span": None}
+    out = io.StringIO()
+    call_command("corpus_statistics", "covid", "--gold", "1", stdout=out)
+    assert "train: 2 notes, 28 tokens, 4 spans; 14.00 tokens per note" in out.getvalue()
+    assert "NAME: PATIENT: train 2 (1.00, 2.00)" in out.getvalue()
+
+
+def test_the_command_says_which_versions_exist(world):
+    with pytest.raises(CommandError, match="No gold version is frozen yet"):
+        run("covid")
+    with pytest.raises(CommandError, match="There is no gold version 3"):
+        run("covid", "--gold", "3")

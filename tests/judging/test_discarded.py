@@ -1,0 +1,106 @@
+"""The list of judgings: accuracy, and discarded entities by judging and label (Miranda et al. 2025, figure 2)."""
+
+import re
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from annotations.models import Figures, Job
+from annotations.ops.services.erasing import erase_patient
+from models_runtime.judging.services.discarded import discards_of
+from models_runtime.models import Judging
+from tests import factories as make
+from tests.judging.test_rules import said
+from tests.judging.world import asked, honest, judged_project, ward
+from tests.worlds.checks import check_page
+
+pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def project():
+    return judged_project(notes=2)
+
+
+@pytest.fixture
+def client(project, client):
+    client.force_login(make.make_member(project, "manager", "mia"))
+    return client
+
+
+def divided(body):
+    """The judges disagree on every age that gold has."""
+    return said(body, **{"54": {"one": "TP", "two": "FN", "three": "FP"}[body["model"]]})
+
+
+def listed(client):
+    """The cells of the table, by row."""
+    html = check_page(client.get(reverse("judgings", args=["covid"])))
+    table = re.search(r'<table class="heat-map discards">(.*?)</table>', html, re.DOTALL)
+    if table is None:
+        return []
+    rows = re.findall(r"<tr>(.*?)</tr>", table[1], re.DOTALL)
+    return [
+        [" ".join(re.sub(r"<[^>]+>", " ", cell).split()) for cell in re.split(r"</t[dh]>", row)][:-1] for row in rows
+    ]
+
+
+def test_the_list_counts_discarded_entities_by_judging_and_label(client, settings):
+    assert listed(client) == []
+    with ward(settings, divided):
+        asked(client)
+        asked(client, rules="miranda-2025")
+    head, second, first = listed(client)
+    assert head == ["Annotations of", "Accuracy", "PATIENT", "CITY", "AGE", "All labels"]
+    assert second == [
+        "run gold version 1 · Rules of Miranda et al. 2025", "0.0000", "0 of 2", "0 of 2", "2 of 4", "2 of 8",
+    ]  # fmt: skip
+    assert first == ["run gold version 1 · Standard rules", "0.0000", "0 of 4", "0 of 2", "2 of 4", "2 of 10"]
+
+
+def test_figures_are_stored_until_the_verdicts_change(client, project, settings):
+    with ward(settings, honest):
+        judging = asked(client)
+    first = listed(client)[1]
+    assert first[1:] == ["0.2000", "0 of 4", "0 of 2", "0 of 4", "0 of 10"]
+    stored = Figures.objects.filter(kind="judging-discards")
+    key = stored.values_list("key", flat=True).get()
+    with CaptureQueriesContext(connection) as queries:
+        discards_of(project, [judging])
+    assert len(queries) <= 4 and stored.get().key == key
+    erase_patient(project=project, patient_id="p0", actor=None)
+    assert not stored.filter(key=key).exists(), "figures about erased notes are deleted"
+    assert listed(client)[1][1:] == ["0.2000", "0 of 2", "0 of 1", "0 of 2", "0 of 5"]
+
+
+def test_more_judgings_need_no_more_queries_than_their_figures(client, settings):
+    url = reverse("judgings", args=["covid"])
+    counts = []
+    with ward(settings, honest):
+        for _ in range(3):
+            asked(client)
+            client.get(url)  # stores the figures
+            with CaptureQueriesContext(connection) as queries:
+                client.get(url)
+            counts.append(len(queries))
+    assert counts[0] == counts[1] == counts[2]
+
+
+def test_a_judging_that_is_still_working_is_not_in_the_table(client, settings):
+    with ward(settings, honest):
+        judging = asked(client)
+    Job.objects.filter(pk=judging.job_id).update(state=Job.State.RUNNING)
+    assert listed(client) == [] and not Figures.objects.filter(kind="judging-discards").exists()
+
+
+def test_a_label_without_entities_in_one_judging_has_no_number(client, project, settings):
+    with ward(settings, honest):
+        asked(client)
+        Judging.objects.get().notes.first().delete()
+        row = Judging.objects.get().notes.get()
+        row.entities = [one for one in row.entities if one[2] != "CITY"]
+        row.save()
+        asked(client)
+    assert [row[3] for row in listed(client)] == ["CITY", "0 of 2", "–"]
