@@ -28,7 +28,7 @@ export const words = {
     rejected: STATES.rejected,
     differs: gettext("first reviewer differs"),
     planted: gettext("planted leak"),
-    doubt: gettext("doubtful bounds"),
+    doubt: gettext("doubtful"),
   },
   stages: {
     second: (first) =>
@@ -110,8 +110,8 @@ export const words = {
   agreeShort: (count, total) => interpolate(gettext("%(at)s of %(total)s"), { at: count, total }),
   backer: (run, confidence) =>
     confidence === null ? run : interpolate(gettext("%(run)s (%(percent)s)"), { run, percent: percent(confidence) }),
-  removedToo: gettext("Doubtful bounds: the model also removed these words."),
-  unsupported: gettext("Doubtful bounds: nothing confirms that these words belong to the identifier."),
+  removedToo: gettext("Doubtful bounds. The model also removed these words:"),
+  unsupported: gettext("Doubtful bounds. Nothing confirms that these words belong to the identifier:"),
   conflicting: gettext("Conflicting suggestions"),
   rejectsConflicting: gettext("Conflicting suggestions. Accepting this suggestion rejects them."),
   source: (source) => (source ? interpolate(gettext("by %(source)s"), { source }) : ""),
