@@ -143,6 +143,7 @@ _.label_from_instance
 _.process_exception
 _.process_view
 _.proxies_named
+_.test
 _.validateLink
 _.value_from_datadict
 _.view_func
@@ -186,6 +187,8 @@ _.ROOT_URLCONF
 _.INTERNAL_IPS
 
 # Keys of TypedDicts, which code uses as strings.
+_.all_or_nothing_chosen
+_.all_or_nothing_pooled
 _.amendment
 _.author_kind
 _.character_recall
@@ -207,6 +210,7 @@ _.own_gold_spans
 _.per_note
 _.projected
 _.refused_files
+_.rewritten_substring
 _.same_label
 _.split_of_version
 _.stored_files

@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from annotations.core.authors import origin_of
 from annotations.core.gold_sets import gold_sets
 from annotations.domain.hashing import text_sha256
+from annotations.domain.scoring.tally import Criterion
 from annotations.domain.spans import Span as DomainSpan
 from annotations.models import AnnotationSet, Author, Document, GoldVersion, GoldVersionNote, Label, Project, Span
 
@@ -24,6 +25,14 @@ LEVELS = {
     ("token", "subcategory"): _("Tokens, by label"),
     ("token", "category"): _("Tokens, by category"),
     ("token", "binary"): _("Tokens, personal or not"),
+}
+
+# The criteria of all-or-nothing recall over notes, from lenient to strict.
+FOUND = {
+    Criterion.COVERED: _("Predicted spans cover all tokens of the span"),
+    Criterion.TOLERANT_ANY: _("Text and position, any label"),
+    Criterion.TOLERANT: _("Text and position, same label"),
+    Criterion.EXACT: _("Exact bounds and label"),
 }
 
 
@@ -198,10 +207,14 @@ def spans_by_note(note_of: dict[int, int]) -> dict[int, list[DomainSpan]]:
 
 @dataclass(frozen=True)
 class LabelWords:
-    """The project's labels in order, their categories and placeholders; `merged` maps merged codes to new codes."""
+    """The project's labels in order, their categories and placeholders; `merged` maps merged codes to new codes.
+
+    `category_names` are shown beside figures only, so that they are not in the key.
+    """
 
     order: list[str]
     category_of: dict[str, str]
+    category_names: dict[str, str]
     placeholder_of: dict[str, str]
     merged: dict[str, str]
 
@@ -218,6 +231,7 @@ def label_words(project: Project) -> LabelWords:
     return LabelWords(
         order=[label.code for label in live],
         category_of={label.code: label.category.code for label in live},
+        category_names={label.category.code: label.category.name for label in live},
         placeholder_of={label.code: label.placeholder for label in live},
         merged={label.code: label.merged_into.code for label in labels if label.merged_into},
     )

@@ -2,11 +2,11 @@
 
 import uuid
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -15,9 +15,12 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotations.core.access import Access, Can, authors_for, enter
 from annotations.core.errors import ServiceError
-from annotations.core.requests import Request, number, paged
+from annotations.core.requests import Request, number, one_of, paged
+from annotations.domain.scoring.counts import Counting
 from annotations.domain.scoring.errors import Kind
 from annotations.domain.scoring.published import PUBLISHED, Published
+from annotations.domain.scoring.rates import AverageData
+from annotations.domain.scoring.similarity import THRESHOLD
 from annotations.domain.scoring.table import ConfusionData, LevelData
 from annotations.domain.splits import Split
 from annotations.gold.selectors import versions
@@ -27,7 +30,14 @@ from annotations.notes.selectors.in_context import LabelLook, label_looks, note_
 from annotations.notes.views.in_context import shown_in_context
 from annotations.projects.selectors.label_maps import mapped_sets
 from annotations.projects.selectors.projects import is_large
-from annotations.scores.selectors import LEVELS, Reference, annotation_set_ids, authors_with_notes, characters, compared
+from annotations.scores.selectors import (
+    LEVELS,
+    Reference,
+    annotation_set_ids,
+    authors_with_notes,
+    characters,
+    compared,
+)
 from annotations.scores.services.scoring import (
     Error,
     ScoredTable,
@@ -37,6 +47,7 @@ from annotations.scores.services.scoring import (
     score_errors,
     score_request,
 )
+from annotations.scores.services.shown import chosen_names, found_notes, look_of, offered_types, rewritten_text
 from annotations.scores.services.starting import start_score
 
 PAGE = 25
@@ -50,6 +61,10 @@ KINDS = {
     Kind.LABEL: gettext_lazy("Different label"),
     Kind.BOUNDARY: gettext_lazy("Different bounds"),
     Kind.BOTH: gettext_lazy("Different label and bounds"),
+}
+COUNTINGS = {
+    Counting.TOKENS: gettext_lazy("Whole tokens"),
+    Counting.SUBSTRING: gettext_lazy("Substrings"),
 }
 
 
@@ -104,11 +119,17 @@ def _chosen(request: Request, frozen: list[GoldVersion]) -> GoldVersion | None:
 
 @require_safe
 def score_page(request: Request, slug: str, version: int, author: int) -> HttpResponse:
-    """Show the scores of one author against one gold; version 0 is the current gold. Long scores are a job."""
+    """Show the scores of one author against one gold; version 0 is the current gold. Long scores are a job.
+
+    ?split=, ?into=, ?threshold= and ?type= (several) as for `score_request`; ?counting= is a `Counting`.
+    """
     access = enter(request.user, slug, Can.READ_NOTES)
     wanted = _wanted(request, access, version, author)
     if isinstance(wanted, HttpResponse):
         return wanted
+    counting = Counting(one_of(request, "counting", list(Counting)))
+    looks = label_looks(access.project, wanted.into)
+    types, categories = offered_types(wanted, looks)
     notes = compared(wanted.reference, wanted.author, split=wanted.split)
     found = kept_score(wanted)
     late = found is None and characters(notes) > MOST_CHARACTERS
@@ -118,6 +139,13 @@ def score_page(request: Request, slug: str, version: int, author: int) -> HttpRe
         "query": _query(wanted),
         "splits": list(Split) if wanted.reference.version and wanted.reference.version.split_seed else [],
         "sets": mapped_sets(access.project.label_set.key),
+        "types": types,
+        "default_threshold": THRESHOLD,
+        "counting": counting,
+        "countings": [
+            (rule, name, _query(wanted, counting=rule if rule != Counting.TOKENS else ""))
+            for rule, name in COUNTINGS.items()
+        ],
         "late": late,
         "notes": len(notes.annotation_sets),
         "left_out": notes,
@@ -131,7 +159,7 @@ def score_page(request: Request, slug: str, version: int, author: int) -> HttpRe
             messages.error(request, str(error))
             return redirect("score", slug, version, author)
     if found is not None and found.table["notes"]:
-        context |= _figures(access, wanted, found.table)
+        context |= _figures(wanted, found.table, looks, categories) | rewritten_text(found.table, counting, looks)
     return render(request, "scores/score.html", context)
 
 
@@ -146,20 +174,39 @@ def _wanted(request: Request, access: Access, version: int, author: int) -> Scor
         plain = score_request(access.project, version=version, author_id=author, among=authors_for(access))
     except ServiceError as error:
         raise Http404("This score does not exist.") from error
-    split, into = request.GET.get("split", ""), request.GET.get("into", "")
-    if not (split or into):
+    choices = _choices(request.GET)
+    if not any(choices.values()):
         return plain
     try:
-        return score_request(access.project, version=version, author_id=author, split=split, into=into)
+        return score_request(access.project, version=version, author_id=author, **choices)
     except ServiceError as error:
         messages.warning(request, str(error))
         return redirect("score", access.project.slug, version, author)
 
 
+class _Choices(TypedDict):
+    """What a person can choose for a score, as `score_request` takes it."""
+
+    split: str
+    into: str
+    threshold: str
+    types: list[str]
+
+
+def _choices(data: QueryDict) -> _Choices:
+    return {
+        "split": data.get("split", ""),
+        "into": data.get("into", ""),
+        "threshold": data.get("threshold", "").strip(),
+        "types": data.getlist("type"),
+    }
+
+
 def _query(wanted: ScoreRequest, **more: object) -> str:
-    kept = {"split": wanted.split, "into": wanted.into} | more
-    found = {name: value for name, value in kept.items() if value not in ("", None)}
-    return f"?{urlencode(found)}" if found else ""
+    threshold = "" if wanted.threshold == THRESHOLD else wanted.threshold
+    kept = {"split": wanted.split, "into": wanted.into, "threshold": threshold, "type": wanted.types} | more
+    found = {name: value for name, value in kept.items() if value not in ("", None, ())}
+    return f"?{urlencode(found, doseq=True)}" if found else ""
 
 
 def _errors_url(wanted: ScoreRequest, **filters: object) -> str:
@@ -167,8 +214,9 @@ def _errors_url(wanted: ScoreRequest, **filters: object) -> str:
     return reverse("score_errors", args=[slug, wanted.reference.number, wanted.author.pk]) + _query(wanted, **filters)
 
 
-def _figures(access: Access, wanted: ScoreRequest, table: ScoredTable) -> dict[str, Any]:
-    looks = label_looks(access.project, wanted.into)
+def _figures(
+    wanted: ScoreRequest, table: ScoredTable, looks: dict[str, LabelLook], categories: dict[str, str]
+) -> dict[str, Any]:
     levels = [_level(level) for level in table["levels"]]
     return {
         "table": table,
@@ -176,33 +224,36 @@ def _figures(access: Access, wanted: ScoreRequest, table: ScoredTable) -> dict[s
         "first": levels[0],
         "binary": next(level for level in levels if (level["unit"], level["granularity"]) == ("token", "binary")),
         "labels": [
-            {**row, "look": _look(looks, row["label"]), "url": _errors_url(wanted, label=row["label"])}
+            {**row, "look": look_of(looks, row["label"]), "url": _errors_url(wanted, label=row["label"])}
             for row in table["labels"]
         ],
-        "rewritten": [{**row, "look": _look(looks, row["label"])} for row in table["rewritten"]["labels"]],
+        "categories": [
+            {**row, "name": categories.get(row["category"], row["category"])} for row in table["categories"]
+        ],
+        "finer": len(table["labels"]) > len(table["categories"]),
+        "chosen_names": chosen_names(table, looks),
+        "found_notes": found_notes(table),
         "kinds": [(KINDS[Kind(kind)], n, _errors_url(wanted, kind=kind)) for kind, n in table["kinds"].items()],
         "confusion": _confusion(wanted, table["confusion"]["entity"], looks),
         "published": PUBLISHED,
         "errors_url": _errors_url(wanted),
-        "without_label": [(_look(looks, code).name, n) for code, n in table["spans_without_label"].items()],
+        "without_label": [(look_of(looks, code).name, n) for code, n in table["spans_without_label"].items()],
         "per_hundred": round(100 * (table["residual"]["share"] or 0.0)),
     }
 
 
 class _Level(LevelData):
     name: str
+    averages: list[AverageData]
     published: list[tuple[Published, float]]
 
 
 def _level(level: LevelData) -> _Level:
-    """Return the level with its name and its published figures."""
+    """Return the level with its name, its averages over classes and its published figures."""
     key = (level["unit"], level["granularity"])
     published = [(one, one.f1[key]) for one in PUBLISHED if key in one.f1]
-    return {**level, "name": str(LEVELS[key]), "published": published}
-
-
-def _look(looks: dict[str, LabelLook], code: str) -> LabelLook:
-    return looks.get(code) or LabelLook(code, code)
+    averages = [level["macro"], level["weighted"]]
+    return {**level, "name": str(LEVELS[key]), "averages": averages, "published": published}
 
 
 @dataclass(frozen=True)
@@ -220,7 +271,7 @@ def _confusion(wanted: ScoreRequest, found: ConfusionData, looks: dict[str, Labe
     # The column “missed” comes first, where it is visible without scrolling.
     found = {"labels": ["", *found["labels"][:-1]], "rows": [[row[-1], *row[:-1]] for row in found["rows"]]}
     found["rows"] = [found["rows"][-1], *found["rows"][:-1]]
-    names = [_look(looks, code) if code else None for code in found["labels"]]
+    names = [look_of(looks, code) if code else None for code in found["labels"]]
     rows = []
     for gold, look, counts in zip(found["labels"], names, found["rows"], strict=True):
         total = sum(counts)
@@ -284,6 +335,7 @@ def error_list(request: Request, slug: str, version: int, author: int) -> HttpRe
         "all": len(errors),
         "total": score(wanted).table["errors"],
         "query": _query(wanted),
+        "default_threshold": THRESHOLD,
         "plain_url": _errors_url(wanted),
     }
     return render(request, "scores/errors.html", context)
@@ -323,16 +375,18 @@ class _Filters:
 
 @require_POST
 def job_start_score(request: Request, slug: str) -> HttpResponse:
-    """Start the job for a score. POST `version` (0: current gold), `author` (its id), `split`, `into`."""
+    """Start the job for a score.
+
+    POST `version` (0: current gold), `author` (its id), `split`, `into`, `threshold`, `type` (several).
+    """
     access = enter(request.user, slug, Can.READ_NOTES)
     try:
         wanted = score_request(
             access.project,
             version=number(request.POST, "version") or 0,
             author_id=number(request.POST, "author") or 0,
-            split=request.POST.get("split", ""),
-            into=request.POST.get("into", ""),
             among=authors_for(access),
+            **_choices(request.POST),
         )
     except ServiceError as error:
         messages.error(request, str(error))

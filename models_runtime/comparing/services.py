@@ -80,6 +80,7 @@ def _micro(unit: str, granularity: str) -> Callable[[AuthorTable], RatesData | N
 FIGURES = [
     *_triple("strict", gettext_lazy("Exact spans and labels"), _micro("entity", "subcategory")),
     *_triple("overlap", gettext_lazy("Overlapping spans, any label"), lambda table: table["overlap"]["entity"]),
+    *_triple("tolerant", gettext_lazy("Text and position, any label"), lambda table: table["tolerant"]["any_label"]),
     *_triple("binary", gettext_lazy("Tokens, personal or not"), _micro("token", "binary")),
     _Figure(
         "character_recall",
@@ -99,6 +100,13 @@ FIGURES = [
         gettext_lazy("Notes with all identifiers found"),
         "",
         lambda table: table["all_or_nothing"]["covered"]["share"],
+        "share",
+    ),
+    _Figure(
+        "all_or_nothing_tolerant",
+        gettext_lazy("Notes with all found by text and position"),
+        "",
+        lambda table: table["all_or_nothing"]["tolerant_any"]["share"],
         "share",
     ),
     _Figure(

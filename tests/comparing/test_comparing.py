@@ -77,6 +77,8 @@ def test_the_command_has_the_figures_of_the_scores_on_common_notes(read):
     assert narrow["strict_f1"] == alone["levels"][0]["micro"]["f1"]
     assert narrow["overlap_recall"] == alone["overlap"]["entity"]["recall"]
     assert narrow["leak"] == alone["meddocan"]["leak"]
+    assert narrow["tolerant_recall"] == alone["tolerant"]["any_label"]["recall"] == 0.5
+    assert narrow["all_or_nothing_tolerant"] == alone["all_or_nothing"]["tolerant_any"]["share"]
     assert (narrow["strict_precision"], narrow["strict_recall"]) == (1, 0.5)
     assert narrow["character_recall"] == pytest.approx(13 / 26)
     assert wide["character_precision"] == pytest.approx(13 / 23)

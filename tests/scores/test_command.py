@@ -55,3 +55,74 @@ def test_in_words(project):
 def test_versions_that_are_not_there(project, gold):
     with pytest.raises(CommandError, match=r"version|current"):
         run("p", f"--gold={gold}", "--author", "run")
+
+
+@pytest.fixture
+def ages():
+    """A run finds the name, but of the two numbers only the age; gold has a town that the run calls a hospital."""
+    project = make.make_project("a")
+    note = make.make_note(project, "Mario Rossi, 5 anni, stanza 15, Torino")
+    gold = [(0, 11, "PATIENT"), (13, 14, "AGE"), (32, 38, "CITY")]
+    found = [(0, 7, "PATIENT"), (13, 14, "AGE"), (32, 38, "HOSPITAL")]
+    for kind, spans in (("gold", gold), ("run", found)):
+        make.make_set(note, make.make_author(project, kind=kind, name=kind), spans, submitted=True)
+    return project
+
+
+def test_macro_averages_with_their_standard_deviation(ages):
+    said = run("a", "--author", "run", "--unit", "entity", "--level", "subcategory").splitlines()
+    # PATIENT 0/1, AGE 1/1, CITY never predicted, HOSPITAL 0/1; recall of the three labels in gold.
+    spread = "(standard deviation 0.4714)"
+    assert f"  Macro average: precision 0.2500 (standard deviation 0.4330) · recall 0.3333 {spread} · F1 0.2857" in said
+    assert f"  Weighted average: precision 0.3333 {spread} · recall 0.3333 {spread} · F1 0.3333" in said
+
+
+def test_the_plain_substring_rule_with_published_figures(ages):
+    tokens = run("a", "--author", "run")
+    assert "Rewritten text: precision 0.7500 · recall 1.0000" in tokens
+    assert "Published F1 by this rule" not in tokens
+    said = run("a", "--author", "run", "--counting", "substring").splitlines()
+    # The rewritten text is "[PATIENT]ossi, [AGE] anni, stanza 15, [HOSPITAL]". The 5 of the room is still there.
+    counts = "(3 removed, 1 remaining, 1 extra)"
+    assert f"Rewritten text, counted by substring: precision 0.7500 · recall 0.7500 · F1 0.7500 {counts}" in said
+    assert "  AGE: F1 0.6667" in said
+    source = "Miranda et al. 2025, table 2, as repeated in section 4.4"
+    assert f"  Published F1 by this rule, 80 Italian clinical notes ({source}):" in said
+    assert "    gemma3:12b: NOME 0.81 · LUOGO/INDIRIZZO 0.88 · DATA 0.65" in said
+    printed = json.loads(run("a", "--author", "run", "--json"))
+    assert (printed["rewritten"]["micro"]["fn"], printed["rewritten_substring"]["micro"]["fn"]) == (0, 1)
+
+
+def test_all_or_nothing_with_tolerance_and_of_chosen_labels(ages):
+    said = run("a", "--author", "run").splitlines()
+    assert "Text and position (similarity 0.6), any label: precision 1.0000 · recall 1.0000 · F1 1.0000" in said
+    assert "  Text and position, any label: 1 of 1, 100.0%" in said
+    assert "  Text and position, same label: 0 of 1, 0.0%" in said
+    assert not [line for line in said if line.startswith("Notes with all spans of")]
+    strict = run("a", "--author", "run", "--threshold", "0.7").splitlines()
+    assert "  Text and position, any label: 0 of 1, 0.0%" in strict
+    some = run("a", "--author", "run", "--threshold", "0.7", "--types", "AGE, label:CITY").splitlines()
+    at = some.index("Notes with all spans of CITY, AGE found:")
+    assert some[at + 2 : at + 4] == [
+        "  Text and position, any label: 1 of 1, 100.0%",
+        "  Text and position, same label: 0 of 1, 0.0%",
+    ]
+    # C2 is the category of cities and hospitals.
+    printed = json.loads(run("a", "--author", "run", "--types", "category:C2", "--json"))
+    assert printed["all_or_nothing_chosen"]["labels"] == ["CITY", "HOSPITAL"]
+    assert printed["all_or_nothing_chosen"]["found"]["tolerant_any"] == {"all_found": 1, "notes": 1, "share": 1.0}
+
+
+@pytest.mark.parametrize(
+    "words, reason",
+    [
+        (("--threshold", "2"), "similarity “2” must be a number from 0 to 1, such as 0.6"),
+        (("--threshold", "0,6"), "similarity “0,6” must be"),
+        (("--threshold", "nan"), "similarity “nan” must be"),
+        (("--types", "TOWN"), "no label or category “TOWN”. Categories: C0, C1, C2, C3. Labels: PATIENT, DOCTOR"),
+        (("--types", "category:AGE"), "no label or category “category:AGE”"),
+    ],
+)
+def test_choices_that_don_t_exist(ages, words, reason):
+    with pytest.raises(CommandError, match=reason):
+        run("a", "--author", "run", *words)

@@ -9,11 +9,13 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from annotations.core.events import NOTE_READ
+from annotations.core.progress import silent
 from annotations.gold.services.making import freeze, make_gold
 from annotations.gold.services.splitting import split_version
 from annotations.models import Author, Event, Job
 from annotations.review.services.finishing import finish_review
 from annotations.scores import views as view
+from annotations.scores.services.scoring import run_score
 from tests import factories as make
 from tests.worlds.checks import check_page
 
@@ -148,6 +150,83 @@ def test_one_split(read, sign_in):
     assert "split=train" in client.get(url("score", read, 1, split="train")).context["errors_url"]
 
 
+def test_a_label_that_was_never_predicted_counts_in_the_macro_average(read, sign_in):
+    html = check_page(sign_in(read.rev).get(url("score", read)))
+    # PATIENT 1/2, DOCTOR and CITY never predicted, AGE 0/1: the mean is 1/8, the standard deviation 0.2165.
+    assert '<td class="num">0.1250 <span class="mute">± 0.2165</span></td>' in html
+    assert "A class that gold has and that was never predicted has precision 0 in these averages." in html
+
+
+def test_the_rule_of_counting_is_chosen_on_the_page(read, sign_in):
+    client = sign_in(read.rev)
+    plain = check_page(client.get(url("score", read)))
+    assert "is a whole word or number" in plain and "gemma3" not in plain
+    substrings = url("score", read, counting="substring")
+    assert f'href="{substrings}#rewritten-title"' in plain
+    page = client.get(substrings)
+    html = check_page(page)
+    assert "an age of 5 also occurs in 15" in html
+    assert "Miranda et al. 2025, table 2" in html and "gemma3:12b" in html and "0.88" in html
+    assert page.context["counted"] == page.context["table"]["rewritten_substring"]
+    assert '<input type="hidden" name="counting" value="substring">' in html
+    assert client.get(url("score", read, counting="words")).status_code == 404
+
+
+def test_all_or_nothing_of_chosen_labels_and_with_another_threshold(read, sign_in):
+    client = sign_in(read.rev)
+    html = check_page(client.get(url("score", read)))
+    assert "By category" in html and "By label" in html and "Chosen labels" not in html
+    page = client.get(url("score", read) + "?type=label:PATIENT&type=category:C3&threshold=0.5")
+    html = check_page(page)
+    assert "Chosen labels: PATIENT, AGE." in html and 'value="label:PATIENT"' in html
+    # The age has other bounds: 2 of 7 characters are the same.
+    rows = {name: (one["all_found"], chosen["all_found"]) for name, one, chosen in page.context["found_notes"]}
+    assert rows["Text and position, any label"] == (0, 0)
+    wide = client.get(url("score", read) + "?type=label:PATIENT&type=category:C3&threshold=0.25")
+    rows = {name: (one["all_found"], chosen["all_found"]) for name, one, chosen in wide.context["found_notes"]}
+    assert rows["Text and position, any label"] == (0, 1), "the town is missed, but not among the chosen labels"
+    assert rows["Exact bounds and label"] == (0, 0)
+    link = wide.context["errors_url"]
+    assert "threshold=0.25" in link and "type=label%3APATIENT" in link
+    assert 'name="threshold" value="0.25"' in check_page(client.get(link))
+
+
+def test_by_label_the_page_has_the_share_with_tolerance(read, sign_in):
+    page = sign_in(read.rev).get(url("score", read) + "?threshold=0.2")
+    (age,) = [row for row in page.context["labels"] if row["label"] == "AGE"]
+    assert age["all_or_nothing"]["tolerant"]["share"] == 1.0 and age["all_or_nothing"]["exact"]["share"] == 0.0
+    assert "Text and position, same label" in check_page(page)
+    # The doctor was labeled as a patient: the same category, with other labels.
+    (name,) = [row for row in page.context["categories"] if row["name"] == "NAME"]
+    assert (name["all_or_nothing"]["tolerant_category"]["share"], name["notes"]) == (1.0, 1)
+
+
+@pytest.mark.parametrize("query", ["threshold=2", "threshold=x", "type=TOWN", "type=label:C0"])
+def test_wrong_choices_lead_to_the_score_without_choices(read, sign_in, query):
+    client = sign_in(read.rev)
+    response = client.get(url("score", read) + f"?{query}", follow=True)
+    assert response.redirect_chain[-1][0] == url("score", read)
+    html = check_page(response)
+    assert "must be a number from 0 to 1" in html or "There is no label or category" in html
+
+
+def test_a_long_score_with_choices_is_a_job(read, sign_in):
+    client = sign_in(read.vic)
+    choices = {"threshold": "0.8", "type": "label:AGE"}
+    with patch.object(view, "MOST_CHARACTERS", 10):
+        html = check_page(client.get(url("score", read, **choices)))
+        assert "Not computed yet" in html and 'name="type" value="label:AGE"' in html
+    sent = {"version": 0, "author": read.run.pk, "token": "6f0c6d5e-0000-4000-8000-000000000002", **choices}
+    client.post(reverse("job_start_score", args=["covid"]), sent)
+    (job,) = Job.objects.all()
+    assert (job.params["threshold"], job.params["types"]) == (0.8, ["label:AGE"])
+    result = run_score(project_id=read.project.pk, params=job.params, progress=silent)
+    assert (result["threshold"], result["types"]) == (0.8, ["label:AGE"])
+    with patch.object(view, "MOST_CHARACTERS", 10):
+        assert "Not computed yet" not in check_page(client.get(url("score", read, **choices)))
+        assert "Not computed yet" in check_page(client.get(url("score", read)))
+
+
 def test_a_label_set_without_a_mapping(read, sign_in):
     html = check_page(sign_in(read.rev).get(url("score", read, into="meddocan"), follow=True))
     assert "There is no mapping from “test” to" in html
@@ -157,7 +236,7 @@ def test_a_long_score_is_a_job(read, sign_in):
     client = sign_in(read.vic)
     with patch.object(view, "MOST_CHARACTERS", 10):
         html = check_page(client.get(url("score", read)))
-        assert "Not computed yet" in html and "0.6" not in html
+        assert "Not computed yet" in html and "Scores by level" not in html
         assert client.get(url("score_errors", read)).url == url("score", read)
     start = reverse("job_start_score", args=["covid"])
     sent = {
@@ -170,8 +249,11 @@ def test_a_long_score_is_a_job(read, sign_in):
     first = client.post(start, sent)
     assert first.status_code == 302 and client.post(start, sent).url == first.url
     (job,) = Job.objects.all()
-    assert job.params == {"version": 0, "author_id": read.run.pk, "split": "", "into": ""}
+    assert job.params == {
+        "version": 0, "author_id": read.run.pk, "split": "", "into": "", "threshold": 0.6, "types": [],
+    }  # fmt: skip
     assert client.post(start, sent | {"author": 0}).url == SCORES
+    assert client.post(start, sent | {"threshold": "x"}).url == SCORES
     assert client.post(start, sent | {"split": "x"}).url == SCORES
 
 

@@ -27,7 +27,7 @@ class AverageData(TypedDict):
     precision_spread: float | None
     recall_spread: float | None
     classes: int
-    predicted_classes: int
+    precision_classes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +103,9 @@ def _harmonic(a: float, b: float) -> float:
 class Average:
     """Averages over classes. `f1` is that of the averaged precision and recall (Catelli 2021, eq. 3.23).
 
-    A class counts in an average if its own figure is defined: `classes` is the number of classes with a recall,
-    `predicted_classes` of those with a precision. The spreads are standard deviations over these classes.
+    `classes` is the number of classes with gold, over which recall is averaged. Precision is averaged over the
+    `precision_classes` that have gold or predictions: a class with gold that was never predicted counts as 0 (Catelli
+    2021, table 4.2, FAX). The spreads are standard deviations over these classes, as weighted as the average.
     """
 
     precision: float | None
@@ -112,7 +113,7 @@ class Average:
     precision_spread: float | None
     recall_spread: float | None
     classes: int
-    predicted_classes: int
+    precision_classes: int
 
     @property
     def f1(self) -> float | None:
@@ -128,7 +129,7 @@ class Average:
             "precision_spread": self.precision_spread,
             "recall_spread": self.recall_spread,
             "classes": self.classes,
-            "predicted_classes": self.predicted_classes,
+            "precision_classes": self.precision_classes,
         }
 
 
@@ -148,7 +149,7 @@ def weighted(classes: Iterable[Rates]) -> Average:
 
 
 def _average(classes: list[tuple[Rates, float]]) -> Average:
-    precisions = [(p, weight) for rates, weight in classes if (p := rates.precision) is not None]
+    precisions = [(rates.precision or 0.0, weight) for rates, weight in classes if rates.predicted or rates.gold]
     recalls = [(r, weight) for rates, weight in classes if (r := rates.recall) is not None]
     precision, precision_spread = _mean(precisions)
     recall, recall_spread = _mean(recalls)

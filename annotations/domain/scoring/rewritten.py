@@ -1,7 +1,8 @@
 """The count-based score of rewritten text (Miranda et al. 2025, section 4.3): how often texts occur, not where.
 
 Occurrences of a gold text that the rewritten text no longer has are true positives; occurrences that remain are false
-negatives; placeholders beyond the number of gold spans are false positives. The rules for occurrences:
+negatives; placeholders beyond the number of gold spans are false positives. The article counts plain substrings
+(`substrings`). Here, an occurrence is stricter:
 
 * An occurrence has exactly the same characters, with the same case, and consists of whole tokens: the age 5 doesn't
   occur in 15. If gold marks a text that starts or ends inside a token, all its occurrences may do so.
@@ -16,75 +17,11 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypedDict
 
-from annotations.domain.scoring.rates import Rates
+from annotations.domain.scoring.counts import Counting, Counts, RewrittenData, placeholder_pattern
+from annotations.domain.scoring.substrings import substring_counts
 from annotations.domain.spans import Span
 from annotations.domain.tokens import Parts
-
-
-class CountsData(TypedDict):
-    """Counts in their JSON form."""
-
-    tp: int
-    fn: int
-    fp: int
-    precision: float | None
-    recall: float | None
-    f1: float | None
-    gold: int
-    unmarked: int
-    placeholders: int
-
-
-class LabelCounts(CountsData):
-    label: str
-
-
-class RewrittenData(TypedDict):
-    micro: CountsData
-    labels: list[LabelCounts]
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """The counts of one label.
-
-    `removed`, `remaining`: occurrences of gold texts. `extra`: superfluous placeholders. `gold`: gold spans.
-    `unmarked`: occurrences in the original that gold doesn't mark, but that are counted nevertheless. `placeholders`:
-    placeholders that the rewriting added.
-    """
-
-    removed: int = 0
-    remaining: int = 0
-    extra: int = 0
-    gold: int = 0
-    unmarked: int = 0
-    placeholders: int = 0
-
-    def __add__(self, other: "Counts") -> "Counts":
-        return Counts(
-            self.removed + other.removed,
-            self.remaining + other.remaining,
-            self.extra + other.extra,
-            self.gold + other.gold,
-            self.unmarked + other.unmarked,
-            self.placeholders + other.placeholders,
-        )
-
-    def as_dict(self) -> CountsData:
-        rates = Rates.paired(self.removed, self.removed + self.extra, self.removed + self.remaining)
-        return {
-            "tp": self.removed,
-            "fn": self.remaining,
-            "fp": self.extra,
-            "precision": rates.precision,
-            "recall": rates.recall,
-            "f1": rates.f1,
-            "gold": self.gold,
-            "unmarked": self.unmarked,
-            "placeholders": self.placeholders,
-        }
 
 
 def counts_of(
@@ -110,7 +47,7 @@ def counts_of(
         if n:
             found[labels[0]] = found.get(labels[0], Counts()) + Counts(placeholders=n, extra=max(0, n - wanted))
     texts = _texts(original, spans)
-    holes = _pattern(placeholder_of.values())
+    holes = placeholder_pattern(placeholder_of.values())
     before, after = _occurrences(original, texts, holes), _occurrences(rewritten, texts, holes)
     order = {label: at for at, label in enumerate(placeholder_of)}
     for text in texts:
@@ -121,26 +58,34 @@ def counts_of(
 
 
 class RewrittenScore:
-    """Counts, precision, recall and F1 by label and over all labels: call `add` for each note, then `as_dict`."""
+    """Counts, precision, recall and F1 by label and over all labels, by each rule of counting.
+
+    Call `add` for each note, then `as_dict`.
+    """
 
     def __init__(self, placeholder_of: Mapping[str, str]) -> None:
         self._placeholder_of = placeholder_of
-        self._counts: dict[str, Counts] = {}
+        self._counts: dict[Counting, dict[str, Counts]] = {rule: {} for rule in Counting}
 
     def add(self, original: str, rewritten: str, gold: Iterable[Span]) -> dict[str, Counts]:
-        """Count one note, and return its counts by label."""
-        found = counts_of(original, rewritten, gold, self._placeholder_of)
-        for label, counts in found.items():
-            self._counts[label] = self._counts.get(label, Counts()) + counts
-        return found
+        """Count one note, and return its counts by label, of whole tokens."""
+        spans = list(gold)
+        by_tokens = counts_of(original, rewritten, spans, self._placeholder_of)
+        self._add(Counting.TOKENS, by_tokens)
+        self._add(Counting.SUBSTRING, substring_counts(original, rewritten, spans, self._placeholder_of))
+        return by_tokens
 
-    def as_dict(self) -> RewrittenData:
+    def _add(self, rule: Counting, found: Mapping[str, Counts]) -> None:
+        whole = self._counts[rule]
+        for label, counts in found.items():
+            whole[label] = whole.get(label, Counts()) + counts
+
+    def as_dict(self, rule: Counting = Counting.TOKENS) -> RewrittenData:
+        counts = self._counts[rule]
         return {
-            "micro": sum(self._counts.values(), Counts()).as_dict(),
+            "micro": sum(counts.values(), Counts()).as_dict(),
             "labels": [
-                {"label": label, **self._counts[label].as_dict()}
-                for label in self._placeholder_of
-                if label in self._counts
+                {"label": label, **counts[label].as_dict()} for label in self._placeholder_of if label in counts
             ],
         }
 
@@ -207,15 +152,9 @@ def _inside(hidden: Sequence[tuple[int, int]], start: int, end: int) -> bool:
     return at > 0 and end <= hidden[at - 1][1] and (start, end) != hidden[at - 1]
 
 
-def _pattern(placeholders: Iterable[str]) -> "re.Pattern[str] | None":
-    """A pattern that finds placeholders, and the longer one if one is a prefix of another."""
-    known = sorted(filter(None, set(placeholders)), key=lambda one: (-len(one), one))
-    return re.compile("|".join(map(re.escape, known))) if known else None
-
-
 def _brought(original: str, rewritten: str, placeholder_of: Mapping[str, str]) -> Counter[str]:
     """How many placeholders of each kind the rewriting added."""
-    pattern = _pattern(placeholder_of.values())
+    pattern = placeholder_pattern(placeholder_of.values())
     if pattern is None:
         return Counter()
     return Counter(pattern.findall(rewritten)) - Counter(pattern.findall(original))

@@ -1,6 +1,6 @@
 """Scorer: counts everything that `ScoreTable` shows in one pass over the notes."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from annotations.domain.bio import OUTSIDE, encode_tokens
 from annotations.domain.matching import match
@@ -8,7 +8,7 @@ from annotations.domain.scoring.errors import Error, errors_of, pairs_of
 from annotations.domain.scoring.knots import Knot, LabeledBounds, knots
 from annotations.domain.scoring.meddocan import merged_rates
 from annotations.domain.scoring.rates import Rates
-from annotations.domain.scoring.similarity import close
+from annotations.domain.scoring.similarity import THRESHOLD, close
 from annotations.domain.scoring.table import ScoreTable, table_of
 from annotations.domain.scoring.tally import Criterion, NoteFlags, Tally
 from annotations.domain.sentences import sentences
@@ -30,12 +30,22 @@ class Scorer:
         *,
         tokenizer: Tokenizer = tokenize,
         has_labels: bool = True,
+        threshold: float = THRESHOLD,
+        chosen: Iterable[str] = (),
     ) -> None:
-        """`has_labels` is False if the labels are categories, so that there is no finer level."""
+        """`has_labels` is False if the labels are categories, so that there is no finer level.
+
+        `threshold` is the lowest similarity of two texts with tolerance. `chosen` are labels for which all-or-nothing
+        recall is computed once more, without the gold spans of other labels.
+        """
         self._labels = list(label_order)
         self._category_of = dict(category_of)
+        # Every label as its own class.
+        self._own = {label: label for label in self._category_of}
         self._tokenizer = tokenizer
         self._has_labels = has_labels
+        self._threshold = threshold
+        self._chosen = frozenset(chosen)
         self._tally = Tally()
         self._done: ScoreTable | None = None
 
@@ -57,7 +67,7 @@ class Scorer:
                 self._tangled(text, knot, parts, flags)
         self._tally.outside_tokens += parts.whole(edges) - inside
         self._tally.sentences += len(sentences(text))
-        flags.add_to(self._tally)
+        flags.add_to(self._tally, self._category_of, self._chosen)
         self._tally.add_exact(len(set(ours).intersection(theirs)), len(theirs), len(ours))
         self._tally.merged += merged_rates(
             text, {(start, end) for start, end, _ in ours}, {(start, end) for start, end, _ in theirs}
@@ -68,7 +78,10 @@ class Scorer:
         """The figures of all notes. No note may be added afterwards."""
         if self._done is None:
             self._tally.fold(self._category_of)
-            self._done = table_of(self._tally, self._labels, self._category_of, has_labels=self._has_labels)
+            self._done = table_of(
+                self._tally, self._labels, self._category_of, has_labels=self._has_labels, threshold=self._threshold,
+                chosen=self._chosen,
+            )  # fmt: skip
         return self._done
 
     def _bounds(self, text: str, spans: Iterable[Span]) -> list[LabeledBounds]:
@@ -120,7 +133,7 @@ class Scorer:
         found = {
             Criterion.COVERED: _covered(tokens, knot),
             Criterion.EXACT: set(knot.gold).intersection(knot.predicted),
-            Criterion.TOLERANT: self._count_tolerant(text, knot),
+            **self._count_tolerant(text, knot),
         }
         for bounds in knot.gold:
             for criterion, spans in found.items():
@@ -163,24 +176,40 @@ class Scorer:
         tally.overlap_spans += Rates(len(knot.predicted), right[0], len(knot.gold), found[0])
         tally.overlap_tokens += Rates(predicted, right[1], gold, found[1])
 
-    def _count_tolerant(self, text: str, knot: Knot) -> set[LabeledBounds]:
+    def _count_tolerant(self, text: str, knot: Knot) -> dict[Criterion, set[LabeledBounds]]:
         """Count pairs that overlap and have similar texts, with any labels and with the same label.
 
-        Returns the gold spans that were found with the same label.
+        Returns the gold spans that were found with any label, with the same category and with the same label.
         """
-
-        def similar(a: Span, b: Span) -> bool:
-            return close(text, (a.start, a.end), (b.start, b.end))
-
-        def same(a: Span, b: Span) -> bool:
-            return a.label == b.label and similar(a, b)
-
         gold, predicted = ([Span(*bounds) for bounds in side] for side in (knot.gold, knot.predicted))
-        tests: tuple[Callable[[Span, Span], bool], ...] = (similar, same)
-        any_label, with_label = (match(predicted, gold, compatible=test) for test in tests)
+
+        def paired(class_of: Mapping[str, str] | None) -> list[tuple[int, int]]:
+            """Pairs of indexes of predicted and gold spans, with the same class if `class_of` is given."""
+
+            def similar(a: Span, b: Span) -> bool:
+                if class_of is not None and class_of[a.label] != class_of[b.label]:
+                    return False
+                return close(text, (a.start, a.end), (b.start, b.end), self._threshold)
+
+            return match(predicted, gold, compatible=similar)
+
+        def kept(class_of: Mapping[str, str]) -> list[tuple[int, int]]:
+            """The pairs with the same class: those of any labels if all of these have the same class."""
+            if all(class_of[predicted[p].label] == class_of[gold[g].label] for p, g in any_label):
+                return any_label
+            return paired(class_of)
+
+        any_label = paired(None)
+        with_label = kept(self._own)
         self._tally.tolerant += Rates.paired(len(any_label), len(predicted), len(gold))
         self._tally.tolerant_label += Rates.paired(len(with_label), len(predicted), len(gold))
-        return {knot.gold[g] for _, g in with_label}
+        found = (any_label, kept(self._category_of), with_label)
+        return {
+            criterion: {knot.gold[g] for _, g in pairs}
+            for criterion, pairs in zip(
+                (Criterion.TOLERANT_ANY, Criterion.TOLERANT_CATEGORY, Criterion.TOLERANT), found, strict=True
+            )
+        }
 
 
 class _Given:

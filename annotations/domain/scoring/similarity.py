@@ -1,4 +1,4 @@
-"""Levenshtein similarity of two spans' texts (Singh et al. 2025, section 4.1)."""
+"""Levenshtein similarity of two spans' texts (Singh et al. 2025, section 4.3)."""
 
 from typing import Final
 

@@ -6,9 +6,22 @@ from dataclasses import dataclass
 from typing import Final, TypedDict
 
 from annotations.domain.agreement import Granularity
+from annotations.domain.scoring.all_or_nothing import (
+    AllOrNothing,
+    CategoryData,
+    CategoryScore,
+    ChosenAllOrNothing,
+    ChosenScore,
+    NotesAllFound,
+    Pooled,
+    all_or_nothing,
+    category_score,
+    chosen_score,
+    of_notes,
+    pooled,
+)
 from annotations.domain.scoring.intervals import FewNotes, few_notes, wilson
 from annotations.domain.scoring.rates import AverageData, Rates, RatesData, macro, micro, weighted
-from annotations.domain.scoring.similarity import THRESHOLD
 from annotations.domain.scoring.tally import Cell, Criterion, Tally
 
 GRANULARITIES: Final = (Granularity.SUBCATEGORY, Granularity.CATEGORY, Granularity.BINARY)
@@ -22,17 +35,6 @@ class LevelData(TypedDict):
     macro: AverageData
     weighted: AverageData
     classes: dict[str, RatesData]
-
-
-class AllOrNothing(TypedDict):
-    """The number of notes in which all gold spans were found, and its share of notes with gold (None without any)."""
-
-    all_found: int
-    share: float | None
-
-
-class NotesAllFound(AllOrNothing):
-    notes: int
 
 
 class LabelData(TypedDict):
@@ -95,11 +97,14 @@ class TableData(TypedDict):
     accuracy: float | None
     levels: list[LevelData]
     labels: list[LabelData]
+    categories: list[CategoryData]
     confusion: Confusions
     kinds: dict[str, int]
     overlap: ByUnit
     tolerant: Tolerant
     all_or_nothing: dict[str, NotesAllFound]
+    all_or_nothing_chosen: ChosenAllOrNothing | None
+    all_or_nothing_pooled: Pooled
     meddocan: Meddocan
     residual: Residual
 
@@ -155,10 +160,7 @@ class LabelScore:
             "tokens_per_span": self.tokens_per_span,
             "notes": self.notes,
             "found_spans": {str(criterion): n for criterion, n in self.found_spans.items()},
-            "all_or_nothing": {
-                str(criterion): {"all_found": n, "share": n / self.notes if self.notes else None}
-                for criterion, n in self.all_found.items()
-            },
+            "all_or_nothing": all_or_nothing(self.all_found, self.notes),
         }
 
 
@@ -188,6 +190,7 @@ class ScoreTable:
     accuracy: float | None
     levels: list[Level]
     labels: list[LabelScore]
+    categories: list[CategoryScore]
     spans: Confusion
     token_confusion: Confusion
     kinds: dict[str, int]
@@ -195,7 +198,9 @@ class ScoreTable:
     overlap_tokens: Rates
     tolerant: Rates
     tolerant_label: Rates
+    threshold: float
     all_found: dict[Criterion, int]
+    chosen: ChosenScore | None
     strict: Rates
     merged: Rates
     entities: Rates
@@ -224,22 +229,18 @@ class ScoreTable:
             "accuracy": self.accuracy,
             "levels": [level.as_dict() for level in self.levels],
             "labels": [label.as_dict() for label in self.labels],
+            "categories": [category.as_dict() for category in self.categories],
             "confusion": {"entity": self.spans.as_dict(), "token": self.token_confusion.as_dict()},
             "kinds": self.kinds,
             "overlap": {"entity": self.overlap_spans.as_dict(), "token": self.overlap_tokens.as_dict()},
             "tolerant": {
-                "threshold": THRESHOLD,
+                "threshold": self.threshold,
                 "any_label": self.tolerant.as_dict(),
                 "same_label": self.tolerant_label.as_dict(),
             },
-            "all_or_nothing": {
-                str(criterion): {
-                    "all_found": n,
-                    "notes": self.notes_with_gold,
-                    "share": n / self.notes_with_gold if self.notes_with_gold else None,
-                }
-                for criterion, n in self.all_found.items()
-            },
+            "all_or_nothing": of_notes(self.all_found, self.notes_with_gold),
+            "all_or_nothing_chosen": self.chosen.as_dict() if self.chosen else None,
+            "all_or_nothing_pooled": {"labels": pooled(self.labels), "categories": pooled(self.categories)},
             "meddocan": {
                 "ner": self.entities.as_dict(),
                 "leak": self.leak,
@@ -257,9 +258,10 @@ class ScoreTable:
 
 
 def table_of(
-    tally: Tally, label_order: Sequence[str], category_of: Mapping[str, str], *, has_labels: bool
-) -> ScoreTable:
-    """Compute the figures from a complete tally (after `fold`)."""
+    tally: Tally, label_order: Sequence[str], category_of: Mapping[str, str], *, has_labels: bool, threshold: float,
+    chosen: frozenset[str],
+) -> ScoreTable:  # fmt: skip
+    """Compute the figures from a complete tally (after `fold`). `threshold` and `chosen` as for `Scorer`."""
     used = [label for label in label_order if tally.gold_spans[label] or tally.predicted_spans[label]]
     spans = {label: _rates(tally, label) for label in used}
     tokens = _token_classes(tally.token_cells, used, {label: label for label in used})
@@ -303,6 +305,7 @@ def table_of(
             )
             for label in used
         ],
+        categories=[category_score(tally, category) for category in categories],
         spans=_confusion(tally.span_cells, used),
         token_confusion=_confusion(tally.token_cells, used),
         kinds={kind: tally.kinds[kind] for kind in ("missed", "spurious", "label", "boundary", "both")},
@@ -310,7 +313,9 @@ def table_of(
         overlap_tokens=tally.overlap_tokens,
         tolerant=tally.tolerant,
         tolerant_label=tally.tolerant_label,
+        threshold=threshold,
         all_found={criterion: tally.all_found[criterion] for criterion in Criterion},
+        chosen=chosen_score(tally, [label for label in label_order if label in chosen]),
         strict=_paired(tally.binary),
         merged=tally.merged,
         entities=micro(spans.values()),

@@ -1,7 +1,7 @@
 """Counts over notes, from which `table` computes the figures."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -17,13 +17,16 @@ class Criterion(StrEnum):
     """When a gold span counts as found, for all-or-nothing recall and the residual risk.
 
     covered: every token lies in predicted spans, whatever their labels, so that nothing would stay readable.
-    exact: a prediction has the same bounds and label. tolerant: a prediction overlaps it and has the same label and a
-    similar text (Singh et al. 2025, section 4.1).
+    exact: a prediction has the same bounds and label. tolerant: the span is paired with an overlapping prediction that
+    has the same label and a similar text (Singh et al. 2025, section 4.3); tolerant_category: with the same category
+    (table 3); tolerant_any: with any label (table 1).
     """
 
     COVERED = "covered"
     EXACT = "exact"
     TOLERANT = "tolerant"
+    TOLERANT_CATEGORY = "tolerant_category"
+    TOLERANT_ANY = "tolerant_any"
 
 
 @dataclass(slots=True)
@@ -38,6 +41,10 @@ def _lones() -> defaultdict[str, Lone]:
     return defaultdict(Lone)
 
 
+def _by_criterion() -> dict[Criterion, Counter[str]]:
+    return {criterion: Counter() for criterion in Criterion}
+
+
 @dataclass(slots=True)
 class Tally:
     """Counts over notes. `fold` adds the counts in `lone_*` to the others after the last note."""
@@ -47,8 +54,13 @@ class Tally:
     notes_with_miss: int = 0
     all_found: Counter[Criterion] = field(default_factory=Counter)
     label_notes: Counter[str] = field(default_factory=Counter)
-    label_all_found: dict[Criterion, Counter[str]] = field(default_factory=lambda: {c: Counter() for c in Criterion})
-    found_spans: dict[Criterion, Counter[str]] = field(default_factory=lambda: {c: Counter() for c in Criterion})
+    label_all_found: dict[Criterion, Counter[str]] = field(default_factory=_by_criterion)
+    category_notes: Counter[str] = field(default_factory=Counter)
+    category_all_found: dict[Criterion, Counter[str]] = field(default_factory=_by_criterion)
+    # Notes with gold spans of the chosen labels, and those in which all of these spans were found.
+    chosen_notes: int = 0
+    chosen_all_found: Counter[Criterion] = field(default_factory=Counter)
+    found_spans: dict[Criterion, Counter[str]] = field(default_factory=_by_criterion)
 
     outside_tokens: int = 0
     sentences: int = 0
@@ -125,14 +137,22 @@ class NoteFlags:
         for criterion in criteria:
             self.unfound[criterion].add(label)
 
-    def add_to(self, tally: Tally) -> None:
+    def add_to(self, tally: Tally, category_of: Mapping[str, str], chosen: frozenset[str]) -> None:
         tally.notes += 1
         tally.notes_with_miss += bool(self.unfound[Criterion.COVERED])
         if not self.labels:
             return
+        of_chosen = not chosen.isdisjoint(self.labels)
+        categories = {category_of[label] for label in self.labels}
         tally.notes_with_gold += 1
+        tally.chosen_notes += of_chosen
         tally.label_notes.update(self.labels)
+        tally.category_notes.update(categories)
         for criterion in Criterion:
             unfound = self.unfound[criterion]
             tally.all_found[criterion] += not unfound
+            tally.chosen_all_found[criterion] += of_chosen and chosen.isdisjoint(unfound)
             tally.label_all_found[criterion].update(self.labels - unfound if unfound else self.labels)
+            tally.category_all_found[criterion].update(
+                categories - {category_of[label] for label in unfound} if unfound else categories
+            )

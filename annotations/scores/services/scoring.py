@@ -1,6 +1,7 @@
 """Score an author against gold. Figures are stored under a hash of their input, so that they are computed only once."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypedDict
 
 from django.db import transaction
@@ -13,7 +14,9 @@ from annotations.core.kept import Kind, forget, keep, kept, key_of
 from annotations.core.progress import Progress, silent
 from annotations.domain.masking import masked
 from annotations.domain.scoring import LabelMapping, MappingError, Scorer
-from annotations.domain.scoring.rewritten import RewrittenData, RewrittenScore
+from annotations.domain.scoring.counts import Counting, RewrittenData
+from annotations.domain.scoring.rewritten import RewrittenScore
+from annotations.domain.scoring.similarity import THRESHOLD
 from annotations.domain.scoring.table import TableData
 from annotations.domain.spans import Span
 from annotations.domain.splits import Split
@@ -28,22 +31,29 @@ from annotations.scores.selectors import (
     note_pairs,
     scorable_authors,
 )
+from annotations.scores.services.choices import chosen_types, labels_of, threshold_of
 
 # Increase this number when a figure is computed in another way or its key changes, so that stored figures are no
 # longer used.
-REVISION = 7
+REVISION = 8
 # The maximum number of errors that are stored and shown; all errors are counted.
 MOST_ERRORS = 50_000
 
 
 @dataclass(frozen=True)
 class ScoreRequest:
-    """What to score: an author's submitted annotations against a gold, in one split or all, in which label set."""
+    """What to score: an author's submitted annotations against a gold, in one split or all, in which label set.
+
+    `threshold` is the lowest similarity of texts with tolerance. `types` are labels and categories, as `chosen_types`
+    returns them, for which all-or-nothing recall is computed once more.
+    """
 
     reference: Reference
     author: Author
     split: str = ""
     into: str = ""
+    threshold: float = THRESHOLD
+    types: tuple[str, ...] = ()
 
     @property
     def params(self) -> dict[str, Any]:
@@ -53,17 +63,20 @@ class ScoreRequest:
             "author_id": self.author.pk,
             "split": self.split,
             "into": self.into,
+            "threshold": self.threshold,
+            "types": list(self.types),
         }
 
 
 def score_request(
     project: Project, *, version: int, author_id: int | None = None, author: str = "", split: str = "", into: str = "",
-    among: QuerySet[Author] | None = None,
+    threshold: str = "", types: Sequence[str] = (), among: QuerySet[Author] | None = None,
 ) -> ScoreRequest:  # fmt: skip
     """Check what a person or command asks to score. `version` 0 is the current gold.
 
-    `among` are the authors whom the person may see; by default all. Raises ServiceError `author`, `version`, `split`
-    or `into`, with the possible choices in its message.
+    `threshold` and `types` as for `threshold_of` and `chosen_types`. `among` are the authors whom the person may see;
+    by default all. Raises ServiceError `author`, `version`, `split`, `into`, `threshold`, `types` or `mapping`, with
+    the possible choices in its message.
     """
     found = _author(scorable_authors(project, among), author_id, author)
     reference = Reference(project, _version(project, version) if version else None)
@@ -86,7 +99,16 @@ def score_request(
             % {"key": key, "into": into, "choices": choices},
             code="into",
         )
-    return ScoreRequest(reference, found, split, into)
+    wanted = ScoreRequest(reference, found, split, into, threshold_of(threshold))
+    return replace(wanted, types=chosen_types(types, label_mapper(wanted).category_of)) if types else wanted
+
+
+def label_mapper(wanted: ScoreRequest) -> "LabelMapper":
+    """The labels of the score. Raises ServiceError `mapping` if a label is missing from the mapping."""
+    try:
+        return LabelMapper(wanted, label_words(wanted.reference.project))
+    except MappingError as error:
+        raise ServiceError(str(error), code="mapping") from error
 
 
 def _author(authors: QuerySet[Author], pk: int | None, name: str) -> Author:
@@ -156,6 +178,7 @@ class About(TypedDict):
 
 class ScoredTable(About, TableData):
     rewritten: RewrittenData
+    rewritten_substring: RewrittenData
     errors: int
     own_gold_spans: int
 
@@ -221,7 +244,8 @@ def _key(wanted: ScoreRequest, notes: Compared, words: LabelWords) -> str:
     target = shipped_set(wanted.into) if wanted.into else None
     mapping = mappings()[wanted.reference.project.label_set.key, wanted.into] if wanted.into else None
     made_of = [REVISION, notes.key, words.key, wanted.split, wanted.author.pk, wanted.reference.number, notes.drafts,
-               notes.unread, notes.no_gold, wanted.author.name, repr(target), repr(mapping)]  # fmt: skip
+               notes.unread, notes.no_gold, wanted.author.name, repr(target), repr(mapping), wanted.threshold,
+               wanted.types]  # fmt: skip
     return key_of(*made_of)
 
 
@@ -229,7 +253,10 @@ def _computed(
     wanted: ScoreRequest, notes: Compared, words: LabelWords, progress: Progress
 ) -> tuple[ScoredTable, list[Error]]:
     mapper = LabelMapper(wanted, words)
-    scorer = Scorer(mapper.order, mapper.category_of, has_labels=mapper.has_labels)
+    scorer = Scorer(
+        mapper.order, mapper.category_of, has_labels=mapper.has_labels, threshold=wanted.threshold,
+        chosen=labels_of(wanted.types, mapper.category_of),
+    )  # fmt: skip
     rewritten = RewrittenScore(mapper.placeholder_of)
     errors: list[Error] = []
     total, all_errors, own = len(notes.annotation_sets), 0, 0
@@ -247,6 +274,7 @@ def _computed(
         **_about(wanted, notes, mapper),
         **scorer.table().as_dict(),
         "rewritten": rewritten.as_dict(),
+        "rewritten_substring": rewritten.as_dict(Counting.SUBSTRING),
         "errors": all_errors,
         "own_gold_spans": own,
     }, errors
@@ -259,12 +287,13 @@ class LabelMapper:
         self._merged = words.merged
         self._mapping: LabelMapping | None = None
         self.order, self.category_of, self.has_labels = words.order, words.category_of, True
-        self.placeholder_of = words.placeholder_of
+        self.placeholder_of, self.category_names = words.placeholder_of, words.category_names
         self.without: dict[str, int] = {}
         if wanted.into:
             self._mapping = mappings()[wanted.reference.project.label_set.key, wanted.into]
             self._mapping.check(words.order)
             target = shipped_set(wanted.into)
+            self.category_names = {category.code: category.name for category in target.categories}
             if self._mapping.to_category:
                 self.order = [category.code for category in target.categories]
                 self.category_of = {code: code for code in self.order}
@@ -315,6 +344,8 @@ def run_score(*, project_id: int, params: dict[str, Any], progress: Progress) ->
         author_id=int(params["author_id"]),
         split=str(params.get("split", "")),
         into=str(params.get("into", "")),
+        threshold=str(params.get("threshold", "")),
+        types=[str(one) for one in params.get("types", ())],
     )
     table = score(wanted, progress=progress).table
     return wanted.params | {"author": wanted.author.name, "gold": wanted.reference.name, "notes": table["notes"]}

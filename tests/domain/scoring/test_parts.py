@@ -29,7 +29,7 @@ def similarity(a: str, b: str) -> float:
 
 
 def test_the_published_example_of_similarity() -> None:
-    # The example of Singh et al. 2025, section 4.1: “Mrs. Mary Smith” and “Mary Smith” differ in 5 of 15 characters.
+    # The example of Singh et al. 2025, section 4.3: “Mrs. Mary Smith” and “Mary Smith” differ in 5 of 15 characters.
     text = "Mrs. Mary Smith"
     assert close(text, (0, 15), (5, 15), threshold=10 / 15)
     assert not close(text, (0, 15), (5, 15), threshold=10 / 15 + 1e-9)
@@ -64,11 +64,20 @@ def test_wilsons_interval_at_the_ends() -> None:
 def test_averages_count_their_classes() -> None:
     classes = [Rates.paired(1, 2, 1), Rates.paired(0, 0, 3), Rates.paired(0, 1, 0)]
     found = macro(classes)
-    assert (found.precision, found.recall, found.classes, found.predicted_classes) == (0.25, 0.5, 2, 2)
-    assert found.precision_spread == 0.25 and found.recall_spread == 0.5
+    # The second class has gold and was never predicted: its precision counts as 0. The third has no recall.
+    assert (found.precision, found.recall, found.classes, found.precision_classes) == (0.5 / 3, 0.5, 2, 3)
+    assert found.precision_spread == pytest.approx((1 / 18) ** 0.5) and found.recall_spread == 0.5
     by_gold = weighted(classes)
-    assert (by_gold.precision, by_gold.recall) == (0.5, 0.25)
+    assert (by_gold.precision, by_gold.recall) == (0.125, 0.25)
     assert macro([]).f1 is None and weighted([Rates.paired(0, 1, 0)]).f1 is None
+
+
+def test_a_perfect_class_and_one_never_predicted() -> None:
+    """As in Catelli 2021, table 4.2, where FAX has precision 0.0000 and was never predicted."""
+    classes = [Rates.paired(10, 10, 10), Rates.paired(0, 0, 2)]
+    found = macro(classes)
+    assert (found.precision, found.precision_spread, found.f1) == (0.5, 0.5, 0.5)
+    assert weighted(classes).precision == pytest.approx(10 / 12)
 
 
 # MEDDOCAN, sub-track 2. Spans of "Juan García, C/ Mayor 3, 28001 Madrid".

@@ -6,10 +6,14 @@ from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.domain.agreement import Granularity
 from annotations.domain.numbers import MAX_OFFSET, whole
+from annotations.domain.scoring.counts import Counting
 from annotations.domain.scoring.intervals import in_text
+from annotations.domain.scoring.published_counts import CORPUS, COUNTED, SOURCE, TYPES
+from annotations.domain.scoring.rates import AverageData
+from annotations.domain.scoring.similarity import THRESHOLD
 from annotations.domain.splits import Split
 from annotations.models import User
-from annotations.scores.selectors import LEVELS, copied_in_text
+from annotations.scores.selectors import FOUND, LEVELS, copied_in_text
 from annotations.scores.services.scoring import score, score_request
 
 EXCLUDED = {
@@ -17,10 +21,12 @@ EXCLUDED = {
     "unread": "Excluded gold notes without annotations by this author",
     "no_gold": "Excluded notes with annotations but without gold",
 }
+RATES = (("precision", "precision"), ("recall", "recall"), ("F1", "f1"))
 
 
 class Command(JourneyCommand):
     help = "Score an author's submitted annotations against gold. --json prints all figures."
+    counting = Counting.TOKENS
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")
@@ -39,6 +45,19 @@ class Command(JourneyCommand):
             help="Only the levels of this granularity.",
         )
 
+        parser.add_argument(
+            "--threshold", default="", metavar="N",
+            help=f"Lowest similarity of texts with tolerance, from 0 to 1. Default: {THRESHOLD}.",
+        )  # fmt: skip
+        parser.add_argument(
+            "--types", default="", metavar="A,B,…",
+            help="All or nothing also for these labels and categories only: CODE, label:CODE or category:CODE.",
+        )  # fmt: skip
+        parser.add_argument(
+            "--counting", default=Counting.TOKENS, choices=list(Counting),
+            help="How texts are counted in the rewritten text: whole tokens, or substrings (Miranda et al. 2025).",
+        )  # fmt: skip
+
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         wanted = score_request(
             find_project(options["project"]),
@@ -46,7 +65,10 @@ class Command(JourneyCommand):
             author=options["author"],
             split=options["split"],
             into=options["into"],
+            threshold=options["threshold"],
+            types=[one.strip() for one in options["types"].split(",") if one.strip()],
         )
+        self.counting = Counting(options["counting"])
         table = score(wanted).table
         levels = [
             level
@@ -61,18 +83,17 @@ class Command(JourneyCommand):
         )
         lines = [f"Scores of {result['author']} against gold {result['gold']} on {notes}"]
         for level in result["levels"]:
-            figures = " · ".join(
-                f"{name} {_shown(level['micro'][key])}"
-                for name, key in (("precision", "precision"), ("recall", "recall"), ("F1", "f1"))
-            )
+            figures = " · ".join(f"{name} {_shown(level['micro'][key])}" for name, key in RATES)
             lines.append(f"{LEVELS[level['unit'], level['granularity']]}: {figures}")
+            lines += [
+                f"  {name}: {_average(level[key])}"
+                for name, key in (("Macro average", "macro"), ("Weighted average", "weighted"))
+                if level["macro"]["precision_classes"] > 1
+            ]
         if result["few_notes"]:
             lines.append(f"Few notes. F1 of exact spans: {in_text(result['few_notes'])}")
-        counted = result["rewritten"]["micro"]
-        lines.append(
-            f"Rewritten text: precision {_shown(counted['precision'])} · recall {_shown(counted['recall'])} · "
-            f"F1 {_shown(counted['f1'])} ({counted['tp']} removed, {counted['fn']} remaining, {counted['fp']} extra)"
-        )
+        lines += self._rewritten(result)
+        lines += _all_or_nothing(result)
         residual = result["residual"]
         if residual["share"] is not None:
             lines.append(
@@ -83,6 +104,56 @@ class Command(JourneyCommand):
             lines.append(copied_in_text(result["own_gold_spans"], result["author"], merged=result["merged"]))
         lines += [f"{EXCLUDED[reason]}: {n}" for reason, n in result["left_out"].items() if n]
         return "\n".join(lines)
+
+    def _rewritten(self, result: dict[str, Any]) -> list[str]:
+        """The score of the rewritten text by the chosen rule of counting, with published figures of that rule."""
+        by_substring = self.counting == Counting.SUBSTRING
+        counted = result["rewritten_substring" if by_substring else "rewritten"]["micro"]
+        lines = [
+            f"Rewritten text{', counted by substring' if by_substring else ''}: "
+            f"precision {_shown(counted['precision'])} · recall {_shown(counted['recall'])} · "
+            f"F1 {_shown(counted['f1'])} ({counted['tp']} removed, {counted['fn']} remaining, {counted['fp']} extra)"
+        ]
+        if not by_substring:
+            return lines
+        for row in result["rewritten_substring"]["labels"]:
+            lines.append(f"  {row['label']}: F1 {_shown(row['f1'])}")
+        lines.append(f"  Published F1 by this rule, {CORPUS} ({SOURCE}):")
+        lines += [
+            f"    {one.model}: " + " · ".join(f"{name} {one.f1[name]:.2f}" for name in TYPES if name in one.f1)
+            for one in COUNTED
+        ]
+        return lines
+
+
+def _average(average: AverageData) -> str:
+    def with_spread(value: float | None, spread: float | None) -> str:
+        return _shown(value) + ("" if spread is None else f" (standard deviation {spread:.4f})")
+
+    return (
+        f"precision {with_spread(average['precision'], average['precision_spread'])} · "
+        f"recall {with_spread(average['recall'], average['recall_spread'])} · F1 {_shown(average['f1'])}"
+    )
+
+
+def _all_or_nothing(result: dict[str, Any]) -> list[str]:
+    """The scores with tolerance, and the notes in which all gold spans, or those of the chosen labels, were found."""
+    tolerant, chosen = result["tolerant"], result["all_or_nothing_chosen"]
+    lines = [
+        f"Text and position (similarity {tolerant['threshold']:g}), {name}: "
+        + " · ".join(f"{word} {_shown(tolerant[key][rate])}" for word, rate in RATES)
+        for name, key in (("any label", "any_label"), ("same label", "same_label"))
+    ]
+    groups = [("Notes with all spans found", result["all_or_nothing"])]
+    if chosen:
+        groups.append((f"Notes with all spans of {', '.join(chosen['labels'])} found", chosen["found"]))
+    for title, found in groups:
+        lines.append(f"{title}:")
+        for criterion, name in FOUND.items():
+            one = found[criterion]
+            share = "undefined" if one["share"] is None else f"{one['share']:.1%}"
+            lines.append(f"  {name}: {one['all_found']} of {one['notes']}, {share}")
+    return lines
 
 
 def _number(gold: str) -> int:
