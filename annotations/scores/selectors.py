@@ -156,6 +156,7 @@ class NotePair:
     gold: list[DomainSpan]
     predicted: list[DomainSpan]
     own: int = 0
+    language: str = ""
 
 
 def note_pairs(reference: Reference, author: Author, compared: Compared) -> Iterator[NotePair]:
@@ -164,17 +165,19 @@ def note_pairs(reference: Reference, author: Author, compared: Compared) -> Iter
     notes = compared.notes
     for at in range(0, len(notes), BATCH):
         batch = notes[at : at + BATCH]
-        texts = dict(Document.objects.filter(pk__in=batch).values_list("pk", "text"))
+        rows = Document.objects.filter(pk__in=batch).values_list("pk", "text", "language")
+        texts = {pk: (text, language) for pk, text, language in rows}
         predicted = spans_by_note({compared.annotation_sets[note]: note for note in batch})
         gold = _gold_spans(reference, compared, batch)
         for note in batch:
             if note in texts:  # The note is missing if it was erased meanwhile.
                 yield NotePair(
                     pk=note,
-                    text=texts[note],
+                    text=texts[note][0],
                     gold=[DomainSpan(start, end, code) for start, end, code, _ in gold.get(note, [])],
                     predicted=predicted.get(note, []),
                     own=sum(origin.gave(made) for _, _, _, made in gold.get(note, [])),
+                    language=texts[note][1],
                 )
 
 

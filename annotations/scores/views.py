@@ -16,6 +16,7 @@ from django.views.decorators.http import require_POST, require_safe
 from annotations.core.access import Access, Can, authors_for, enter
 from annotations.core.errors import ServiceError
 from annotations.core.requests import Request, number, one_of, paged
+from annotations.core.tokenizers import KINDS
 from annotations.domain.scoring.counts import Counting
 from annotations.domain.scoring.errors import Kind
 from annotations.domain.scoring.published import PUBLISHED, Published
@@ -32,6 +33,7 @@ from annotations.projects.selectors.label_maps import mapped_sets
 from annotations.projects.selectors.projects import is_large
 from annotations.scores.selectors import (
     LEVELS,
+    Compared,
     Reference,
     annotation_set_ids,
     authors_with_notes,
@@ -55,7 +57,7 @@ PAGE = 25
 MOST_CHARACTERS = 5_000_000
 # The list computes scores of this much text itself, which takes some tenths of a second.
 LIST_CHARACTERS = 1_000_000
-KINDS = {
+ERROR_KINDS = {
     Kind.MISSED: gettext_lazy("Missed"),
     Kind.SPURIOUS: gettext_lazy("Spurious"),
     Kind.LABEL: gettext_lazy("Different label"),
@@ -121,7 +123,7 @@ def _chosen(request: Request, frozen: list[GoldVersion]) -> GoldVersion | None:
 def score_page(request: Request, slug: str, version: int, author: int) -> HttpResponse:
     """Show the scores of one author against one gold; version 0 is the current gold. Long scores are a job.
 
-    ?split=, ?into=, ?threshold= and ?type= (several) as for `score_request`; ?counting= is a `Counting`.
+    ?split=, ?into=, ?threshold=, ?tokenizer= and ?type= (several) as for `score_request`; ?counting= is a `Counting`.
     """
     access = enter(request.user, slug, Can.READ_NOTES)
     wanted = _wanted(request, access, version, author)
@@ -132,7 +134,7 @@ def score_page(request: Request, slug: str, version: int, author: int) -> HttpRe
     types, categories = offered_types(wanted, looks)
     notes = compared(wanted.reference, wanted.author, split=wanted.split)
     found = kept_score(wanted)
-    late = found is None and characters(notes) > MOST_CHARACTERS
+    late = found is None and _is_long(wanted, notes)
     context: dict[str, Any] = {
         "access": access,
         "wanted": wanted,
@@ -141,6 +143,7 @@ def score_page(request: Request, slug: str, version: int, author: int) -> HttpRe
         "sets": mapped_sets(access.project.label_set.key),
         "types": types,
         "default_threshold": THRESHOLD,
+        "tokenizers": [(name, _(kind.title)) for name, kind in KINDS.items()],
         "counting": counting,
         "countings": [
             (rule, name, _query(wanted, counting=rule if rule != Counting.TOKENS else ""))
@@ -161,6 +164,11 @@ def score_page(request: Request, slug: str, version: int, author: int) -> HttpRe
     if found is not None and found.table["notes"]:
         context |= _figures(wanted, found.table, looks, categories) | rewritten_text(found.table, counting, looks)
     return render(request, "scores/score.html", context)
+
+
+def _is_long(wanted: ScoreRequest, notes: Compared) -> bool:
+    """Whether a worker must compute the score: of much text, or with a tokenizer that only workers have."""
+    return bool(wanted.tokenizer) or characters(notes) > MOST_CHARACTERS
 
 
 def _wanted(request: Request, access: Access, version: int, author: int) -> ScoreRequest | HttpResponse:
@@ -191,6 +199,7 @@ class _Choices(TypedDict):
     into: str
     threshold: str
     types: list[str]
+    tokenizer: str
 
 
 def _choices(data: QueryDict) -> _Choices:
@@ -199,12 +208,19 @@ def _choices(data: QueryDict) -> _Choices:
         "into": data.get("into", ""),
         "threshold": data.get("threshold", "").strip(),
         "types": data.getlist("type"),
+        "tokenizer": data.get("tokenizer", ""),
     }
 
 
 def _query(wanted: ScoreRequest, **more: object) -> str:
     threshold = "" if wanted.threshold == THRESHOLD else wanted.threshold
-    kept = {"split": wanted.split, "into": wanted.into, "threshold": threshold, "type": wanted.types} | more
+    kept: dict[str, object] = {
+        "split": wanted.split,
+        "into": wanted.into,
+        "threshold": threshold,
+        "type": wanted.types,
+    }
+    kept |= {"tokenizer": wanted.tokenizer} | more
     found = {name: value for name, value in kept.items() if value not in ("", None, ())}
     return f"?{urlencode(found, doseq=True)}" if found else ""
 
@@ -233,7 +249,7 @@ def _figures(
         "finer": len(table["labels"]) > len(table["categories"]),
         "chosen_names": chosen_names(table, looks),
         "found_notes": found_notes(table),
-        "kinds": [(KINDS[Kind(kind)], n, _errors_url(wanted, kind=kind)) for kind, n in table["kinds"].items()],
+        "kinds": [(ERROR_KINDS[Kind(kind)], n, _errors_url(wanted, kind=kind)) for kind, n in table["kinds"].items()],
         "confusion": _confusion(wanted, table["confusion"]["entity"], looks),
         "published": PUBLISHED,
         "errors_url": _errors_url(wanted),
@@ -307,13 +323,13 @@ def error_list(request: Request, slug: str, version: int, author: int) -> HttpRe
         return wanted
     if kept_score(wanted) is None:
         notes = compared(wanted.reference, wanted.author, split=wanted.split)
-        if not notes.annotation_sets or characters(notes) > MOST_CHARACTERS:
+        if not notes.annotation_sets or _is_long(wanted, notes):
             return redirect(reverse("score", args=[slug, version, author]) + _query(wanted))
     try:
         errors = score_errors(wanted)
     except ServiceError as error:
         messages.error(request, str(error))
-        return redirect("score", slug, version, author)
+        return redirect(reverse("score", args=[slug, version, author]) + _query(wanted))
     chosen = _Filters.of(request)
     rows = [row for row in errors if chosen.takes(row)]
     page = paged(request, rows, PAGE)
@@ -327,8 +343,8 @@ def error_list(request: Request, slug: str, version: int, author: int) -> HttpRe
         "entries": shown,
         "sets": annotation_set_ids(wanted.author, {entry.note for entry in shown}),
         "chosen": chosen,
-        "kinds": [(str(kind), name) for kind, name in KINDS.items()],
-        "kind_names": {str(kind): name for kind, name in KINDS.items()},
+        "kinds": [(str(kind), name) for kind, name in ERROR_KINDS.items()],
+        "kind_names": {str(kind): name for kind, name in ERROR_KINDS.items()},
         "labels": [look for code, look in looks.items() if code in used],
         "pair": [looks[code] for code in (chosen.gold, chosen.predicted) if code in looks],
         "note_name": note_names([chosen.note]).get(chosen.note) if chosen.note else "",
@@ -377,7 +393,7 @@ class _Filters:
 def job_start_score(request: Request, slug: str) -> HttpResponse:
     """Start the job for a score.
 
-    POST `version` (0: current gold), `author` (its id), `split`, `into`, `threshold`, `type` (several).
+    POST `version` (0: current gold), `author` (its id), `split`, `into`, `threshold`, `tokenizer`, `type` (several).
     """
     access = enter(request.user, slug, Can.READ_NOTES)
     try:
