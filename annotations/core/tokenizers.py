@@ -10,7 +10,7 @@ from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.domain.tokens import Tokenizer, TokenizerError
+from annotations.domain.tokens import Tokenizer, TokenizerError, tokenize
 
 
 @dataclass(frozen=True)
@@ -54,3 +54,19 @@ def tokenizer_for(name: str, language: str) -> Tokenizer:
         return factory(language)
     except TokenizerError as error:
         raise ServiceError(str(error), code="tokenizer") from error
+
+
+class Tokenizers:
+    """The tokenizers of one name by the language of a note; for an empty name, always the default rule."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._made: dict[str, Tokenizer] = {}
+
+    def __call__(self, language: str) -> Tokenizer:
+        """The tokenizer for a language. Raises ServiceError if it can't be had."""
+        if not self._name:
+            return tokenize
+        if language not in self._made:
+            self._made[language] = tokenizer_for(self._name, language)
+        return self._made[language]

@@ -191,6 +191,7 @@ class NotePair:
     predicted: list[DomainSpan]
     own: int = 0
     rewritten: str | None = None
+    language: str = ""
 
 
 def note_pairs(reference: Reference, author: Author, compared: Compared) -> Iterator[NotePair]:
@@ -201,7 +202,8 @@ def note_pairs(reference: Reference, author: Author, compared: Compared) -> Iter
     rewrites = author.kind == Author.Kind.RUN and kept.exists()
     for at in range(0, len(notes), BATCH):
         batch = notes[at : at + BATCH]
-        texts = dict(Document.objects.filter(pk__in=batch).values_list("pk", "text"))
+        rows = Document.objects.filter(pk__in=batch).values_list("pk", "text", "language")
+        texts = {pk: (text, language) for pk, text, language in rows}
         sets = {compared.annotation_sets[note]: note for note in batch if note in compared.annotation_sets}
         predicted = spans_by_note(sets)
         rewritten = dict(kept.filter(document__in=batch).values_list("document_id", "text")) if rewrites else {}
@@ -210,11 +212,12 @@ def note_pairs(reference: Reference, author: Author, compared: Compared) -> Iter
             if note in texts:  # The note is missing if it was erased meanwhile.
                 yield NotePair(
                     pk=note,
-                    text=texts[note],
+                    text=texts[note][0],
                     gold=[DomainSpan(start, end, code) for start, end, code, _ in gold.get(note, [])],
                     predicted=predicted.get(note, []),
                     own=sum(origin.gave(made) for _, _, _, made in gold.get(note, [])),
-                    rewritten=rewritten.get(note, texts[note]) if rewrites else None,
+                    rewritten=rewritten.get(note, texts[note][0]) if rewrites else None,
+                    language=texts[note][1],
                 )
 
 

@@ -31,12 +31,12 @@ def reader(name: str, *, repair: bool = False) -> Format:
     return BratFormat(repair=True) if repair and name == "brat" else FORMATS[name]
 
 
-def writer(name: str, *, sentences: bool = False, spaced: bool = False, tokenizer: Tokenizer | None = None) -> Format:
+def writer(name: str, *, sentences: bool = False, spaced: bool = False, tokenizer: Tokenizer = tokenize) -> Format:
     """The format for writing; see `OPTIONS` for the options that it has."""
     if name == "conll":
-        return ConllFormat(tokenizer or tokenize, sentences=sentences, spaced=spaced)
+        return ConllFormat(tokenizer, sentences=sentences, spaced=spaced)
     if name == "brat":
-        return BratFormat(spaced=spaced, tokenizer=tokenizer or tokenize)
+        return BratFormat(spaced=spaced, tokenizer=tokenizer)
     return FORMATS[name]
 
 

@@ -20,7 +20,7 @@ class Scorer:
     """Scores notes: call `add` for each note, then `table`.
 
     `label_order` contains all labels; it decides which of two labels a token has. `category_of` maps labels to
-    categories. Tokens are those of `tokenizer`, split at the start and end of every gold and predicted span.
+    categories. Tokens are split at the start and end of every gold and predicted span.
     """
 
     def __init__(
@@ -28,7 +28,6 @@ class Scorer:
         label_order: Sequence[str],
         category_of: Mapping[str, str],
         *,
-        tokenizer: Tokenizer = tokenize,
         has_labels: bool = True,
         threshold: float = THRESHOLD,
         chosen: Iterable[str] = (),
@@ -42,20 +41,21 @@ class Scorer:
         self._category_of = dict(category_of)
         # Every label as its own class.
         self._own = {label: label for label in self._category_of}
-        self._tokenizer = tokenizer
         self._has_labels = has_labels
         self._threshold = threshold
         self._chosen = frozenset(chosen)
         self._tally = Tally()
         self._done: ScoreTable | None = None
 
-    def add(self, text: str, gold: Iterable[Span], predicted: Iterable[Span]) -> list[Error]:
-        """Count one note, and return its errors in text order.
+    def add(
+        self, text: str, gold: Iterable[Span], predicted: Iterable[Span], *, tokenizer: Tokenizer = tokenize
+    ) -> list[Error]:
+        """Count one note with the tokens of `tokenizer`, and return its errors in text order.
 
         Raises KeyError for a label without a category, SpanError for a span that is empty or not inside the text.
         """
         ours, theirs = self._bounds(text, gold), self._bounds(text, predicted)
-        parts = Parts(text) if self._tokenizer is tokenize else _Given(self._tokenizer(text))
+        parts = Parts(text) if tokenizer is tokenize else _Given(tokenizer(text))
         flags = NoteFlags(labels={label for _, _, label in ours})
         inside = 0
         edges: list[int] = []

@@ -12,6 +12,7 @@ from annotations.core.erasures import erasures_of, unerased
 from annotations.core.errors import ServiceError
 from annotations.core.kept import Kind, forget, keep, kept, key_of
 from annotations.core.progress import Progress, silent
+from annotations.core.tokenizers import Tokenizers, check_tokenizer
 from annotations.domain.masking import masked
 from annotations.domain.scoring import LabelMapping, MappingError, Scorer
 from annotations.domain.scoring.counts import Counting, RewrittenData
@@ -46,7 +47,8 @@ class ScoreRequest:
     """What to score: an author's submitted annotations against a gold, in one split or all, in which label set.
 
     `threshold` is the lowest similarity of texts with tolerance. `types` are labels and categories, as `chosen_types`
-    returns them, for which all-or-nothing recall is computed once more.
+    returns them, for which all-or-nothing recall is computed once more. `tokenizer` names the tokenizer for the
+    figures on tokens, empty for the default rule; only workers and commands may compute a score with another one.
     """
 
     reference: Reference
@@ -55,6 +57,7 @@ class ScoreRequest:
     into: str = ""
     threshold: float = THRESHOLD
     types: tuple[str, ...] = ()
+    tokenizer: str = ""
 
     @property
     def params(self) -> dict[str, Any]:
@@ -66,18 +69,19 @@ class ScoreRequest:
             "into": self.into,
             "threshold": self.threshold,
             "types": list(self.types),
+            "tokenizer": self.tokenizer,
         }
 
 
 def score_request(
     project: Project, *, version: int, author_id: int | None = None, author: str = "", split: str = "", into: str = "",
-    threshold: str = "", types: Sequence[str] = (), among: QuerySet[Author] | None = None,
+    threshold: str = "", types: Sequence[str] = (), tokenizer: str = "", among: QuerySet[Author] | None = None,
 ) -> ScoreRequest:  # fmt: skip
     """Check what a person or command asks to score. `version` 0 is the current gold.
 
     `threshold` and `types` as for `threshold_of` and `chosen_types`. `among` are the authors whom the person may see;
-    by default all. Raises ServiceError `author`, `version`, `split`, `into`, `threshold`, `types` or `mapping`, with
-    the possible choices in its message.
+    by default all. Raises ServiceError `author`, `version`, `split`, `into`, `threshold`, `types`, `tokenizer` or
+    `mapping`, with the possible choices in its message.
     """
     found = _author(scorable_authors(project, among), author_id, author)
     reference = Reference(project, _version(project, version) if version else None)
@@ -100,7 +104,8 @@ def score_request(
             % {"key": key, "into": into, "choices": choices},
             code="into",
         )
-    wanted = ScoreRequest(reference, found, split, into, threshold_of(threshold))
+    check_tokenizer(tokenizer)
+    wanted = ScoreRequest(reference, found, split, into, threshold_of(threshold), tokenizer=tokenizer)
     return replace(wanted, types=chosen_types(types, label_mapper(wanted).category_of)) if types else wanted
 
 
@@ -176,6 +181,7 @@ class About(TypedDict):
     merged: bool
     split: str | None
     labels_of: str | None
+    tokenizer: str | None
     left_out: LeftOut
     unanswered: int
     spans_without_label: dict[str, int]
@@ -243,6 +249,8 @@ def score_errors(wanted: ScoreRequest, found: Score | None = None) -> list[Error
     errors = kept(wanted.reference.project, ERRORS, found.key)
     if errors is None:  # The errors were deleted to save space, but the table was not.
         forget(wanted.reference.project, TABLE, found.key)
+        if wanted.tokenizer:
+            raise ServiceError(_("The errors were deleted to save space. Score again to see them."), code="again")
         errors = kept(wanted.reference.project, ERRORS, score(wanted).key)
     return list(errors or [])
 
@@ -253,7 +261,7 @@ def _key(wanted: ScoreRequest, notes: Compared, words: LabelWords) -> str:
     mapping = mappings()[wanted.reference.project.label_set.key, wanted.into] if wanted.into else None
     made_of = [REVISION, notes.key, words.key, wanted.split, wanted.author.pk, wanted.reference.number, notes.drafts,
                notes.unread, notes.no_gold, wanted.author.name, repr(target), repr(mapping), wanted.threshold,
-               wanted.types]  # fmt: skip
+               wanted.types, wanted.tokenizer]  # fmt: skip
     return key_of(*made_of)
 
 
@@ -266,12 +274,13 @@ def _computed(
         chosen=labels_of(wanted.types, mapper.category_of),
     )  # fmt: skip
     rewritten = RewrittenScore(mapper.placeholder_of)
+    tokenizers, language = Tokenizers(wanted.tokenizer), wanted.reference.project.language
     errors: list[Error] = []
     total, all_errors, own = len(notes.notes), 0, 0
     progress(0, total)
     for done, pair in enumerate(note_pairs(wanted.reference, wanted.author, notes), start=1):
         gold, predicted = mapper(pair.gold), mapper(pair.predicted)
-        found = scorer.add(pair.text, gold, predicted)
+        found = scorer.add(pair.text, gold, predicted, tokenizer=tokenizers(pair.language or language))
         rewritten.add(pair.text, _rewritten(wanted, mapper, pair, predicted), gold)
         all_errors += len(found)
         own += pair.own
@@ -348,6 +357,7 @@ def _about(wanted: ScoreRequest, notes: Compared, mapper: LabelMapper) -> About:
         "merged": wanted.author.merged_from is not None,
         "split": wanted.split or None,
         "labels_of": wanted.into or None,
+        "tokenizer": wanted.tokenizer or None,
         "left_out": {"drafts": notes.drafts, "unread": notes.unread, "no_gold": notes.no_gold},
         "unanswered": len(notes.failed),
         "spans_without_label": dict(sorted(mapper.without.items())),
@@ -365,6 +375,7 @@ def run_score(*, project_id: int, params: dict[str, Any], progress: Progress) ->
         into=str(params.get("into", "")),
         threshold=str(params.get("threshold", "")),
         types=[str(one) for one in params.get("types", ())],
+        tokenizer=str(params.get("tokenizer", "")),
     )
     table = score(wanted, progress=progress).table
     return wanted.params | {"author": wanted.author.name, "gold": wanted.reference.name, "notes": table["notes"]}

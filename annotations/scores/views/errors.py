@@ -49,7 +49,7 @@ def error_list(request: Request, slug: str, version: int, author: int) -> HttpRe
         found = score_now(wanted)
     except ServiceError as error:
         messages.error(request, str(error))
-        return redirect("score", slug, version, author)
+        return redirect(reverse("score", args=[slug, version, author]) + query_of(wanted))
     if found is None:
         return redirect(reverse("score", args=[slug, version, author]) + query_of(wanted))
     table, errors = found.table, score_errors(wanted, found)

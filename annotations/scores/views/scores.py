@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
+from annotations.core import tokenizers
 from annotations.core.access import Can, authors_for, enter
 from annotations.core.errors import ServiceError
 from annotations.core.requests import Request, number, one_of
@@ -95,7 +96,7 @@ def _chosen(request: Request, frozen: list[GoldVersion]) -> GoldVersion | None:
 def score_page(request: Request, slug: str, version: int, author: int) -> HttpResponse:
     """Show the scores of one author against one gold; version 0 is the current gold. Long scores are a job.
 
-    ?split=, ?into=, ?threshold= and ?type= (several) as for `score_request`; ?counting= is a `Counting`.
+    ?split=, ?into=, ?threshold=, ?tokenizer= and ?type= (several) as for `score_request`; ?counting= is a `Counting`.
     """
     access = enter(request.user, slug, Can.READ_NOTES)
     wanted = wanted_of(request, access, version, author)
@@ -106,7 +107,7 @@ def score_page(request: Request, slug: str, version: int, author: int) -> HttpRe
     types, categories = offered_types(wanted, looks)
     notes = compared(wanted.reference, wanted.author, split=wanted.split)
     found = kept_score(wanted)
-    late = found is None and too_long(notes)
+    late = found is None and too_long(wanted, notes)
     context: dict[str, Any] = {
         "access": access,
         "wanted": wanted,
@@ -115,6 +116,7 @@ def score_page(request: Request, slug: str, version: int, author: int) -> HttpRe
         "sets": mapped_sets(access.project.label_set.key),
         "types": types,
         "default_threshold": THRESHOLD,
+        "tokenizers": [(name, _(kind.title)) for name, kind in tokenizers.KINDS.items()],
         "counting": counting,
         "countings": [
             (rule, name, query_of(wanted, counting=rule if rule != Counting.TOKENS else ""))
@@ -225,7 +227,7 @@ def _cell(
 def job_start_score(request: Request, slug: str) -> HttpResponse:
     """Start the job for a score.
 
-    POST `version` (0: current gold), `author` (its id), `split`, `into`, `threshold`, `type` (several).
+    POST `version` (0: current gold), `author` (its id), `split`, `into`, `threshold`, `tokenizer`, `type` (several).
     """
     access = enter(request.user, slug, Can.READ_NOTES)
     try:

@@ -30,9 +30,9 @@ KINDS = {
 }
 
 
-def too_long(notes: Compared) -> bool:
-    """Whether a job must compute the score of these notes."""
-    return characters(notes) > MOST_CHARACTERS
+def too_long(wanted: ScoreRequest, notes: Compared) -> bool:
+    """Whether a worker must compute the score: of much text, or with a tokenizer that only workers have."""
+    return bool(wanted.tokenizer) or characters(notes) > MOST_CHARACTERS
 
 
 def score_now(wanted: ScoreRequest) -> Score | None:
@@ -41,7 +41,7 @@ def score_now(wanted: ScoreRequest) -> Score | None:
     if found is not None:
         return found
     notes = compared(wanted.reference, wanted.author, split=wanted.split)
-    return score(wanted) if notes.notes and not too_long(notes) else None
+    return score(wanted) if notes.notes and not too_long(wanted, notes) else None
 
 
 def wanted_of(request: Request, access: Access, version: int, author: int) -> ScoreRequest | HttpResponse:
@@ -72,6 +72,7 @@ class Choices(TypedDict):
     into: str
     threshold: str
     types: list[str]
+    tokenizer: str
 
 
 def choices_of(data: QueryDict) -> Choices:
@@ -80,12 +81,19 @@ def choices_of(data: QueryDict) -> Choices:
         "into": data.get("into", ""),
         "threshold": data.get("threshold", "").strip(),
         "types": data.getlist("type"),
+        "tokenizer": data.get("tokenizer", ""),
     }
 
 
 def query_of(wanted: ScoreRequest, **more: object) -> str:
     threshold = "" if wanted.threshold == THRESHOLD else wanted.threshold
-    kept = {"split": wanted.split, "into": wanted.into, "threshold": threshold, "type": wanted.types} | more
+    kept: dict[str, object] = {
+        "split": wanted.split,
+        "into": wanted.into,
+        "threshold": threshold,
+        "type": wanted.types,
+    }
+    kept |= {"tokenizer": wanted.tokenizer} | more
     found = {name: value for name, value in kept.items() if value not in ("", None, ())}
     return f"?{urlencode(found, doseq=True)}" if found else ""
 

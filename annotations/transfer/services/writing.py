@@ -6,7 +6,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.core.tokenizers import check_tokenizer, tokenizer_for
+from annotations.core.tokenizers import Tokenizers, check_tokenizer
 from annotations.domain.formats import FORMATS, OPTIONS, writer
 from annotations.domain.formats.base import Format
 
@@ -57,13 +57,14 @@ class Writers:
     def __init__(self, format: str, writing: Writing) -> None:
         self._format = format
         self._writing = writing
+        self._tokenizers = Tokenizers(writing.tokenizer)
         self._made: dict[str, Format] = {}
 
     def __call__(self, language: str) -> Format:
         options = self._writing
         key = language if options.tokenizer else ""
         if key not in self._made:
-            tokenizer = tokenizer_for(options.tokenizer, language) if options.tokenizer else None
+            tokenizer = self._tokenizers(language)
             self._made[key] = writer(
                 self._format, sentences=options.sentences, spaced=options.spaced, tokenizer=tokenizer
             )

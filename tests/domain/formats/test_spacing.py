@@ -8,7 +8,7 @@ from hypothesis import given
 from annotations.domain.formats import reader, writer
 from annotations.domain.formats.base import Format
 from annotations.domain.spans import Span
-from annotations.domain.tokens import Token
+from annotations.domain.tokens import Token, tokenize
 from tests.domain.formats.helpers import read_all, read_one, refused, said, write_one
 from tests.domain.strategies import texts_with_apart_spans, texts_with_spans
 
@@ -75,7 +75,7 @@ def test_the_original_comes_back(kind: str) -> None:
 @given(texts_with_spans(12))
 def test_any_brat_export_comes_back_exactly(made: tuple[str, list[Span]]) -> None:
     text, spans = made
-    for tokenizer in (None, by_white_space):
+    for tokenizer in (tokenize, by_white_space):
         files, losses = write_one(writer("brat", spaced=True, tokenizer=tokenizer), text, spans)
         assert losses == []
         note = read_one("brat", files)

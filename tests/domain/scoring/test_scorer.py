@@ -11,7 +11,7 @@ from annotations.domain.scoring import Rates, Scorer, ScoreTable
 from annotations.domain.scoring.errors import Kind
 from annotations.domain.scoring.tally import Criterion
 from annotations.domain.spans import Span, SpanError
-from annotations.domain.tokens import split_at, tokenize
+from annotations.domain.tokens import Token, split_at, tokenize
 from tests.domain.strategies import spans_of, texts
 
 LABELS = ("PATIENT", "DOCTOR", "CITY", "DATE")
@@ -207,8 +207,12 @@ def test_unknown_labels_and_bad_spans_are_refused() -> None:
 
 
 def test_another_tokenizer() -> None:
-    scorer = Scorer(LABELS, CATEGORY, tokenizer=lambda text: split_at(tokenize(text), [2]))
-    scorer.add("Mario Rossi", spans((0, 11, "PATIENT")), spans((0, 5, "PATIENT"), (8, 11, "CITY")))
+    def tokenizer(text: str) -> list[Token]:
+        return split_at(tokenize(text), [2])
+
+    scorer = Scorer(LABELS, CATEGORY)
+    predicted = spans((0, 5, "PATIENT"), (8, 11, "CITY"))
+    scorer.add("Mario Rossi", spans((0, 11, "PATIENT")), predicted, tokenizer=tokenizer)
     table = scorer.table()
     # Ma rio Ro ssi: the prediction splits Rossi, the tokenizer splits Mario.
     assert micro(table, "token", SUB) == (3, 2, 4)

@@ -4,6 +4,7 @@ from django.core.management.base import CommandParser
 
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
+from annotations.core.tokenizers import KINDS
 from annotations.domain.agreement import Granularity
 from annotations.domain.numbers import MAX_OFFSET, whole
 from annotations.domain.scoring.counts import Counting
@@ -55,6 +56,10 @@ class Command(JourneyCommand):
             help="All or nothing also for these labels and categories only: CODE, label:CODE or category:CODE.",
         )  # fmt: skip
         parser.add_argument(
+            "--tokenizer", default="", choices=["", *KINDS],
+            help="Tokenizer for the language of each note, for the figures on tokens. Without it, the default rule.",
+        )  # fmt: skip
+        parser.add_argument(
             "--counting", default=Counting.TOKENS, choices=list(Counting),
             help="How texts are counted in the rewritten text: whole tokens, or substrings (Miranda et al. 2025).",
         )  # fmt: skip
@@ -67,6 +72,7 @@ class Command(JourneyCommand):
             split=options["split"],
             into=options["into"],
             threshold=options["threshold"],
+            tokenizer=options["tokenizer"],
             types=[one.strip() for one in options["types"].split(",") if one.strip()],
         )
         self.counting = Counting(options["counting"])
@@ -84,6 +90,8 @@ class Command(JourneyCommand):
             f"{result['notes']} notes of the split {result['split']}" if result["split"] else f"{result['notes']} notes"
         )
         lines = [f"Scores of {result['author']} against gold {result['gold']} on {notes}"]
+        if result["tokenizer"]:
+            lines.append(f"Tokens: {result['tokenizer']}")
         for level in result["levels"]:
             figures = " · ".join(f"{name} {_shown(level['micro'][key])}" for name, key in RATES)
             lines.append(f"{LEVELS[level['unit'], level['granularity']]}: {figures}")
