@@ -47,12 +47,13 @@ def error_list(request: Request, slug: str, version: int, author: int) -> HttpRe
         return wanted
     try:
         found = score_now(wanted)
+        errors = score_errors(wanted, found) if found else []
     except ServiceError as error:
         messages.error(request, str(error))
         return redirect(reverse("score", args=[slug, version, author]) + query_of(wanted))
     if found is None:
         return redirect(reverse("score", args=[slug, version, author]) + query_of(wanted))
-    table, errors = found.table, score_errors(wanted, found)
+    table = found.table
     category_of = {row["label"]: row["category"] for row in table["labels"]}
     chosen, causes = _Filters.of(request), causes_of_errors(wanted)
     page = paged(request, [row for row in errors if chosen.takes(row, category_of, causes)], PAGE)

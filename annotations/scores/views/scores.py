@@ -136,7 +136,11 @@ def score_page(request: Request, slug: str, version: int, author: int) -> HttpRe
             return redirect("score", slug, version, author)
     if found is not None and found.table["notes"]:
         context |= _figures(wanted, found.table, looks, categories) | rewritten_text(found.table, counting, looks)
-        context |= error_shares(wanted, found)
+        try:
+            context |= error_shares(wanted, found)
+        except ServiceError as error:  # The errors were deleted, and the page can't compute them: it offers the job.
+            messages.error(request, str(error))
+            return redirect(request.get_full_path())
     return render(request, "scores/score.html", context)
 
 
