@@ -249,13 +249,13 @@ def test_charts_of_error_shares_and_tokens_per_span(read, sign_in):
     html = check_page(sign_in(read.vic).get(url("score", read)))
     assert "Share of the errors of exact spans in each category" in html
     # The doctor's name has the right category, though not the right label.
-    assert "NAME: false positives 0.0% (0), false negatives 0.0% (0)" in html
-    assert "AGE: false positives 100.0% (1), false negatives 50.0% (1)" in html
-    assert "LOCATION: false positives 0.0% (0), false negatives 50.0% (1)" in html
+    assert "NAME: false positives 0% (0), false negatives 0% (0)" in html
+    assert "AGE: false positives 100% (1), false negatives 50% (1)" in html
+    assert "LOCATION: false positives 0% (0), false negatives 50% (1)" in html
     # Of the tokens, only the city is missed, and only the second word of the age is spurious.
     tokens = html.partition("Share of the errors of tokens in each category")[2]
-    assert "AGE: false positives 100.0% (1), false negatives 0.0% (0)" in tokens
-    assert "LOCATION: false positives 0.0% (0), false negatives 100.0% (1)" in tokens
+    assert "AGE: false positives 100% (1), false negatives 0% (0)" in tokens
+    assert "LOCATION: false positives 0% (0), false negatives 100% (1)" in tokens
     # Two names, of two tokens and of one.
     assert "NAME: tokens per span 1.50" in html
 
@@ -272,7 +272,7 @@ def test_the_command_prints_the_table(read):
     tag(read, read.missed, "S")
     lines = said("covid", "--author", "rules-1").splitlines()
     assert (
-        "Errors in C2: 1 · 0.0% of false positives · 50.0% of false negatives · causes: AB 0, AM 0, D 0, S 1, none 0"
+        "Errors in C2: 1 · 0% of false positives · 50% of false negatives · causes: AB 0, AM 0, D 0, S 1, none 0"
     ) in lines
     assert "Errors in all categories: 3 · causes: AB 0, AM 0, D 0, S 1, none 2" in lines
     printed = json.loads(said("covid", "--author", "rules-1", "--json"))["errors_by_category"]

@@ -49,7 +49,7 @@ def test_in_words(project):
     assert "run against gold current on 1 notes" in said
     assert "Spans, by label: precision 1.0000 · recall 0.5000 · F1 0.6667" in said
     assert "Rewritten text: precision 1.0000 · recall 0.5000 · F1 0.6667 (1 removed, 1 remaining, 0 extra)" in said
-    assert "Notes with a missed span: 1 of 1, 100.0%" in said
+    assert "Notes with a missed span: 1 of 1, 100%" in said
 
 
 @pytest.mark.parametrize("gold", ["latest", "-1", "0", "9" * 30, "7"])
@@ -97,16 +97,16 @@ def test_the_plain_substring_rule_with_published_figures(ages):
 def test_all_or_nothing_with_tolerance_and_of_chosen_labels(ages):
     said = run("a", "--author", "run").splitlines()
     assert "Text and position (similarity 0.6), any label: precision 1.0000 · recall 1.0000 · F1 1.0000" in said
-    assert "  Text and position, any label: 1 of 1, 100.0%" in said
-    assert "  Text and position, same label: 0 of 1, 0.0%" in said
+    assert "  Text and position, any label: 1 of 1, 100%" in said
+    assert "  Text and position, same label: 0 of 1, 0%" in said
     assert not [line for line in said if line.startswith("Notes with all spans of")]
     strict = run("a", "--author", "run", "--threshold", "0.7").splitlines()
-    assert "  Text and position, any label: 0 of 1, 0.0%" in strict
+    assert "  Text and position, any label: 0 of 1, 0%" in strict
     some = run("a", "--author", "run", "--threshold", "0.7", "--types", "AGE, label:CITY").splitlines()
     at = some.index("Notes with all spans of CITY, AGE found:")
     assert some[at + 2 : at + 4] == [
-        "  Text and position, any label: 1 of 1, 100.0%",
-        "  Text and position, same label: 0 of 1, 0.0%",
+        "  Text and position, any label: 1 of 1, 100%",
+        "  Text and position, same label: 0 of 1, 0%",
     ]
     # C2 is the category of cities and hospitals.
     printed = json.loads(run("a", "--author", "run", "--types", "category:C2", "--json"))

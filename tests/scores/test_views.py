@@ -53,7 +53,7 @@ def test_the_page_shows_what_the_command_prints(read, sign_in):
     for level in printed["levels"]:
         assert f"{level['micro']['f1']:.4f}" in html
     assert f"{printed['meddocan']['leak']:.4f}" in html
-    assert "In 1 of 1 notes (100.0%), at least one personal span would remain readable" in html
+    assert "In 1 of 1 notes (100%), at least one personal span would remain readable" in html
     assert "i2b2 2014" in html and "0.9480" in html
     assert "1 note with gold but without annotations by this author." in html
 
@@ -82,9 +82,9 @@ def test_undefined_figures_are_shown_as_undefined(read, sign_in):
 def test_the_list_shows_who_can_be_scored(read, sign_in):
     client = sign_in(read.vic)
     html = check_page(client.get(SCORES))
-    assert "rules-1" in html and url("score", read) in html and "100.0%" in html
+    assert "rules-1" in html and url("score", read) in html and "100%" in html
     with patch.object(view, "LIST_CHARACTERS", 0):
-        assert "100.0%" not in check_page(client.get(SCORES + "?gold=current"))
+        assert "100%" not in check_page(client.get(SCORES + "?gold=current"))
     freeze(project=read.project, actor=None)
     assert url("score", read, 1) in check_page(client.get(SCORES))
     assert url("score", read) in check_page(client.get(SCORES + "?gold=current"))

@@ -2,6 +2,7 @@
 
 from typing import TypedDict
 
+from annotations.core.templatetags.coefficients import percent
 from annotations.domain.scoring.causes import CauseCounts, counts_by_category
 from annotations.domain.scoring.shares import CategoryShares, category_shares
 from annotations.models import Cause
@@ -60,7 +61,7 @@ def error_lines(found: ErrorTable) -> list[str]:
 def _shares(row: CategoryErrors) -> str:
     unit = row["entity"]
     shares = (("false positives", unit["spurious_share"]), ("false negatives", unit["missed_share"]))
-    return "".join(f" · {share:.1%} of {name}" for name, share in shares if share is not None)
+    return "".join(f" · {percent(share)} of {name}" for name, share in shares if share is not None)
 
 
 def _causes(row: ErrorCounts) -> str:

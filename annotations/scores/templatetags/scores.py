@@ -8,6 +8,8 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
+from annotations.core.templatetags.coefficients import percent
+
 register = template.Library()
 
 ROW, WIDTH, VALUE, SCALE = 80, 248, 56, 20
@@ -25,10 +27,10 @@ def fig(value: float | None) -> str | SafeString:
 
 @register.filter
 def share(value: float | None) -> str | SafeString:
-    """Format a share in percent with one digit after the point."""
+    """Format a share as `percent` does, and an undefined one as “undefined”."""
     if value is None:
         return format_html('<span class="mute">{}</span>', _("undefined"))
-    return f"{value:.1%}"
+    return percent(value)
 
 
 @register.filter

@@ -2,6 +2,7 @@
 
 from typing import TypedDict
 
+from annotations.core.templatetags.coefficients import percent
 from annotations.domain.scoring.shares import UnitShares
 from annotations.models import Cause
 from annotations.scores.services.error_table import CategoryErrors, ErrorCounts, error_table
@@ -54,7 +55,7 @@ def _shares(name: str, unit: UnitShares) -> Bar:
     return {
         "name": name,
         "values": [share for _n, share in counts],
-        "texts": ["–" if share is None else f"{share:.1%} ({n:,})" for n, share in counts],
+        "texts": ["–" if share is None else f"{percent(share)} ({n:,})" for n, share in counts],
     }
 
 

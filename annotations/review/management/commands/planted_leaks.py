@@ -4,6 +4,7 @@ from django.core.management.base import CommandParser
 
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
+from annotations.core.templatetags.coefficients import percent
 from annotations.models import User
 from annotations.review.selectors.leaks_found import Measured, measured_by, together, unsuggested
 from annotations.review.selectors.reviewing import run_authors
@@ -70,4 +71,4 @@ def _line(name: str, figures: dict[str, Any]) -> str:
         return f"{name}: no planted leak measured yet"
     low, high = figures["interval"]
     few = ", too few planted leaks" if figures["few"] else ""
-    return f"{name}: missed {figures['missed']} of {counted} ({low:.1%} to {high:.1%}{few})"
+    return f"{name}: missed {figures['missed']} of {counted} ({percent(low)} to {percent(high)}{few})"

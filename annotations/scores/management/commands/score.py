@@ -4,6 +4,7 @@ from django.core.management.base import CommandParser
 
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
+from annotations.core.templatetags.coefficients import percent
 from annotations.core.tokenizers import KINDS
 from annotations.domain.agreement import Granularity
 from annotations.domain.numbers import MAX_OFFSET, whole
@@ -108,8 +109,8 @@ class Command(JourneyCommand):
         residual = result["residual"]
         if residual["share"] is not None:
             lines.append(
-                f"Notes with a missed span: {residual['with_miss']} of {residual['notes']}, {residual['share']:.1%} "
-                f"(95% interval {residual['low']:.1%} to {residual['high']:.1%})"
+                f"Notes with a missed span: {residual['with_miss']} of {residual['notes']}, {percent(residual['share'])} "
+                f"(95% interval {percent(residual['low'])} to {percent(residual['high'])})"
             )
         if result["own_gold_spans"]:
             lines.append(copied_in_text(result["own_gold_spans"], result["author"], merged=result["merged"]))
@@ -164,7 +165,7 @@ def _all_or_nothing(result: dict[str, Any]) -> list[str]:
         lines.append(f"{title}:")
         for criterion, name in FOUND.items():
             one = found[criterion]
-            share = "undefined" if one["share"] is None else f"{one['share']:.1%}"
+            share = "undefined" if one["share"] is None else percent(one["share"])
             lines.append(f"  {name}: {one['all_found']} of {one['notes']}, {share}")
     return lines
 
