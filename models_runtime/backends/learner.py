@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NotRequired, TypedDict
@@ -62,7 +62,8 @@ class TrainingTask:
     soon as somebody wants to end the training with what it has learned. `base`: starting weights, for learners that
     need them: a folder of weights, or a model of the same format. `adapt`: number of epochs of language pre-training,
     which also uses the unlabeled notes. `grouping`: number of sentences in one sequence, for learners that group
-    sentences; 0 is the learner's default.
+    sentences; 0 is the learner's default. `settings`: other settings of the learner, by key, with types and bounds
+    already checked; a missing one has the algorithm's default.
     """
 
     notes: Sequence[Note]
@@ -73,6 +74,7 @@ class TrainingTask:
     base: str = ""
     adapt: int = 0
     grouping: int = 0
+    settings: Mapping[str, Any] = field(default_factory=dict)
     unlabeled: Sequence[str] = ()
     held_out: Sequence[Note] = ()
     checkpoint: Path | None = None
@@ -98,6 +100,7 @@ def task_key(task: TrainingTask, *more: str) -> str:
         task.base,
         task.adapt,
         task.grouping,
+        dict(task.settings),
         *more,
     ]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

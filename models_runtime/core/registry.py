@@ -8,6 +8,8 @@ from importlib.util import find_spec
 
 from django.utils.translation import gettext_noop as _
 
+from models_runtime.core.training_settings import Setting
+
 
 @dataclass(frozen=True)
 class BackendKind:
@@ -116,6 +118,7 @@ class TrainableKind:
     `based`: the training starts from a folder in DATA_DIR/weights, or from a model of the same kind.
     `adapts`: how the model can first learn the language of the notes without labels; empty if it can't.
     `grouped`: up to 32 sentences are read as one sequence (Catelli 2021).
+    `settings`: what else can be set for a training.
     """
 
     title: str
@@ -129,6 +132,7 @@ class TrainableKind:
     based: bool = False
     adapts: str = ""
     grouped: bool = False
+    settings: tuple[Setting, ...] = ()
 
 
 TRAINABLE: dict[str, TrainableKind] = {

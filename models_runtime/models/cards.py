@@ -72,3 +72,4 @@ class TrainingParams(TypedDict, total=False):
     adapt: int
     base: str
     base_model: int
+    settings: dict[str, int | float | str | bool]

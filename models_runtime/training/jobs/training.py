@@ -174,6 +174,7 @@ def _learn(
             "base": str(base) if (base := _base(row)) else "",
             "adapt": row.params.get("adapt", 0),
             "grouping": row.params.get("grouping", 0),
+            "settings": row.params.get("settings", {}),
             "checkpoint": str(checkpoint_of(row.pk)) if kind.by_epoch else None,
         },
         unlabeled=other_notes(version, newest),

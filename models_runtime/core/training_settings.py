@@ -1,0 +1,96 @@
+"""Settings of a training that one kind of model has and others don't: their types, bounds and names.
+
+A kind lists its settings in the registry. The form, the command, the model's page and the learner all read that list,
+so a new setting is an entry there and a line in the learner.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from django.utils.translation import gettext as _
+
+from annotations.core.errors import ServiceError
+
+Value = int | float | str | bool
+# Values that a command accepts for a switch.
+YES: Final = ("yes", "true", "1", "on")
+NO: Final = ("no", "false", "0", "off")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One setting. `label` and `help` are marked for translation where they are written, and translated where shown.
+
+    `kind`: a whole number or a number from `least` to `most`, one of `choices` (key to name), a switch, or a text of
+    at most `most` characters. A setting that is not given has the default of the algorithm.
+    """
+
+    key: str
+    label: str
+    kind: Literal["whole", "number", "choice", "switch", "text"]
+    least: float = 0
+    most: float = 0
+    choices: Mapping[str, str] | None = None
+    help: str = ""
+
+
+def checked(settings: Sequence[Setting], given: Mapping[str, object], *, title: str) -> dict[str, Value]:
+    """Return the given values with their types; empty ones are left out. `title` names the kind of model in errors.
+
+    Values may be texts, as a form or a command has them. Raises ServiceError with the setting's key as its code, or
+    `settings` for an unknown key.
+    """
+    known = {setting.key: setting for setting in settings}
+    found: dict[str, Value] = {}
+    for key, value in given.items():
+        if key not in known:
+            raise ServiceError(
+                _("%(title)s has no setting “%(key)s”. Its settings: %(choices)s.")
+                % {"title": _(title), "key": key, "choices": ", ".join(known) or _("none")},
+                code="settings",
+            )
+        if value is not None and value != "":
+            found[key] = _value(known[key], value)
+    return found
+
+
+def _value(setting: Setting, value: object) -> Value:
+    text = str(value).strip()
+    if setting.kind == "switch":
+        if text.lower() in YES:
+            return True
+        if text.lower() in NO:
+            return False
+        raise _wrong(setting, text, _("yes or no"))
+    if setting.kind == "choice":
+        choices = setting.choices or {}
+        if text not in choices:
+            raise _wrong(setting, text, ", ".join(choices))
+        return text
+    if setting.kind == "text":
+        if len(text) > setting.most:
+            raise _wrong(setting, text[:40], _("at most %(most)d characters") % {"most": setting.most})
+        return text
+    return _number(setting, text)
+
+
+def _number(setting: Setting, text: str) -> int | float:
+    bounds = _("from %(least)s to %(most)s") % {"least": f"{setting.least:g}", "most": f"{setting.most:g}"}
+    if len(text) > 20:
+        raise _wrong(setting, text[:20], bounds)
+    try:
+        number: int | float = int(text) if setting.kind == "whole" else float(text)
+    except ValueError:
+        raise _wrong(setting, text, bounds) from None
+    if not setting.least <= number <= setting.most:  # Also refuses NaN.
+        raise _wrong(setting, text, bounds)
+    return number
+
+
+def _wrong(setting: Setting, text: str, right: str) -> ServiceError:
+    return ServiceError(
+        _("%(label)s can't be “%(value)s”. It must be: %(right)s.")
+        % {"label": _(setting.label), "value": text, "right": right},
+        code=setting.key,
+    )
