@@ -55,6 +55,19 @@ def checked(settings: Sequence[Setting], given: Mapping[str, object], *, title: 
     return found
 
 
+def shown(settings: Sequence[Setting], values: Mapping[str, Value]) -> list[tuple[str, str]]:
+    """Return the label and the value of each setting that was given, as texts for people."""
+    return [(_(setting.label), _text(setting, values[setting.key])) for setting in settings if setting.key in values]
+
+
+def _text(setting: Setting, value: Value) -> str:
+    if setting.kind == "choice":
+        return _((setting.choices or {}).get(str(value), str(value)))
+    if setting.kind == "switch":
+        return _("yes") if value else _("no")
+    return str(value)
+
+
 def _value(setting: Setting, value: object) -> Value:
     text = str(value).strip()
     if setting.kind == "switch":

@@ -1,6 +1,6 @@
 """Forms that train, upload and rename a model."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,16 +9,25 @@ from django.conf import settings
 from django.utils.html import format_html
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext_noop
 
+from annotations.core.errors import ServiceError
 from annotations.core.fields import WholeField
 from annotations.core.offering import suggest
 from annotations.models import GoldVersion
 from annotations.transfer.services.sources import megabytes
 from models_runtime.core.model_names import LONGEST
 from models_runtime.core.registry import TRAINABLE, TrainableKind
+from models_runtime.core.training_settings import Setting, checked
 from models_runtime.core.weights import Weights
 from models_runtime.models import OF_MODEL, TrainedModel
-from models_runtime.training.services.training import DEFAULT, MOST_ADAPT, MOST_GROUPED, TrainingSettings
+from models_runtime.training.services.training import (
+    DEFAULT,
+    MOST_ADAPT,
+    MOST_GROUPED,
+    MOST_ITERATIONS,
+    TrainingSettings,
+)
 
 if TYPE_CHECKING:
     from django.utils.functional import _StrOrPromise
@@ -72,6 +81,13 @@ class TrainForm(forms.Form):
         required=False,
         help_text=_("1 to 32; 8 if empty. More sentences give the model more context for each word."),
     )
+    iterations = WholeField(
+        label=_("Epochs"),
+        least=1,
+        most=MOST_ITERATIONS,
+        required=False,
+        help_text=_("At most this many, or iterations for a CRF. If empty, the number depends on the algorithm."),
+    )
     language = forms.CharField(
         label=_("Language of the training notes"),
         max_length=8,
@@ -80,6 +96,20 @@ class TrainForm(forms.Form):
         widget=forms.Select(),
     )
     name = _name_field(_("Name"), help_text=_("If empty, the model gets a number as its name."))
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name, setting in _named_settings():
+            self.fields[name] = _setting_field(setting)
+
+    @property
+    def groups(self) -> list[tuple[str, list[forms.BoundField]]]:
+        """The titles of the kinds that have settings, each with the fields of these settings."""
+        return [
+            (kind.title, [self[_field_name(key, setting)] for setting in kind.settings])
+            for key, kind in TRAINABLE.items()
+            if kind.settings
+        ]
 
     def choose(
         self,
@@ -109,7 +139,16 @@ class TrainForm(forms.Form):
             if not counts:
                 self.errors.pop(name, None)
                 cleaned[name] = None
+        for setting in kind.settings if kind else ():
+            self._check(setting, cleaned)
         return cleaned
+
+    def _check(self, setting: Setting, cleaned: dict[str, Any]) -> None:
+        name = _field_name(self._backend, setting)
+        try:
+            checked([setting], {setting.key: cleaned.get(name, "")}, title="")
+        except ServiceError as error:
+            self.add_error(name, str(error))
 
     @property
     def _backend(self) -> str:
@@ -124,7 +163,13 @@ class TrainForm(forms.Form):
             base=data["base"] or "",
             adapt=data["adapt"] or 0,
             grouping=data["grouping"] or 0,
+            iterations=data["iterations"],
             language=data["language"],
+            settings={
+                setting.key: data[_field_name(self._backend, setting)] for setting in TRAINABLE[self._backend].settings
+            }
+            if self._backend in TRAINABLE
+            else {},
         )
 
 
@@ -133,6 +178,30 @@ def _uses(kind: TrainableKind | None) -> dict[str, bool]:
     if kind is None:
         return {"base": False, "adapt": False, "grouping": False}
     return {"base": kind.based, "adapt": bool(kind.adapts), "grouping": kind.grouped}
+
+
+def _field_name(kind: str, setting: Setting) -> str:
+    return f"{kind}-{setting.key}"
+
+
+def _named_settings() -> Iterator[tuple[str, Setting]]:
+    """Yield the settings of all kinds, each with the name of its field."""
+    for key, kind in TRAINABLE.items():
+        for setting in kind.settings:
+            yield _field_name(key, setting), setting
+
+
+def _setting_field(setting: Setting) -> forms.CharField:
+    """Return a field that may be empty. The value is checked by `checked`, as for the command."""
+    widget: forms.Widget = forms.TextInput(attrs={"autocomplete": "off"})
+    if setting.kind in ("choice", "switch"):
+        choices = setting.choices or {"yes": gettext_noop("yes"), "no": gettext_noop("no")}
+        widget = forms.Select(choices=[("", _("default")), *((key, _(name)) for key, name in choices.items())])
+    elif setting.kind in ("whole", "number"):
+        widget = forms.TextInput(attrs={"autocomplete": "off", "inputmode": "decimal"})
+    return forms.CharField(
+        label=_(setting.label), required=False, help_text=_(setting.help) if setting.help else "", widget=widget
+    )
 
 
 def _version(version: GoldVersion) -> str:

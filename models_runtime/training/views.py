@@ -22,6 +22,7 @@ from models_runtime.core.abilities import lacking
 from models_runtime.core.gold_notes import languages_of
 from models_runtime.core.health import State, Workers
 from models_runtime.core.registry import TRAINABLE, TrainableKind, trainable_kind
+from models_runtime.core.training_settings import shown
 from models_runtime.models import TrainedModel
 from models_runtime.training.forms import REFUSED_AT, RenameForm, TrainForm, UploadModelForm
 from models_runtime.training.services.model_cards import few_notes_of, headline
@@ -88,6 +89,7 @@ def _model(request: Request, access: Access, row: TrainedModel, rename: RenameFo
         "headline": headline(row.card),
         "few_notes": few_notes_of(row.card),
         "kind": trainable_kind(row.backend),
+        "settings": shown(trainable_kind(row.backend).settings, row.params.get("settings", {})),
         "algorithm": _(trainable_kind(row.backend).algorithms.get(_algorithm(row), _algorithm(row))),
         "calibration": row.calibrations.filter(held_out=True, withdrawn_at=None).order_by("-pk").first(),
         "runs": row.runs.select_related("author").order_by("-pk")[:ROWS],

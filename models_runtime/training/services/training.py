@@ -1,6 +1,7 @@
 """Start trainings. The work itself is in models_runtime.training.jobs.training."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TypedDict, Unpack
 
 from django.db import IntegrityError, transaction
@@ -15,6 +16,7 @@ from models_runtime.core import weights
 from models_runtime.core.gold_notes import languages_of
 from models_runtime.core.model_names import free_name, good_model_name, taken
 from models_runtime.core.registry import TRAINABLE, trainable_kind
+from models_runtime.core.training_settings import checked
 from models_runtime.models import OF_MODEL, TrainedModel
 from models_runtime.models.cards import TrainingParams
 from models_runtime.training.events import MODEL_TRAINED
@@ -31,7 +33,8 @@ class TrainingSettings(TypedDict, total=False):
 
     `base`: starting weights, a folder or a model of the same kind. `adapt`: epochs of language pre-training.
     `grouping`: sentences per sequence. `language`: only notes in this language. The strategies of Catelli 2021 are
-    models of one language, of all languages, or of one language after the other by `base`.
+    models of one language, of all languages, or of one language after the other by `base`. `settings`: those of the
+    kind (`TrainableKind.settings`), by key.
     """
 
     backend: str
@@ -41,6 +44,7 @@ class TrainingSettings(TypedDict, total=False):
     adapt: int
     grouping: int
     language: str
+    settings: Mapping[str, object]
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,7 @@ class _Settings:
     adapt: int = 0
     grouping: int = 0
     language: str = ""
+    settings: Mapping[str, object] = field(default_factory=dict)
 
 
 def start_training(
@@ -66,7 +71,8 @@ def start_training(
     """Start training a model on a frozen gold version: make its row and its job in one transaction.
 
     A repeated call with the same `key` returns the same model, so that a double click starts only one training.
-    Raises ServiceError for an unknown version, algorithm or base, a version without spans, and a name that exists.
+    Raises ServiceError for an unknown version, algorithm, base or setting, a version without spans, and a name that
+    exists.
     """
     existing = started_with(TrainedModel, project, "train", key)
     if existing is not None:
@@ -186,6 +192,8 @@ def _params(project: Project, settings: _Settings) -> TrainingParams:
         params["language"] = settings.language
     if settings.adapt:
         params["adapt"] = settings.adapt
+    if chosen := checked(kind.settings, settings.settings, title=kind.title):
+        params["settings"] = chosen
     if kind.based:
         return params | _base(project, settings)
     if settings.base:

@@ -109,8 +109,8 @@ class Command(JourneyCommand):
         residual = result["residual"]
         if residual["share"] is not None:
             lines.append(
-                f"Notes with a missed span: {residual['with_miss']} of {residual['notes']}, {percent(residual['share'])} "
-                f"(95% interval {percent(residual['low'])} to {percent(residual['high'])})"
+                f"Notes with a missed span: {residual['with_miss']} of {residual['notes']}, "
+                f"{percent(residual['share'])} (95% interval {percent(residual['low'])} to {percent(residual['high'])})"
             )
         if result["own_gold_spans"]:
             lines.append(copied_in_text(result["own_gold_spans"], result["author"], merged=result["merged"]))

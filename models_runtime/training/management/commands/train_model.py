@@ -1,4 +1,5 @@
 import uuid
+from collections.abc import Sequence
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -27,6 +28,22 @@ def _kind_of(algorithm: str) -> str:
     return kinds[0] if kinds else next(iter(TRAINABLE))
 
 
+def _settings_help() -> str:
+    rows = [(key, ", ".join(setting.key for setting in kind.settings)) for key, kind in TRAINABLE.items()]
+    return " ".join(f"Settings of {key}: {names}." for key, names in rows if names)
+
+
+def _settings(words: Sequence[str]) -> dict[str, str]:
+    """Read the values of --set. Raises ServiceError `set` for one without a key, and for a repeated key."""
+    found: dict[str, str] = {}
+    for word in words:
+        key, sign, value = word.partition("=")
+        if not sign or not key or key in found:
+            raise ServiceError(f"--set takes KEY=VALUE, each key once, not “{word}”.", code="set")
+        found[key] = value
+    return found
+
+
 class Command(JourneyCommand):
     help = "Train a model on a gold version. With --wait, wait for the end, and train here if there is no worker."
 
@@ -49,6 +66,13 @@ class Command(JourneyCommand):
             help="Language pre-training epochs (transformer, BiLSTM-CRF).",
         )
         parser.add_argument("--grouping", type=int, default=0, metavar="N", help="Sentences per sequence (BiLSTM-CRF).")
+        parser.add_argument(
+            "--set",
+            action="append",
+            default=[],
+            metavar="KEY=VALUE",
+            help=f"A setting of the type of model; may be repeated. {_settings_help()}",
+        )
         parser.add_argument("--language", default="", metavar="CODE", help="Train only on notes in this language.")
         parser.add_argument("--name", default="", help="Name of the model, for run_model PROJECT NAME.")
         parser.add_argument("--wait", action="store_true", help="Wait for the end.")
@@ -61,6 +85,7 @@ class Command(JourneyCommand):
             key=uuid.uuid4().hex,
             name=options["name"],
             backend=options["backend"] or _kind_of(options["algorithm"]),
+            settings=_settings(options["set"]),
             **{word: options[word] for word in ("algorithm", "iterations", "base", "adapt", "grouping", "language")},
         )
         job = Job.objects.get(trained_model=model)
