@@ -101,7 +101,7 @@ def test_a_refused_form_leads_to_its_fields(
 
     page.goto(live("models", "covid"))
     page.locator("label[for^=algorithm-bilstm]").first.click()
-    page.locator("summary", has_text="BiLSTM-CRF").click()
+    page.locator("summary", has_text="More settings").click()
     page.locator("#train-grouping").evaluate("field => { field.max = 99 }")
     page.locator("#train-grouping").fill("77")
     page.get_by_role("button", name="Start training").click()

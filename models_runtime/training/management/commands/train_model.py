@@ -30,7 +30,8 @@ def _kind_of(algorithm: str) -> str:
 
 def _settings_help() -> str:
     rows = [(key, ", ".join(setting.key for setting in kind.settings)) for key, kind in TRAINABLE.items()]
-    return " ".join(f"Settings of {key}: {names}." for key, names in rows if names)
+    named = [f"Settings of {key}: {names}." for key, names in rows if names]
+    return " ".join(["A setting of the type of model. May be repeated.", *named])
 
 
 def _settings(words: Sequence[str]) -> dict[str, str]:
@@ -71,7 +72,7 @@ class Command(JourneyCommand):
             action="append",
             default=[],
             metavar="KEY=VALUE",
-            help=f"A setting of the type of model; may be repeated. {_settings_help()}",
+            help=_settings_help(),
         )
         parser.add_argument("--language", default="", metavar="CODE", help="Train only on notes in this language.")
         parser.add_argument("--name", default="", help="Name of the model, for run_model PROJECT NAME.")
