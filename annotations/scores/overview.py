@@ -55,7 +55,12 @@ def scores(access: Access) -> list[overview.Card]:
 def _stored(access: Access, version: int) -> list[StoredScore]:
     authors = {(author.kind, author.name): author for author in authors_for(access)}
     stored = Figures.objects.filter(
-        project=access.project, kind=TABLE.name, value__gold=str(version), value__split=None, value__labels_of=None
+        project=access.project,
+        kind=TABLE.name,
+        value__gold=str(version),
+        value__split=None,
+        value__labels_of=None,
+        value__language=None,
     )
     found: dict[int, StoredScore] = {}
     columns = ("author_kind", "author", "notes", "levels__0__micro__f1", "few_notes", "own_gold_spans",

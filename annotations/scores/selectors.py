@@ -93,13 +93,28 @@ def scorable_authors(project: Project, among: QuerySet[Author] | None = None) ->
     return authors.filter(project=project).exclude(kind=Author.Kind.GOLD)
 
 
-def compared(reference: Reference, author: Author, *, split: str = "") -> Compared:
+def codes_of(project: Project, language: str) -> list[str]:
+    """The languages of notes that count as `language`. Notes without one count as notes in the project's language."""
+    return ["", language] if language == project.language else [language]
+
+
+def note_languages(project: Project) -> list[str]:
+    """List the languages of the project's notes."""
+    found = Document.objects.filter(project=project).order_by().values_list("language", flat=True).distinct()
+    return sorted({language or project.language for language in found} - {""})
+
+
+def compared(reference: Reference, author: Author, *, split: str = "", language: str = "") -> Compared:
     """Find the notes with gold in the reference and a submitted annotation set by the author.
 
+    With a `split` or a `language`, only these notes; notes in other languages are not counted at all.
     `key` is a hash of everything that their score depends on, except the label set.
     """
-    gold = _gold_notes(reference, split)
-    sets = AnnotationSet.objects.filter(author=author).values_list("document_id", "pk", "version", "state")
+    gold = _gold_notes(reference, split, language)
+    own = AnnotationSet.objects.filter(author=author)
+    if language:
+        own = own.filter(document__language__in=codes_of(reference.project, language))
+    sets = own.values_list("document_id", "pk", "version", "state")
     stamp = hashlib.sha256()
     annotation_sets: dict[int, int] = {}
     drafts = no_gold = 0
@@ -144,14 +159,19 @@ def _rewritten_key(author: Author) -> tuple[Any, ...]:
     return tuple(RewrittenNote.objects.filter(author=author).aggregate(count=Count("pk"), last=Max("pk")).values())
 
 
-def _gold_notes(reference: Reference, split: str) -> dict[int, str]:
+def _gold_notes(reference: Reference, split: str, language: str) -> dict[int, str]:
     """Return the gold notes by id, each with a string that identifies the state of its gold."""
     if reference.version is None:
-        rows = gold_sets(reference.project).values_list("document_id", "pk", "version")
+        sets = gold_sets(reference.project)
+        if language:
+            sets = sets.filter(document__language__in=codes_of(reference.project, language))
+        rows = sets.values_list("document_id", "pk", "version")
         return {note: f"{pk} {version}" for note, pk, version in rows}
     notes = GoldVersionNote.objects.filter(version=reference.version)
     if split:
         notes = notes.filter(split=split)
+    if language:
+        notes = notes.filter(document__language__in=codes_of(reference.project, language))
     return {note: str(pk) for note, pk in notes.values_list("document_id", "pk")}
 
 
@@ -289,13 +309,20 @@ class AuthorNotes:
     shared: int
 
 
-def authors_with_notes(reference: Reference, among: QuerySet[Author] | None = None) -> list[AuthorNotes]:
-    """List the authors with submitted annotations, optionally `among` some: annotators, adjudication, then models."""
+def authors_with_notes(
+    reference: Reference, among: QuerySet[Author] | None = None, *, language: str = ""
+) -> list[AuthorNotes]:
+    """List the authors with submitted annotations, optionally `among` some: annotators, adjudication, then models.
+
+    With a `language`, only notes in it are counted.
+    """
     gold: Any = gold_sets(reference.project).order_by().values("document_id")
     if reference.version:
         gold = GoldVersionNote.objects.filter(version=reference.version).values("document_id")
     authors = {author.pk: author for author in scorable_authors(reference.project, among)}
     sets = AnnotationSet.objects.filter(author__in=list(authors), state=SUBMITTED).order_by().values_list("author")
+    if language:
+        sets = sets.filter(document__language__in=codes_of(reference.project, language))
     submitted: dict[int, int] = dict(sets.annotate(n=Count("pk")))
     shared: dict[int, int] = dict(sets.filter(document_id__in=gold).annotate(n=Count("pk")))
     order = [Author.Kind.ANNOTATOR, Author.Kind.ADJUDICATED, Author.Kind.REFINED, Author.Kind.RUN]

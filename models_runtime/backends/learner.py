@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final, NotRequired, TypedDict
 
 from annotations.domain.spans import Span
-from models_runtime.backends.base import Device
+from models_runtime.backends.base import BackendError, Device
 
 # Predicted with an uploaded model, so that weights that crash the backend do so in the child process.
 SAMPLE: Final = "Name: Anna Bianchi\nNHC: 2748903. Ingreso: 12/03/2021.\nIl dott. Rossi, a Torino: 54 anni.\n" * 3
@@ -59,11 +59,11 @@ class TrainingTask:
 
     `unlabeled`: the project's other notes. `held_out`: notes that are only used for scoring. `checkpoint`: a file in
     which the learner keeps its progress; a later attempt at the same task continues from it. `should_stop()`: true as
-    soon as somebody wants to end the training with what it has learned. `base`: starting weights, for learners that
-    need them: a folder of weights, or a model of the same format. `adapt`: number of epochs of language pre-training,
-    which also uses the unlabeled notes. `grouping`: number of sentences in one sequence, for learners that group
-    sentences; 0 is the learner's default. `settings`: other settings of the learner, by key, with types and bounds
-    already checked; a missing one has the algorithm's default.
+    soon as somebody wants to end the training with what it has learned. `base`: starting weights: a model of the same
+    format, or for some learners a folder of weights; empty for fresh ones. `adapt`: number of epochs of language pre-
+    training, which also uses the unlabeled notes. `grouping`: number of sentences in one sequence, for learners that
+    group sentences; 0 is the learner's default. `settings`: other settings of the learner, by key, with types and
+    bounds already checked; a missing one has the algorithm's default.
     """
 
     notes: Sequence[Note]
@@ -80,6 +80,17 @@ class TrainingTask:
     checkpoint: Path | None = None
     report: Report = field(default=lambda step: None)
     should_stop: Callable[[], bool] = field(default=lambda: False)
+
+
+def labels_of(task: TrainingTask, earlier: Sequence[str] = ()) -> tuple[str, ...]:
+    """The labels of the training notes and those of the starting model (`earlier`), sorted.
+
+    A label that only the first stage has seen keeps its place. Raises BackendError (permanent) for notes without spans.
+    """
+    labels = {span.label for _, spans in task.notes for span in spans}
+    if not labels:
+        raise BackendError("The training notes have no spans. Annotate some notes first.", permanent=True)
+    return tuple(sorted(labels.union(earlier)))
 
 
 def task_key(task: TrainingTask, *more: str) -> str:

@@ -21,7 +21,7 @@ from annotations.models import AnnotationSet, Document, GoldVersion, GoldVersion
 from annotations.scores.selectors import label_words
 from models_runtime.calibration.events import CALIBRATED
 from models_runtime.core.combining import models_behind
-from models_runtime.core.gold_notes import training_notes
+from models_runtime.core.stages import learned_from
 from models_runtime.models import Calibration, Run, TrainedModel
 
 BATCH = 250
@@ -186,14 +186,3 @@ class HeldOut:
         for span in found:
             right = (span.start, span.end, span.label) in in_gold
             self.outcomes.add(span.label, span.confidence, right=right, fold=self._folds[index])
-
-
-def learned_from(model: TrainedModel | None) -> set[int]:
-    """Return the notes that a model was trained on. Its confidence there says nothing about other notes."""
-    if model is None or model.gold_version is None:
-        return set()
-    held_out = model.card.get("held_out_notes")
-    if held_out is None:
-        return set(training_notes(model.gold_version).train)
-    rows = GoldVersionNote.objects.filter(version=model.gold_version).exclude(split=Split.TEST)
-    return set(rows.values_list("document_id", flat=True)) - set(held_out)

@@ -23,6 +23,8 @@ class ComparingConfig(AppConfig):
         from annotations.core import navigation, offers
 
         navigation.register(
-            navigation.Entry("models", 50, _("Compare"), "runs_compare", Can.READ_NOTES, frozenset({"compare_spans"})),
+            navigation.Entry(
+                "models", 50, _("Compare"), "runs_compare", Can.READ_NOTES, frozenset({"compare_spans", "strategies"})
+            ),
         )
         offers.offer("scores.actions", "comparing/offers/scores.html", position=10)

@@ -6,7 +6,15 @@ from django.utils.translation import gettext_lazy as _
 from annotations.core.fields import WholeField, WholesField
 
 # The field beside which an error of the service is shown, by its code.
-REFUSED_AT = {"number": "a", "author": "a", "notes": "a", "version": "gold"}
+REFUSED_AT = {"number": "a", "author": "a", "notes": "a", "version": "gold", "language": "language"}
+
+
+class StrategiesForm(forms.Form):
+    """`gold` is the number of a version. The view checks the choices."""
+
+    gold = WholeField(label=_("Gold"), required=False)
+    language = forms.CharField(label=_("Language"), max_length=8, required=False)
+    split = forms.CharField(label=_("Notes of"), max_length=10, required=False)
 
 
 class CompareForm(forms.Form):
@@ -14,4 +22,5 @@ class CompareForm(forms.Form):
 
     gold = WholeField(label=_("Gold"), required=False)
     a = WholesField(label=_("Annotation sets"), required=False)
+    language = forms.CharField(label=_("Language"), max_length=8, required=False)
     split = forms.CharField(label=_("Notes of"), max_length=10, required=False)

@@ -4,15 +4,18 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy
 
 from annotations.domain.scoring.intervals import FewNotes
 from annotations.domain.scoring.rates import RatesData
 from annotations.domain.scoring.side_by_side import AuthorTable
-from annotations.models import Job, Project
-from annotations.scores.services.side_by_side import ComparisonRequest, Table
-from models_runtime.calibration.jobs import learned_from
+from annotations.models import Author, GoldVersion, Job, Project
+from annotations.scores.selectors import LEVELS, Reference, characters, compared
+from annotations.scores.services.side_by_side import ComparisonRequest, Table, common_notes, kept_table, side_by_side
 from models_runtime.core.combining import models_behind
+from models_runtime.core.registry import TRAINABLE
+from models_runtime.core.stages import learned_from, strategy_of
 from models_runtime.models import Run
 
 if TYPE_CHECKING:
@@ -173,6 +176,70 @@ def learned_here(wanted: ComparisonRequest, notes: Collection[int]) -> dict[int,
         if shared := len(learned.intersection(notes)):
             found[run.author_id] = shared
     return found
+
+
+@dataclass(frozen=True)
+class StrategyRow:
+    """F1 of a trained model's run at the six levels of LEVELS. `kind` is the type of model."""
+
+    run: str
+    model: str
+    kind: str
+    strategy: str
+    cells: list[Cell]
+
+
+@dataclass(frozen=True)
+class Strategies:
+    """Runs of trained models by language strategy, on the same `notes`, from which no model learned.
+
+    `late`: the notes have too much text for a page; the command computes and stores the figures.
+    """
+
+    notes: int
+    rows: list[StrategyRow]
+    late: bool = False
+    few_notes: FewNotes | None = None
+
+
+def compared_strategies(
+    project: Project, version: GoldVersion, *, language: str = "", split: str = "",
+    among: QuerySet[Author] | None = None, most: int | None = None,
+) -> Strategies:  # fmt: skip
+    """Compare the newest run of each trained model as in Catelli 2021, table 4.17.
+
+    `among`: the authors whom the person may see. `most`: the characters, for all runs together, to compute at once.
+    Runs without notes in the language and split are left out. Raises ErasedMeanwhile.
+    """
+    reference = Reference(project, version)
+    runs = Run.objects.filter(project=project, model__isnull=False).order_by("pk")
+    if among is not None:
+        runs = runs.filter(author__in=among)
+    newest = {run.model_id: run for run in runs.select_related("author", "model__gold_version__project")}
+    chosen = [run for run in newest.values() if compared(reference, run.author, split=split, language=language).notes]
+    if not chosen:
+        return Strategies(0, [])
+    wanted = ComparisonRequest(reference, tuple(run.author for run in chosen), split, language)
+    notes = common_notes(wanted, without={note for run in chosen for note in learned_from(run.model)})
+    if not notes.notes:
+        return Strategies(0, [])
+    if kept_table(wanted, notes) is None and most is not None and characters(notes.of[0]) * len(chosen) > most:
+        return Strategies(notes.notes, [], late=True)
+    table = side_by_side(wanted, notes=notes)
+    tables = [figures["table"] for figures in table["authors"]]
+    columns = []
+    for unit, granularity in LEVELS:
+        rates = [_micro(unit, granularity)(each) for each in tables]
+        columns.append(_cells([each["f1"] if each else None for each in rates]))
+    rows = [_strategy_row(run, [column[at] for column in columns]) for at, run in enumerate(chosen)]
+    rows.sort(key=lambda row: (row.kind, row.model))
+    return Strategies(table["notes"], rows, few_notes=tables[0]["few_notes"])
+
+
+def _strategy_row(run: Run, cells: list[Cell]) -> StrategyRow:
+    model = run.model
+    assert model is not None  # The query has only runs of models.
+    return StrategyRow(run.author.name, model.name, TRAINABLE[model.backend].title, strategy_of(model), cells)
 
 
 def _cells(values: Sequence[float | None], *, low: bool = False) -> list[Cell]:

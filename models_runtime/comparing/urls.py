@@ -4,6 +4,7 @@ from models_runtime.comparing import views
 
 urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/runs/compare/", views.runs_compare, name="runs_compare"),
+    path("projects/<slug:slug>/runs/strategies/", views.strategies, name="strategies"),
     path("projects/<slug:slug>/runs/compare/start", views.compare_start, name="compare_start"),
     path("projects/<slug:slug>/runs/compare/spans", views.compare_spans, name="compare_spans"),
 ]

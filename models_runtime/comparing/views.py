@@ -21,7 +21,7 @@ from annotations.gold.selectors import versions
 from annotations.jobs.tokens import form_token
 from annotations.notes.selectors.in_context import LabelLook, label_looks
 from annotations.notes.views.in_context import shown_in_context
-from annotations.scores.selectors import Reference, authors_with_notes, characters
+from annotations.scores.selectors import LEVELS, Reference, authors_with_notes, characters, note_languages
 from annotations.scores.services.side_by_side import (
     FEWEST,
     MOST,
@@ -33,9 +33,9 @@ from annotations.scores.services.side_by_side import (
     side_by_side,
     telling_spans,
 )
-from models_runtime.comparing.forms import REFUSED_AT, CompareForm
+from models_runtime.comparing.forms import REFUSED_AT, CompareForm, StrategiesForm
 from models_runtime.comparing.jobs import start_comparison
-from models_runtime.comparing.services import figure_rows, label_rows, learned_here, pace_rows
+from models_runtime.comparing.services import compared_strategies, figure_rows, label_rows, learned_here, pace_rows
 
 PAGE = 25
 # Larger comparisons are computed by a job: this much text, for all authors together, takes about one second.
@@ -44,7 +44,7 @@ MOST_CHARACTERS = 2_000_000
 
 @require_safe
 def runs_compare(request: Request, slug: str) -> HttpResponse:
-    """Compare the authors ?a= with the gold version ?gold= (0: current gold), in the split ?split=.
+    """Compare the authors ?a= with the gold version ?gold= (0: current gold), in the split ?split=, in ?language=.
 
     Without authors, only the choice is shown.
     """
@@ -68,6 +68,8 @@ def runs_compare(request: Request, slug: str) -> HttpResponse:
         "chosen": set(form.cleaned_data.get("a", [])),
         "split": form.cleaned_data.get("split", ""),
         "splits": list(Split) if version and version.split_seed else [],
+        "note_language": form.cleaned_data.get("language", ""),
+        "languages": note_languages(access.project),
         "fewest": FEWEST,
         "most": MOST,
     }
@@ -77,6 +79,37 @@ def runs_compare(request: Request, slug: str) -> HttpResponse:
         except ServiceError as error:
             add_error(form, error, REFUSED_AT)
     return render(request, "comparing/compare.html", context)
+
+
+@require_safe
+def strategies(request: Request, slug: str) -> HttpResponse:
+    """Compare runs of trained models by language strategy, on notes of ?gold= in ?language= and ?split=."""
+    access = enter(request.user, slug, Can.READ_NOTES)
+    frozen = versions(access.project)
+    languages = note_languages(access.project)
+    form = StrategiesForm(request.GET)
+    data = form.cleaned_data if form.is_valid() else {}
+    gold = data.get("gold") or (frozen[0].number if frozen else 0)
+    version = next((one for one in frozen if one.number == gold), None)
+    split, language = data.get("split", ""), data.get("language", "")
+    if (gold and version is None) or split not in ("", *Split) or language not in ("", *languages) or form.errors:
+        raise Http404("This comparison does not exist.")
+    authors = authors_for(access)
+    found = compared_strategies(
+        access.project, version, language=language, split=split, among=authors, most=MOST_CHARACTERS
+    ) if version else None  # fmt: skip
+    context = {
+        "access": access,
+        "versions": frozen,
+        "gold": gold,
+        "languages": languages,
+        "note_language": language,
+        "splits": list(Split) if version and version.split_seed else [],
+        "split": split,
+        "levels": LEVELS.values(),
+        "found": found,
+    }
+    return render(request, "comparing/strategies.html", context)
 
 
 def _wanted(access: Access, form: CompareForm) -> ComparisonRequest:
@@ -90,7 +123,8 @@ def _wanted(access: Access, form: CompareForm) -> ComparisonRequest:
     if closed_to(access, authors=ids):
         raise Http404("This person may not see these annotation sets.")
     gold, split = form.cleaned_data["gold"] or 0, form.cleaned_data["split"]
-    return comparison_request(access.project, version=gold, ids=ids, split=split)
+    language = form.cleaned_data["language"]
+    return comparison_request(access.project, version=gold, ids=ids, split=split, language=language)
 
 
 def _sent_back(request: Request, form: CompareForm, back: str) -> HttpResponse:
@@ -103,7 +137,7 @@ def _sent_back(request: Request, form: CompareForm, back: str) -> HttpResponse:
 def _query(wanted: ComparisonRequest, **more: object) -> str:
     pairs: list[tuple[str, object]] = [("gold", wanted.reference.number)]
     pairs += [("a", author.pk) for author in wanted.authors]
-    pairs += [("split", wanted.split)] if wanted.split else []
+    pairs += [(name, value) for name, value in (("split", wanted.split), ("language", wanted.language)) if value]
     return "?" + urlencode([*pairs, *more.items()])
 
 

@@ -11,7 +11,7 @@ from annotations.domain.spans import Span
 from annotations.domain.splits import Patient, Split, split_patients
 from annotations.gold.services.splitting import patient_key
 from annotations.models import Document, GoldVersion, GoldVersionNote
-from annotations.scores.selectors import label_words
+from annotations.scores.selectors import codes_of, label_words
 
 # The split of a version that is not split itself: always the same, so that two models of it can be compared.
 SEED: Final = "hold-out"
@@ -101,8 +101,9 @@ def languages_of(version: GoldVersion) -> dict[str, int]:
 
 def _notes_in(version: GoldVersion, language: str) -> set[int]:
     rows = GoldVersionNote.objects.filter(version=version)
-    named = ["", language] if language == version.project.language else [language]
-    return set(rows.filter(document__language__in=named).values_list("document_id", flat=True))
+    return set(
+        rows.filter(document__language__in=codes_of(version.project, language)).values_list("document_id", flat=True)
+    )
 
 
 def other_notes(version: GoldVersion, newest: int) -> Iterator[str]:

@@ -115,7 +115,9 @@ class TrainableKind:
 
     `by_epoch`: the model is scored after each epoch, continues from the last epoch after a kill, and can stop early.
     Other kinds start again after a kill, which gives the same model.
-    `based`: the training starts from a folder in DATA_DIR/weights, or from a model of the same kind.
+    `based`: the training needs starting weights: a folder in DATA_DIR/weights, or a model of the same kind.
+    `continues`: the training may start from a model of the same kind, with one label space over both trainings
+    (strategy EN-IT of Catelli 2021). crfsuite can't continue from weights, so the CRF doesn't.
     `adapts`: how the model can first learn the language of the notes without labels; empty if it can't.
     `grouped`: up to 32 sentences are read as one sequence (Catelli 2021).
     `settings`: what else can be set for a training.
@@ -130,6 +132,7 @@ class TrainableKind:
     by_epoch: bool = False
     queue: str = "cpu"
     based: bool = False
+    continues: bool = False
     adapts: str = ""
     grouped: bool = False
     settings: tuple[Setting, ...] = ()
@@ -157,6 +160,7 @@ TRAINABLE: dict[str, TrainableKind] = {
         },
         needs="spacy",
         by_epoch=True,
+        continues=True,
     ),
     "bilstm": TrainableKind(
         title="BiLSTM-CRF",
@@ -170,6 +174,7 @@ TRAINABLE: dict[str, TrainableKind] = {
         needs="torch",
         by_epoch=True,
         queue="gpu",
+        continues=True,
         adapts=_("predicting the next character"),
         grouped=True,
     ),
@@ -187,6 +192,7 @@ TRAINABLE: dict[str, TrainableKind] = {
         by_epoch=True,
         queue="gpu",
         based=True,
+        continues=True,
         adapts=_("predicting masked tokens"),
     ),
 }

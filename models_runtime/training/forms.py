@@ -61,9 +61,7 @@ class TrainForm(forms.Form):
         widget=forms.Select(),
     )
     algorithm = forms.CharField(label=_("Type and algorithm"), max_length=40, required=False)
-    base = forms.CharField(
-        label=_("Starting weights of a transformer"), max_length=100, required=False, widget=forms.Select()
-    )
+    base = forms.CharField(label=_("Starting weights or model"), max_length=100, required=False, widget=forms.Select())
     adapt = WholeField(
         label=_("Language pre-training epochs"),
         most=MOST_ADAPT,
@@ -125,9 +123,12 @@ class TrainForm(forms.Form):
         own = [
             (f"{OF_MODEL}{row.pk}", _now("%(name)s, a model of this project") % {"name": row.name}) for row in models
         ]
-        suggest(self, "base", [*((row.name, f"{row.name} ({row.kind})") for row in weights), *own])
+        suggest(self, "base", [("", _("none")), *((row.name, f"{row.name} ({row.kind})") for row in weights), *own])
         self.fields["base"].help_text = format_html(
-            _now("Folders in {home}, on this machine and on each machine with a worker for the gpu queue."),
+            _now(
+                "A transformer needs a folder in {home}, on this machine and on each machine with a worker for the gpu "
+                "queue, or an earlier model. A BiLSTM-CRF or spaCy may start from an earlier model of its type."
+            ),
             home=weights_home,
         )
         suggest(self, "language", [("", _("all languages together")), *((code, code) for code in languages)])
@@ -177,7 +178,7 @@ def _uses(kind: TrainableKind | None) -> dict[str, bool]:
     """Return which of the optional fields the kind uses."""
     if kind is None:
         return {"base": False, "adapt": False, "grouping": False}
-    return {"base": kind.based, "adapt": bool(kind.adapts), "grouping": kind.grouped}
+    return {"base": kind.continues, "adapt": bool(kind.adapts), "grouping": kind.grouped}
 
 
 def _field_name(kind: str, setting: Setting) -> str:

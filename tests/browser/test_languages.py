@@ -126,6 +126,7 @@ def opened(page_of: Any, person: Any) -> Page:
 PAGES = [
     "projects", "project_new", "account_change_password", "mfa_index", "project", "notes", "import", "labels", "people",
     "guidelines", "guidelines_edit", "agreement", "disagreements", "adjudications", "runs", "backends", "runs_compare",
+    "strategies",
     "review_strings", "models", "loop", "gold", "scores", "export", "jobs", "audit", "search", "project_settings",
     "amendments", "patients", "judgings",
 ]  # fmt: skip

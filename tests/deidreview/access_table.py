@@ -161,6 +161,7 @@ TABLE: dict[str, dict[str, str]] = {
     "judging_entities": {"GET": ALL_NOTES, "POST": EVERYONE_405},
     "judging_again": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
     "runs_compare": {"GET": ALL_NOTES, "POST": EVERYONE_405},
+    "strategies": {"GET": ALL_NOTES, "POST": EVERYONE_405},
     # A single run can't be compared: redirects to the choice, which says so.
     "compare_spans": {"GET": done(ALL_NOTES), "POST": EVERYONE_405},
     "compare_start": {"GET": EVERYONE_405, "POST": done(ALL_NOTES)},

@@ -267,7 +267,7 @@ def test_a_long_score_is_a_job(read, sign_in):
     (job,) = Job.objects.all()
     assert job.params == {
         "version": 0, "author_id": read.run.pk, "split": "", "into": "", "threshold": 0.6, "types": [],
-            "tokenizer": "",
+            "tokenizer": "", "language": "",
     }  # fmt: skip
     assert client.post(start, sent | {"author": 0}).url == SCORES
     assert client.post(start, sent | {"threshold": "x"}).url == SCORES

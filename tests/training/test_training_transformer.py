@@ -71,7 +71,10 @@ def test_from_the_form_to_a_model_a_run_and_the_next_model(world, client, home):
     client.force_login(world.manager)
     shown = said(client.get(page("models")))
     assert '<option value="tiny-bert">tiny-bert (bert)</option>' in shown
-    assert f"Folders in {home}, on this machine and on each machine with a worker for the gpu queue." in shown
+    assert (
+        f"A transformer needs a folder in {home}, on this machine and on each machine with a worker for the gpu queue"
+        in shown
+    )
     asked = {"gold": 1, "algorithm": "transformer:fresh", "base": "tiny-bert", "adapt": "2", "token": "t"}
     there = client.post(page("model_train"), asked).url
     model = TrainedModel.objects.get()
@@ -105,7 +108,7 @@ def test_from_the_form_to_a_model_a_run_and_the_next_model(world, client, home):
 
 def test_a_bilstm_with_pre_training_is_downloaded_and_uploaded(world, client):
     client.force_login(world.manager)
-    asked = {"gold": 1, "algorithm": "bilstm:quick", "base": "left-aside", "adapt": "2", "token": "t"}
+    asked = {"gold": 1, "algorithm": "bilstm:quick", "grouping": "", "adapt": "2", "token": "t"}
     there = client.post(page("model_train"), asked).url
     model = TrainedModel.objects.get()
     assert (model.params, model.job.queue) == ({"algorithm": "quick", "adapt": 2}, Job.Queue.GPU)
@@ -172,7 +175,7 @@ def test_one_language_after_the_other(world, trained, home, client):
         ({"backend": "transformer", "base": "tiny-bert", "adapt": 101}, "must be between 0 and 100"),
         (
             {"backend": "crf", "base": "tiny-bert"},
-            "doesn't use starting weights. Leave them empty, or choose Transformer",
+            "can't start from weights. Leave them empty, or choose one of: spaCy, BiLSTM-CRF, Transformer",
         ),
         ({"backend": "crf", "adapt": 1}, "choose one of: BiLSTM-CRF, Transformer"),
         ({"backend": "bilstm", "grouping": 33}, "must be between 1 and 32"),

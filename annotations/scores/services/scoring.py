@@ -30,6 +30,7 @@ from annotations.scores.selectors import (
     Reference,
     compared,
     label_words,
+    note_languages,
     note_pairs,
     scorable_authors,
 )
@@ -37,7 +38,7 @@ from annotations.scores.services.choices import chosen_types, labels_of, thresho
 
 # Increase this number when a figure is computed in another way or its key changes, so that stored figures are no
 # longer used.
-REVISION = 8
+REVISION = 9
 # The maximum number of errors that are stored and shown; all errors are counted.
 MOST_ERRORS = 50_000
 
@@ -45,6 +46,8 @@ MOST_ERRORS = 50_000
 @dataclass(frozen=True)
 class ScoreRequest:
     """What to score: an author's submitted annotations against a gold, in one split or all, in which label set.
+
+    With a `language`, only notes in it are scored.
 
     `threshold` is the lowest similarity of texts with tolerance. `types` are labels and categories, as `chosen_types`
     returns them, for which all-or-nothing recall is computed once more. `tokenizer` names the tokenizer for the
@@ -58,6 +61,7 @@ class ScoreRequest:
     threshold: float = THRESHOLD
     types: tuple[str, ...] = ()
     tokenizer: str = ""
+    language: str = ""
 
     @property
     def params(self) -> dict[str, Any]:
@@ -70,18 +74,20 @@ class ScoreRequest:
             "threshold": self.threshold,
             "types": list(self.types),
             "tokenizer": self.tokenizer,
+            "language": self.language,
         }
 
 
 def score_request(
     project: Project, *, version: int, author_id: int | None = None, author: str = "", split: str = "", into: str = "",
-    threshold: str = "", types: Sequence[str] = (), tokenizer: str = "", among: QuerySet[Author] | None = None,
+    threshold: str = "", types: Sequence[str] = (), tokenizer: str = "", language: str = "",
+    among: QuerySet[Author] | None = None,
 ) -> ScoreRequest:  # fmt: skip
     """Check what a person or command asks to score. `version` 0 is the current gold.
 
     `threshold` and `types` as for `threshold_of` and `chosen_types`. `among` are the authors whom the person may see;
-    by default all. Raises ServiceError `author`, `version`, `split`, `into`, `threshold`, `types`, `tokenizer` or
-    `mapping`, with the possible choices in its message.
+    by default all. Raises ServiceError `author`, `version`, `split`, `into`, `threshold`, `types`, `tokenizer`,
+    `language` or `mapping`, with the possible choices in its message.
     """
     found = _author(scorable_authors(project, among), author_id, author)
     reference = Reference(project, _version(project, version) if version else None)
@@ -105,7 +111,15 @@ def score_request(
             code="into",
         )
     check_tokenizer(tokenizer)
-    wanted = ScoreRequest(reference, found, split, into, threshold_of(threshold), tokenizer=tokenizer)
+    if language and language not in (languages := note_languages(project)):
+        raise ServiceError(
+            _("This project has no notes in “%(language)s”. Its languages: %(languages)s.")
+            % {"language": language[:20], "languages": ", ".join(languages) or _("unknown")},
+            code="language",
+        )
+    wanted = ScoreRequest(
+        reference, found, split, into, threshold_of(threshold), tokenizer=tokenizer, language=language
+    )
     return replace(wanted, types=chosen_types(types, label_mapper(wanted).category_of)) if types else wanted
 
 
@@ -182,6 +196,7 @@ class About(TypedDict):
     split: str | None
     labels_of: str | None
     tokenizer: str | None
+    language: str | None
     left_out: LeftOut
     unanswered: int
     spans_without_label: dict[str, int]
@@ -210,10 +225,15 @@ class Score:
     key: str
 
 
+def notes_of(wanted: ScoreRequest) -> Compared:
+    """Find the notes of a score."""
+    return compared(wanted.reference, wanted.author, split=wanted.split, language=wanted.language)
+
+
 def kept_score(wanted: ScoreRequest) -> Score | None:
     """Return the stored score if its input has not changed since."""
     project = wanted.reference.project
-    key = _key(wanted, compared(wanted.reference, wanted.author, split=wanted.split), label_words(project))
+    key = _key(wanted, notes_of(wanted), label_words(project))
     table = kept(project, TABLE, key)
     return Score(table, key) if table is not None else None
 
@@ -225,7 +245,7 @@ def score(wanted: ScoreRequest, *, progress: Progress = silent) -> Score:
     """
     project = wanted.reference.project
     begun = erasures_of(project.pk)
-    notes, words = compared(wanted.reference, wanted.author, split=wanted.split), label_words(project)
+    notes, words = notes_of(wanted), label_words(project)
     key = _key(wanted, notes, words)
     table = kept(project, TABLE, key)
     if table is None:
@@ -261,7 +281,7 @@ def _key(wanted: ScoreRequest, notes: Compared, words: LabelWords) -> str:
     mapping = mappings()[wanted.reference.project.label_set.key, wanted.into] if wanted.into else None
     made_of = [REVISION, notes.key, words.key, wanted.split, wanted.author.pk, wanted.reference.number, notes.drafts,
                notes.unread, notes.no_gold, wanted.author.name, repr(target), repr(mapping), wanted.threshold,
-               wanted.types, wanted.tokenizer]  # fmt: skip
+               wanted.types, wanted.tokenizer, wanted.language]  # fmt: skip
     return key_of(*made_of)
 
 
@@ -358,6 +378,7 @@ def _about(wanted: ScoreRequest, notes: Compared, mapper: LabelMapper) -> About:
         "split": wanted.split or None,
         "labels_of": wanted.into or None,
         "tokenizer": wanted.tokenizer or None,
+        "language": wanted.language or None,
         "left_out": {"drafts": notes.drafts, "unread": notes.unread, "no_gold": notes.no_gold},
         "unanswered": len(notes.failed),
         "spans_without_label": dict(sorted(mapper.without.items())),
@@ -376,6 +397,7 @@ def run_score(*, project_id: int, params: dict[str, Any], progress: Progress) ->
         threshold=str(params.get("threshold", "")),
         types=[str(one) for one in params.get("types", ())],
         tokenizer=str(params.get("tokenizer", "")),
+        language=str(params.get("language", "")),
     )
     table = score(wanted, progress=progress).table
     return wanted.params | {"author": wanted.author.name, "gold": wanted.reference.name, "notes": table["notes"]}

@@ -4,7 +4,7 @@ Figures are stored under a hash of their input, like scores.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypedDict
 
@@ -49,6 +49,7 @@ class Table(TypedDict):
     gold: str
     content_hash: str | None
     split: str | None
+    language: str | None
     notes: int
     authors: list[AuthorFigures]
     missed_by_all: int
@@ -63,11 +64,12 @@ SPANS: Kind[dict[str, list[TellingSpan]]] = Kind("side-by-side-spans")
 
 @dataclass(frozen=True)
 class ComparisonRequest:
-    """What to compare: several authors against a gold, in one split or all."""
+    """What to compare: several authors against a gold, in one split or all, in one language or all."""
 
     reference: Reference
     authors: tuple[Author, ...]
     split: str = ""
+    language: str = ""
 
     @property
     def params(self) -> dict[str, Any]:
@@ -76,12 +78,13 @@ class ComparisonRequest:
             "version": self.reference.number,
             "authors": [author.pk for author in self.authors],
             "split": self.split,
+            "language": self.language,
         }
 
 
 def comparison_request(
     project: Project, *, version: int, ids: Sequence[int] = (), names: Sequence[str] = (), split: str = "",
-    among: QuerySet[Author] | None = None,
+    language: str = "", among: QuerySet[Author] | None = None,
 ) -> ComparisonRequest:  # fmt: skip
     """Check what a person or command asks to compare. Authors are given by id or by name.
 
@@ -89,9 +92,10 @@ def comparison_request(
     authors.
     """
     requests = [
-        score_request(project, version=version, author_id=pk, split=split, among=among) for pk in dict.fromkeys(ids)
+        score_request(project, version=version, author_id=pk, split=split, language=language, among=among)
+        for pk in dict.fromkeys(ids)
     ]
-    requests += [score_request(project, version=version, author=name, split=split) for name in names]
+    requests += [score_request(project, version=version, author=name, split=split, language=language) for name in names]
     authors = tuple({one.author.pk: one.author for one in requests}.values())
     if not FEWEST <= len(authors) <= MOST:
         raise ServiceError(
@@ -99,7 +103,7 @@ def comparison_request(
             % {"fewest": FEWEST, "most": MOST, "count": len(authors)},
             code="number",
         )
-    return ComparisonRequest(requests[0].reference, authors, split)
+    return ComparisonRequest(requests[0].reference, authors, split, language)
 
 
 @dataclass(frozen=True)
@@ -118,9 +122,13 @@ class CommonNotes:
         return len(self.of[0].notes)
 
 
-def common_notes(wanted: ComparisonRequest) -> CommonNotes:
-    each = [compared(wanted.reference, author, split=wanted.split) for author in wanted.authors]
-    shared = set.intersection(*(set(one.notes) for one in each))
+def common_notes(wanted: ComparisonRequest, *, without: Collection[int] = ()) -> CommonNotes:
+    """Find the notes that all authors have annotated, except those in `without`."""
+    each = [
+        compared(wanted.reference, author, split=wanted.split, language=wanted.language) for author in wanted.authors
+    ]
+    common = set.intersection(*(set(one.notes) for one in each))
+    shared = common.difference(without)
     words = label_words(wanted.reference.project)
     of = tuple(
         replace(
@@ -131,7 +139,7 @@ def common_notes(wanted: ComparisonRequest) -> CommonNotes:
         )
         for one in each
     )
-    made_of = [REVISION, words.key, wanted.split, wanted.reference.number]
+    made_of = [REVISION, sorted(common - shared), words.key, wanted.split, wanted.language, wanted.reference.number]
     made_of += [[author.pk, author.name, one.key] for author, one in zip(wanted.authors, each, strict=True)]
     return CommonNotes(of, words, key_of(*made_of))
 
@@ -183,6 +191,7 @@ def run_side_by_side(*, project_id: int, params: dict[str, Any], progress: Progr
         version=int(params["version"]),
         ids=[int(pk) for pk in params["authors"]],
         split=str(params.get("split", "")),
+        language=str(params.get("language", "")),
     )
     table = side_by_side(wanted, progress=progress)
     return wanted.params | {"names": [author.name for author in wanted.authors], "notes": table["notes"]}
@@ -210,6 +219,7 @@ def _computed(
         "gold": wanted.reference.name,
         "content_hash": version.content_hash if version else None,
         "split": wanted.split or None,
+        "language": wanted.language or None,
         "notes": notes.notes,
         "authors": [
             {

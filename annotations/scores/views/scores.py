@@ -28,8 +28,8 @@ from annotations.models import GoldVersion
 from annotations.notes.selectors.in_context import LabelLook, label_looks
 from annotations.projects.selectors.label_maps import mapped_sets
 from annotations.projects.selectors.projects import is_large
-from annotations.scores.selectors import LEVELS, Reference, authors_with_notes, characters, compared
-from annotations.scores.services.scoring import ScoredTable, ScoreRequest, kept_score, score, score_request
+from annotations.scores.selectors import LEVELS, Reference, authors_with_notes, characters, note_languages
+from annotations.scores.services.scoring import ScoredTable, ScoreRequest, kept_score, notes_of, score, score_request
 from annotations.scores.services.shown import chosen_names, found_notes, look_of, offered_types, rewritten_text
 from annotations.scores.services.starting import start_score
 from annotations.scores.views.error_shares import error_shares
@@ -45,18 +45,23 @@ COUNTINGS = {
 
 @require_safe
 def scores(request: Request, slug: str) -> HttpResponse:
-    """List the authors that can be scored against the gold version ?gold=, by default the newest."""
+    """List the authors that can be scored against the gold version ?gold=, by default the newest.
+
+    With ?language=, only notes in it count.
+    """
     access = enter(request.user, slug, Can.READ_NOTES)
     frozen = versions(access.project)
     chosen = _chosen(request, frozen)
     reference = Reference(access.project, chosen)
+    languages = note_languages(access.project)
+    language = one_of(request, "language", ["", *languages])
     rows: list[dict[str, Any]] = []
     comparable = False
     left = 0 if is_large(access.project) else LIST_CHARACTERS
-    for author in authors_with_notes(reference, authors_for(access)):
+    for author in authors_with_notes(reference, authors_for(access), language=language):
         table = None
         if author.shared and left > 0:
-            table, cost = _at_once(ScoreRequest(reference, author.author), left)
+            table, cost = _at_once(ScoreRequest(reference, author.author, language=language), left)
             left -= cost
         comparable = comparable or author.shared > 0
         rows.append({"counts": author, "table": table})
@@ -64,6 +69,8 @@ def scores(request: Request, slug: str) -> HttpResponse:
         "access": access,
         "versions": frozen,
         "chosen": chosen,
+        "languages": languages,
+        "note_language": language,
         "rows": rows,
         "comparable": comparable,
         "few_notes": any(row["table"] and row["table"]["few_notes"] for row in rows),
@@ -76,7 +83,7 @@ def _at_once(wanted: ScoreRequest, most: int) -> tuple[ScoredTable | None, int]:
     found = kept_score(wanted)
     if found is not None:
         return found.table, 0
-    cost = characters(compared(wanted.reference, wanted.author))
+    cost = characters(notes_of(wanted))
     return (score(wanted).table, cost) if cost <= most else (None, 0)
 
 
@@ -96,7 +103,8 @@ def _chosen(request: Request, frozen: list[GoldVersion]) -> GoldVersion | None:
 def score_page(request: Request, slug: str, version: int, author: int) -> HttpResponse:
     """Show the scores of one author against one gold; version 0 is the current gold. Long scores are a job.
 
-    ?split=, ?into=, ?threshold=, ?tokenizer= and ?type= (several) as for `score_request`; ?counting= is a `Counting`.
+    ?split=, ?into=, ?threshold=, ?tokenizer=, ?language= and ?type= (several) as for `score_request`.
+    ?counting= is a `Counting`.
     """
     access = enter(request.user, slug, Can.READ_NOTES)
     wanted = wanted_of(request, access, version, author)
@@ -105,7 +113,7 @@ def score_page(request: Request, slug: str, version: int, author: int) -> HttpRe
     counting = Counting(one_of(request, "counting", list(Counting)))
     looks = label_looks(access.project, wanted.into)
     types, categories = offered_types(wanted, looks)
-    notes = compared(wanted.reference, wanted.author, split=wanted.split)
+    notes = notes_of(wanted)
     found = kept_score(wanted)
     late = found is None and too_long(wanted, notes)
     context: dict[str, Any] = {
@@ -114,6 +122,7 @@ def score_page(request: Request, slug: str, version: int, author: int) -> HttpRe
         "query": query_of(wanted),
         "splits": list(Split) if wanted.reference.version and wanted.reference.version.split_seed else [],
         "sets": mapped_sets(access.project.label_set.key),
+        "languages": note_languages(access.project),
         "types": types,
         "default_threshold": THRESHOLD,
         "tokenizers": [(name, _(kind.title)) for name, kind in tokenizers.KINDS.items()],
@@ -231,7 +240,8 @@ def _cell(
 def job_start_score(request: Request, slug: str) -> HttpResponse:
     """Start the job for a score.
 
-    POST `version` (0: current gold), `author` (its id), `split`, `into`, `threshold`, `tokenizer`, `type` (several).
+    POST `version` (0: current gold), `author` (its id), `split`, `into`, `threshold`, `tokenizer`, `language`,
+    `type` (several).
     """
     access = enter(request.user, slug, Can.READ_NOTES)
     try:

@@ -16,8 +16,8 @@ from annotations.domain.scoring.errors import Kind
 from annotations.domain.scoring.similarity import THRESHOLD
 from annotations.models import Category
 from annotations.notes.selectors.in_context import label_looks
-from annotations.scores.selectors import Compared, characters, compared
-from annotations.scores.services.scoring import Score, ScoreRequest, kept_score, score, score_request
+from annotations.scores.selectors import Compared, characters
+from annotations.scores.services.scoring import Score, ScoreRequest, kept_score, notes_of, score, score_request
 
 # Larger scores are computed by a job: this much text takes about one second.
 MOST_CHARACTERS = 5_000_000
@@ -40,7 +40,7 @@ def score_now(wanted: ScoreRequest) -> Score | None:
     found = kept_score(wanted)
     if found is not None:
         return found
-    notes = compared(wanted.reference, wanted.author, split=wanted.split)
+    notes = notes_of(wanted)
     return score(wanted) if notes.notes and not too_long(wanted, notes) else None
 
 
@@ -73,6 +73,7 @@ class Choices(TypedDict):
     threshold: str
     types: list[str]
     tokenizer: str
+    language: str
 
 
 def choices_of(data: QueryDict) -> Choices:
@@ -82,6 +83,7 @@ def choices_of(data: QueryDict) -> Choices:
         "threshold": data.get("threshold", "").strip(),
         "types": data.getlist("type"),
         "tokenizer": data.get("tokenizer", ""),
+        "language": data.get("language", ""),
     }
 
 
@@ -93,7 +95,7 @@ def query_of(wanted: ScoreRequest, **more: object) -> str:
         "threshold": threshold,
         "type": wanted.types,
     }
-    kept |= {"tokenizer": wanted.tokenizer} | more
+    kept |= {"tokenizer": wanted.tokenizer, "language": wanted.language} | more
     found = {name: value for name, value in kept.items() if value not in ("", None, ())}
     return f"?{urlencode(found, doseq=True)}" if found else ""
 

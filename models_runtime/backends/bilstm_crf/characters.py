@@ -19,6 +19,7 @@ from torch import nn
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.bilstm_crf.bidirectional import bidirectional
 from models_runtime.backends.learner import TrainingTask
+from models_runtime.backends.neural.continuing import copy_network
 from models_runtime.backends.neural.device import Device, Placement
 from models_runtime.backends.neural.epochs import adapt
 from models_runtime.backends.neural.learning import IGNORED, Loop, Plan, seeded
@@ -156,15 +157,25 @@ class NextCharacter(nn.Module):  # type: ignore[misc]  # torch has no types wher
         return sum(losses) / len(losses)
 
 
-def learn_characters(task: TrainingTask, key: str, device: Device, seed: int) -> Characters:
+def learn_characters(
+    task: TrainingTask, key: str, device: Device, seed: int, earlier: Characters | None = None
+) -> Characters:
     """Train the language model for `task.adapt` epochs, on all notes of the task except the held-out ones.
+
+    With an `earlier` model, continue from its weights; new characters are added to its alphabet.
 
     Reports every epoch and continues from a checkpoint: see epochs.adapt. Raises BackendError (permanent) for notes
     that are too short.
     """
     seeded(seed)
     texts = [*(text for text, _ in task.notes), *task.unlabeled]
-    characters = Characters(alphabet_of(texts), LANGUAGE_HYPERPARAMETERS.width)
+    alphabet, width = alphabet_of(texts), LANGUAGE_HYPERPARAMETERS.width
+    if earlier is not None:
+        alphabet = earlier.alphabet + "".join(each for each in alphabet if each not in earlier.alphabet)
+        width = earlier.width
+    characters = Characters(alphabet, width)
+    if earlier is not None:
+        copy_network(earlier.state_dict(), characters, {})
     work = [
         ids[window.start : window.past]
         for ids in map(characters.numbers, texts)

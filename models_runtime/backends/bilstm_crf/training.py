@@ -1,4 +1,8 @@
-"""Training of a BiLSTM-CRF on gold notes, with optional language pre-training."""
+"""Training of a BiLSTM-CRF on gold notes, with optional language pre-training, from fresh weights or from a model.
+
+A training that starts from a model keeps its vocabulary, labels and language model, and extends them by those of the
+new notes (strategy EN-IT of Catelli 2021, section 3.3).
+"""
 
 import random
 from collections.abc import Sequence
@@ -13,12 +17,13 @@ from annotations.domain.bio import encode_tokens
 from annotations.domain.spans import Span
 from models_runtime.backends.bilstm_crf.characters import LANGUAGE_HYPERPARAMETERS, learn_characters
 from models_runtime.backends.bilstm_crf.encoding import Item, NoteEncoder, no_context, spans_of
-from models_runtime.backends.bilstm_crf.model import Card, save_model
+from models_runtime.backends.bilstm_crf.model import Card, Loaded, load_model, save_model
 from models_runtime.backends.bilstm_crf.network import BiLstmCrf, Shape, batch
 from models_runtime.backends.bilstm_crf.vocabulary import Vocabulary
-from models_runtime.backends.learner import TrainingTask, task_key
+from models_runtime.backends.learner import TrainingTask, labels_of, task_key
+from models_runtime.backends.neural.continuing import copy_network, copy_steps, shared_rows
 from models_runtime.backends.neural.device import Device, Placement, choose_device
-from models_runtime.backends.neural.epochs import f1, hyperparameters_of, labels_of, run_epochs
+from models_runtime.backends.neural.epochs import f1, hyperparameters_of, run_epochs
 from models_runtime.backends.neural.learning import Loop, Plan, seeded
 from models_runtime.backends.neural.tags import Tags
 from models_runtime.backends.notes.lexicon import learn as learn_words
@@ -54,17 +59,23 @@ def learn(task: TrainingTask, path: Path) -> str:
     BackendError (permanent) for notes without spans.
     """
     name, hyper = hyperparameters_of(task, ALGORITHMS)
+    base = load_model(Path(task.base)) if task.base else None
+    if base is not None:
+        hyper = replace(hyper, grouped=base.card.grouped, hidden=base.card.hidden)
     hyper = replace(hyper, grouped=task.grouping or hyper.grouped)
-    labels = labels_of(task)
+    labels = labels_of(task, base.card.labels if base else ())
     device = replace(choose_device(), stays=True)  # the optimizer's state can't move to the CPU
     key = task_key(task, str(hyper), str(LANGUAGE_HYPERPARAMETERS), torch.__version__, device.name)
-    characters = learn_characters(task, key, device, SEED) if task.adapt else None
+    characters = base.characters if base else None
+    if task.adapt:
+        characters = learn_characters(task, key, device, SEED, earlier=characters)
     context = partial(characters.vectors, placement=Placement(device, characters)) if characters else no_context
     seeded(SEED)
     lexicon = learn_words([*(text for text, _ in task.notes), *task.unlabeled])
+    lexicon = {word: list(fields) for word, fields in base.lexicon.items()} | lexicon if base else lexicon
     rules = rules_for(task.label_set)
     encoder = NoteEncoder(rules, lexicon, hyper.grouped, context)
-    training = _Training(task, hyper, encoder, Tags.of(labels), device)
+    training = _Training(task, hyper, encoder, Tags.of(labels), device, base)
     done = run_epochs(task, training.loop, training.orders, key, training.f1)
     card = Card(task.label_set, labels, name, rules.label_set, hyper.grouped, hyper.hidden, len(task.notes), done)
     return save_model(path, card, training.network, training.vocabulary, lexicon, characters)
@@ -74,11 +85,19 @@ class _Training:
     """A training in progress. Each epoch is a step, with a checkpoint after it."""
 
     def __init__(
-        self, task: TrainingTask, hyper: Hyperparameters, encoder: NoteEncoder, tags: Tags, device: Device
+        self,
+        task: TrainingTask,
+        hyper: Hyperparameters,
+        encoder: NoteEncoder,
+        tags: Tags,
+        device: Device,
+        base: Loaded | None,
     ) -> None:
         self.tags, self.device = tags, device
         encoded = [encoder.rule_tags(text) for text, _ in task.notes]
         self.vocabulary = Vocabulary.learned([note for note, _ in encoded], [rule_tags for _, rule_tags in encoded])
+        if base is not None:
+            self.vocabulary = base.vocabulary.extended(self.vocabulary)
         self.items: list[Item] = []
         self.targets: list[Any] = []
         numbers = {tag: number for number, tag in enumerate(tags.names)}
@@ -89,6 +108,8 @@ class _Training:
                 self.targets.append(right[item.first : item.past])
         shape = Shape(self.vocabulary.sizes(), hidden=hyper.hidden, context=self.items[0].rows.context.shape[1])
         self.network = BiLstmCrf(shape, tags)
+        if base is not None:
+            _continue(base, self.network, tags)
         self.placement = Placement(device, self.network)
         self.held_out: list[tuple[Note, list[Item], set[Span]]] = []
         for text, spans in task.held_out:
@@ -126,6 +147,16 @@ class _Training:
                 scores = self.network(batch([item.rows for item in part], self.device.name))
             paths += self.network.crf.paths(scores, [len(item) for item in part])
         return spans_of(note, items, paths, self.tags)
+
+
+def _continue(base: Loaded, network: BiLstmCrf, tags: Tags) -> None:
+    """Copy the weights of the starting model: rows of tags by name, all others by number."""
+    rows = shared_rows(base.tags.names, tags.names)
+    by_tag = dict.fromkeys(("out.weight", "out.bias", "crf.first", "crf.last"), rows)
+    earlier = base.network.state_dict()
+    steps = earlier.pop("crf.steps")
+    copy_network(earlier, network, by_tag)
+    copy_steps(steps, network.crf.steps, rows)
 
 
 def _cut(order: Sequence[int], lengths: Sequence[int]) -> list[list[int]]:

@@ -62,6 +62,16 @@ class Vocabulary:
         least = {"word": 1, "field": 2}
         return cls(**{name: _numbers(counts, least.get(name, 2)) for name, counts in seen.items()})
 
+    def extended(self, other: "Vocabulary") -> "Vocabulary":
+        """This vocabulary with the values of another that it lacks, which get the next numbers."""
+        found = {}
+        for name in self.__dataclass_fields__:
+            own: dict[str, int] = dict(getattr(self, name))
+            for value in getattr(other, name):
+                own.setdefault(value, len(own) + UNSEEN + 1)
+            found[name] = own
+        return Vocabulary(**found)
+
     @classmethod
     def read(cls, data: Mapping[str, Mapping[str, int]]) -> "Vocabulary":
         return cls(**{name: dict(data[name]) for name in cls.__dataclass_fields__})

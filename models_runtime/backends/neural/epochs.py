@@ -12,14 +12,6 @@ from models_runtime.backends.neural.learning import Loop
 H = TypeVar("H", bound=Any)
 
 
-def labels_of(task: TrainingTask) -> tuple[str, ...]:
-    """The labels of the training notes, sorted. Raises BackendError (permanent) for notes without spans."""
-    labels = tuple(sorted({span.label for _, spans in task.notes for span in spans}))
-    if not labels:
-        raise BackendError("The training notes have no spans. Annotate some notes first.", permanent=True)
-    return labels
-
-
 def run_epochs(
     task: TrainingTask,
     loop: Loop,

@@ -8,6 +8,8 @@ import numpy as np
 from spacy.pipeline.ner import EntityRecognizer
 from spacy.tokens import Doc
 
+from models_runtime.backends.spacy_ner.weights import transitions
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
@@ -23,7 +25,7 @@ class _Moves:
     """The recognizer's transitions as arrays: letter (B, I, L, U, O) and label of each, and the valid ones by state."""
 
     def __init__(self, ner: EntityRecognizer) -> None:
-        names = [ner.moves.get_class_name(at) for at in range(ner.moves.n_moves)]
+        names = transitions(ner)
         split = [(name[0], name[2:]) for name in names]
         self.labels = sorted({label for _, label in split if label})
         number = {label: at for at, label in enumerate(self.labels)}

@@ -1,4 +1,7 @@
-"""Training of spaCy's recognizer on gold notes: Adam with warm-up and linear decay, averaged weights."""
+"""Training of spaCy's recognizer on gold notes: Adam with warm-up and linear decay, averaged weights.
+
+A training that starts from a model keeps its weights, labels and lexicon (strategy EN-IT of Catelli 2021, section 3.3).
+"""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -12,14 +15,14 @@ from spacy.training import Example
 from thinc.api import Adam, Optimizer, fix_random_seed
 
 from models_runtime.backends.base import BackendError
-from models_runtime.backends.learner import Step, TrainingTask, task_key
+from models_runtime.backends.learner import Step, TrainingTask, labels_of, task_key
 from models_runtime.backends.notes.lexicon import learn as learn_words
 from models_runtime.backends.notes.rule_tags import rules_for
 from models_runtime.backends.spacy_ner import checkpoint, weights
 from models_runtime.backends.spacy_ner.checkpoint import Progress
 from models_runtime.backends.spacy_ner.decoding import entities
 from models_runtime.backends.spacy_ner.encoding import NoteEncoder
-from models_runtime.backends.spacy_ner.model import Card, save
+from models_runtime.backends.spacy_ner.model import Card, load_model, save
 from models_runtime.backends.spacy_ner.network import NER, Sizes, blank, recognizer
 
 SEED: Final = 20
@@ -63,14 +66,17 @@ def learn(task: TrainingTask, path: Path) -> str:
     (permanent) for notes without spans.
     """
     hyper = _way(task)
-    labels = tuple(sorted({span.label for _, spans in task.notes for span in spans}))
-    if not labels:
-        raise BackendError("The training notes have no spans. Annotate some notes first.", permanent=True)
+    base = load_model(Path(task.base)) if task.base else None
+    labels = labels_of(task, base.card.labels if base else ())
     lexicon = learn_words([*(text for text, _ in task.notes), *task.unlabeled])
+    if base is not None:
+        lexicon = {word: list(fields) for word, fields in base.lexicon.items()} | lexicon
     rules = rules_for(task.label_set)
-    sizes, language = Sizes(), _language(task.language)
+    sizes, language = base.card.sizes if base else Sizes(), _language(task.language)
     fix_random_seed(SEED)
     nlp = blank(language, labels, sizes)
+    if base is not None:
+        weights.continued(recognizer(nlp), recognizer(base.nlp))
     training = _Training(task, hyper, NoteEncoder(nlp, rules, lexicon))
     tensors = training.run_epochs(task_key(task, str(training.hyper), str(sizes), version("spacy")))
     done = training.progress.epochs

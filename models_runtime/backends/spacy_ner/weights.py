@@ -37,6 +37,25 @@ def put(ner: EntityRecognizer, tensors: Mapping[str, Any]) -> None:
         node.set_param(name, np.ascontiguousarray(value))
 
 
+def continued(ner: EntityRecognizer, earlier: EntityRecognizer) -> None:
+    """Copy the parameters of an earlier recognizer. Of its last layer, the rows of the transitions that both know."""
+    number = {name: at for at, name in enumerate(transitions(ner))}
+    rows = [(at, number[name]) for at, name in enumerate(transitions(earlier)) if name in number]
+    origin, target = map(list, zip(*rows, strict=True))
+    for (_, node, name), (_, other, _) in zip(parameters(ner), parameters(earlier), strict=True):
+        value, known = node.get_param(name).copy(), other.get_param(name)
+        if value.shape == known.shape:
+            value[...] = known
+        else:
+            value[target] = known[origin]
+        node.set_param(name, value)
+
+
+def transitions(ner: EntityRecognizer) -> list[str]:
+    """The names of the transitions, in the order of the rows of the last layer."""
+    return [ner.moves.get_class_name(at) for at in range(ner.moves.n_moves)]
+
+
 def to_bytes(tensors: Tensors, metadata: Mapping[str, str] | None = None) -> bytes:
     data: bytes = save(tensors, metadata=dict(metadata) if metadata else None)
     return data

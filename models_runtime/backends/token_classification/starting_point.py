@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import torch
 from transformers import AutoModelForMaskedLM, AutoModelForTokenClassification
 
 from models_runtime.backends.base import BackendError
+from models_runtime.backends.neural.continuing import copy_rows, shared_rows
 from models_runtime.backends.neural.tags import Tags
 from models_runtime.backends.token_classification.encoding import FILE, Pieces
 from models_runtime.backends.token_classification.model import Loaded, load_model
@@ -43,11 +45,16 @@ class StartingPoint:
         except (OSError, ValueError) as error:
             raise unreadable_tokenizer(path, error) from None
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of a model of ours; none of a folder of weights."""
+        return self._model.card.labels if self._model else ()
+
     def pieces(self) -> Pieces:
         return Pieces(self.tokenizer)
 
     def network(self, tags: Tags) -> Any:
-        """The network with a head for these tags: its own head if the tags are the same, otherwise a new one."""
+        """The network with a head for these tags. A model of ours keeps the rows of the tags that it knows."""
         labels = {
             "num_labels": len(tags),
             "id2label": dict(enumerate(tags.names)),
@@ -62,6 +69,7 @@ class StartingPoint:
         made = AutoModelForTokenClassification.from_config(config)
         known = self._model.network.state_dict()
         made.load_state_dict({name: known[name] for name in known if not name.startswith(HEADS)}, strict=False)
+        _copy_head(known, made.state_dict(), self._model.tags, tags)
         return made
 
     def masked_lm(self) -> Any:
@@ -77,6 +85,17 @@ class StartingPoint:
             ) from None
         copy_body(self._model.network, made)
         return made
+
+
+def _copy_head(known: Mapping[str, Any], made: Mapping[str, Any], earlier: Tags, tags: Tags) -> None:
+    """Copy the head: the rows of tags that both have, and whole layers that come before them."""
+    rows = shared_rows(earlier.names, tags.names)
+    with torch.no_grad():
+        for name in (name for name in known if name.startswith(HEADS)):
+            if made[name].shape == known[name].shape:
+                made[name].copy_(known[name])
+            else:
+                copy_rows(known[name], made[name], rows)
 
 
 def copy_body(one: Any, other: Any) -> None:

@@ -16,9 +16,9 @@ import transformers
 from annotations.domain.bio import encode_tokens
 from annotations.domain.spans import Span
 from models_runtime.backends.base import BackendError
-from models_runtime.backends.learner import TrainingTask, task_key
+from models_runtime.backends.learner import TrainingTask, labels_of, task_key
 from models_runtime.backends.neural.device import Device, Placement, choose_device
-from models_runtime.backends.neural.epochs import adapt, f1, hyperparameters_of, labels_of, run_epochs
+from models_runtime.backends.neural.epochs import adapt, f1, hyperparameters_of, run_epochs
 from models_runtime.backends.neural.learning import IGNORED, Loop, Plan, class_weights, seeded
 from models_runtime.backends.neural.tags import Tags
 from models_runtime.backends.neural.windows import Window, batches
@@ -59,8 +59,8 @@ def learn(task: TrainingTask, path: Path) -> str:
     for notes without spans, or unusable starting weights.
     """
     name, hyper = hyperparameters_of(task, ALGORITHMS)
-    labels = labels_of(task)
     begin = StartingPoint.at(Path(task.base))
+    labels = labels_of(task, begin.labels)
     device = replace(choose_device(), stays=True)  # the optimizer's state can't move to the CPU
     key = task_key(task, str(hyper), torch.__version__, transformers.__version__, device.name)
     masked_lm = _adapted(task, hyper, begin, key, device) if task.adapt else None

@@ -9,13 +9,16 @@ from django.db.models import Max
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
+from annotations.domain.splits import Split
 from annotations.jobs.services.queue import enqueue
 from annotations.jobs.services.starting import key_of, started_with
-from annotations.models import Document, GoldVersion, Job, Project, User
+from annotations.models import Document, GoldVersion, GoldVersionNote, Job, Project, User
 from models_runtime.core import weights
-from models_runtime.core.gold_notes import languages_of
+from models_runtime.core.gold_notes import languages_of, training_notes
+from models_runtime.core.model_files import missing_labels
 from models_runtime.core.model_names import free_name, good_model_name, taken
 from models_runtime.core.registry import TRAINABLE, trainable_kind
+from models_runtime.core.stages import learned_from
 from models_runtime.core.training_settings import checked
 from models_runtime.models import OF_MODEL, TrainedModel
 from models_runtime.models.cards import TrainingParams
@@ -31,7 +34,8 @@ MOST_GROUPED = 32
 class TrainingSettings(TypedDict, total=False):
     """Settings of a training. Missing settings have the kind's default.
 
-    `base`: starting weights, a folder or a model of the same kind. `adapt`: epochs of language pre-training.
+    `base`: a model of the same kind to start from, or for a transformer a folder of weights. `adapt`: epochs of
+    language pre-training.
     `grouping`: sentences per sequence. `language`: only notes in this language. The strategies of Catelli 2021 are
     models of one language, of all languages, or of one language after the other by `base`. `settings`: those of the
     kind (`TrainableKind.settings`), by key.
@@ -81,6 +85,7 @@ def start_training(
     backend = settings.backend
     params = _params(project, settings)
     version = _version(project, gold, params.get("language", ""))
+    _check_hold_out(project, params, version)
     name = good_model_name(name) if name.strip() else ""
     try:
         with transaction.atomic():
@@ -137,8 +142,8 @@ def base_models(project: Project, backend: str) -> list[TrainedModel]:
 
 
 def all_base_models(project: Project) -> list[TrainedModel]:
-    """List the models that a training can start from, for all kinds that need starting weights."""
-    return [row for key, kind in TRAINABLE.items() if kind.based for row in base_models(project, key)]
+    """List the models that a training can start from, of all kinds that can continue from a model."""
+    return [row for key, kind in TRAINABLE.items() if kind.continues for row in base_models(project, key)]
 
 
 def _params(project: Project, settings: _Settings) -> TrainingParams:
@@ -194,27 +199,41 @@ def _params(project: Project, settings: _Settings) -> TrainingParams:
         params["adapt"] = settings.adapt
     if chosen := checked(kind.settings, settings.settings, title=kind.title):
         params["settings"] = chosen
-    if kind.based:
-        return params | _base(project, settings)
+    if kind.based or (kind.continues and settings.base):
+        return params | _base(project, settings, folders=kind.based)
     if settings.base:
-        based = ", ".join(each.title for each in TRAINABLE.values() if each.based)
+        based = ", ".join(each.title for each in TRAINABLE.values() if each.continues)
         raise ServiceError(
-            _("%(title)s doesn't use starting weights. Leave them empty, or choose %(based)s.")
+            _("%(title)s can't start from weights. Leave them empty, or choose one of: %(based)s.")
             % {"title": kind.title, "based": based},
             code="base",
         )
     return params
 
 
-def _base(project: Project, settings: _Settings) -> TrainingParams:
-    """Return the name of the starting weights, and the id if they are a model of the project."""
+def _base(project: Project, settings: _Settings, *, folders: bool) -> TrainingParams:
+    """Return the name of the starting weights, and the id if they are a model of the project.
+
+    `folders`: a folder of weights will do too. Raises ServiceError `base`.
+    """
     models = base_models(project, settings.backend)
     model = next((row for row in models if settings.base in (f"{OF_MODEL}{row.pk}", row.name)), None)
     if model is not None:
+        if missing := missing_labels(model, model.card.get("labels", [])):
+            raise ServiceError(
+                _("The model “%(name)s” has labels that this project doesn't have: %(missing)s. Choose another model.")
+                % {"name": model.name, "missing": missing},
+                code="base",
+            )
         return {"base": model.name, "base_model": model.pk}
-    if weights.weights_named(settings.base) is not None:
+    if folders and weights.weights_named(settings.base) is not None:
         return {"base": settings.base}
-    choices = ", ".join([*(row.name for row in weights.weights()), *(row.name for row in models)])
+    choices = ", ".join([*(row.name for row in weights.weights() if folders), *(row.name for row in models)])
+    if not choices and not folders:
+        raise ServiceError(
+            _("This project has no ready model of this type to start from. Train one first, or leave this empty."),
+            code="base",
+        )
     if not choices:
         raise ServiceError(
             _("There are no starting weights. Copy a folder with weights to %(folder)s.") % {"folder": weights.home()},
@@ -226,6 +245,24 @@ def _base(project: Project, settings: _Settings) -> TrainingParams:
         else _("Choose starting weights: %(choices)s.")
     )
     raise ServiceError(message % {"base": settings.base, "choices": choices}, code="base")
+
+
+def _check_hold_out(project: Project, params: TrainingParams, version: GoldVersion) -> None:
+    """Raise ServiceError `base` if the starting model learned from notes that this training holds out or tests on."""
+    base = TrainedModel.objects.filter(project=project, pk=params.get("base_model", 0)).first()
+    if base is None:
+        return
+    tested = GoldVersionNote.objects.filter(version=version, split=Split.TEST).values_list("document_id", flat=True)
+    unseen = {*training_notes(version, params.get("language", "")).hold_out, *tested}
+    if shared := len(learned_from(base) & unseen):
+        raise ServiceError(
+            _(
+                "The model “%(name)s” learned from %(count)s notes that this training must not see before scoring. "
+                "Choose a model of the same split, or train a new one."
+            )
+            % {"name": base.name, "count": shared},
+            code="base",
+        )
 
 
 def _version(project: Project, number: int, language: str) -> GoldVersion:

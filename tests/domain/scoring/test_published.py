@@ -257,4 +257,11 @@ def test_sources_are_cited_as_in_the_references_and_listed_with_their_experiment
 
 
 def test_each_page_has_tables():
-    assert all(ON_PAGE.values()) and set(ON_PAGE) == {"agreement", "gold", "rewritten", "scores", "compared"}
+    assert all(ON_PAGE.values()) and set(ON_PAGE) == {
+        "agreement",
+        "gold",
+        "rewritten",
+        "scores",
+        "compared",
+        "strategies",
+    }

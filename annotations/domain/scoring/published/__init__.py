@@ -67,6 +67,7 @@ ON_PAGE: Final[Mapping[str, tuple[Table, ...]]] = {
         singh.ANY_LABEL,
         singh.ALL_OR_NOTHING,
     ),
+    "strategies": (catelli_transfer.BY_STRATEGY,),
 }
 # Tables of experiments that the app can't repeat yet; docs/sources.md says what is missing.
 _UNREPEATED: Final = (xu.INJECTED, xu.EFFORT, salierno.FILL_MASK)

@@ -65,6 +65,8 @@ class Command(JourneyCommand):
             help="How texts are counted in the rewritten text: whole tokens, or substrings (Miranda et al. 2025).",
         )  # fmt: skip
 
+        parser.add_argument("--language", default="", metavar="CODE", help="Only notes in this language, such as it.")
+
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         wanted = score_request(
             find_project(options["project"]),
@@ -74,6 +76,7 @@ class Command(JourneyCommand):
             into=options["into"],
             threshold=options["threshold"],
             tokenizer=options["tokenizer"],
+            language=options["language"],
             types=[one.strip() for one in options["types"].split(",") if one.strip()],
         )
         self.counting = Counting(options["counting"])
@@ -90,6 +93,8 @@ class Command(JourneyCommand):
         notes = (
             f"{result['notes']} notes of the split {result['split']}" if result["split"] else f"{result['notes']} notes"
         )
+        if result["language"]:
+            notes += f" in {result['language']}"
         lines = [f"Scores of {result['author']} against gold {result['gold']} on {notes}"]
         if result["tokenizer"]:
             lines.append(f"Tokens: {result['tokenizer']}")

@@ -27,17 +27,21 @@ class Command(JourneyCommand):
         )
         parser.add_argument("--split", default="", choices=["", *Split], help="Only these notes of a version's split.")
 
+        parser.add_argument("--language", default="", metavar="CODE", help="Only notes in this language, such as it.")
+
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"])
         names = [name.strip() for name in options["runs"].split(",") if name.strip()]
-        wanted = comparison_request(project, version=options["gold"], names=names, split=options["split"])
+        wanted = comparison_request(
+            project, version=options["gold"], names=names, split=options["split"], language=options["language"]
+        )
         notes = common_notes(wanted)
         table = side_by_side(wanted, notes=notes)
         learned = learned_here(wanted, notes.of[0].annotation_sets)
         authors = table["authors"]
         rows = figure_rows(table) + pace_rows(project, [author["author_id"] for author in authors])
         labels = label_rows(table)
-        return {key: table[key] for key in ("project", "gold", "content_hash", "split", "notes")} | {
+        return {key: table[key] for key in ("project", "gold", "content_hash", "split", "language", "notes")} | {
             "runs": [
                 {"run": author["author"], "kind": author["kind"], "found_only_here": author["only"]}
                 | {"notes_learned_from": learned.get(author["author_id"], 0)}
@@ -56,7 +60,8 @@ class Command(JourneyCommand):
     def say(self, result: dict[str, Any]) -> str:
         runs = result["runs"]
         lines = [
-            f"{result['notes']} notes, compared with gold {result['gold']}. * marks the best figure.",
+            f"{result['notes']} notes{_language(result)}, compared with gold {result['gold']}. "
+            "* marks the best figure.",
             f"{'':42}" + "".join(f"{run['run'][:18]:>20}" for run in runs),
         ]
         for key, best in result["best"].items():
@@ -83,6 +88,10 @@ class Command(JourneyCommand):
             if run["own_gold_spans"]
         ]
         return "\n".join(lines)
+
+
+def _language(result: dict[str, Any]) -> str:
+    return f" in {result['language']}" if result["language"] else ""
 
 
 def _best(row: Row, authors: list[AuthorFigures]) -> list[str]:

@@ -58,7 +58,9 @@ class Command(JourneyCommand):
         parser.add_argument(
             "--iterations", type=int, metavar="N", help="Maximum number of iterations. Default: that of the algorithm."
         )
-        parser.add_argument("--base", default="", metavar="NAME", help="Starting weights or model (transformer).")
+        parser.add_argument(
+            "--base", default="", metavar="NAME", help="Starting model of the same type, or weights (transformer)."
+        )
         parser.add_argument(
             "--adapt",
             type=int,

@@ -1,0 +1,53 @@
+"""The stages of a model's training: the models that it started from, what they learned, and its language strategy.
+
+The strategies are those of Catelli 2021, section 3.3: one language (EN or IT), all together (MIX), one after the other.
+"""
+
+from annotations.domain.splits import Split
+from annotations.models import GoldVersionNote
+from annotations.scores.selectors import codes_of
+from models_runtime.core.gold_notes import languages_of, training_notes
+from models_runtime.models import TrainedModel
+
+MIX = "MIX"
+
+
+def stages(model: TrainedModel | None) -> list[TrainedModel]:
+    """List the model and the models of the project that it started from, the first stage first."""
+    found: list[TrainedModel] = []
+    while model is not None and model not in found:
+        found.insert(0, model)
+        rows = TrainedModel.objects.filter(project=model.project_id, pk=model.params.get("base_model", 0))
+        model = rows.select_related("gold_version__project").first()
+    return found
+
+
+def learned_from(model: TrainedModel | None) -> set[int]:
+    """Return the notes that a model and its earlier stages learned from. Its figures there are too good."""
+    return {note for stage in stages(model) for note in _learned(stage)}
+
+
+def strategy_of(model: TrainedModel) -> str:
+    """Return the language strategy, such as “IT”, “MIX” or “EN→IT”. A stage in all languages of its version is MIX."""
+    return "→".join(map(_language, stages(model)))
+
+
+def _learned(model: TrainedModel) -> set[int]:
+    version, language = model.gold_version, model.card.get("language", "")
+    if version is None:
+        return set()
+    held_out = model.card.get("held_out_notes")
+    if held_out is None:
+        return set(training_notes(version, language).train)
+    rows = GoldVersionNote.objects.filter(version=version).exclude(split=Split.TEST)
+    if language:
+        rows = rows.filter(document__language__in=codes_of(version.project, language))
+    return set(rows.values_list("document_id", flat=True)) - set(held_out)
+
+
+def _language(model: TrainedModel) -> str:
+    language = model.card.get("language") or model.params.get("language", "")
+    if not language and model.gold_version is not None:
+        languages = [code for code in languages_of(model.gold_version) if code]
+        language = languages[0] if len(languages) == 1 else ""
+    return language.upper() or MIX

@@ -1,0 +1,86 @@
+"""A second training that starts from a model: one label space over both stages (EN-IT of Catelli 2021)."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("spacy")
+
+from annotations.domain.spans import Span
+from models_runtime.backends import Backend
+from models_runtime.backends.bilstm_crf import training as bilstm
+from models_runtime.backends.bilstm_crf.backend import BiLstmCrfBackend
+from models_runtime.backends.bilstm_crf.model import load_model
+from models_runtime.backends.learner import TrainingTask
+from models_runtime.backends.spacy_ner import training as spacy
+from models_runtime.backends.spacy_ner.backend import SpacyBackend
+from models_runtime.backends.token_classification import training as transformer
+from models_runtime.backends.token_classification.trained import TransformerBackend
+from tests.backends.made import made_notes
+from tests.backends.made_weights import tiny_bert
+
+FIRST, SECOND = "FECHAS", "TERRITORIO"
+SHARED = "NOMBRE_SUJETO_ASISTENCIA"
+Learn = Callable[[TrainingTask, Path], str]
+
+
+def notes(*labels: str) -> list[tuple[str, list[Span]]]:
+    return [(text, [span for span in spans if span.label in labels]) for text, spans in made_notes(16)]
+
+
+@pytest.mark.parametrize(
+    ("learn", "backend", "iterations", "algorithm"),
+    [
+        (bilstm.learn, BiLstmCrfBackend, 14, "bilstm"),
+        (spacy.learn, SpacyBackend, 12, "cnn"),
+        (transformer.learn, TransformerBackend, 30, "fresh"),
+    ],
+)
+def test_the_second_stage_knows_the_labels_and_the_weights_of_the_first(
+    learn: Learn, backend: type[Backend], iterations: int, algorithm: str, tmp_path: Path
+) -> None:
+    first, second, fresh = (tmp_path / f"{name}.zip" for name in ("first", "second", "fresh"))
+    folder = ""
+    if learn is transformer.learn:
+        folder = str(tiny_bert(tmp_path / "bert", [text for text, _ in made_notes(16)], ["O"], positions=128))
+    learn(TrainingTask(notes(FIRST, SHARED), "meddocan", algorithm, iterations, base=folder), first)
+    # The second notes end before the first date. One epoch is too little to learn anything from them alone.
+    later = [
+        (text[: text.index("Ingreso")], [span for span in spans if span.end < text.index("Ingreso")])
+        for text, spans in notes(SHARED, SECOND)[:2]
+    ]
+    learn(TrainingTask(later, "meddocan", algorithm, 1, base=str(first)), second)
+    learn(TrainingTask(later, "meddocan", algorithm, 1, base=folder), fresh)
+
+    made = backend(path=str(second))  # type: ignore[call-arg]  # the Protocol doesn't fix how a backend is made
+    assert made.labels == tuple(sorted((FIRST, SECOND, SHARED)))
+    assert backend(path=str(fresh)).labels == tuple(sorted((SECOND, SHARED)))  # type: ignore[call-arg]
+    text, gold = notes(FIRST, SHARED)[-1]
+    found = {(span.start, span.end, span.label) for span in made.predict([text])[0]}
+    assert {(span.start, span.end, span.label) for span in gold} & found
+    assert FIRST in {label for *_, label in found}
+
+
+def test_a_bilstm_keeps_and_extends_its_words_and_its_language_model(tmp_path: Path) -> None:
+    first, second = tmp_path / "first.zip", tmp_path / "second.zip"
+    bilstm.learn(TrainingTask(notes(FIRST), "meddocan", "quick", 1, adapt=1, grouping=3), first)
+    other = [
+        ("Zürich ££££ " + text, [Span(s.start + 12, s.end + 12, s.label) for s in spans])
+        for text, spans in notes(SECOND)
+    ]
+    bilstm.learn(TrainingTask(other, "meddocan", "quick", 1, adapt=1, base=str(first)), second)
+    one, two = load_model(first), load_model(second)
+    assert one.vocabulary.word.items() < two.vocabulary.word.items()
+    assert "zürich" in two.vocabulary.word
+    assert one.characters is not None
+    assert two.characters is not None
+    assert two.characters.alphabet.startswith(one.characters.alphabet)
+    assert "£" in two.characters.alphabet[len(one.characters.alphabet) :]
+    assert two.card.grouped == one.card.grouped == 3
+    # Without pre-training of its own, a training keeps the language model as it is.
+    bilstm.learn(TrainingTask(other, "meddocan", "quick", 1, base=str(first)), tmp_path / "third.zip")
+    three = load_model(tmp_path / "third.zip")
+    assert three.characters is not None
+    assert three.characters.table.weight.equal(one.characters.table.weight)
