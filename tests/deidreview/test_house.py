@@ -344,3 +344,24 @@ def test_the_three_working_screens_import_none_of_each_other(feature):
     for path in (ROOT / "static" / "js" / feature).rglob("*.js"):
         for target in IMPORT.findall(path.read_text()):
             assert not others.intersection(Path(target).parts), f"{path}: {target}"
+
+
+# Style sheets of the frame and of parts that several features use. Any other has the name of its feature.
+SHARED_STYLES = {
+    *("base", "decide", "figures", "forms", "frame", "managing", "media", "note"),
+    *("pages", "parts", "tokens", "windows", "workbench"),
+}
+
+
+def test_a_feature_uses_no_style_sheet_of_a_higher_one():
+    known = {path.stem for path in (ROOT / "static" / "css").glob("*.css")}
+    assert known - SHARED_STYLES <= {*ANNOTATIONS, *MODELS}
+    position = {name.split(".")[1]: at for name, at in order().items() if name != "models_runtime.core"}
+    found = [
+        f"{where}: {name}"
+        for path in [*python(), *templates()]
+        for where, line in lines(path)
+        for name in re.findall(r"css/(\w+)\.css['\"]", line)
+        if name not in known or position.get(name, -1) > position.get(feature(path), -1)
+    ]
+    assert not found
