@@ -51,8 +51,8 @@ def calibration_by(run: Run, version: GoldVersion, *, progress: Progress = silen
     if not counting.notes:
         raise ServiceError(
             gettext(
-                "No note of gold version %(number)s can be used. The run has not processed them, its model was "
-                "trained on them, or they are in the test split. Choose another version."
+                "None of the notes of gold version %(number)s can be used: the run has not processed them, its model "
+                "was trained on them, or they are in the test split. Choose another version."
             )
             % {"number": version.number},
             code="notes",

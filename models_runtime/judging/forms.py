@@ -75,7 +75,7 @@ class JudgeForm(forms.Form):
         label=_("Threshold"),
         required=False,
         initial=THRESHOLD,
-        error_messages={"invalid": _("Enter a number of at least 0.5 and below 1.")},
+        error_messages={"invalid": _("Enter a number from 0.5 to less than 1.")},
         help_text=_(
             "An entity counts if more than this share of judges give the same verdict. Other entities are discarded."
         ),

@@ -84,7 +84,7 @@ class TrainForm(forms.Form):
         least=1,
         most=MOST_ITERATIONS,
         required=False,
-        help_text=_("At most this many, or iterations for a CRF. If empty, the number depends on the algorithm."),
+        help_text=_("Maximum number of epochs, or of iterations for a CRF. If empty, the algorithm determines it."),
     )
     language = forms.CharField(
         label=_("Language of the training notes"),
