@@ -41,7 +41,7 @@ BACKENDS: dict[str, BackendKind] = {
 ENSEMBLE = "ensemble"
 
 
-# The only method of an ensemble that is not a vote: the suggestions of all its members, finished runs (domain.merging).
+# The only method of an ensemble that is not a vote (domain.merging): all suggestions of its members, finished runs.
 MERGED = "merged"
 
 

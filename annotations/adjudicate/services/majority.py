@@ -1,9 +1,9 @@
-"""A majority vote over many notes by one act, and its undo.
+"""A majority vote over many notes at once, and its undo.
 
 Each note is decided in a transaction of its own, as an adjudicator would decide it: locations where all annotators
-agree or more than half of them (domain.majority) are decided, and ties stay open. A note without ties is finished and
-becomes gold. Notes that have gold, an open review or an adjudication are left alone, and so are notes that an assigned
-annotator has not submitted. A job that was stopped continues with the remaining notes.
+agree or more than half of them (domain.majority) are decided, and ties stay open. A note without ties is
+finished and becomes gold. Notes that have gold, an open review or an adjudication are left alone, and so are notes that
+an assigned annotator has not submitted. A job that was stopped continues with the remaining notes.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Start ensembles: choose and check members, weights and notes. The voting itself is in annotations.domain.voting."""
+"""Start ensembles: choose and check members, weights and notes. For the voting see annotations.domain.voting."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
