@@ -16,9 +16,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Final
 
+from annotations.domain.files.strict_json import JsonError, read_json, texts_in
 from annotations.domain.names import bad_character, shown
 from annotations.domain.spans import Span
-from annotations.domain.strict_json import JsonError, read_json, texts_in
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.learner import Outline, TrainingResult
 

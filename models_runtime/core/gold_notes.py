@@ -7,8 +7,8 @@ from typing import Final
 
 from django.db.models import Count
 
+from annotations.domain.gold.splits import Patient, Split, split_patients
 from annotations.domain.spans import Span
-from annotations.domain.splits import Patient, Split, split_patients
 from annotations.gold.services.splitting import patient_key
 from annotations.models import Document, GoldVersion, GoldVersionNote
 from annotations.scores.selectors import codes_of, label_words

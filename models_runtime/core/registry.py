@@ -41,7 +41,7 @@ BACKENDS: dict[str, BackendKind] = {
 ENSEMBLE = "ensemble"
 
 
-# The only method of an ensemble that is not a vote (domain.merging): all suggestions of its members, finished runs.
+# The only method of an ensemble that is not a vote (domain.combining.merging): all suggestions of finished runs.
 MERGED = "merged"
 
 

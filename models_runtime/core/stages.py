@@ -3,7 +3,7 @@
 The strategies are those of Catelli 2021, section 3.3: one language (EN or IT), all together (MIX), one after the other.
 """
 
-from annotations.domain.splits import Split
+from annotations.domain.gold.splits import Split
 from annotations.models import GoldVersionNote
 from annotations.scores.selectors import codes_of
 from models_runtime.core.gold_notes import languages_of, training_notes

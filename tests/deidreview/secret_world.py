@@ -20,7 +20,7 @@ from django.urls import reverse
 from annotations.core import hiding
 from annotations.core.progress import silent
 from annotations.core.suggested_strings import add_strings, tally_of
-from annotations.domain.splits import Split
+from annotations.domain.gold.splits import Split
 from annotations.domain.strings import string_key
 from annotations.gold.services.making import freeze, make_gold
 from annotations.gold.services.sets import set_specs

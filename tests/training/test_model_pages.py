@@ -14,8 +14,8 @@ from django.urls import reverse
 from django.utils.html import escape
 
 from annotations.core.errors import ServiceError
-from annotations.domain import zips
-from annotations.domain.zips import MOST_ENTRIES
+from annotations.domain.files import zips
+from annotations.domain.files.zips import MOST_ENTRIES
 from annotations.jobs.runner import run as work
 from annotations.models import Event, Job, StoredFile
 from models_runtime.backends.base import BackendError

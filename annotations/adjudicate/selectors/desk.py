@@ -8,8 +8,8 @@ from typing import TypedDict
 
 from annotations.agreement.selectors.disagreements import kinds_at
 from annotations.core.naming import annotator_names
-from annotations.domain.adjudication import Decision, Item, LocationState, items
-from annotations.domain.disagreement import Consensus, Version, consensus, majority_version
+from annotations.domain.adjudicating.adjudication import Decision, Item, LocationState, items
+from annotations.domain.adjudicating.disagreement import Consensus, Version, consensus, majority_version
 from annotations.domain.spans import Span as DomainSpan
 from annotations.models import (
     AnnotationSet,

@@ -1,7 +1,7 @@
 """A majority vote over many notes at once, and its undo.
 
 Each note is decided in a transaction of its own, as an adjudicator would decide it: locations where all annotators
-agree or more than half of them (domain.majority) are decided, and ties stay open. A note without ties is
+agree or more than half of them (domain.adjudicating.majority) are decided, and ties stay open. A note without ties is
 finished and becomes gold. Notes that have gold, an open review or an adjudication are left alone, and so are notes that
 an assigned annotator has not submitted. A job that was stopped continues with the remaining notes.
 """
@@ -33,8 +33,8 @@ from annotations.core.erasures import hold
 from annotations.core.errors import ServiceError
 from annotations.core.label_lock import keep_labels
 from annotations.core.progress import Progress, silent
-from annotations.domain.adjudication import Item
-from annotations.domain.disagreement import majority_version
+from annotations.domain.adjudicating.adjudication import Item
+from annotations.domain.adjudicating.disagreement import majority_version
 from annotations.gold.services.making import make_gold, withdraw_gold
 from annotations.models import (
     Adjudication,

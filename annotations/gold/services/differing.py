@@ -12,7 +12,7 @@ from django.db import transaction
 from annotations.core.erasures import ErasedMeanwhile, erasures_of, unerased
 from annotations.core.gold_sets import gold_sets
 from annotations.core.kept import Kind, keep, kept, key_of
-from annotations.domain.gold_diff import ChangeKind, diff
+from annotations.domain.gold.gold_diff import ChangeKind, diff
 from annotations.domain.spans import Span as DomainSpan
 from annotations.models import GoldVersion, GoldVersionNote, Span
 

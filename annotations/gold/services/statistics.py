@@ -6,9 +6,9 @@ from django.db.models import Sum
 from annotations.core.erasures import erasures_of, unerased
 from annotations.core.kept import Kind, keep, kept, key_of
 from annotations.core.progress import Progress, silent
-from annotations.domain.corpus import Part, PartData, part_of
+from annotations.domain.gold.corpus import Part, PartData, part_of
+from annotations.domain.gold.splits import Split
 from annotations.domain.spans import Span
-from annotations.domain.splits import Split
 from annotations.models import Document, GoldVersion, GoldVersionNote
 
 REVISION = 1

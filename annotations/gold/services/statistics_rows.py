@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from annotations.domain.corpus import Count, Part, together
+from annotations.domain.gold.corpus import Count, Part, together
 from annotations.gold.services.statistics import Parts
 from annotations.models import Label, Project
 

@@ -7,13 +7,13 @@ from annotations.core.errors import ServiceError
 from annotations.core.templatetags.coefficients import percent
 from annotations.core.tokenizers import KINDS
 from annotations.domain.agreement import Granularity
+from annotations.domain.gold.splits import Split
 from annotations.domain.numbers import MAX_OFFSET, whole
 from annotations.domain.scoring.counts import Counting
 from annotations.domain.scoring.intervals import in_text
 from annotations.domain.scoring.published.miranda import BY_MODEL, COUNTED_LABELS, counted_f1
 from annotations.domain.scoring.rates import AverageData
 from annotations.domain.scoring.similarity import THRESHOLD
-from annotations.domain.splits import Split
 from annotations.models import User
 from annotations.scores.selectors import FOUND, LEVELS, copied_in_text
 from annotations.scores.services.error_table import error_lines, error_table

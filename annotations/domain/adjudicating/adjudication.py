@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from annotations.domain.disagreement import Location, Version, locations
+from annotations.domain.adjudicating.disagreement import Location, Version, locations
 from annotations.domain.spans import Span, overlaps
 
 

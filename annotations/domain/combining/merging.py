@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from annotations.domain.combining.voting import joined
 from annotations.domain.provenance import Backed, RunSays
 from annotations.domain.spans import Span
-from annotations.domain.voting import joined
 
 SOURCE: Final = 80
 

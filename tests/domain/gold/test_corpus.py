@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.domain.corpus import Count, Part, part_of, together
+from annotations.domain.gold.corpus import Count, Part, part_of, together
 from annotations.domain.spans import Span
 from annotations.domain.tokens import covered, split_at, tokenize
 

@@ -8,8 +8,8 @@ import zipfile
 
 import pytest
 
-from annotations.domain import zips
-from annotations.domain.zips import BIGGEST_DIRECTORY, MOST_ENTRIES, TooManyEntries, open_zip
+from annotations.domain.files import zips
+from annotations.domain.files.zips import BIGGEST_DIRECTORY, MOST_ENTRIES, TooManyEntries, open_zip
 
 LITTLE, MANY = 3, 1_000_000
 

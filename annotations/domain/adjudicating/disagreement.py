@@ -12,8 +12,8 @@ from itertools import combinations
 from operator import eq
 from typing import Generic, TypeVar
 
+from annotations.domain.adjudicating.majority import majority
 from annotations.domain.bio import encode_tokens
-from annotations.domain.majority import majority
 from annotations.domain.sentences import around
 from annotations.domain.spans import Bounds, Span
 from annotations.domain.tokens import Token, covered, split_at, tokenize_inside

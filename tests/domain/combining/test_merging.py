@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.domain.merging import conflicting_spans, merge
+from annotations.domain.combining.merging import conflicting_spans, merge
 from annotations.domain.spans import Span, overlaps
 
 NAMES = ("rules", "crf", "llm")

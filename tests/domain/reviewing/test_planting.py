@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.domain.aliases import Aliases
-from annotations.domain.planting import (
+from annotations.domain.reviewing.aliases import Aliases
+from annotations.domain.reviewing.planting import (
     Candidate,
     Found,
     Marked,
@@ -19,7 +19,7 @@ from annotations.domain.planting import (
     nearest,
     outcome,
 )
-from annotations.domain.precision import Rate
+from annotations.domain.reviewing.precision import Rate
 
 TEXT = "Mario Rossi, 54 anni, a Torino dal dott. Bianchi. Rossi torna a Torino Nord."
 KEY = b"a key"

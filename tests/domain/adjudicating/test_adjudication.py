@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.domain.adjudication import Decision, LocationState, items, touched, with_own, without
-from annotations.domain.majority import majority
+from annotations.domain.adjudicating.adjudication import Decision, LocationState, items, touched, with_own, without
+from annotations.domain.adjudicating.majority import majority
 from annotations.domain.spans import Span
 
 NAME, LONG, CITY = Span(6, 11, "P"), Span(0, 11, "P"), Span(20, 26, "C")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotations.domain.conflicts import Candidate, conflicting
+from annotations.domain.reviewing.conflicts import Candidate, conflicting
 
 STREET, CITY = 1, 2
 

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from annotations.domain.strict_json import DEEPEST, JsonError, read_json, read_object
+from annotations.domain.files.strict_json import DEEPEST, JsonError, read_json, read_object
 
 
 @pytest.mark.parametrize(

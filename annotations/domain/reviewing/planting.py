@@ -11,7 +11,7 @@ from enum import StrEnum
 from itertools import islice
 from typing import Final
 
-from annotations.domain.precision import Rate
+from annotations.domain.reviewing.precision import Rate
 from annotations.domain.spans import Stretch, overlap_length, overlaps
 from annotations.domain.tokens import Parts
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.domain.gold_diff import ChangeKind, diff
+from annotations.domain.gold.gold_diff import ChangeKind, diff
 from annotations.domain.spans import Span
 from tests.domain.strategies import spans_of
 

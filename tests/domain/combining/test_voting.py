@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from annotations.domain.combining.voting import SOURCE, Member, Method, source_of, vote
 from annotations.domain.spans import Span
-from annotations.domain.voting import SOURCE, Member, Method, source_of, vote
 
 ALL = list(Method)
 A, B, C = Member("a"), Member("b"), Member("c")

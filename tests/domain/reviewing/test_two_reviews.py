@@ -1,6 +1,6 @@
 """Comparison of two people's reviews of one note."""
 
-from annotations.domain.two_reviews import Outcome, compare
+from annotations.domain.reviewing.two_reviews import Outcome, compare
 
 A, B, C = (0, 5, 1), (6, 9, 1), (10, 12, 2)
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.domain.majority import OpenLocation, majority
+from annotations.domain.adjudicating.majority import OpenLocation, majority
 from annotations.domain.spans import Span, SpanError
 from annotations.domain.tokens import Token, split_at, tokenize
 from tests.domain.strategies import LABELS, spans_of, texts

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.domain.disagreement import (
+from annotations.domain.adjudicating.disagreement import (
     Consensus,
     Kind,
     bio_rows,

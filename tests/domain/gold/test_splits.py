@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.domain.splits import Patient, Split, SplitError, check_shares, split_patients, strictest
+from annotations.domain.gold.splits import Patient, Split, SplitError, check_shares, split_patients, strictest
 
 SHARES = {Split.TRAIN: 80, Split.DEV: 10, Split.TEST: 10}
 

@@ -3,7 +3,7 @@ import io
 
 import pytest
 
-from annotations.domain.csv_lines import csv_line
+from annotations.domain.files.csv_lines import csv_line
 
 SIGNS = "=+-@＝＋－＠"
 
