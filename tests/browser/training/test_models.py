@@ -55,6 +55,11 @@ def test_train_run_review(project: Project, page_of: Any, live: Any, axe: Any, s
     page.set_viewport_size({"width": 390, "height": 800})
     page.emulate_media(color_scheme="dark")
     check(page, axe)
+    page.set_viewport_size({"width": 320, "height": 800})
+    codes = page.locator("#scores-title ~ .table-box th code")
+    assert codes.count() >= 2
+    assert all(code.evaluate("one => one.getClientRects().length") == 1 for code in codes.all()), "codes are not broken"
+    page.set_viewport_size({"width": 390, "height": 800})
     page.goto(live("models", "ward"))
     check(page, axe)
     page.set_viewport_size({"width": 1440, "height": 900})
