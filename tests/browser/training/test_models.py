@@ -56,10 +56,8 @@ def test_train_run_review(project: Project, page_of: Any, live: Any, axe: Any, s
     page.emulate_media(color_scheme="dark")
     check(page, axe)
     # Codes of labels are not broken, however long.
-    page.evaluate(
-        """document.querySelectorAll("#scores-title ~ .table-box th code").forEach((code) => { code.append("_OTHER"); })"""
-    )
     codes = page.locator("#scores-title ~ .table-box th code")
+    codes.evaluate_all("all => all.forEach((code) => { code.append('_OTHER'); })")
     assert [code.evaluate("one => one.getClientRects().length") for code in codes.all()] == [1] * codes.count()
     assert codes.count() >= 2
     page.goto(live("models", "ward"))
