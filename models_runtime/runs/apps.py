@@ -57,7 +57,6 @@ class RunsConfig(AppConfig):
             ),
             navigation.Entry("models", 40, _("Backends"), "backends", Can.READ_NOTES),
         )
-        offers.offer("review.crumbs", "runs/offers/review_crumb.html")
         offers.offer("review.note_crumbs", "runs/offers/review_note_crumb.html")
         offers.offer("review.empty", "runs/offers/review_empty.html")
         offers.offer("review.done", "runs/offers/review_done.html", position=20)
