@@ -138,12 +138,13 @@ class PatientErased(Erasure):
 
 
 class FileDownloaded(TypedDict, total=False):
-    """A stored file, or the decision log or the sentences with disagreements in a format."""
+    """A stored file, or the decision log, the sentences with disagreements or the errors of a score in a format."""
 
     file: int
     size: int
     decisions: str
     sentences: str
+    errors: str
 
 
 NOTE_READ = Verb[NoteRead]("note.read", _("opened a note"), reading=True)
