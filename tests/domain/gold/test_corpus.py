@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from annotations.domain.gold.corpus import Count, Part, part_of, together
 from annotations.domain.spans import Span
-from annotations.domain.tokens import covered, split_at, tokenize
+from annotations.domain.tokens import Token, covered, split_at, tokenize
 
 
 def part(*notes):
@@ -40,6 +40,27 @@ def test_a_token_in_two_overlapping_spans_counts_in_both():
 def test_a_boundary_inside_another_span_splits_its_token_too():
     found = part(("GambiaHome", [(0, 10, "HOSPITAL"), (0, 6, "COUNTRY")]))
     assert found.labels["HOSPITAL"] == Count(1, 2)
+
+
+def test_bio_tags_are_counted_as_in_table_6_of_salierno():
+    # The sentence of table 5: B-OMISSIS for ROSSI and ROMA, I-OMISSIS for the address after it.
+    text = "ricorso nr. 14270 Sig.ra ROSSI residente ROMA Via del corso"
+    found = part((text, [(25, 30, "OMISSIS"), (41, 59, "OMISSIS")]), ("ricorso", []))
+    assert (found.begin, found.inside, found.outside) == (2, 3, 9)
+    assert found.per_note(found.begin) == 1
+
+
+def test_in_overlapping_spans_each_token_has_one_tag():
+    found = part(("Ospedale Torino centro", [(0, 15, "HOSPITAL"), (9, 22, "CITY")]))
+    assert (found.begin, found.inside, found.outside) == (2, 1, 0)
+
+
+def test_a_tokenizer_counts_its_own_tokens():
+    made = Part()
+    made.add_note(
+        "12/03/2021 Roma", [Span(0, 10, "DATE"), Span(11, 15, "CITY")], lambda text: [Token(0, 10), Token(11, 15)]
+    )
+    assert (made.tokens, made.labels) == (2, {"DATE": Count(1, 1), "CITY": Count(1, 1)})
 
 
 def test_nothing_counted_has_no_means():
