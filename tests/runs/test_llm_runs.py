@@ -335,7 +335,7 @@ def test_the_command(project, server):
     run("llm", "--language=it", "--overlap=20", "--every-pass", "--without-descriptions", "--name=own")
     params = Run.objects.get(author__name="own").params
     assert [params[name] for name in ("overlap", "every_pass", "descriptions")] == [20, True, False]
-    with pytest.raises(CommandError, match="Overlap must be a whole number from 0 to 16, not “17”."):
+    with pytest.raises(CommandError, match="Overlap must be a whole number from 0 to 16, not “17”"):
         run("llm", "--omega=32", "--overlap=17")
     with pytest.raises(CommandError, match="--every-pass, --without-descriptions can only be used with llm"):
         run("rules", "--every-pass", "--without-descriptions")
