@@ -16,7 +16,7 @@ ROSSI, AGE, CITY = (0, 11, "PATIENT"), (13, 15, "AGE"), (44, 50, "CITY")
 
 @pytest.fixture
 def passes(world):
-    """A run in three passes: Rossi in the first, the age of the first note in the second, a wrong hospital in the third."""
+    """A run in three passes: Rossi in the first, the first note's age in the second, a wrong hospital in the third."""
     gold = make.make_author(world.project, kind="gold", name="gold")
     run = make.make_author(world.project, kind="run", name="llm-1")
     for number, note in enumerate(world.notes[:2]):

@@ -1,5 +1,6 @@
 """Figures by pass of a run in Chromium: the chart, its figures as text, and no accessibility errors."""
 
+import itertools
 from typing import Any
 
 import pytest
@@ -28,7 +29,7 @@ def test_the_chart_by_pass(transactional_db: None, page_of: Any, live: Any, axe:
     chart = card.get_by_role("img", name="All-or-nothing recall by pass")
     expect(chart).to_contain_text("AGE 0.67")
     names = sorted(chart.locator(".plot-end").evaluate_all("all => all.map((one) => one.getBoundingClientRect().top)"))
-    assert len(names) == 4 and all(after - before >= 12 for before, after in zip(names, names[1:], strict=False))
+    assert len(names) == 4 and all(after - before >= 12 for before, after in itertools.pairwise(names))
     expect(card.get_by_role("row", name="AGE")).to_contain_text("0.6667")
     assert axe(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
