@@ -1,4 +1,4 @@
-"""A suggestion with doubtful words, from a note that a language model rewrote with placeholders."""
+"""A suggestion of a language model whose words or whose place in the note are doubtful."""
 
 from dataclasses import dataclass, field, replace
 
@@ -8,20 +8,25 @@ from annotations.domain.spans import Bounds, Span
 
 @dataclass(frozen=True, slots=True, order=True)
 class Doubtful(Span):
-    """A span whose bounds a reviewer should check.
+    """A span that a reviewer should check.
 
     `removed` are words beside the span that vanished together with it. `unsupported` are words of the span that
     neither a rule nor the shape of the words supports. Both are bounds in the note's text, in code points,
-    end-exclusive.
+    end-exclusive. `places` is the number of places that the model may have meant, if its answer doesn't say which one;
+    each of them is suggested (Singh et al. 2025, section 3.2). Otherwise it is 0.
     """
 
     removed: tuple[Bounds, ...] = field(default=(), compare=False)
     unsupported: tuple[Bounds, ...] = field(default=(), compare=False)
+    places: int = field(default=0, compare=False)
 
     @property
     def provenance(self) -> Doubt:
         """The provenance that is stored with the suggestion."""
-        return {"removed": [*map(list, self.removed)], "unsupported": [*map(list, self.unsupported)]}
+        doubt: Doubt = {"removed": [*map(list, self.removed)], "unsupported": [*map(list, self.unsupported)]}
+        if self.places:
+            doubt["places"] = self.places
+        return doubt
 
 
 def shifted(span: Span, by: int) -> Span:

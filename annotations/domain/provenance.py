@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 
 class RunSays(TypedDict):
@@ -23,10 +23,11 @@ class Backed(TypedDict):
 
 
 class Doubt(TypedDict):
-    """Provenance of a suggestion with doubtful words; the fields are explained in `domain.doubtful.Doubtful`."""
+    """Provenance of a doubtful suggestion; the fields are explained in `domain.doubtful.Doubtful`."""
 
     removed: list[list[int]]
     unsupported: list[list[int]]
+    places: NotRequired[int]
 
 
 Provenance = TypedDict(

@@ -12,6 +12,7 @@ from annotations.core.authors import origin_of
 from annotations.core.gold_sets import gold_sets
 from annotations.core.hooks import notes_without_answer
 from annotations.domain.hashing import text_sha256
+from annotations.domain.passes import pass_of
 from annotations.domain.scoring.tally import Criterion
 from annotations.domain.spans import Span as DomainSpan
 from annotations.models import (
@@ -263,9 +264,15 @@ def spans_by_note(note_of: dict[int, int]) -> dict[int, list[DomainSpan]]:
     """Return the spans of annotation sets by note; `note_of` maps sets to notes."""
     found: dict[int, list[DomainSpan]] = {}
     rows = Span.objects.filter(annotation_set__in=list(note_of)).order_by()
-    for pk, start, end, code in rows.values_list("annotation_set_id", "start", "end", "label__code"):
-        found.setdefault(note_of[pk], []).append(DomainSpan(start, end, code))
+    for pk, start, end, code, source in rows.values_list("annotation_set_id", "start", "end", "label__code", "source"):
+        found.setdefault(note_of[pk], []).append(DomainSpan(start, end, code, None, source))
     return found
+
+
+def passes_of(author: Author) -> int:
+    """The number of passes in which the author's suggestions were found; 0 if they are not from a run with passes."""
+    sources = Span.objects.filter(annotation_set__author=author).order_by().values_list("source", flat=True).distinct()
+    return max((pass_of(source) or 0 for source in sources), default=0) if author.kind == Author.Kind.RUN else 0
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from annotations.domain.hashing import text_sha256
 from annotations.jobs.registry import load
 from annotations.models import Document, Project
 from models_runtime.backends.base import Backend
+from models_runtime.backends.llm.cache import Found, FoundSpan
 from models_runtime.backends.llm.params import Params, read_params
 from models_runtime.backends.llm.prompts import LabelWord
 from models_runtime.backends.llm.servers import Server
@@ -93,11 +94,11 @@ class _Kept:
 class KeptAnswers(_Kept):
     """Stored spans (models_runtime.backends.llm.cache.AnswerCache)."""
 
-    def find(self, key: str) -> list[tuple[int, int, str]] | None:
+    def find(self, key: str) -> Found | None:
         found = self._found(key)
-        return None if found is None else [(start, end, label) for start, end, label in found]
+        return None if found is None else [FoundSpan(*each) for each in found]
 
-    def keep(self, key: str, text: str, found: list[tuple[int, int, str]]) -> None:
+    def keep(self, key: str, text: str, found: Found) -> None:
         self._keep(key, text, found)
 
 

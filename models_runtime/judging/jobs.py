@@ -20,6 +20,7 @@ from annotations.core.erasures import hold
 from annotations.core.errors import ServiceError
 from annotations.core.kept import key_of
 from annotations.core.progress import Canceled
+from annotations.domain.hashing import text_sha256
 from annotations.domain.masking import masked
 from annotations.domain.scoring.judging import Entity, by_text, entities_of
 from annotations.domain.scoring.judging_rules import Unit
@@ -27,7 +28,7 @@ from annotations.domain.scoring.rewritten import counts_of
 from annotations.domain.spans import Span as DomainSpan
 from annotations.jobs.registry import load
 from annotations.jobs.runner import Claim, HandBack
-from annotations.models import Document
+from annotations.models import Document, RewrittenNote
 from annotations.scores.selectors import Compared, NotePair, Reference, compared, label_words, note_pairs
 from annotations.scores.services.scoring import LabelMapper, ScoreRequest
 from models_runtime.backends.base import BackendError
@@ -86,11 +87,10 @@ def _freeze(claim: Claim, judging: Judging) -> None:
     notes = _drawn(judging, compared(wanted.reference, wanted.author, split=wanted.split))
     stored = set(JudgedNote.objects.filter(judging=judging).values_list("document_id", flat=True))
     missing = {pk: found for pk, found in notes.annotation_sets.items() if pk not in stored}
+    failed = notes.failed.difference(stored)
     rows: list[JudgedNote] = []
-    for pair in note_pairs(
-        wanted.reference, wanted.author, replace(notes, annotation_sets=missing, failed=frozenset())
-    ):
-        rows.append(_judged_note(judging, pair, mapper))
+    for pair in note_pairs(wanted.reference, wanted.author, replace(notes, annotation_sets=missing, failed=failed)):
+        rows.append(_judged_note(judging, pair, mapper, failed=pair.pk in failed))
         if len(rows) == BATCH:
             _store_notes(claim, rows)
             rows = []
@@ -103,10 +103,12 @@ def _freeze(claim: Claim, judging: Judging) -> None:
 
 def _drawn(judging: Judging, notes: Compared) -> Compared:
     """Draw at most `most_notes` notes, the same ones for all judgings of this gold version."""
-    if judging.most_notes is None or judging.most_notes >= len(notes.annotation_sets):
+    if judging.most_notes is None or judging.most_notes >= len(notes.notes):
         return notes
-    drawn = sorted(notes.annotation_sets, key=lambda pk: key_of(judging.gold_version.content_hash, pk))
-    return replace(notes, annotation_sets={pk: notes.annotation_sets[pk] for pk in drawn[: judging.most_notes]})
+    by_hash = sorted(notes.notes, key=lambda pk: key_of(judging.gold_version.content_hash, pk))
+    drawn = frozenset(by_hash[: judging.most_notes])
+    sets = {pk: found for pk, found in notes.annotation_sets.items() if pk in drawn}
+    return replace(notes, annotation_sets=sets, failed=notes.failed & drawn)
 
 
 def _store_notes(claim: Claim, rows: list[JudgedNote]) -> None:
@@ -119,10 +121,14 @@ def _store_notes(claim: Claim, rows: list[JudgedNote]) -> None:
         JudgedNote.objects.bulk_create([row for row in rows if row.document_id in present])
 
 
-def _judged_note(judging: Judging, pair: NotePair, mapper: LabelMapper) -> JudgedNote:
+def _judged_note(judging: Judging, pair: NotePair, mapper: LabelMapper, *, failed: bool) -> JudgedNote:
+    """A note to judge. A failed note counts as a note in which nothing was found, unless the model's text was kept."""
     gold, predicted = mapper(pair.gold), mapper(pair.predicted)
     tags = mapper.placeholder_of
-    counted = counts_of(pair.text, masked(pair.text, predicted, tags), gold, tags)
+    unanswered = failed and pair.rewritten in (None, pair.text)
+    rewritten = None if unanswered else pair.rewritten
+    shown = masked(pair.text, predicted, tags) if rewritten is None else rewritten
+    counted = counts_of(pair.text, shown, gold, tags)
     in_gold, in_prediction = ({(span.start, span.end, span.label) for span in spans} for spans in (gold, predicted))
     spans: dict[str, list[int]] = {}
     for index, found in enumerate((in_gold & in_prediction, in_gold - in_prediction, in_prediction - in_gold)):
@@ -139,6 +145,8 @@ def _judged_note(judging: Judging, pair: NotePair, mapper: LabelMapper) -> Judge
         beside={
             "rewritten": {label: [one.removed, one.remaining, one.extra] for label, one in counted.items()},
             "spans": spans,
+            "unanswered": unanswered,
+            "rewritten_sha256": "" if rewritten is None else text_sha256(rewritten),
         },
     )
 
@@ -199,7 +207,12 @@ class _Panel:
             for note in _by_id(rows.select_related("document")):
                 if member.stopped or not self._ready(member):
                     break
-                yield (member, note), member.model.completion, member.model.judge(_case(note))
+                yield (member, note), member.model.completion, self._conversation(member, note)
+
+    def _conversation(self, member: _Member, note: JudgedNote) -> Any:
+        """The conversation about a note. Its error, if any, is that of the note alone."""
+        case = _case(self._judging, note)
+        return (yield from member.model.judge(case))
 
     def _ready(self, member: _Member) -> bool:
         if member.model is None:
@@ -266,15 +279,31 @@ def _model(judging: Judging, judge: Judge) -> Any:
         meter=bill,
         rules=judging.counted_by,
         temperature=judging.temperature,
+        sample=str(judging.pk),
     )
 
 
-def _case(note: JudgedNote) -> Any:
+def _case(judging: Judging, note: JudgedNote) -> Any:
+    """What a judge sees of a note. Raises BackendError if the model's text of it changed since the judging began."""
     return load(CASE)(
         text=note.document.text,
         hidden=[DomainSpan(*bounds) for bounds in note.hidden],
         entities=[Entity(*entity) for entity in note.entities],
+        rewritten=_rewritten(judging, note),
+        answered=not note.beside.get("unanswered"),
     )
+
+
+def _rewritten(judging: Judging, note: JudgedNote) -> str | None:
+    """The note as the judged model rewrote it; None if the model rewrites no notes."""
+    wanted = note.beside.get("rewritten_sha256")
+    if not wanted:
+        return None
+    kept = RewrittenNote.objects.filter(author=judging.author_id, document=note.document_id).first()
+    text = kept.text if kept else note.document.text
+    if text_sha256(text) != wanted:
+        raise BackendError("The run rewrote this note again. Start a new judging.", permanent=False)
+    return text
 
 
 def _write(judge: Judge, answers: list[tuple[JudgedNote, Any]]) -> None:

@@ -74,7 +74,8 @@ class JudgedNote(models.Model):
 
     `entities` are [start, end, label, gold, [further occurrences]]; `hidden` are the spans replaced by placeholders in
     the de-identified text.
-    `beside` holds the counts of the deterministic scores by label: correct, missed, spurious.
+    `beside` holds the counts of the deterministic scores by label: correct, missed, spurious. It also says whether the
+    note has no usable answer of the judged model, and the hash of the text that a model rewrote (RewrittenNote).
     """
 
     judging = models.ForeignKey(Judging, models.CASCADE, related_name="notes", db_index=False)

@@ -16,6 +16,7 @@ from django.urls import reverse
 from annotations.jobs.runner import run as work
 from annotations.models import AnnotationSet, Document, Event, Job, Span
 from annotations.ops.services.erasing import erase_patient
+from annotations.review.selectors.state import review_state
 from models_runtime.backends.llm import driver, remote
 from models_runtime.backends.llm.servers import read_servers
 from models_runtime.core import server_capacity
@@ -81,13 +82,13 @@ def finished(run):
 def test_from_the_form_to_suggestions_with_counts_cost_and_prompt(client, project, server):
     page = check_page(client.get(reverse("run_llm", args=["covid"])))
     assert re.search(r'aria-current="\w+">Runs<', page)
-    for words in ("llm.example.org", "without encryption", "Elenchi ogni menzione", "Prompt version 1,"):
+    for words in ("llm.example.org", "without encryption", "Elenchi ogni menzione", "Prompt version 2,"):
         assert words in page
     run = Run.objects.get(pk=int(start(client).url.rstrip("/").rpartition("/")[2]))
     assert finished(run).state == Job.State.DONE
     first = AnnotationSet.objects.filter(author=run.author).order_by("document_id").first()
     spans = [(span.start, span.end, span.label.code, span.source) for span in first.spans.order_by("start")]
-    assert spans == [(0, 11, "PATIENT", "small it1 pass 1"), (13, 15, "AGE", "small it1 pass 2")]
+    assert spans == [(0, 11, "PATIENT", "small it2 pass 1"), (13, 15, "AGE", "small it2 pass 2")]
     html = check_page(client.get(reverse("run", args=["covid", run.pk])))
     for words in ("small on ward", "6 sent", "600", "3 mentions that are not in the text", "0.7200 EUR", "- PATIENT"):
         assert words in html
@@ -176,6 +177,8 @@ def test_text_does_not_leave_the_machine_before_somebody_agreed(client, project,
         ({"omega": "3"}, "enter a whole number from 16 to 4000."),
         ({"omega": "9" * 5000}, "enter a whole number from 16 to 4000."),
         ({"passes": "99"}, "enter a whole number from 1 to 4."),
+        ({"overlap": "129"}, "chunks of this size can share at most 128 words."),
+        ({"overlap": "-1"}, "enter a whole number from 0 to 2000."),
     ],
 )
 def test_only_what_is_listed_can_be_asked_for(client, project, server, options, words):
@@ -274,6 +277,49 @@ def test_a_server_that_is_listed_no_more_is_said(client, project, server, settin
     assert "no longer configured" in client.get(reverse("run", args=["covid", run.pk])).content.decode()
 
 
+def test_settings_of_extraction_from_the_form(client, project, server):
+    """The settings are stored with the run, shown on its page, and part of its revision."""
+    page = check_page(client.get(reverse("run_llm", args=["covid"])))
+    assert re.search(r'name="descriptions"[^>]* checked', page) and not re.search(
+        r'name="every_pass"[^>]* checked', page
+    )
+    project.label_set.labels.filter(code="AGE").update(description="Only ages in years.")
+    start(client, overlap="16", every_pass="on", descriptions="on", passes="4")
+    start(client)
+    first, second = Run.objects.order_by("pk")
+    assert [first.params[name] for name in ("overlap", "every_pass", "descriptions")] == [16, True, True]
+    assert [second.params[name] for name in ("overlap", "every_pass", "descriptions")] == [0, False, False]
+    assert "Only ages in years." in first.params["prompt"] and "Only ages in years." not in second.params["prompt"]
+    for run in (first, second):
+        assert finished(run).state == Job.State.DONE
+        run.refresh_from_db()
+    assert "256-16x4-every" in first.revision and first.revision != second.revision
+    # The third pass finds nothing in any of the three notes, and the fourth one asks again.
+    html = check_page(client.get(reverse("run", args=["covid", first.pk])))
+    assert "12 sent" in html and "also after a pass that found nothing" in html and "Words shared by chunks" in html
+    html = check_page(client.get(reverse("run", args=["covid", second.pk])))
+    assert "without the descriptions of labels" in html and "Words shared by chunks" not in html
+
+
+def test_a_mention_without_a_place_is_suggested_at_all_places_and_the_reviewer_sees_why(client, project, server):
+    server.script = lambda body: entities(("54", "AGE", "")) if "54" in note_of(body) else entities()
+    start(client, passes="1")
+    run = Run.objects.get()
+    assert finished(run).state == Job.State.DONE
+    note = Document.objects.order_by("pk").first()
+    doubt = {"removed": [], "unsupported": [], "places": 2}
+    mia = project.memberships.get().user
+    shown = review_state(document=note, author=run.author, user=mia)["suggestions"]
+    assert [(one["start"], one.get("doubt")) for one in shown] == [(13, doubt), (29, doubt)]
+    html = check_page(client.get(reverse("run", args=["covid", run.pk])))
+    assert "3 mentions could mean several places in their notes." in html and "ambiguous location" not in html
+    # A run of an earlier version left such mentions out.
+    del run.params["overlap"]
+    run.save(update_fields=["params"])
+    html = check_page(client.get(reverse("run", args=["covid", run.pk])))
+    assert "3 mentions with an ambiguous location" in html and "could mean several places" not in html
+
+
 def test_the_command(project, server):
     def run(*words):
         out = io.StringIO()
@@ -286,6 +332,13 @@ def test_the_command(project, server):
     assert result["usage"]["requests"] == 6 and float(result["usage"]["cost"]) == 0.72
     again = json.loads(run("llm", "--server=ward", "--model=small", "--language=it", "--wait", "--json"))["usage"]
     assert (again["requests"], again["kept"], float(again["cost"])) == (0, 6, 0)
+    run("llm", "--language=it", "--overlap=20", "--every-pass", "--without-descriptions", "--name=own")
+    params = Run.objects.get(author__name="own").params
+    assert [params[name] for name in ("overlap", "every_pass", "descriptions")] == [20, True, False]
+    with pytest.raises(CommandError, match="Overlap must be a whole number from 0 to 16, not “17”"):
+        run("llm", "--omega=32", "--overlap=17")
+    with pytest.raises(CommandError, match="--every-pass, --without-descriptions can only be used with llm"):
+        run("rules", "--every-pass", "--without-descriptions")
     with pytest.raises(CommandError, match="There is no server"):
         run("llm", "--server=http://203.0.113.5")
     with pytest.raises(CommandError, match="Confirm that"):

@@ -349,7 +349,7 @@ def test_f1_on_few_notes_has_its_interval(read, sign_in):
     assert 0 < few["low"] < page.context["first"]["micro"]["f1"] < few["high"] < 1
     shown = f"[{few['low']:.3f}, {few['high']:.3f}]"
     assert html.count(shown) == 2, "in the headline and in the table of levels"
-    assert html.count(">few notes<") == 5, "in the headline and beside each section with F1"
+    assert html.count(">few notes<") == 6, "in the headline and beside each section with F1"
     assert "On fewer than 20 notes, the F1 of exact spans has a 95% interval" in html
     listed = check_page(client.get(SCORES))
     assert listed.count(shown) == listed.count(">few notes<") == listed.count("On fewer than 20 notes") == 1

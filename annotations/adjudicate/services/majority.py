@@ -1,9 +1,9 @@
 """A majority vote over many notes at once, and its undo.
 
 Each note is decided as an adjudicator would decide it, many in one transaction (majority_batches): locations where all
-annotators agree or more than half of them (domain.adjudicating.majority) are decided, and ties stay open. A note without ties is
-finished and becomes gold. Notes that have gold, an open review or an adjudication are left alone, and so are notes that
-an assigned annotator has not submitted. A job that was stopped continues with the remaining notes.
+annotators agree or more than half of them (domain.adjudicating.majority) are decided, and ties stay open. A note
+without ties is finished and becomes gold. Notes that have gold, an open review or an adjudication are left alone, and
+so are notes that an assigned annotator has not submitted. A job that was stopped continues with the remaining notes.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -281,6 +281,97 @@ def _mark(scale: Scale, x: float, point: Point, digits: int, *, named: bool) -> 
     )
 
 
+@dataclass(frozen=True)
+class Line:
+    """A line of a plot with several lines: its name and its values, from 1. `main`: it is drawn in the accent color."""
+
+    name: str
+    values: list[float | None]
+    main: bool = False
+
+
+# The distance between points of lines, the room for their names, and the height of a name.
+LINE_STEP, NAME_MOST, NAME_HEIGHT = 90, 200, 16
+
+
+@register.simple_tag
+def lines_plot(lines: Sequence[Line], title: str, across: str, up: str) -> SafeString:
+    """Draw several lines over the same steps, each with its name and last value at its end.
+
+    Screen readers get the title and all values. Show the other values in a table beside the plot.
+    """
+    steps = max((len(line.values) for line in lines), default=0)
+    drawn = [line for line in lines if line.values and line.values[-1] is not None]
+    if not drawn:
+        return NOTHING
+    fitted = axis(value for line in drawn for value in line.values if value is not None)
+    scale = Scale(fitted.start, fitted.end, TOP + HEIGHT, TOP)
+    room = LINE_STEP * max(steps - 1, 1)
+    across_scale = Scale(1, max(steps, 2), LEFT, LEFT + room)
+    named = _apart([(scale(line.values[-1] or 0.0), line) for line in drawn])
+    longest = min(max(len(_at_end(line)) for line in drawn) * CHARACTER, NAME_MOST)
+    return format_html(
+        '<svg class="plot" width="{}" height="{}" role="img" aria-label="{}">{}{}{}{}</svg>',
+        round(LEFT + room + 24 + longest),
+        TOP + HEIGHT + 46,
+        _lines_summary(drawn, title, fitted),
+        _grid(scale, fitted, LEFT, LEFT + room),
+        _names(LEFT + room / 2, 38, across, up, fitted),
+        format_html_join(
+            "",
+            '<text class="plot-small" x="{}" y="{}" text-anchor="middle">{}</text>',
+            ((across_scale(step), TOP + HEIGHT + 20, step) for step in range(1, steps + 1)),
+        ),
+        format_html_join("", "{}", ((_one_line(line, y, scale, across_scale, steps),) for y, line in named)),
+    )
+
+
+def _apart(ends: Sequence[tuple[float, Line]]) -> list[tuple[float, Line]]:
+    """The vertical positions of the lines' names, moved so that none covers another. The main line is drawn last."""
+    placed: list[tuple[float, Line]] = []
+    for y, line in sorted(ends, key=lambda end: end[0]):
+        placed.append((max(y, placed[-1][0] + NAME_HEIGHT) if placed else y, line))
+    below = placed[-1][0] - (TOP + HEIGHT)
+    if below > 0:
+        lowest = TOP + HEIGHT + NAME_HEIGHT
+        for at in range(len(placed) - 1, -1, -1):
+            lowest = min(placed[at][0], lowest - NAME_HEIGHT)
+            placed[at] = (lowest, placed[at][1])
+    return sorted(placed, key=lambda each: each[1].main)
+
+
+def _one_line(line: Line, name_at: float, scale: Scale, across: Scale, steps: int) -> SafeString:
+    points = [(across(step), scale(value)) for step, value in enumerate(line.values, start=1) if value is not None]
+    end, edge = points[-1], across(steps)
+    return format_html(
+        '<g class="{}"><polyline class="plot-line" points="{}"/>{}'
+        '<line class="plot-axis" x1="{}" x2="{}" y1="{}" y2="{}"/><text class="plot-end" x="{}" y="{}">{}</text></g>',
+        "plot-main" if line.main else "plot-other",
+        " ".join(f"{x},{y}" for x, y in points),
+        format_html_join("", '<circle class="plot-dot" cx="{}" cy="{}" r="4"/>', points),
+        edge + 6,
+        edge + 18,
+        end[1],
+        round(name_at, 1),
+        edge + 22,
+        round(name_at + 4, 1),
+        _at_end(line),
+    )
+
+
+def _at_end(line: Line) -> str:
+    return f"{line.name} {_line_value(line.values[-1])}"
+
+
+def _line_value(value: float | None) -> str:
+    return _("undefined") if value is None else f"{value:.2f}"
+
+
+def _lines_summary(lines: Iterable[Line], title: str, fitted: Axis) -> str:
+    text = f"{title}: " + "; ".join(f"{line.name} {', '.join(map(_line_value, line.values))}" for line in lines)
+    return f"{text}. {fitted.cut}" if fitted.cut else text
+
+
 # Shares of the width of a curve: where it starts and ends.
 CURVE_START, CURVE_END = 15, 97
 # Up to so many steps, a curve needs little room.

@@ -3,10 +3,11 @@
 It is computed over all gold spans, over those of chosen labels, and for each label and category.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypedDict
 
+from annotations.domain.scoring.rates import NOTHING, Rates, RatesData
 from annotations.domain.scoring.tally import Criterion, Tally
 
 
@@ -29,10 +30,11 @@ class ChosenAllOrNothing(TypedDict):
 
 
 class CategoryData(TypedDict):
-    """All-or-nothing recall of one category, by criterion."""
+    """All-or-nothing recall of one category, by criterion; `tolerant` are its rates of text and position."""
 
     category: str
     notes: int
+    tolerant: RatesData
     all_or_nothing: dict[str, AllOrNothing]
 
 
@@ -58,16 +60,21 @@ class _Row(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CategoryScore:
-    """A category, the notes with gold of it, and how many of them have all its gold spans found."""
+    """A category, the notes with gold of it, and how many of them have all its gold spans found.
+
+    `tolerant` are its rates of text and position, for the same category (Singh et al. 2025, table 2).
+    """
 
     category: str
     notes: int
     all_found: dict[Criterion, int]
+    tolerant: Rates = NOTHING
 
     def as_dict(self) -> CategoryData:
         return {
             "category": self.category,
             "notes": self.notes,
+            "tolerant": self.tolerant.as_dict(),
             "all_or_nothing": all_or_nothing(self.all_found, self.notes),
         }
 
@@ -103,9 +110,13 @@ def pooled(rows: Sequence[_Row]) -> dict[str, NotesAllFound]:
     return of_notes(all_found, sum(row.notes for row in rows))
 
 
-def category_score(tally: Tally, category: str) -> CategoryScore:
+def category_score(tally: Tally, category: str, labels: Iterable[str]) -> CategoryScore:
+    """The figures of a category with these labels."""
     all_found = {criterion: tally.category_all_found[criterion][category] for criterion in Criterion}
-    return CategoryScore(category, tally.category_notes[category], all_found)
+    spans = [(tally.predicted_spans[label], tally.gold_spans[label]) for label in labels]
+    predicted, gold = (sum(counts) for counts in zip(*spans, strict=True))
+    tolerant = Rates.paired(tally.tolerant_categories[category], predicted, gold)
+    return CategoryScore(category, tally.category_notes[category], all_found, tolerant)
 
 
 def chosen_score(tally: Tally, labels: list[str]) -> ChosenScore | None:

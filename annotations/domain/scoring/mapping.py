@@ -1,7 +1,7 @@
 """Mappings from one label set to another, for scoring annotations with different label sets."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from annotations.domain.spans import Span
 
@@ -35,4 +35,4 @@ class LabelMapping:
         """The spans with the other set's labels, without spans that have none. Raises MappingError."""
         given = list(spans)
         self.check(span.label for span in given)
-        return [Span(span.start, span.end, label) for span in given if (label := self.labels[span.label]) is not None]
+        return [replace(span, label=label) for span in given if (label := self.labels[span.label]) is not None]

@@ -203,7 +203,9 @@ class Scorer:
         with_label = kept(self._own)
         self._tally.tolerant += Rates.paired(len(any_label), len(predicted), len(gold))
         self._tally.tolerant_label += Rates.paired(len(with_label), len(predicted), len(gold))
-        found = (any_label, kept(self._category_of), with_label)
+        with_category = kept(self._category_of)
+        self._tally.tolerant_categories.update(self._category_of[gold[g].label] for _, g in with_category)
+        found = (any_label, with_category, with_label)
         return {
             criterion: {knot.gold[g] for _, g in pairs}
             for criterion, pairs in zip(

@@ -42,6 +42,7 @@ class LabelData(TypedDict):
     category: str
     entity: RatesData
     token: RatesData
+    tolerant: RatesData
     tokens_per_span: float | None
     notes: int
     found_spans: dict[str, int]
@@ -67,6 +68,7 @@ class Tolerant(TypedDict):
     threshold: float
     any_label: RatesData
     same_label: RatesData
+    same_category: RatesData
 
 
 class Meddocan(TypedDict):
@@ -147,6 +149,11 @@ class LabelScore:
     found_spans: dict[Criterion, int]
 
     @property
+    def tolerant(self) -> Rates:
+        """The rates of text and position, for the same label (Singh et al. 2025, table 2)."""
+        return Rates.paired(self.found_spans[Criterion.TOLERANT], self.entity.predicted, self.entity.gold)
+
+    @property
     def tokens_per_span(self) -> float | None:
         """The token/entity ratio of the gold spans (Catelli 2021, tables 4.2 and 4.13); None without gold."""
         return self.gold_tokens / self.entity.gold if self.entity.gold else None
@@ -157,6 +164,7 @@ class LabelScore:
             "category": self.category,
             "entity": self.entity.as_dict(),
             "token": self.token.as_dict(),
+            "tolerant": self.tolerant.as_dict(),
             "tokens_per_span": self.tokens_per_span,
             "notes": self.notes,
             "found_spans": {str(criterion): n for criterion, n in self.found_spans.items()},
@@ -237,6 +245,7 @@ class ScoreTable:
                 "threshold": self.threshold,
                 "any_label": self.tolerant.as_dict(),
                 "same_label": self.tolerant_label.as_dict(),
+                "same_category": micro(category.tolerant for category in self.categories).as_dict(),
             },
             "all_or_nothing": of_notes(self.all_found, self.notes_with_gold),
             "all_or_nothing_chosen": self.chosen.as_dict() if self.chosen else None,
@@ -305,7 +314,10 @@ def table_of(
             )
             for label in used
         ],
-        categories=[category_score(tally, category) for category in categories],
+        categories=[
+            category_score(tally, category, [label for label in used if category_of[label] == category])
+            for category in categories
+        ],
         spans=_confusion(tally.span_cells, used),
         token_confusion=_confusion(tally.token_cells, used),
         kinds={kind: tally.kinds[kind] for kind in ("missed", "spurious", "label", "boundary", "both")},

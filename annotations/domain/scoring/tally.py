@@ -85,6 +85,8 @@ class Tally:
     overlap_tokens: Rates = NOTHING
     tolerant: Rates = NOTHING
     tolerant_label: Rates = NOTHING
+    # Pairs with tolerance whose labels have the same category.
+    tolerant_categories: Counter[str] = field(default_factory=Counter)
     merged: Rates = NOTHING
 
     def add_exact(self, right: int, predicted: int, gold: int) -> None:
@@ -97,6 +99,7 @@ class Tally:
         for label, lone in self.lone_right.items():
             self._lone(label, lone, category_of, Rates.paired(lone.spans, lone.spans, lone.spans), (label, label))
             self.overlap_tokens += Rates.paired(lone.tokens, lone.tokens, lone.tokens)
+            self.tolerant_categories[category_of[label]] += lone.spans
             for criterion in Criterion:
                 self.found_spans[criterion][label] += lone.spans
         for label, lone in self.lone_missed.items():

@@ -37,7 +37,8 @@ class Shown(TypedDict):
     runs: NotRequired[list[RunSays]]
     of: NotRequired[int]
     conflicting: NotRequired[list[int]]
-    # From a rewritten note: words beside the span that the model removed too, and words of the span without support.
+    # From a language model: words beside the span that it removed too, words of the span without support, or the number
+    # of places that it may have meant.
     doubt: NotRequired[Doubt]
     # The outcome of a planted leak.
     planted: NotRequired[str]

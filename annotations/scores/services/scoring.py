@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypedDict
 
 from django.db import transaction
@@ -15,12 +16,14 @@ from annotations.core.progress import Progress, silent
 from annotations.core.tokenizers import Tokenizers, check_tokenizer
 from annotations.domain.gold.splits import Split
 from annotations.domain.masking import masked
+from annotations.domain.passes import pass_of
 from annotations.domain.scoring import LabelMapping, MappingError, Scorer
+from annotations.domain.scoring.by_pass import AfterPass, after_pass
 from annotations.domain.scoring.counts import Counting, RewrittenData
 from annotations.domain.scoring.rewritten import RewrittenScore
 from annotations.domain.scoring.similarity import THRESHOLD
 from annotations.domain.scoring.table import TableData
-from annotations.domain.spans import Span
+from annotations.domain.spans import Span, renamed
 from annotations.models import Author, GoldVersion, Project
 from annotations.projects.selectors.label_maps import mappings, shipped_set
 from annotations.scores.selectors import (
@@ -32,13 +35,14 @@ from annotations.scores.selectors import (
     label_words,
     note_languages,
     note_pairs,
+    passes_of,
     scorable_authors,
 )
 from annotations.scores.services.choices import chosen_types, labels_of, threshold_of
 
 # Increase this number when a figure is computed in another way or its key changes, so that stored figures are no
 # longer used.
-REVISION = 9
+REVISION = 10
 # The maximum number of errors that are stored and shown; all errors are counted.
 MOST_ERRORS = 50_000
 
@@ -203,8 +207,11 @@ class About(TypedDict):
 
 
 class ScoredTable(About, TableData):
+    """All figures of a score. `by_pass`: after each pass of a run with several passes, else empty."""
+
     rewritten: RewrittenData
     rewritten_substring: RewrittenData
+    by_pass: list[AfterPass]
     errors: int
     own_gold_spans: int
 
@@ -289,10 +296,14 @@ def _computed(
     wanted: ScoreRequest, notes: Compared, words: LabelWords, progress: Progress
 ) -> tuple[ScoredTable, list[Error]]:
     mapper = LabelMapper(wanted, words)
-    scorer = Scorer(
-        mapper.order, mapper.category_of, has_labels=mapper.has_labels, threshold=wanted.threshold,
+    new_scorer = partial(
+        Scorer, mapper.order, mapper.category_of, has_labels=mapper.has_labels, threshold=wanted.threshold,
         chosen=labels_of(wanted.types, mapper.category_of),
     )  # fmt: skip
+    scorer = new_scorer()
+    # The scorer of all suggestions is also that of the last pass.
+    passes = passes_of(wanted.author)
+    earlier = [(number, new_scorer()) for number in range(1, passes)]
     rewritten = RewrittenScore(mapper.placeholder_of)
     tokenizers, language = Tokenizers(wanted.tokenizer), wanted.reference.project.language
     errors: list[Error] = []
@@ -300,7 +311,11 @@ def _computed(
     progress(0, total)
     for done, pair in enumerate(note_pairs(wanted.reference, wanted.author, notes), start=1):
         gold, predicted = mapper(pair.gold), mapper(pair.predicted)
-        found = scorer.add(pair.text, gold, predicted, tokenizer=tokenizers(pair.language or language))
+        tokenizer = tokenizers(pair.language or language)
+        found = scorer.add(pair.text, gold, predicted, tokenizer=tokenizer)
+        for number, one in earlier:
+            first = [span for span in predicted if (pass_of(span.source) or 1) <= number]
+            one.add(pair.text, gold, first, tokenizer=tokenizer)
         rewritten.add(pair.text, _rewritten(wanted, mapper, pair, predicted), gold)
         all_errors += len(found)
         own += pair.own
@@ -310,6 +325,7 @@ def _computed(
     return {
         **_about(wanted, notes, mapper),
         **scorer.table().as_dict(),
+        "by_pass": [after_pass(number, one.table()) for number, one in [*earlier, (passes, scorer)] if number],
         "rewritten": rewritten.as_dict(),
         "rewritten_substring": rewritten.as_dict(Counting.SUBSTRING),
         "errors": all_errors,
@@ -355,7 +371,7 @@ class LabelMapper:
 
     def __call__(self, spans: list[Span]) -> list[Span]:
         if self._merged:
-            spans = [Span(span.start, span.end, self._merged.get(span.label, span.label)) for span in spans]
+            spans = renamed(spans, self._merged)
         if self._mapping is None:
             return spans
         mapped = self._mapping(spans)

@@ -1,11 +1,16 @@
 """What the page of a score shows beside the plain figures: choices, all or nothing, and the rewritten text."""
 
-from typing import Any
+from typing import Any, TypedDict
+
+from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
+from annotations.core.templatetags.plots import Line
 from annotations.domain.scoring.all_or_nothing import NotesAllFound
+from annotations.domain.scoring.by_pass import AfterPass
 from annotations.domain.scoring.counts import Counting
 from annotations.domain.scoring.published.miranda import BY_MODEL, COUNTED_LABELS, counted_f1
+from annotations.domain.scoring.tally import Criterion
 from annotations.notes.selectors.in_context import LabelLook
 from annotations.scores.selectors import FOUND
 from annotations.scores.services.choices import Type, type_groups
@@ -33,6 +38,45 @@ def found_notes(table: ScoredTable) -> list[tuple[str, NotesAllFound, NotesAllFo
     """All-or-nothing recall by definition of “found”, of all and of the chosen labels."""
     whole, chosen = table["all_or_nothing"], table["all_or_nothing_chosen"]
     return [(str(name), whole[one], chosen["found"][one] if chosen else None) for one, name in FOUND.items()]
+
+
+# A chart with more lines is hard to read; the table beside it has all categories.
+MOST_LINES = 8
+
+
+class CategoryByPass(TypedDict):
+    name: str
+    notes: int
+    shares: list[float | None]
+
+
+class PassesShown(TypedDict):
+    """All-or-nothing recall by pass: of all categories, by category, and the lines of the chart."""
+
+    rows: list[AfterPass]
+    categories: list[CategoryByPass]
+    lines: list[Line]
+
+
+def passes_shown(table: ScoredTable, names: dict[str, str]) -> PassesShown | None:
+    """What the page shows of the figures by pass; None if the author's suggestions name no pass."""
+    rows = table["by_pass"]
+    if not rows:
+        return None
+    criterion = Criterion.TOLERANT_CATEGORY
+    categories: list[CategoryByPass] = [
+        {
+            "name": names.get(row["category"], row["category"]),
+            "notes": row["notes"],
+            "shares": [after["categories"][row["category"]][criterion]["share"] for after in rows],
+        }
+        for row in table["categories"]
+        if row["notes"]
+    ]
+    most = sorted(categories, key=lambda row: -row["notes"])[:MOST_LINES]
+    lines = [Line(row["name"], row["shares"]) for row in categories if row in most]
+    pooled = [after["all_or_nothing_pooled"]["categories"][criterion]["share"] for after in rows]
+    return {"rows": rows, "categories": categories, "lines": [*lines, Line(_("All"), pooled, main=True)]}
 
 
 def chosen_names(table: ScoredTable, looks: dict[str, LabelLook]) -> str:

@@ -30,7 +30,14 @@ from annotations.projects.selectors.label_maps import mapped_sets
 from annotations.projects.selectors.projects import is_large
 from annotations.scores.selectors import LEVELS, Reference, authors_with_notes, characters, note_languages
 from annotations.scores.services.scoring import ScoredTable, ScoreRequest, kept_score, notes_of, score, score_request
-from annotations.scores.services.shown import chosen_names, found_notes, look_of, offered_types, rewritten_text
+from annotations.scores.services.shown import (
+    chosen_names,
+    found_notes,
+    look_of,
+    offered_types,
+    passes_shown,
+    rewritten_text,
+)
 from annotations.scores.services.starting import start_score
 from annotations.scores.views.error_shares import error_shares
 from annotations.scores.views.wanted import KINDS, choices_of, errors_url, query_of, too_long, wanted_of
@@ -169,6 +176,7 @@ def _figures(
         "categories": [
             {**row, "name": categories.get(row["category"], row["category"])} for row in table["categories"]
         ],
+        "passes": passes_shown(table, categories),
         "finer": len(table["labels"]) > len(table["categories"]),
         "chosen_names": chosen_names(table, looks),
         "found_notes": found_notes(table),

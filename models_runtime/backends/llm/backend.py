@@ -3,17 +3,18 @@
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Final, TypeVar
 
-from annotations.domain.spans import Span
+from annotations.domain.spans import Bounds, Span
 from models_runtime.backends.base import BackendError, Budget, OnDevice, Rewritten
 from models_runtime.backends.llm.asking import Asking, Completion, Meter
 from models_runtime.backends.llm.cache import AnswerCache, Found, NoCache
-from models_runtime.backends.llm.chunks import chunks
+from models_runtime.backends.llm.chunks import chunks, overlapping
 from models_runtime.backends.llm.driver import Capacity, Check, Conversation, no_check, run_all
-from models_runtime.backends.llm.extracting import Extracting, without_overlaps
+from models_runtime.backends.llm.extracting import Extracting, whole
 from models_runtime.backends.llm.params import Params
 from models_runtime.backends.llm.prompts import VERSION, LabelWord, digest, system_prompt, version_of
 from models_runtime.backends.llm.rewriting import Placeholders, Rewriting, joined
@@ -58,7 +59,9 @@ class LlmBackend:
         self.label_set = label_set
         self.labels = tuple(sorted(label.code for label in labels))
         self.meter = meter or Meter()
-        self.prompt = prompt or system_prompt(params.strategy, params.language, labels, params.template)
+        self.prompt = prompt or system_prompt(
+            params.strategy, params.language, labels, params.template, descriptions=params.descriptions
+        )
         self._params = params
         self._capacity = capacity
         self._completion = completion or completion_of(server, params.model, self.meter)
@@ -76,7 +79,7 @@ class LlmBackend:
             str(params.tokens),
         ]
         made_of = digest(*settings, json.dumps(sorted((mapping or {}).items())))
-        shape = f"{params.omega}x{params.passes}" if params.strategy == "extract" else str(REWRITE_WORDS)
+        shape = _shape(params) if params.strategy == "extract" else str(REWRITE_WORDS)
         self.revision = f"{VERSION}-{made_of[:16]}-{params.strategy}-{shape}-{label_set}"[:120]
         asking = Asking(
             key=digest(*settings, sample if params.temperature else ""),
@@ -97,7 +100,7 @@ class LlmBackend:
         self._rewriting = Rewriting(
             asking=asking,
             system=self.prompt,
-            confirm=system_prompt("confirm", params.language, labels),
+            confirm=system_prompt("confirm", params.language, labels, descriptions=params.descriptions),
             placeholders=Placeholders(labels, label_set, mapping or {}),
             source=source,
             meter=self.meter,
@@ -124,12 +127,16 @@ class LlmBackend:
         """The spans of each text, or its error. Raises BackendError if every text would fail."""
         if self._params.strategy == "rewrite":
             return [*self._rewritten_each(texts, check)]
-        pieces = [chunks(text, self._params.omega) for text in texts]
-        extract, passes = self._extracting.extract, self._params.passes
+        params = self._params
+        pieces = [
+            overlapping(text, params.omega, params.overlap) if params.overlap else chunks(text, params.omega)
+            for text in texts
+        ]
+        extract = partial(self._extracting.extract, passes=params.passes, every_pass=params.every_pass)
         results = self._results(
-            [extract(text, *piece, passes) for text, parts in zip(texts, pieces, strict=True) for piece in parts], check
+            [extract(text, *piece) for text, parts in zip(texts, pieces, strict=True) for piece in parts], check
         )
-        return [_joined(list(islice(results, len(parts)))) for parts in pieces]
+        return [_joined(parts, list(islice(results, len(parts)))) for parts in pieces]
 
     def _rewritten_each(self, texts: Sequence[str], check: Check) -> Iterator[Rewritten | BackendError]:
         # Pieces must not overlap, because the rewritten note is made of them.
@@ -183,14 +190,20 @@ def _named(labels: Sequence[LabelWord]) -> dict[str, str]:
     return {word: code for word, code in named.items() if word}
 
 
-def _joined(pieces: Sequence[list[Span] | BackendError]) -> list[Span] | BackendError:
+def _shape(params: Params) -> str:
+    """The part of the revision that tells how notes are extracted."""
+    overlap = f"-{params.overlap}" if params.overlap else ""
+    return f"{params.omega}{overlap}x{params.passes}{'-every' if params.every_pass else ''}"
+
+
+def _joined(pieces: Sequence[Bounds], results: Sequence[list[Span] | BackendError]) -> list[Span] | BackendError:
     """The spans of a note. If one piece failed, the note failed: partial results would look complete."""
-    spans: list[Span] = []
-    for piece in pieces:
-        if isinstance(piece, BackendError):
-            return piece
-        spans += piece
-    return without_overlaps(spans)
+    found: list[list[Span]] = []
+    for result in results:
+        if isinstance(result, BackendError):
+            return result
+        found.append(result)
+    return whole(pieces, found)
 
 
 def _code() -> str:

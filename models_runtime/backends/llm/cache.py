@@ -1,15 +1,27 @@
 """Cache of answers under a hash of the question, so that no answer is paid for twice."""
 
 from collections.abc import Callable
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from models_runtime.backends.llm.asking import Answer, Meter, Question
 from models_runtime.backends.llm.driver import Conversation
 
 F = TypeVar("F")
 
-Found = list[tuple[int, int, str]]
-"""Start and end (code points in the piece of the question), and label or placeholder."""
+
+class FoundSpan(NamedTuple):
+    """A span of an answer: start and end (code points in the piece of the question), and label or placeholder.
+
+    `places` is the number of places that the answer may mean, if it doesn't say which one, and otherwise 0.
+    """
+
+    start: int
+    end: int
+    label: str
+    places: int = 0
+
+
+Found = list[FoundSpan]
 
 
 class AnswerCache(Protocol[F]):

@@ -1,6 +1,7 @@
-"""Split a note into pieces of at most ω words at the ends of sentences and lines (Singh et al. 2025, A.4)."""
+"""Split a note into pieces of at most ω words at the ends of sentences and lines (Singh et al. 2025, section A.4)."""
 
 import re
+from bisect import bisect_left
 from typing import Final
 
 from annotations.domain.sentences import sentences
@@ -32,6 +33,19 @@ def chunks(text: str, words: int, overlap: int = OVERLAP) -> list[Piece]:
             found += _cut(here, words, min(overlap, words // 4))
             open_words = 0
     return found
+
+
+def overlapping(text: str, words: int, overlap: int) -> list[Piece]:
+    """Pieces of at most `words` words, as of `chunks`, that each begin with the last `overlap` words of the one before.
+
+    So a mention that the end of a piece cuts is complete in the next one (Singh et al. 2025, section A.4.1). `overlap`
+    is less than `words`.
+    """
+    starts = [match.start() for one in sentences(text) for match in _WORD.finditer(text, *one)]
+    return [
+        (starts[max(0, bisect_left(starts, start) - overlap)], end)
+        for start, end in chunks(text, words - overlap, overlap=0)
+    ]
 
 
 def _cut(here: list[Piece], words: int, overlap: int) -> list[Piece]:

@@ -5,15 +5,17 @@ question.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from annotations.domain.spans import Span
+from annotations.domain.doubtful import Doubtful, shifted
+from annotations.domain.passes import in_pass
+from annotations.domain.spans import Bounds, Span
 from annotations.domain.whitespace import trim
 from models_runtime.backends.llm.answers import Mention, listed, schema_of
 from models_runtime.backends.llm.asking import Answer, Asking, Meter
-from models_runtime.backends.llm.cache import AnswerCache, Found, cached_or_asked
+from models_runtime.backends.llm.cache import AnswerCache, Found, FoundSpan, cached_or_asked
 from models_runtime.backends.llm.driver import Conversation
 from models_runtime.backends.llm.locating import locate
 from models_runtime.backends.llm.masking import Masked, mask
@@ -32,23 +34,29 @@ class Extracting:
     meter: Meter
     answers: AnswerCache[Found]
 
-    def extract(self, text: str, start: int, end: int, passes: int) -> Conversation[list[Span]]:
-        """The spans of `text[start:end]`. In each pass, the spans of earlier passes are masked as `[TYPE]`."""
+    def extract(
+        self, text: str, start: int, end: int, passes: int, *, every_pass: bool = False
+    ) -> Conversation[list[Span]]:
+        """The spans of `text[start:end]`. In each pass, the spans of earlier passes are masked as `[TYPE]`.
+
+        A pass that finds nothing is the last one, unless `every_pass`: then the same question is asked again.
+        """
         piece = text[start:end]
         spans: list[Span] = []
+        repeated = 0
         for number in range(1, passes + 1):
             masked = mask(piece, spans)
-            key = digest(self.asking.key, masked.text)
+            # A repeated question is one of its own, or its answer would be the cached one.
+            key = digest(self.asking.key, masked.text, *([f"repeated {repeated}"] if repeated else []))
             schema = schema_of(Mention, {"type": list(self.codes)})
             question = self.asking.question(self.system, fenced(masked.text), len(masked.text), schema)
             read = partial(self._mentions, masked)
             found = yield from cached_or_asked(self.answers, key, text, question, read, self.meter)
-            if not found:
-                break  # another pass would ask the same question
-            spans += self._spans(piece, found, f"{self.source} pass {number}")
-        return [
-            Span(start + one.start, start + one.end, one.label, None, one.source) for one in without_overlaps(spans)
-        ]
+            if not found and not every_pass:
+                break
+            repeated = 0 if found else repeated + 1
+            spans += self._spans(piece, found, in_pass(self.source, number))
+        return [shifted(one, start) for one in without_overlaps(spans)]
 
     def _mentions(self, masked: Masked, answer: Answer) -> Found:
         self.meter.add(cut=int(answer.cut))
@@ -62,13 +70,14 @@ class Extracting:
             if (kind := mention.type.casefold()) in self.labels
         ]
         located = locate(masked.text, known)
-        found, in_holes = [], 0
-        for first, past, label in located.found:
-            there = masked.back(first, past)
+        found: Found = []
+        in_holes = 0
+        for one in [*located.found, *located.doubtful]:
+            there = masked.back(one.start, one.end)
             if there is None:
                 in_holes += 1
             else:
-                found.append((*there, label))
+                found.append(FoundSpan(*there, one.label, one.places))
         self.meter.add(
             broken=answered.broken,
             unknown=len(answered.entries) - len(known),
@@ -80,20 +89,55 @@ class Extracting:
 
     def _spans(self, piece: str, found: Found, source: str) -> list[Span]:
         spans = []
-        for first, past, label in found:
+        for first, past, label, places in found:
             first, past = trim(piece, first, past)
             if first < past and label in self.codes:
-                spans.append(Span(first, past, label, None, source))
+                span = Span(first, past, label, None, source)
+                spans.append(Doubtful(first, past, label, None, source, places=places) if places else span)
         return spans
 
 
 def without_overlaps(spans: Iterable[Span]) -> list[Span]:
     """The spans sorted, without duplicates; of overlapping spans with the same label only the longer one."""
     kept: dict[str, list[Span]] = {}
-    for span in sorted(spans, key=lambda one: (one.start, -one.end, one.label, one.source)):
+    # Of equal spans, a certain one is kept rather than a doubtful one, and then the one of the earliest pass.
+    for span in sorted(spans, key=lambda one: (one.start, -one.end, one.label, isinstance(one, Doubtful), one.source)):
         same = kept.setdefault(span.label, [])
         if not same or span.start >= same[-1].end:
             same.append(span)
         elif span.end - span.start > same[-1].end - same[-1].start:
             same[-1] = span
     return sorted(span for same in kept.values() for span in same)
+
+
+def whole(pieces: Sequence[Bounds], found: Sequence[Sequence[Span]]) -> list[Span]:
+    """The spans of a note from its pieces, in order. A mention that the bound of a piece cuts is made whole.
+
+    If the other piece has the whole mention, the part is dropped, whatever its label. If both pieces have only a part,
+    with the same label, the parts become one span.
+    """
+    spans: list[Span] = []
+    before: list[Span] = []
+    for number, (piece, here) in enumerate(zip(pieces, found, strict=True)):
+        after = list(here)
+        if number and piece[0] < pieces[number - 1][1]:
+            before, after = _mended(before, after, piece[0], pieces[number - 1][1])
+        spans += before
+        before = after
+    return without_overlaps([*spans, *before])
+
+
+def _mended(before: list[Span], after: list[Span], start: int, end: int) -> tuple[list[Span], list[Span]]:
+    """The spans of two pieces that share the text from `start` to `end`, without parts of mentions."""
+    left = [one for one in before if not (one.end == end and _covered(one, after, end))]
+    right = [one for one in after if not (one.start == start and _covered(one, before, start))]
+    rests = {one.label: one.end for one in right if one.start == start and one.end > end}
+    for at, one in enumerate(left):
+        if one.end == end and one.start < start and one.label in rests:
+            left[at] = replace(one, end=rests[one.label])
+    return left, right
+
+
+def _covered(part: Span, others: Iterable[Span], edge: int) -> bool:
+    """Whether one of the others contains the part and goes on beyond the edge."""
+    return any(one.start <= part.start and part.end <= one.end and one.start < edge < one.end for one in others)

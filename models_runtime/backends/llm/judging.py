@@ -5,8 +5,11 @@ A verdict only counts for an entity in the list, so that text in a note can't af
 """
 
 import json
+import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from functools import partial
 from itertools import groupby
 from typing import Any, Final, NamedTuple
@@ -49,11 +52,17 @@ class _Answered(BaseModel):
 
 @dataclass(frozen=True)
 class Case:
-    """A note to be judged. `hidden`: the spans that are placeholders in its de-identified version."""
+    """A note to be judged. `hidden`: the spans that are placeholders in its de-identified version.
+
+    `rewritten`: the de-identified version as a model wrote it, if there is one. `answered`: whether the judged model
+    gave a usable answer; if not, nothing was found in the note.
+    """
 
     text: str
     hidden: Sequence[Span]
     entities: Sequence[Entity]
+    rewritten: str | None = None
+    answered: bool = True
 
 
 Verdicts = list[Verdict | None]
@@ -83,27 +92,39 @@ class LlmJudge:
         *,
         rules: Rules = STANDARD,
         temperature: float = 0.0,
+        sample: str = "",
     ) -> None:
+        """`sample` names this judging: verdicts sampled at a temperature above 0 are only cached for the same name."""
         self.meter = meter or Meter()
         self.completion = completion or completion_of(server, model, self.meter)
-        made_of = (rules.key, repr(float(temperature)), server.name, model, prompt)
+        made_of = [rules.key, repr(float(temperature)), server.name, model, prompt]
+        if temperature:
+            made_of.append(sample)
         self._asking = digest("judge", REVISION, VERSION, *made_of)
         self._prompt, self._placeholder_of, self._answers = prompt, placeholder_of, answers
         self._rules, self._temperature = rules, temperature
 
     def judge(self, case: Case) -> Conversation[Verdicts]:
-        """A conversation that returns the verdicts on a case. Run it with `completion`."""
+        """A conversation that returns the verdicts on a case. Run it with `completion`.
+
+        Nothing is asked about a note without a usable answer of the judged model: all its entities are readable.
+        """
+        if not case.answered:
+            return [Verdict.FN for _ in case.entities]
         verdicts: list[list[Verdict | None]] = [[] for _ in case.entities]
         for (start, end), present in _pieces(case):
-            piece = {
-                "note": case.text[start:end],
-                "deidentified": masked(case.text[start:end], _clipped(case.hidden, start, end), self._placeholder_of),
-            }
+            piece = {"note": case.text[start:end], "deidentified": self._deidentified(case, start, end)}
             for asked in self._questions(present):
                 found = yield from self._ask(case, piece, asked)
                 for number, one in enumerate(asked, start=1):
                     verdicts[one.at].append(Verdict(found[str(number)]) if str(number) in found else None)
         return [_whole(each) for each in verdicts]
+
+    def _deidentified(self, case: Case, start: int, end: int) -> str:
+        """The de-identified version of a piece of the note."""
+        if case.rewritten is not None:
+            return part_of(case.text, case.rewritten, start, end)
+        return masked(case.text[start:end], _clipped(case.hidden, start, end), self._placeholder_of)
 
     def _questions(self, present: Sequence[_Asked]) -> list[Sequence[_Asked]]:
         """The entities of each question: at most AT_ONCE, of one label if the rules want that."""
@@ -141,6 +162,28 @@ class LlmJudge:
                 contradicted.add(number)
         self.meter.add(broken=answered.broken, unknown=unknown, hallucinated=invented, ambiguous=len(contradicted))
         return {number: verdict for number, verdict in found.items() if number not in contradicted}
+
+
+def part_of(text: str, rewritten: str, start: int, end: int) -> str:
+    """The part of a rewritten note that corresponds to `text[start:end]`, with all that is new at its ends.
+
+    The words that both texts have in the same order tell where it is.
+    """
+    if start == 0 and end == len(text):
+        return rewritten
+    ours, theirs = ([match.span() for match in re.finditer(r"\S+", one)] for one in (text, rewritten))
+    words = [[one[slice(*bounds)] for bounds in spans] for one, spans in ((text, ours), (rewritten, theirs))]
+    first = bisect_right([bounds[1] for bounds in ours], start)
+    past = bisect_left([bounds[0] for bounds in ours], end)
+    begin, finish = 0, len(theirs)
+    for a, b, size in SequenceMatcher(None, *words, autojunk=False).get_matching_blocks():
+        if a <= first and size:
+            begin = b + min(first - a, size)
+        if a + size >= past and size:
+            finish = b + max(past - a, 0)
+            break
+    kept = theirs[begin:finish]
+    return rewritten[kept[0][0] : kept[-1][1]] if kept else ""
 
 
 def _pieces(case: Case) -> list[tuple[tuple[int, int], list[_Asked]]]:

@@ -1,4 +1,4 @@
-"""Find the locations of a model's mentions in a text. Offsets are code points; ambiguous mentions are left out.
+"""Find the locations of a model's mentions in a text. Offsets are code points.
 
 The words around a mention tell its location, so that "76" in "76 years old" is not found in "76 mg" (Singh et al. 2025,
 section A.4).
@@ -14,6 +14,7 @@ from typing import Final
 from annotations.domain.tokens import tokenize
 from annotations.domain.whitespace import WHITE_SPACE
 from models_runtime.backends.llm.answers import Mention
+from models_runtime.backends.llm.cache import FoundSpan
 
 Bounds = tuple[int, int]
 # Limits of a mention. Longer ones are parts of the note, not entities.
@@ -23,13 +24,14 @@ MOST_CHARACTERS: Final = 300
 
 @dataclass(frozen=True)
 class Located:
-    """`found`: start, end and type of each location. The other fields count mentions that were left out.
+    """`found`: the locations of the mentions. `doubtful`: all locations of mentions whose context doesn't decide.
 
-    `hallucinated`: not in the text. `ambiguous`: at several locations, and the context doesn't decide. `too_long`: too
-    long for an entity.
+    `ambiguous` counts the mentions of `doubtful`. The other fields count mentions that were left out: `hallucinated`,
+    not in the text; `too_long`, too long for an entity.
     """
 
-    found: list[tuple[int, int, str]]
+    found: list[FoundSpan]
+    doubtful: list[FoundSpan]
     hallucinated: int
     ambiguous: int
     too_long: int
@@ -37,7 +39,7 @@ class Located:
 
 def locate(text: str, mentions: Sequence[Mention]) -> Located:
     """The locations of the mentions, sorted, without duplicates."""
-    found: set[tuple[int, int, str]] = set()
+    found: set[FoundSpan] = set()
     undecided: Counter[tuple[str, str]] = Counter()
     hallucinated = too_long = 0
     there: dict[str, list[Bounds]] = {}
@@ -52,17 +54,19 @@ def locate(text: str, mentions: Sequence[Mention]) -> Located:
             hallucinated += times
             continue
         hits = locations if len(locations) == 1 else _by_context(text, words, context, locations)
-        found.update((start, end, kind) for start, end in hits)
+        found.update(FoundSpan(start, end, kind) for start, end in hits)
         if not hits:
             undecided[words, kind] += times
     ambiguous = 0
+    doubtful: set[FoundSpan] = set()
     for (words, kind), times in undecided.items():
-        left = [one for one in there[words] if (*one, kind) not in found]
+        left = [one for one in there[words] if FoundSpan(*one, kind) not in found]
         if times >= len(left):  # there is a mention for each location
-            found.update((start, end, kind) for start, end in left)
+            found.update(FoundSpan(start, end, kind) for start, end in left)
         else:
+            doubtful.update(FoundSpan(start, end, kind, len(left)) for start, end in left)
             ambiguous += times
-    return Located(sorted(found), hallucinated, ambiguous, too_long)
+    return Located(sorted(found), sorted(doubtful), hallucinated, ambiguous, too_long)
 
 
 def is_too_long(words: str) -> bool:

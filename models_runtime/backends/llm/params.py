@@ -17,6 +17,8 @@ OMEGA: Final = 256
 MOST_OMEGA: Final = 4000
 LEAST_OMEGA: Final = 16
 PASSES: Final = 2
+# Of two chunks, at most this share of their words is shared.
+MOST_OVERLAP: Final = 0.5
 MOST_PASSES: Final = 4
 MOST_TEMPERATURE: Final = 2.0
 MOST_TOKENS: Final = 131_072
@@ -25,10 +27,12 @@ MOST_PROMPT: Final = 20_000
 
 @dataclass(frozen=True)
 class Params:
-    """Parameters of a run. `omega`: words in a piece; `passes`: passes over a piece. Both only for *extract*.
+    """Parameters of a run. Only for *extract*: `omega`, words in a piece; `overlap`, words that it shares with the
+    piece before; `passes`, passes over a piece; `every_pass`, whether passes follow one that finds nothing.
 
-    `tokens`: limit of tokens in an answer; 0 for as many as the note needs. `template`: the system message
-    in place of the built-in one; $labels and $example are filled in.
+    `descriptions`: whether the prompt has the labels' descriptions. `tokens`: limit of tokens in an answer; 0 for as
+    many as the note needs. `template`: the system message in place of the built-in one; $labels and $example are filled
+    in.
     """
 
     server: str
@@ -40,6 +44,9 @@ class Params:
     temperature: float = 0.0
     tokens: int = 0
     template: str = ""
+    overlap: int = 0
+    every_pass: bool = False
+    descriptions: bool = True
 
     def as_dict(self) -> dict[str, str | int | float]:
         return asdict(self)
@@ -52,23 +59,36 @@ def read_params(given: Mapping[str, object], servers: Mapping[str, Server]) -> P
             "No language model is available. The administrator can list servers in DEIDREVIEW_LLM_SERVERS."
         )
     server = servers[_one_of("server", given.get("server") or next(iter(servers)), servers)]
+    omega = _number("omega", given.get("omega"), OMEGA, LEAST_OMEGA, MOST_OMEGA)
     return Params(
         server=server.name,
         model=_one_of("model", given.get("model") or server.models[0], server.models),
         strategy=_one_of("strategy", given.get("strategy") or "extract", STRATEGIES),
         language=_one_of("language", given.get("language") or "en", LANGUAGES),
-        omega=_number("omega", given.get("omega"), OMEGA, LEAST_OMEGA, MOST_OMEGA),
+        omega=omega,
         passes=_number("passes", given.get("passes"), PASSES, 1, MOST_PASSES),
         temperature=temperature_of(given.get("temperature")),
         tokens=_number("tokens", given.get("tokens"), 0, 0, MOST_TOKENS),
         template=_template(given.get("template")),
+        overlap=_number("overlap", given.get("overlap"), 0, 0, most_overlap(omega)),
+        every_pass=_choice(given.get("every_pass"), default=False),
+        descriptions=_choice(given.get("descriptions"), default=True),
     )
+
+
+def most_overlap(omega: int) -> int:
+    """The most words that chunks of `omega` words may share."""
+    return int(omega * MOST_OVERLAP)
 
 
 def _one_of(what: str, value: object, choices: Collection[str]) -> str:
     if value not in choices:
         raise ValueError(f"There is no {what} “{str(value)[:80]}”. Choose one of: {', '.join(choices)}.")
     return str(value)
+
+
+def _choice(value: object, *, default: bool) -> bool:
+    return default if value is None else bool(value)
 
 
 def _number(what: str, value: object, default: int, least: int, most: int) -> int:

@@ -6,13 +6,13 @@ Imports no client library, because pages show prompts too.
 import hashlib
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from string import Template
 from typing import Final
 
-VERSION: Final = "1"
+VERSION: Final = "2"
 """Increase it when the meaning of a prompt changes. Any change of a file also changes the revision of runs."""
 
 LANGUAGES: Final = {"en": "English", "it": "Italian", "es": "Spanish"}
@@ -31,12 +31,18 @@ class LabelWord:
     placeholder: str
 
 
-def system_prompt(task: str, language: str, labels: Sequence[LabelWord], template: str = "") -> str:
+def system_prompt(
+    task: str, language: str, labels: Sequence[LabelWord], template: str = "", *, descriptions: bool = True
+) -> str:
     """The system message for a task: extract, rewrite, confirm, judge or judge-miranda-2025.
 
     `template` takes the place of the built-in file. Only $labels and $example are filled in; other dollar signs stay.
+    With `descriptions`, the list of labels has their descriptions, as guidance for each type (Singh et al. 2025,
+    section B.1).
     """
     tagged = task in TAGGED
+    if not descriptions:
+        labels = [replace(label, description="") for label in labels]
     lines = [
         f"- {_called(task, label)}: {': '.join(filter(None, (_name(label), label.description)))}" for label in labels
     ]

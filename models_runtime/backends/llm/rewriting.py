@@ -133,7 +133,7 @@ class Rewriting:
         for number, placeholder in enumerate(gap.placeholders):
             numbers[_plain(placeholder)].append(number)
         answers = []
-        for first, past, placeholder in sorted(found):
+        for first, past, placeholder, _places in sorted(found):
             of_type = numbers[_plain(placeholder)]
             if of_type:
                 # The last placeholder of a type stands for all further mentions.

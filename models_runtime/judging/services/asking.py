@@ -134,7 +134,7 @@ def _wanted(project: Project, gold: int, author_id: int | None, author: str, spl
     wanted = score_request(project, version=gold, author_id=author_id, author=author, split=split)
     if wanted.reference.version is None:
         raise ServiceError(gettext("Judges need a frozen gold version. Enter its number."), code="version")
-    if not compared(wanted.reference, wanted.author, split=split).annotation_sets:
+    if not compared(wanted.reference, wanted.author, split=split).notes:
         raise ServiceError(
             gettext(
                 "%(name)s has no submitted annotations of notes in this gold version. Choose another author or version."

@@ -32,6 +32,7 @@ class NoteVerdicts(NamedTuple):
     document: int
     judged: Judged
     counts: dict[str, dict[str, list[int]]]
+    unanswered: bool = False
 
 
 def note_verdicts(judging: Judging, judges: Sequence[Judge]) -> Iterator[NoteVerdicts]:
@@ -49,13 +50,15 @@ def note_verdicts(judging: Judging, judges: Sequence[Judge]) -> Iterator[NoteVer
         for note, judge, verdicts in found.values_list("note", "judge", "verdicts"):
             answers[note][index[judge]] = [Verdict(one) if one else None for one in verdicts or ()]
         for pk, document, entities, counts in batch:
-            yield NoteVerdicts(document, Judged([Entity(*one) for one in entities], answers[pk]), counts)
+            judged = Judged([Entity(*one) for one in entities], answers[pk])
+            yield NoteVerdicts(document, judged, counts, bool(counts.get("unanswered")))
 
 
 def result_of(judging: Judging) -> dict[str, Any]:
     """Return everything that the page shows and the command prints. The exact scores cover the judged notes only.
 
-    `few_notes` is the interval of the F1 of exact spans on few notes. `own_gold_spans` counts the gold spans that were
+    `few_notes` is the interval of the F1 of exact spans on few notes. `unanswered` counts notes without a usable answer
+    of the judged model, in which nothing was found. `own_gold_spans` counts the gold spans that were
     copied from the judged author.
     """
     judges = list(judging.judges.all())
@@ -63,10 +66,12 @@ def result_of(judging: Judging) -> dict[str, Any]:
     exact: dict[str, dict[str, Counter[str]]] = {score: {} for score in SCORES}
     notes: list[int] = []
     spans: list[Rates] = []
+    unanswered = 0
     for note in note_verdicts(judging, judges):
         if tally.add(note.judged) is None:
             continue
         notes.append(note.document)
+        unanswered += note.unanswered
         if len(spans) < FEW_NOTES:
             spans.append(_exact_rates(note.counts["spans"]))
         for score in SCORES:
@@ -92,6 +97,7 @@ def result_of(judging: Judging) -> dict[str, Any]:
         "state": judging.job.state if judging.job else Job.State.CANCELED,
         "few_notes": few_notes(spans),
         "own_gold_spans": _copied(judging, notes),
+        "unanswered": unanswered,
         "merged": judging.author.merged_from is not None,
         **found,
         "judges": [

@@ -17,6 +17,7 @@ from models_runtime.backends.llm.params import (
     OMEGA,
     PASSES,
     STRATEGIES,
+    most_overlap,
     temperature_of,
 )
 from models_runtime.backends.llm.prompts import LANGUAGES
@@ -24,7 +25,10 @@ from models_runtime.backends.llm.servers import Server
 from models_runtime.runs.forms.names import name_field
 
 # The parameters that the service takes as they are.
-OWN = ("strategy", "language", "omega", "passes", "temperature", "tokens", "template")
+OWN = (
+    "strategy", "language", "omega", "overlap", "passes", "every_pass", "descriptions", "temperature", "tokens",
+    "template",
+)  # fmt: skip
 NO_SUCH_MODEL = _("There is no model %(value)s. Choose from the list.")
 
 
@@ -72,6 +76,13 @@ class LlmForm(forms.Form):
         required=False,
         help_text=_("“Extract” splits notes into chunks at sentence ends. Models miss more in long chunks."),
     )
+    overlap = WholeField(
+        label=_("Words shared by chunks"),
+        most=most_overlap(MOST_OMEGA),
+        initial=0,
+        required=False,
+        help_text=_("At most half of a chunk. An identifier that the end of a chunk cuts is whole in the next one."),
+    )
     passes = WholeField(
         label=_("Passes"),
         least=1,
@@ -79,6 +90,17 @@ class LlmForm(forms.Form):
         initial=PASSES,
         required=False,
         help_text=_("From the second pass on, spans already found are masked, so that the model can find others."),
+    )
+    every_pass = forms.BooleanField(
+        label=_("Continue after a pass that finds nothing"),
+        required=False,
+        help_text=_("Otherwise such a pass is the last one. At temperature 0, the next one rarely finds more."),
+    )
+    descriptions = forms.BooleanField(
+        label=_("Descriptions of labels in the prompt"),
+        required=False,
+        initial=True,
+        help_text=_("They tell the model what belongs to each label."),
     )
     temperature = forms.CharField(
         label=_("Temperature"),
@@ -120,8 +142,17 @@ class LlmForm(forms.Form):
             raise forms.ValidationError(str(error), code="invalid") from error
         return value
 
+    def clean(self) -> dict[str, Any]:
+        """Check the overlap here, so that the error is beside its field."""
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        most = most_overlap(cleaned.get("omega") or OMEGA)
+        if (cleaned.get("overlap") or 0) > most:
+            message = _("Chunks of this size can share at most %(most)s words.") % {"most": most}
+            self.add_error("overlap", forms.ValidationError(message, code="invalid"))
+        return cleaned
+
     @property
-    def given(self) -> dict[str, str | int | None]:
+    def given(self) -> dict[str, str | int | bool | None]:
         """The parameters for the service, which checks them against the list of servers."""
         server, _space, model = self.cleaned_data["model"].partition(" ")
         params = {name: self.cleaned_data[name] for name in OWN}

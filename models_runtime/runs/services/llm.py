@@ -1,7 +1,7 @@
 """Runs of a language model: servers and parameters, the consent to send notes, and costs."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -75,7 +75,9 @@ def start_llm_run(
     params = checked_params({"language": default_language(project)} | dict(given), may_leave=may_leave)
     labels = prompt_labels(project)
     stored = params.as_dict() | {
-        "prompt": system_prompt(params.strategy, params.language, labels, params.template),
+        "prompt": system_prompt(
+            params.strategy, params.language, labels, params.template, descriptions=params.descriptions
+        ),
         "prompt_version": version_of(params.template),
         "mapping": mapping_for(project),
         "labels": [[label.code, label.name, label.description, label.placeholder] for label in labels],
@@ -128,7 +130,13 @@ def usage_of(run: Run) -> Usage | None:
     """Return the usage of a language model's run so far, or None for other runs."""
     if run.backend != LLM:
         return None
-    return _summed(LlmUsage.objects.filter(run=run), run.params.get("server", ""))
+    used = _summed(LlmUsage.objects.filter(run=run), run.params.get("server", ""))
+    return replace(used, wrong=used.wrong - used.counts["ambiguous"]) if suggests_all_places(run) else used
+
+
+def suggests_all_places(run: Run) -> bool:
+    """Return whether mentions without a clear place are suggested at all their places. Older runs left them out."""
+    return "overlap" in run.params
 
 
 def usage_of_judge(judge: Judge) -> Usage:

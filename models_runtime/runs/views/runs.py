@@ -28,7 +28,7 @@ from models_runtime.models import Run, RunItem
 from models_runtime.runs.forms.combining import METHODS
 from models_runtime.runs.forms.runs import REFUSED_AT, RunForm
 from models_runtime.runs.services.backends import ready_models
-from models_runtime.runs.services.llm import server_of, usage_of
+from models_runtime.runs.services.llm import server_of, suggests_all_places, usage_of
 from models_runtime.runs.services.rewritten_notes import rewritten_facts
 from models_runtime.runs.services.runs import retry_failed, run_counts, run_rows, start_run
 
@@ -133,6 +133,7 @@ def run(request: Request, slug: str, pk: int) -> HttpResponse:
         "versions": access.project.gold_versions.filter(span_count__gt=0).order_by("-number"),
         "token": uuid.uuid4(),
         "usage": usage_of(row),
+        "all_places": suggests_all_places(row),
         "server": server_of(row),
         "rewritten": rewritten_facts(row),
         "poll_url": request.path,

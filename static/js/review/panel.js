@@ -152,13 +152,17 @@ export class ReviewPanel extends Panel {
     return el("p", { class: "small rv-backing" }, el("strong", {}, words.agree(runs.length, of)), ` ${each}`);
   }
 
-  /** The words that make the bounds doubtful. */
+  /** Why the suggestion is doubtful: the place that the model means is unclear, or words make the bounds doubtful. */
   #doubt({ doubt }) {
     if (!doubt) return [];
     const said = (sentence, bounds) =>
       bounds.length > 0 &&
       el("p", { class: "small rv-planted" }, `${sentence} `, ...bounds.flatMap(([start, end], at) => [at ? ", " : "", el("bdi", { class: "rv-doubt" }, shorten(this.quote({ start, end }), 60))]));
-    return [said(words.removedToo, doubt.removed), said(words.unsupported, doubt.unsupported)];
+    return [
+      doubt.places && el("p", { class: "small rv-planted" }, words.places(doubt.places)),
+      said(words.removedToo, doubt.removed),
+      said(words.unsupported, doubt.unsupported),
+    ];
   }
 
   /** The conflicting suggestions, and whether accepting this one rejects them. */

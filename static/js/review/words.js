@@ -111,6 +111,15 @@ export const words = {
   backer: (run, confidence) =>
     confidence === null ? run : interpolate(gettext("%(run)s (%(percent)s)"), { run, percent: percent(confidence) }),
   removedToo: gettext("Doubtful bounds. The model also removed these words:"),
+  places: (count) =>
+    interpolate(
+      ngettext(
+        "Doubtful place. The model did not say which of %(count)s place with these words it means. All are suggested.",
+        "Doubtful place. The model did not say which of %(count)s places with these words it means. All are suggested.",
+        count,
+      ),
+      { count },
+    ),
   unsupported: gettext("Doubtful bounds. Nothing confirms that these words belong to the identifier:"),
   conflicting: gettext("Conflicting suggestions"),
   rejectsConflicting: gettext("Conflicting suggestions. Accepting this suggestion rejects them."),

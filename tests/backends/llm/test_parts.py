@@ -1,5 +1,7 @@
 """Chunks, masks, locations and rewritten notes have exact offsets for any text."""
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,7 +10,8 @@ from annotations.domain.spans import Span
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.llm import prompts
 from models_runtime.backends.llm.answers import Mention, listed
-from models_runtime.backends.llm.chunks import chunks
+from models_runtime.backends.llm.cache import FoundSpan
+from models_runtime.backends.llm.chunks import chunks, overlapping
 from models_runtime.backends.llm.locating import locate
 from models_runtime.backends.llm.masking import mask
 from models_runtime.backends.llm.prompts import fenced
@@ -57,6 +60,28 @@ def test_chunks_end_at_ends_of_sentences() -> None:
     assert [len(piece) for piece in pieces] == [40, 40, 40]
 
 
+@given(TEXT, st.integers(2, 6), st.integers(1, 3))
+def test_overlapping_chunks_begin_with_the_last_words_of_the_one_before(text: str, words: int, overlap: int) -> None:
+    overlap = min(overlap, words // 2)
+    pieces = overlapping(text, words, overlap)
+    inside = {at for start, end in pieces for at in range(start, end)}
+    assert all(text[at].isspace() or text[at] in "\ufeff\u200b" for at in set(range(len(text))) - inside)
+    assert all(start < end for start, end in pieces) and [end for _, end in pieces] == sorted(e for _, e in pieces)
+    assert all(len(text[start:end].split()) <= words for start, end in pieces)
+    for (start, end), (following, _) in itertools.pairwise(pieces):
+        assert following < end
+        assert len(text[following:end].split()) == min(overlap, len(text[start:end].split())) or start == following
+
+
+def test_the_chunks_of_singh_et_al() -> None:
+    """The second chunk begins with the last words of the first one (section A.4.1)."""
+    text = "She was admitted to Springfield General Hospital for chest pain. Dr. Mary Smith prescribed medication."
+    assert [text[start:end] for start, end in overlapping(text, 13, 3)] == [
+        "She was admitted to Springfield General Hospital for chest pain.",
+        "for chest pain. Dr. Mary Smith prescribed medication.",
+    ]
+
+
 AGED = "The patient is 76 years old and takes 76 mg of aspirin daily."
 
 
@@ -66,15 +91,23 @@ AGED = "The patient is 76 years old and takes 76 mg of aspirin daily."
 )
 def test_76_years_old_and_not_76_mg(context: str) -> None:
     located = locate(AGED, [Mention(text="76", type="AGE", context=context)])
-    assert located.found == [(15, 17, "AGE")]
+    assert located.found == [FoundSpan(15, 17, "AGE")] and located.doubtful == []
 
 
-def test_an_ambiguous_mention_is_left_out() -> None:
+def test_an_ambiguous_mention_is_doubtful_at_all_its_places() -> None:
     for context in ("", "76", "nothing of the note 76"):
         located = locate(AGED, [Mention(text="76", type="AGE", context=context)])
         assert (located.found, located.ambiguous) == ([], 1)
-    both = [Mention(text="76", type="AGE")] * 2
-    assert locate(AGED, both).found == [(15, 17, "AGE"), (38, 40, "AGE")]
+        assert located.doubtful == [FoundSpan(15, 17, "AGE", 2), FoundSpan(38, 40, "AGE", 2)]
+    both = locate(AGED, [Mention(text="76", type="AGE")] * 2)
+    assert both.found == [FoundSpan(15, 17, "AGE"), FoundSpan(38, 40, "AGE")] and both.doubtful == []
+
+
+def test_a_decided_place_is_not_doubtful() -> None:
+    text = f"{AGED} Room 76."
+    located = locate(text, [Mention(text="76", type="AGE", context="76 years old"), Mention(text="76", type="AGE")])
+    assert located.found == [FoundSpan(15, 17, "AGE")]
+    assert located.doubtful == [FoundSpan(38, 40, "AGE", 2), FoundSpan(67, 69, "AGE", 2)]
 
 
 def test_mentions_that_are_not_in_the_text_or_too_long_are_counted() -> None:
@@ -85,14 +118,14 @@ def test_mentions_that_are_not_in_the_text_or_too_long_are_counted() -> None:
 
 def test_whole_words_take_precedence_over_parts_of_words() -> None:
     text = "Ann, sister of Anna; GambiaHome"
-    assert locate(text, [Mention(text="Ann", type="PERSON")]).found == [(0, 3, "PERSON")]
-    assert locate(text, [Mention(text="Gambia", type="PERSON")]).found == [(21, 27, "PERSON")]
+    assert locate(text, [Mention(text="Ann", type="PERSON")]).found == [FoundSpan(0, 3, "PERSON")]
+    assert locate(text, [Mention(text="Gambia", type="PERSON")]).found == [FoundSpan(21, 27, "PERSON")]
 
 
 def test_offsets_do_not_drift_with_letters_that_grow_when_lowered() -> None:
     text = "İİİ Dr. İLKER ağaoğlu"
-    assert locate(text, [Mention(text="Dr. İlker Ağaoğlu", type="PERSON")]).found in ([], [(4, 21, "PERSON")])
-    assert locate(text, [Mention(text="ağaoğlu", type="PERSON")]).found == [(14, 21, "PERSON")]
+    assert locate(text, [Mention(text="Dr. İlker Ağaoğlu", type="PERSON")]).found in ([], [FoundSpan(4, 21, "PERSON")])
+    assert locate(text, [Mention(text="ağaoğlu", type="PERSON")]).found == [FoundSpan(14, 21, "PERSON")]
 
 
 @pytest.mark.parametrize(

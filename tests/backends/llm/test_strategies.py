@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
+from annotations.domain.doubtful import Doubtful
 from models_runtime.backends.base import BackendError, Rewritten
 from models_runtime.backends.llm import backend
+from models_runtime.backends.llm.cache import FoundSpan
 from tests.backends.llm.scripted import Reply, backend_at, entities, note_of, serving, shown
 
 EXAMPLE = (
@@ -39,7 +41,7 @@ def test_the_example_of_singh_et_al() -> None:
         "[PERSON] prescribed medication.",
         "[PERSON], a patient aged 53 was admitted to [ORGANIZATION] for chest pain.",
     ]
-    assert {span.source for span in spans} == {"m1 en1 pass 1", "m1 en1 pass 2"}
+    assert {span.source for span in spans} == {"m1 en2 pass 1", "m1 en2 pass 2"}
 
 
 def test_the_age_and_not_the_dose() -> None:
@@ -51,6 +53,91 @@ def test_the_age_and_not_the_dose() -> None:
     assert [(span.start, span.end, span.label) for span in spans] == [(15, 17, "AGE")]
 
 
+def test_a_mention_that_a_chunk_cuts_is_found_whole_in_the_next_one() -> None:
+    """The first chunk has a part of the hospital's name, and a name that both chunks have."""
+    text = (
+        "Anna Serra was seen for pain in chest by Mary Smith and then sent to Springfield General Hospital in the "
+        "evening with all of the papers."
+    )
+
+    def model(body: dict[str, Any]) -> str:
+        note = note_of(body)
+        known = {"Anna Serra": "PERSON", "Mary Smith": "PERSON", "Springfield General Hospital": "ORGANIZATION"}
+        cut = [("Springfield", "PERSON")] if note.endswith("Springfield") else []
+        return entities(*((words, kind) for words, kind in known.items() if words in note), *cut)
+
+    with serving(model) as server:
+        (spans,) = backend_at(server.url, omega=24, overlap=8, passes=1).predict([text])
+        seen = sorted((note_of(body) for body in server.requests), key=text.index)
+    assert seen[0].endswith("sent to Springfield") and seen[1].startswith("by Mary Smith and then")
+    assert shown(text, spans) == [
+        ("Anna Serra", "PERSON"),
+        ("Mary Smith", "PERSON"),
+        ("Springfield General Hospital", "ORGANIZATION"),
+    ]
+
+
+def test_two_parts_of_a_mention_longer_than_the_overlap_become_one() -> None:
+    words = [f"w{number}" for number in range(40)]
+    text = " ".join(words)
+
+    def model(body: dict[str, Any]) -> str:
+        note = note_of(body).split()
+        return entities((" ".join(word for word in note if "w08" < f"w{int(word[1:]):02}" < "w23"), "PERSON"))
+
+    with serving(model) as server:
+        (spans,) = backend_at(server.url, omega=20, overlap=4, passes=1).predict([text])
+    assert shown(text, spans) == [(" ".join(words[9:23]), "PERSON")]
+
+
+def test_a_mention_without_a_place_is_doubtful_at_all_its_places() -> None:
+    with serving(
+        lambda body: entities(("Anna Serra", "PERSON", "")) if "Anna" in note_of(body) else entities()
+    ) as server:
+        answers = Cached()
+        first = backend_at(server.url, answers=answers).predict([NOTE])[0]
+        assert [note_of(body) for body in server.requests] == [
+            NOTE, "Dr. [PERSON] saw the patient. Then Dr. [PERSON] left.",
+        ]  # fmt: skip
+        again = backend_at(server.url, answers=answers).predict([NOTE])[0]
+    for spans in (first, again):
+        assert [(one.start, one.source, isinstance(one, Doubtful) and one.provenance) for one in spans] == [
+            (4, "m1 en2 pass 1", {"removed": [], "unsupported": [], "places": 2}),
+            (41, "m1 en2 pass 1", {"removed": [], "unsupported": [], "places": 2}),
+        ]
+
+
+def test_passes_go_on_after_one_that_finds_nothing_if_asked() -> None:
+    """The repeated question is asked again and not taken from the cache; a later run takes all from the cache."""
+    asked: list[str] = []
+
+    def model(body: dict[str, Any]) -> str:
+        asked.append(note_of(body))
+        return entities(("Anna Serra", "PERSON", "Then Dr. Anna Serra")) if len(asked) == 3 else entities()
+
+    answers = Cached()
+    with serving(model) as server:
+        assert backend_at(server.url, passes=4).predict([NOTE]) == [[]] and asked == [NOTE]
+        asked.clear()
+        (spans,) = backend_at(server.url, passes=4, every_pass=True, answers=answers).predict([NOTE])
+        assert asked == [NOTE, NOTE, NOTE, NOTE.replace("Then Dr. Anna Serra", "Then Dr. [PERSON]")]
+        assert [(span.start, span.source) for span in spans] == [(41, "m1 en2 pass 3")]
+        again = backend_at(server.url, passes=4, every_pass=True, answers=answers)
+        assert again.predict([NOTE]) == [spans] and len(asked) == 4
+
+
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [("en", "Before you answer"), ("it", "Prima di rispondere"), ("es", "Antes de responder")],
+)
+def test_the_prompt_has_a_list_of_checks_and_guidance_by_type(language: str, words: str) -> None:
+    with serving(lambda body: entities()) as server:
+        prompt = backend_at(server.url, language=language).prompt
+        assert words in prompt and "- AGE: Age in years" in prompt.replace("Age: Age", "Age")
+        without = backend_at(server.url, language=language, descriptions=False).prompt
+        assert "Age in years" not in without and "- AGE: Age\n" in without
+
+
 NOTE = "Dr. Anna Serra saw the patient. Then Dr. Anna Serra left."
 
 
@@ -58,7 +145,7 @@ NOTE = "Dr. Anna Serra saw the patient. Then Dr. Anna Serra left."
     ("answer", "found", "counts"),
     [
         (entities(("Mario Verdi", "PERSON", "signed Mario Verdi")), [], {"hallucinated": 1}),
-        (entities(("Anna Serra", "PERSON", "")), [], {"ambiguous": 1}),
+        (entities(("Anna Serra", "PERSON", "")), [(4, 14), (41, 51)], {"ambiguous": 1}),
         (entities(("Anna Serra", "PERSON", "Then Dr. Anna Serra")), [(41, 51)], {}),
         (entities(("the patient", "DIAGNOSIS", "")), [], {"unknown": 1}),
         (entities((NOTE * 6, "PERSON", "")), [], {"too_long": 1}),
@@ -71,7 +158,7 @@ NOTE = "Dr. Anna Serra saw the patient. Then Dr. Anna Serra left."
     ],
     ids=["hallucinated", "ambiguous", "by context", "unknown type", "whole note", "wrong offsets", "half"],
 )
-def test_invalid_mentions_are_counted_and_left_out(answer: str, found: list[Any], counts: dict[str, int]) -> None:
+def test_invalid_mentions_are_counted(answer: str, found: list[Any], counts: dict[str, int]) -> None:
     with serving(lambda body: answer) as server:
         backend = backend_at(server.url, passes=1)
         (spans,) = backend.predict([NOTE])
@@ -161,8 +248,11 @@ def test_the_revision_changes_with_the_parameters() -> None:
     with serving(lambda body: entities()) as server:
         backends = [
             backend_at(server.url, **params)
-            for params in ({}, {"omega": 100}, {"passes": 1}, {"language": "it"}, {"strategy": "rewrite"})
-        ]
+            for params in (
+                {}, {"omega": 100}, {"passes": 1}, {"language": "it"}, {"strategy": "rewrite"}, {"overlap": 16},
+                {"every_pass": True}, {"descriptions": False},
+            )
+        ]  # fmt: skip
         assert len({backend.revision for backend in backends}) == len(backends)
         assert backend_at(server.url).revision == backends[0].revision
         assert all(len(backend.revision) <= 120 for backend in backends)
@@ -181,7 +271,7 @@ def test_cached_answers_are_checked_like_new_ones() -> None:
 
     class Forged(Cached):
         def find(self, key: str) -> Any:
-            return [(0, 14, "SECRET"), (14, 15, "PERSON"), (0, 15, "PERSON")]
+            return [FoundSpan(0, 14, "SECRET"), FoundSpan(14, 15, "PERSON"), FoundSpan(0, 15, "PERSON")]
 
     backend = backend_at("http://127.0.0.1:9/v1", answers=Forged(), passes=1)
     assert shown(NOTE, backend.predict([NOTE])[0]) == [("Dr. Anna Serra", "PERSON")]

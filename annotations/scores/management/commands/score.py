@@ -9,6 +9,7 @@ from annotations.core.tokenizers import KINDS
 from annotations.domain.agreement import Granularity
 from annotations.domain.gold.splits import Split
 from annotations.domain.numbers import MAX_OFFSET, whole
+from annotations.domain.scoring.by_pass import AfterPass
 from annotations.domain.scoring.counts import Counting
 from annotations.domain.scoring.intervals import in_text
 from annotations.domain.scoring.published.miranda import BY_MODEL, COUNTED_LABELS, counted_f1
@@ -161,8 +162,16 @@ def _all_or_nothing(result: dict[str, Any]) -> list[str]:
     lines = [
         f"Text and position (similarity {tolerant['threshold']:g}), {name}: "
         + " · ".join(f"{word} {_shown(tolerant[key][rate])}" for word, rate in RATES)
-        for name, key in (("any label", "any_label"), ("same label", "same_label"))
-    ]
+        for name, key in (
+            ("any label", "any_label"), ("same category", "same_category"), ("same label", "same_label"),
+        )
+    ]  # fmt: skip
+    for title, key in (("category", "categories"), ("label", "labels")):
+        lines.append(f"Text and position by {title}:")
+        lines += [
+            f"  {row[title]}: " + " · ".join(f"{word} {_shown(row['tolerant'][rate])}" for word, rate in RATES)
+            for row in result[key]
+        ]
     groups = [("Notes with all spans found", result["all_or_nothing"])]
     if chosen:
         groups.append((f"Notes with all spans of {', '.join(chosen['labels'])} found", chosen["found"]))
@@ -172,7 +181,18 @@ def _all_or_nothing(result: dict[str, Any]) -> list[str]:
             one = found[criterion]
             share = "undefined" if one["share"] is None else percent(one["share"])
             lines.append(f"  {name}: {one['all_found']} of {one['notes']}, {share}")
-    return lines
+    return lines + _by_pass(result["by_pass"])
+
+
+def _by_pass(rows: list[AfterPass]) -> list[str]:
+    """Rates of text and position and all-or-nothing recall after each pass of a run."""
+    return [
+        f"After {row['passes']} {'pass' if row['passes'] == 1 else 'passes'}, text and position, same category: "
+        + " · ".join(f"{word} {_shown(row['tolerant']['same_category'][rate])}" for word, rate in RATES)
+        + " · all or nothing "
+        + _shown(row["all_or_nothing_pooled"]["categories"]["tolerant_category"]["share"])
+        for row in rows
+    ]
 
 
 def _number(gold: str) -> int:

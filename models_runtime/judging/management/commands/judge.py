@@ -98,6 +98,8 @@ class Command(JourneyCommand):
             lines.append(f"Few notes. F1 of exact spans: {in_text(result['few_notes'])}")
         if result["own_gold_spans"]:
             lines.append(copied_in_text(result["own_gold_spans"], result["author"], merged=result["merged"]))
+        if result["unanswered"]:
+            lines.append(f"Notes without a usable answer, judged as if nothing was found: {result['unanswered']}")
         lines += [f"{judge['judge']} stopped. {judge['stopped']}" for judge in result["judges"] if judge["stopped"]]
         lines += [
             f"{judge['judge']} gave no readable answer on {judge['failed_notes']} notes."

@@ -20,7 +20,12 @@ from models_runtime.runs.services.external import choices_of, find_external, sta
 from models_runtime.runs.services.llm import start_llm_run, usage_of
 from models_runtime.runs.services.runs import run_counts, start_run
 
-OF_LLM = ("server", "model", "strategy", "language", "omega", "passes", "temperature", "tokens", "template")
+OF_LLM = {
+    "server": "--server", "model": "--model", "strategy": "--strategy", "language": "--language", "omega": "--omega",
+    "overlap": "--overlap", "passes": "--passes", "every_pass": "--every-pass",
+    "descriptions": "--without-descriptions", "temperature": "--temperature", "tokens": "--tokens",
+    "template": "--template",
+}  # fmt: skip
 
 
 class Command(JourneyCommand):
@@ -54,7 +59,17 @@ class Command(JourneyCommand):
             "--language", choices=list(LANGUAGES), help="Language of the prompt. Default: the project's language."
         )
         parser.add_argument("--omega", metavar="N", help=f"Words per chunk of a note. Default: {OMEGA}.")
+        parser.add_argument(
+            "--overlap", metavar="N", help="Words that a chunk shares with the one before, at most half. Default: 0."
+        )
         parser.add_argument("--passes", metavar="N", help=f"Passes over each chunk. Default: {PASSES}.")
+        parser.add_argument(
+            "--every-pass", action="store_const", const=True, help="Continue after a pass that finds nothing."
+        )
+        parser.add_argument(
+            "--without-descriptions", dest="descriptions", action="store_const", const=False,
+            help="Leave the descriptions of labels out of the prompt.",
+        )  # fmt: skip
         parser.add_argument("--temperature", metavar="T", help="Temperature of the answers, from 0 to 2. Default: 0.")
         parser.add_argument("--tokens", metavar="N", help="Most tokens in an answer. Default: as many as needed.")
         parser.add_argument(
@@ -106,7 +121,7 @@ class Command(JourneyCommand):
                 project=project, given=given, may_leave=options["may_leave"], actor=actor, name=name, key=key
             )
         if given:
-            raise ServiceError(f"{', '.join(f'--{word}' for word in given)} can only be used with {LLM}.", code="llm")
+            raise ServiceError(f"{', '.join(OF_LLM[word] for word in given)} can only be used with {LLM}.", code="llm")
         if options["backend"] in EXTERNAL:
             return self._external(project, actor, options)
         if options["backend"] != ENSEMBLE:
