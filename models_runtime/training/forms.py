@@ -47,7 +47,7 @@ def _name_field(label: "_StrOrPromise", *, required: bool = False, help_text: "_
 
 
 class TrainForm(forms.Form):
-    """Settings of a training. `base`, `adapt` and `grouping` are ignored if the chosen kind has no use for them.
+    """Settings of a training. `adapt` and `grouping` are ignored if the chosen kind has no use for them.
 
     `algorithm` is `kind:algorithm`, or an algorithm of the default kind. The service checks the version, weights and
     algorithm.
@@ -127,7 +127,8 @@ class TrainForm(forms.Form):
         self.fields["base"].help_text = format_html(
             _now(
                 "A transformer needs a folder in {home}, on this machine and on each machine with a worker for the gpu "
-                "queue, or an earlier model. A BiLSTM-CRF or spaCy may start from an earlier model of its type."
+                "queue, or an earlier transformer. Other types may start from an earlier model of their type: a CRF "
+                "uses its spans as features, the others continue from its weights."
             ),
             home=weights_home,
         )
@@ -177,8 +178,8 @@ class TrainForm(forms.Form):
 def _uses(kind: TrainableKind | None) -> dict[str, bool]:
     """Return which of the optional fields the kind uses."""
     if kind is None:
-        return {"base": False, "adapt": False, "grouping": False}
-    return {"base": kind.continues, "adapt": bool(kind.adapts), "grouping": kind.grouped}
+        return {"adapt": False, "grouping": False}
+    return {"adapt": bool(kind.adapts), "grouping": kind.grouped}
 
 
 def _field_name(kind: str, setting: Setting) -> str:

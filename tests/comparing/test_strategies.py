@@ -123,7 +123,7 @@ def test_a_training_refuses_a_starting_model_that_has_seen_its_hold_out(ward):
     TrainedModel.objects.filter(name="one").update(card={"labels": ["MOON"]})
     with pytest.raises(ServiceError, match="labels that this project doesn't have: MOON"):
         start_training(**asked, key="b", base="one")
-    with pytest.raises(ServiceError, match="CRF can't start from weights"):
+    with pytest.raises(ServiceError, match="no ready model of this type"):
         start_training(**asked | {"backend": "crf"}, key="c", base="one")
     with pytest.raises(ServiceError, match="Choose one of: all, one, two"):
         start_training(**asked, key="d", base="three")

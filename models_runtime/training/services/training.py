@@ -142,8 +142,8 @@ def base_models(project: Project, backend: str) -> list[TrainedModel]:
 
 
 def all_base_models(project: Project) -> list[TrainedModel]:
-    """List the models that a training can start from, of all kinds that can continue from a model."""
-    return [row for key, kind in TRAINABLE.items() if kind.continues for row in base_models(project, key)]
+    """List the models that a training can start from, of all kinds."""
+    return [row for key in TRAINABLE for row in base_models(project, key)]
 
 
 def _params(project: Project, settings: _Settings) -> TrainingParams:
@@ -199,15 +199,8 @@ def _params(project: Project, settings: _Settings) -> TrainingParams:
         params["adapt"] = settings.adapt
     if chosen := checked(kind.settings, settings.settings, title=kind.title):
         params["settings"] = chosen
-    if kind.based or (kind.continues and settings.base):
+    if kind.based or settings.base:
         return params | _base(project, settings, folders=kind.based)
-    if settings.base:
-        based = ", ".join(each.title for each in TRAINABLE.values() if each.continues)
-        raise ServiceError(
-            _("%(title)s can't start from weights. Leave them empty, or choose one of: %(based)s.")
-            % {"title": kind.title, "based": based},
-            code="base",
-        )
     return params
 
 
