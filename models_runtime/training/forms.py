@@ -46,6 +46,13 @@ def _name_field(label: "_StrOrPromise", *, required: bool = False, help_text: "_
     )
 
 
+class WordsField(forms.Field):
+    """Several words, such as the values of ticked boxes; [] without any. The service checks them."""
+
+    def to_python(self, value: object) -> list[str]:
+        return [str(each) for each in value] if isinstance(value, list | tuple) else []
+
+
 class TrainForm(forms.Form):
     """Settings of a training. `adapt` and `grouping` are ignored if the chosen kind has no use for them.
 
@@ -93,6 +100,12 @@ class TrainForm(forms.Form):
         help_text=_("To train on several languages in sequence, start each training from the previous model."),
         widget=forms.Select(),
     )
+    also = WordsField(
+        label=_("Also train on gold of other projects"),
+        required=False,
+        help_text=_("Projects that you manage. Members of this project can then download weights with words of it."),
+        widget=forms.CheckboxSelectMultiple,
+    )
     name = _name_field(_("Name"), help_text=_("If empty, the model gets a number as its name."))
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -117,6 +130,7 @@ class TrainForm(forms.Form):
         models: Sequence[TrainedModel],
         weights_home: Path,
         languages: Sequence[str],
+        also: Sequence[GoldVersion],
     ) -> None:
         """Set the choices of the lists."""
         suggest(self, "gold", [(version.number, _version(version)) for version in versions])
@@ -132,6 +146,13 @@ class TrainForm(forms.Form):
             ),
             home=weights_home,
         )
+        self.lends = bool(also)
+        boxes = self.fields["also"].widget
+        assert isinstance(boxes, forms.CheckboxSelectMultiple)  # The field above has this widget.
+        boxes.choices = [
+            (f"{version.project.slug}:{version.number}", f"{version.project.name}: {_version(version)}")
+            for version in also
+        ]
         suggest(self, "language", [("", _("all languages together")), *((code, code) for code in languages)])
 
     def clean(self) -> dict[str, Any]:
@@ -167,6 +188,7 @@ class TrainForm(forms.Form):
             grouping=data["grouping"] or 0,
             iterations=data["iterations"],
             language=data["language"],
+            also=data["also"],
             settings={
                 setting.key: data[_field_name(self._backend, setting)] for setting in TRAINABLE[self._backend].settings
             }
