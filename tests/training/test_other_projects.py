@@ -12,7 +12,7 @@ from annotations.core.errors import ServiceError
 from annotations.gold.services.making import freeze
 from annotations.gold.services.splitting import split_version
 from annotations.jobs.runner import run as work
-from annotations.models import Document, Event, GoldVersionNote, Job, Label, LabelSet, Membership, Project
+from annotations.models import Document, Event, GoldVersion, GoldVersionNote, Job, Label, LabelSet, Membership, Project
 from annotations.ops.services.deleting import delete_project
 from annotations.ops.services.erasing import erase_patient
 from annotations.projects.services.archiving import archive_project, restore_project
@@ -166,7 +166,7 @@ def test_labels_are_the_same_or_mapped_totally(both, train):
     for note in notes:
         note.spans = [[start, end, code.replace("CITY", "PROFESSION"), made] for start, end, code, made in note.spans]
         note.save()
-    (_, source) = gold_sources(both.project, [both.version, both.theirs])
+    (_, source) = gold_sources(both.project, [both.version, GoldVersion.objects.get(pk=both.theirs.pk)])
     (_, spans) = next(source.read(source.notes.train))
     assert [span.label for span in spans] == ["NOME", "DATA", "NOME"]
     assert source.without_label() == len(source.notes.train)
