@@ -5,6 +5,7 @@ labels. A third member contains the weights, in a format that holds only numbers
 """
 
 import hashlib
+import io
 import json
 import zipfile
 from collections.abc import Mapping, Sequence
@@ -41,16 +42,27 @@ def digest(path: Path) -> str:
 
 def unpack(path: Path, format: str, weights: str) -> tuple[dict[str, Any], dict[str, tuple[str, ...]], bytes]:
     """The card, the lexicon and the content of the member `weights`. Raises BackendError (permanent)."""
+    return unpack_stage(path, format, weights)[:3]
+
+
+def unpack_stage(
+    path: Path, format: str, weights: str, *, earlier: str = "", inside: bytes | None = None
+) -> tuple[dict[str, Any], dict[str, tuple[str, ...]], bytes, bytes]:
+    """Like `unpack`, and the content of the member `earlier`, the model of an earlier stage; empty without one.
+
+    `inside`: such an earlier model, which is read instead of the file at `path` that contains it.
+    """
     members = (CARD, LEXICON, weights)
     try:
-        with path.open("rb") as file, open_zip(file) as archive:
+        with path.open("rb") if inside is None else io.BytesIO(inside) as file, open_zip(file) as archive:
             sizes = {member.filename: member.file_size for member in archive.infolist()}
-            if set(sizes) != set(members):
+            if set(sizes) - {earlier} != set(members):
                 raise refused(path, format, f"it must contain exactly {', '.join(members)}")
             if sum(sizes.values()) > BIGGEST:
                 raise refused(path, format, "it is larger than 1 GiB when unpacked")
             card, lexicon = (json.loads(archive.read(name)) for name in members[:2])
             content = archive.read(weights)
+            stage = archive.read(earlier) if earlier in sizes else b""
     except FileNotFoundError:
         raise BackendError(f"The model “{path.name}” doesn't exist.", permanent=True) from None
     except TooManyEntries:
@@ -59,7 +71,7 @@ def unpack(path: Path, format: str, weights: str) -> tuple[dict[str, Any], dict[
         raise refused(path, format, f"it can't be read ({type(error).__name__})") from None
     if not isinstance(card, dict) or card.get("format") != format:
         raise refused(path, format, "its card has another format")
-    return card, _lexicon(path, format, lexicon), content
+    return card, _lexicon(path, format, lexicon), content, stage
 
 
 def format_of(path: Path) -> str:

@@ -82,12 +82,12 @@ class TrainingTask:
     should_stop: Callable[[], bool] = field(default=lambda: False)
 
 
-def labels_of(task: TrainingTask, earlier: Sequence[str] = ()) -> tuple[str, ...]:
+def labels_of(notes: Sequence[Note], earlier: Sequence[str] = ()) -> tuple[str, ...]:
     """The labels of the training notes and those of the starting model (`earlier`), sorted.
 
     A label that only the first stage has seen keeps its place. Raises BackendError (permanent) for notes without spans.
     """
-    labels = {span.label for _, spans in task.notes for span in spans}
+    labels = {span.label for _, spans in notes for span in spans}
     if not labels:
         raise BackendError("The training notes have no spans. Annotate some notes first.", permanent=True)
     return tuple(sorted(labels.union(earlier)))

@@ -116,8 +116,8 @@ class TrainableKind:
     `by_epoch`: the model is scored after each epoch, continues from the last epoch after a kill, and can stop early.
     Other kinds start again after a kill, which gives the same model.
     `based`: the training needs starting weights: a folder in DATA_DIR/weights, or a model of the same kind.
-    `continues`: the training may start from a model of the same kind, with one label space over both trainings
-    (strategy EN-IT of Catelli 2021). crfsuite can't continue from weights, so the CRF doesn't.
+    `continues`: what a training takes over from a model of the same kind from which it starts, with one label space
+    over both trainings (strategy EN-IT of Catelli 2021).
     `adapts`: how the model can first learn the language of the notes without labels; empty if it can't.
     `grouped`: up to 32 sentences are read as one sequence (Catelli 2021).
     `settings`: what else can be set for a training.
@@ -132,7 +132,7 @@ class TrainableKind:
     by_epoch: bool = False
     queue: str = "cpu"
     based: bool = False
-    continues: bool = False
+    continues: str = _("its weights")
     adapts: str = ""
     grouped: bool = False
     settings: tuple[Setting, ...] = ()
@@ -148,6 +148,8 @@ TRAINABLE: dict[str, TrainableKind] = {
             "lbfgs": _("L-BFGS: best model, takes minutes"),
             "ap": _("Averaged perceptron: almost as good, much faster"),
         },
+        # crfsuite can't continue from weights. See models_runtime.backends.crf.training.
+        continues=_("its spans, as features"),
     ),
     "spacy": TrainableKind(
         title="spaCy",
@@ -160,7 +162,6 @@ TRAINABLE: dict[str, TrainableKind] = {
         },
         needs="spacy",
         by_epoch=True,
-        continues=True,
     ),
     "bilstm": TrainableKind(
         title="BiLSTM-CRF",
@@ -174,7 +175,6 @@ TRAINABLE: dict[str, TrainableKind] = {
         needs="torch",
         by_epoch=True,
         queue="gpu",
-        continues=True,
         adapts=_("predicting the next character"),
         grouped=True,
     ),
@@ -192,7 +192,6 @@ TRAINABLE: dict[str, TrainableKind] = {
         by_epoch=True,
         queue="gpu",
         based=True,
-        continues=True,
         adapts=_("predicting masked tokens"),
     ),
 }

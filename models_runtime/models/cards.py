@@ -31,6 +31,24 @@ class HeldOutScores(TypedDict):
     characters: RatesData
 
 
+class OtherVersion(TypedDict):
+    """A gold version of another project from which a model learned: the project's id, the version, counts of notes.
+
+    `left_out`: training notes with the text of a held-out note of another version. `no_label`: spans whose label has no
+    counterpart. `erased`: notes of the version that had been erased when the training began.
+    """
+
+    project: int
+    gold: int
+    gold_hash: str
+    notes: int
+    spans: int
+    held_out: int
+    left_out: int
+    no_label: int
+    erased: int
+
+
 class ModelCard(TypedDict, total=False):
     """A model's training data and scores. During training, at most `adapted` is present."""
 
@@ -43,6 +61,10 @@ class ModelCard(TypedDict, total=False):
     spans: int
     held_out: int
     held_out_notes: list[int]
+    # Counts are of all versions together. `also`: gold versions of other projects. `languages`: those of all versions.
+    also: list[OtherVersion]
+    languages: list[str]
+    erased: int
     # The training. `adapted`: the loss of each epoch of language pre-training.
     label_set: str
     labels: list[str]
@@ -70,6 +92,7 @@ class TrainingParams(TypedDict, total=False):
     grouping: int
     language: str
     adapt: int
+    also: list[int]
     base: str
     base_model: int
     settings: dict[str, int | float | str | bool]

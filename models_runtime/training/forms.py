@@ -46,8 +46,15 @@ def _name_field(label: "_StrOrPromise", *, required: bool = False, help_text: "_
     )
 
 
+class WordsField(forms.Field):
+    """Several words, such as the values of ticked boxes; [] without any. The service checks them."""
+
+    def to_python(self, value: object) -> list[str]:
+        return [str(each) for each in value] if isinstance(value, list | tuple) else []
+
+
 class TrainForm(forms.Form):
-    """Settings of a training. `base`, `adapt` and `grouping` are ignored if the chosen kind has no use for them.
+    """Settings of a training. `adapt` and `grouping` are ignored if the chosen kind has no use for them.
 
     `algorithm` is `kind:algorithm`, or an algorithm of the default kind. The service checks the version, weights and
     algorithm.
@@ -93,6 +100,12 @@ class TrainForm(forms.Form):
         help_text=_("To train on several languages in sequence, start each training from the previous model."),
         widget=forms.Select(),
     )
+    also = WordsField(
+        label=_("Also train on gold of other projects"),
+        required=False,
+        help_text=_("Projects that you manage. Members of this project can then download weights with words of it."),
+        widget=forms.CheckboxSelectMultiple,
+    )
     name = _name_field(_("Name"), help_text=_("If empty, the model gets a number as its name."))
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -117,6 +130,7 @@ class TrainForm(forms.Form):
         models: Sequence[TrainedModel],
         weights_home: Path,
         languages: Sequence[str],
+        also: Sequence[GoldVersion],
     ) -> None:
         """Set the choices of the lists."""
         suggest(self, "gold", [(version.number, _version(version)) for version in versions])
@@ -127,10 +141,18 @@ class TrainForm(forms.Form):
         self.fields["base"].help_text = format_html(
             _now(
                 "A transformer needs a folder in {home}, on this machine and on each machine with a worker for the gpu "
-                "queue, or an earlier model. A BiLSTM-CRF or spaCy may start from an earlier model of its type."
+                "queue, or an earlier transformer. Other types may start from an earlier model of their type: a CRF "
+                "uses its spans as features, the others continue from its weights."
             ),
             home=weights_home,
         )
+        self.lends = bool(also)
+        boxes = self.fields["also"].widget
+        assert isinstance(boxes, forms.CheckboxSelectMultiple)  # The field above has this widget.
+        boxes.choices = [
+            (f"{version.project.slug}:{version.number}", f"{version.project.name}: {_version(version)}")
+            for version in also
+        ]
         suggest(self, "language", [("", _("all languages together")), *((code, code) for code in languages)])
 
     def clean(self) -> dict[str, Any]:
@@ -166,6 +188,7 @@ class TrainForm(forms.Form):
             grouping=data["grouping"] or 0,
             iterations=data["iterations"],
             language=data["language"],
+            also=data["also"],
             settings={
                 setting.key: data[_field_name(self._backend, setting)] for setting in TRAINABLE[self._backend].settings
             }
@@ -177,8 +200,8 @@ class TrainForm(forms.Form):
 def _uses(kind: TrainableKind | None) -> dict[str, bool]:
     """Return which of the optional fields the kind uses."""
     if kind is None:
-        return {"base": False, "adapt": False, "grouping": False}
-    return {"base": kind.continues, "adapt": bool(kind.adapts), "grouping": kind.grouped}
+        return {"adapt": False, "grouping": False}
+    return {"adapt": bool(kind.adapts), "grouping": kind.grouped}
 
 
 def _field_name(kind: str, setting: Setting) -> str:

@@ -25,9 +25,9 @@ from models_runtime.core.registry import TRAINABLE, TrainableKind, trainable_kin
 from models_runtime.core.training_settings import shown
 from models_runtime.models import TrainedModel
 from models_runtime.training.forms import REFUSED_AT, RenameForm, TrainForm, UploadModelForm
-from models_runtime.training.services.model_cards import few_notes_of, headline
+from models_runtime.training.services.model_cards import erased_since, few_notes_of, headline, other_versions
 from models_runtime.training.services.trained import model_rows, rename_model, retire_model, trouble_of, upload_model
-from models_runtime.training.services.training import all_base_models, end_early, start_training
+from models_runtime.training.services.training import all_base_models, end_early, lendable_versions, start_training
 
 ROWS = 30
 
@@ -50,9 +50,18 @@ def _models(
     page = paged(request, rows.defer("losses"), ROWS)
     versions = access.project.gold_versions.filter(span_count__gt=0).order_by("-number")
     newest = versions.first()
-    languages = sorted(filter(None, languages_of(newest))) if newest else []
+    lendable = lendable_versions(access.project, access.user) if access.can(Can.MANAGE) else []
+    used = [newest, *lendable] if newest else []
+    languages = sorted({code for version in used for code in languages_of(version) if code})
     folders, models = weights.weights(), all_base_models(access.project)
-    train.choose(versions=versions, weights=folders, models=models, weights_home=weights.home(), languages=languages)
+    train.choose(
+        versions=versions,
+        weights=folders,
+        models=models,
+        weights_home=weights.home(),
+        languages=languages,
+        also=lendable,
+    )
     rows_shown = [(row, headline(row.model.card), few_notes_of(row.model.card)) for row in model_rows(page)]
     context = {
         "access": access,
@@ -88,6 +97,8 @@ def _model(request: Request, access: Access, row: TrainedModel, rename: RenameFo
         "trouble": trouble_of(row),
         "headline": headline(row.card),
         "few_notes": few_notes_of(row.card),
+        "also": other_versions(row, access.user),
+        "erased_since": erased_since(row),
         "kind": trainable_kind(row.backend),
         "settings": shown(trainable_kind(row.backend).settings, row.params.get("settings", {})),
         "algorithm": _(trainable_kind(row.backend).algorithms.get(_algorithm(row), _algorithm(row))),

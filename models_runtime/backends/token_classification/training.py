@@ -60,7 +60,7 @@ def learn(task: TrainingTask, path: Path) -> str:
     """
     name, hyper = hyperparameters_of(task, ALGORITHMS)
     begin = StartingPoint.at(Path(task.base))
-    labels = labels_of(task, begin.labels)
+    labels = labels_of(task.notes, begin.labels)
     device = replace(choose_device(), stays=True)  # the optimizer's state can't move to the CPU
     key = task_key(task, str(hyper), torch.__version__, transformers.__version__, device.name)
     masked_lm = _adapted(task, hyper, begin, key, device) if task.adapt else None

@@ -6,6 +6,7 @@ with the same notes in the same order, which gives the same model, byte for byte
 
 import tempfile
 import time
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from django.utils.translation import gettext
 from annotations.core.erasures import erasures_of, unerased
 from annotations.core.errors import ServiceError
 from annotations.core.stored_files import store_file
+from annotations.domain.spans import Span
 from annotations.jobs.registry import load
 from annotations.jobs.runner import Claim
 from annotations.models import GoldVersion, StoredFile, User
@@ -26,11 +28,12 @@ from models_runtime.backends.base import Backend, BackendError
 from models_runtime.backends.learner import TrainingResult
 from models_runtime.calibration.jobs import HeldOut, calibration_of, keep
 from models_runtime.core import weights
-from models_runtime.core.gold_notes import TrainingNotes, gold_notes, language_of, other_notes, training_notes
+from models_runtime.core.gold_notes import Note, language_of, languages_of, other_notes
+from models_runtime.core.gold_sources import GoldSource, gold_sources, manages, versions_of
 from models_runtime.core.model_files import cached
 from models_runtime.core.registry import trainable_kind
 from models_runtime.models import OF_MODEL, Calibration, TrainedModel
-from models_runtime.models.cards import ModelCard
+from models_runtime.models.cards import ModelCard, OtherVersion
 from models_runtime.training.jobs.checkpoints import checkpoint_of, forget, forget_stale
 from models_runtime.training.jobs.holding_out import hold_out_scores
 
@@ -52,33 +55,38 @@ def run(claim: Claim) -> dict[str, Any]:
             code="state",
         )
     forget_stale()
-    begun, erased = time.monotonic(), erasures_of(row.project_id)
-    notes = training_notes(version, row.params.get("language", ""))
+    begun = time.monotonic()
+    versions = _versions(row, claim)
+    erased = {one.project_id: erasures_of(one.project_id) for one in versions}
+    sources = gold_sources(row.project, versions, row.params.get("language", ""))
     watch = _Watch(claim, row, erased)
     with tempfile.TemporaryDirectory(prefix="deidreview-train-") as folder:
         path = Path(folder) / "model.zip"
         try:
-            learned = _learn(row, version, notes, path, int(claim.params["newest"]), watch)
+            learned = _learn(row, sources, path, int(claim.params["newest"]), watch)
             backend: Backend = load(trainable_kind(row.backend).factory)(path=str(path))
         except BackendError as error:
             raise ServiceError(str(error), code="training") from error
-        held_out = HeldOut(notes.hold_out)
+        own = sources[0].notes.hold_out
+        held_out = HeldOut(own)
+
+        def count(index: int, found: Sequence[Span], gold: Sequence[Span]) -> None:
+            """Count a held-out note for the calibration, which is the project's: only its own notes, the first ones."""
+            if index < len(own):
+                held_out(index, found, gold)
+
         scores = hold_out_scores(
-            backend,
-            gold_notes(version, notes.hold_out),
-            label_words(row.project),
-            tick=watch.scoring,
-            on_note=held_out,
+            backend, _held_out(sources), label_words(row.project), tick=watch.scoring, on_note=count
         )
         card: ModelCard = {
-            **_card(row, version, notes, watch),
+            **_card(row, sources, watch),
             **learned,
             "labels": list(backend.labels),
             "scores": scores,
             "seconds": round(time.monotonic() - begun, 1),
             "date": timezone.now().isoformat(timespec="seconds"),
         }
-        calibration = _calibration(row, version, backend, held_out, len(notes.hold_out))
+        calibration = _calibration(row, version, backend, held_out, len(own))
         _keep(claim, row, path, card, watch, erased, calibration)
     forget(row.pk)
     return _result(row, card)
@@ -115,7 +123,7 @@ def redo(params: dict[str, Any]) -> None:
 class _Watch:
     """Receives the trainer's reports: stores the losses, reports progress, and ends the training early on request."""
 
-    def __init__(self, claim: Claim, row: TrainedModel, erased: int) -> None:
+    def __init__(self, claim: Claim, row: TrainedModel, erased: Mapping[int, int]) -> None:
         self.claim, self.row, self._erased = claim, row, erased
         self.losses: list[float] = []
         self.hold_out: list[float] = []
@@ -144,7 +152,7 @@ class _Watch:
         self._written = time.monotonic()
         with transaction.atomic():
             self._report()  # Inside a transaction, reporting progress also fences the job.
-            unerased(self.row.project_id, self._erased)
+            _check_unerased(self._erased)
             TrainedModel.objects.filter(pk=self.row.pk).update(
                 losses=self.losses, hold_out=self.hold_out, card={"adapted": self.adapted} if self.adapted else {}
             )
@@ -158,13 +166,41 @@ class _Watch:
         self.claim.progress(len(self.adapted) + len(self.losses), self._adapt + self._most + 1)
 
 
-def _learn(
-    row: TrainedModel, version: GoldVersion, notes: TrainingNotes, path: Path, newest: int, watch: _Watch
-) -> TrainingResult:
-    kind = trainable_kind(row.backend)
+def _check_unerased(erased: Mapping[int, int]) -> None:
+    """Check that no note was erased in any project of the training. The locks are taken by ascending project id."""
+    for project_id, begun in sorted(erased.items()):
+        unerased(project_id, begun)
+
+
+def _versions(row: TrainedModel, claim: Claim) -> list[GoldVersion]:
+    """Return the versions of the training, the own one first.
+
+    Raises ServiceError `also` if one no longer exists, or if the person who started the job no longer manages its
+    project.
+    """
+    actor = User.objects.filter(pk=claim.actor_id).first() if claim.actor_id else None
+    versions = versions_of(row)
+    lost = len(versions) < 1 + len(row.params.get("also", []))
+    if lost or (actor and not all(manages(actor, one.project) for one in versions[1:])):
+        raise ServiceError(
+            gettext(
+                "The gold of another project can't be used: it was deleted, or you no longer manage that project. "
+                "Start a new training."
+            ),
+            code="also",
+        )
+    return versions
+
+
+def _held_out(sources: Sequence[GoldSource]) -> Iterator[Note]:
+    return (note for source in sources for note in source.read(source.notes.hold_out))
+
+
+def _learn(row: TrainedModel, sources: Sequence[GoldSource], path: Path, newest: int, watch: _Watch) -> TrainingResult:
+    kind, version = trainable_kind(row.backend), sources[0].version
     return children.train(
         kind.child,
-        gold_notes(version, notes.train),
+        (note for source in sources for note in source.read(source.notes.train)),
         path,
         options={
             "label_set": row.project.label_set.key,
@@ -178,7 +214,7 @@ def _learn(
             "checkpoint": str(checkpoint_of(row.pk)) if kind.by_epoch else None,
         },
         unlabeled=other_notes(version, newest),
-        held_out=gold_notes(version, notes.hold_out) if kind.by_epoch else (),
+        held_out=_held_out(sources) if kind.by_epoch else (),
         on_step=watch,
     )
 
@@ -206,8 +242,10 @@ def _base(row: TrainedModel) -> Path | None:
     return None
 
 
-def _card(row: TrainedModel, version: GoldVersion, notes: TrainingNotes, watch: _Watch) -> ModelCard:
-    spans = sum(len(spans) for _, spans in gold_notes(version, notes.train))
+def _card(row: TrainedModel, sources: Sequence[GoldSource], watch: _Watch) -> ModelCard:
+    version, notes = sources[0].version, sources[0].notes
+    held_out = [pk for source in sources for pk in source.notes.hold_out]
+    spans = [sum(len(spans) for _, spans in source.read(source.notes.train)) for source in sources]
     card: ModelCard = {
         "gold": version.number,
         "gold_hash": version.content_hash,
@@ -216,11 +254,15 @@ def _card(row: TrainedModel, version: GoldVersion, notes: TrainingNotes, watch: 
         "label_set": row.project.label_set.key,
         "algorithm": row.params["algorithm"],
         "iterations": len(watch.losses),
-        "notes": len(notes.train),
-        "held_out": len(notes.hold_out),
-        "held_out_notes": notes.hold_out,
-        "spans": spans,
+        "notes": sum(len(source.notes.train) for source in sources),
+        "held_out": len(held_out),
+        "held_out_notes": held_out,
+        "spans": sum(spans),
+        "languages": sorted({code for source in sources for code in languages_of(source.version)}),
+        "erased": version.erased_count,
     }
+    if len(sources) > 1:
+        card["also"] = [_other_version(source, own) for source, own in zip(sources[1:], spans[1:], strict=True)]
     if "base" in row.params:
         card["base"] = row.params["base"]
     if "language" in row.params:
@@ -228,6 +270,20 @@ def _card(row: TrainedModel, version: GoldVersion, notes: TrainingNotes, watch: 
     if watch.adapted:
         card["adapted"] = watch.adapted
     return card
+
+
+def _other_version(source: GoldSource, spans: int) -> OtherVersion:
+    return {
+        "project": source.version.project_id,
+        "gold": source.version.number,
+        "gold_hash": source.version.content_hash,
+        "notes": len(source.notes.train),
+        "spans": spans,
+        "held_out": len(source.notes.hold_out),
+        "left_out": source.left_out,
+        "no_label": source.without_label(),
+        "erased": source.version.erased_count,
+    }
 
 
 def _calibration(
@@ -255,17 +311,17 @@ def _keep(
     path: Path,
     card: ModelCard,
     watch: _Watch,
-    erased: int,
+    erased: Mapping[int, int],
     calibration: Calibration | None,
 ) -> None:
-    """Store the model. Raises ErasedMeanwhile if a patient was erased since the training began.
+    """Store the model. Raises ErasedMeanwhile if notes of its projects were erased since the training began.
 
     The weights may then contain text of the erased notes.
     """
     actor = User.objects.filter(pk=claim.actor_id).first() if claim.actor_id else None
     with transaction.atomic(), path.open("rb") as content:
         claim.fence()
-        unerased(row.project_id, erased)
+        _check_unerased(erased)
         name = f"{slugify(row.name) or row.backend}.zip"
         stored = store_file(project=row.project, kind=StoredFile.Kind.MODEL, name=name, content=content, actor=actor)
         TrainedModel.objects.filter(pk=row.pk).update(

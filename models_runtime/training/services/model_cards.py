@@ -4,8 +4,11 @@ from typing import TypedDict
 
 from annotations.domain.scoring.intervals import FEW_NOTES, FewNotes
 from annotations.domain.scoring.rates import RatesData
+from annotations.models import Project, User
+from models_runtime.core.gold_sources import versions_of
+from models_runtime.core.stages import stages
 from models_runtime.models import TrainedModel
-from models_runtime.models.cards import ModelCard
+from models_runtime.models.cards import ModelCard, OtherVersion
 from models_runtime.training.services.trained import trouble_of
 
 # Of a model that was trained before its card held the interval.
@@ -23,6 +26,7 @@ class Summary(TypedDict):
     trouble: str
     gold: int | None
     gold_hash: str | None
+    also: list[OtherVersion]
     algorithm: str | None
     notes: int | None
     held_out: int | None
@@ -48,6 +52,38 @@ def few_notes_of(card: ModelCard) -> FewNotes | None:
     return scores.get("few_notes") or {"low": None, "high": None, "no_interval": NO_INTERVAL}
 
 
+class ShownVersion(TypedDict):
+    """A version of another project on a model's page. `project` is None if the person is not a member there."""
+
+    project: Project | None
+    of: OtherVersion
+
+
+def other_versions(model: TrainedModel, person: User) -> list[ShownVersion]:
+    """List the versions of other projects from which a model learned, as the person may see them."""
+    also = model.card.get("also", [])
+    ids = [of["project"] for of in also]
+    rows = Project.objects.filter(pk__in=ids, memberships__user=person, memberships__active=True)
+    seen = {project.pk: project for project in rows} if also else {}
+    return [{"project": seen.get(of["project"]), "of": of} for of in also]
+
+
+def erased_since(model: TrainedModel) -> bool:
+    """Whether notes of the model's gold versions, or of an earlier stage's, were erased or deleted since its training.
+
+    Its weights may still contain words of these notes. Unknown, so False, for models whose card lacks the counts.
+    """
+    return model.state == TrainedModel.State.READY and any(map(_erased_since, stages(model)))
+
+
+def _erased_since(model: TrainedModel) -> bool:
+    card = model.card
+    counts = {one.content_hash: one.erased_count for one in versions_of(model)}
+    known = [(of["gold_hash"], of["erased"]) for of in card.get("also", [])]
+    known += [(card["gold_hash"], card["erased"])] if "erased" in card else []
+    return any(counts.get(gold_hash) != erased for gold_hash, erased in known)
+
+
 def summary(model: TrainedModel) -> Summary:
     scores = model.card.get("scores")
     levels = {GRANULARITY[level["granularity"]]: level["micro"] for level in scores["levels"]} if scores else {}
@@ -59,6 +95,7 @@ def summary(model: TrainedModel) -> Summary:
         "trouble": trouble_of(model),
         "gold": model.card.get("gold"),
         "gold_hash": model.card.get("gold_hash"),
+        "also": model.card.get("also", []),
         "algorithm": model.card.get("algorithm") or model.params.get("algorithm"),
         "notes": model.card.get("notes"),
         "held_out": model.card.get("held_out"),

@@ -77,6 +77,13 @@ class Command(JourneyCommand):
             help=_settings_help(),
         )
         parser.add_argument("--language", default="", metavar="CODE", help="Train only on notes in this language.")
+        parser.add_argument(
+            "--also",
+            action="append",
+            default=[],
+            metavar="PROJECT:N",
+            help="Also train on gold version N of another project, which --by must manage. May be repeated.",
+        )
         parser.add_argument("--name", default="", help="Name of the model, for run_model PROJECT NAME.")
         parser.add_argument("--wait", action="store_true", help="Wait for the end.")
 
@@ -89,6 +96,7 @@ class Command(JourneyCommand):
             name=options["name"],
             backend=options["backend"] or _kind_of(options["algorithm"]),
             settings=_settings(options["set"]),
+            also=options["also"],
             **{word: options[word] for word in ("algorithm", "iterations", "base", "adapt", "grouping", "language")},
         )
         job = Job.objects.get(trained_model=model)
