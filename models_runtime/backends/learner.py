@@ -39,6 +39,7 @@ class Outline(TypedDict):
 class Step:
     """One of `most` iterations: its loss, and the F1 of exact spans on the held-out notes, if it was computed.
 
+    `held_out_loss`: the loss of a language model on the held-out notes, in nats per predicted unit (character, token).
     `adapting`: an epoch of language pre-training, before any label is learned. These epochs are counted separately.
     """
 
@@ -47,6 +48,7 @@ class Step:
     loss: float
     f1: float | None = None
     adapting: bool = False
+    held_out_loss: float | None = None
 
 
 Report = Callable[[Step], None]
@@ -57,13 +59,14 @@ Report = Callable[[Step], None]
 class TrainingTask:
     """What to learn from, and how.
 
-    `unlabeled`: the project's other notes. `held_out`: notes that are only used for scoring. `checkpoint`: a file in
-    which the learner keeps its progress; a later attempt at the same task continues from it. `should_stop()`: true as
-    soon as somebody wants to end the training with what it has learned. `base`: starting weights: a model of the same
-    format, or for some learners a folder of weights; empty for fresh ones. `adapt`: number of epochs of language pre-
-    training, which also uses the unlabeled notes. `grouping`: number of sentences in one sequence, for learners that
-    group sentences; 0 is the learner's default. `settings`: other settings of the learner, by key, with types and
-    bounds already checked; a missing one has the algorithm's default.
+    `notes`: for a language model, without spans. `unlabeled`: the project's other notes. `held_out`: notes that are
+    only used for scoring. `checkpoint`: a file in which the learner keeps its progress; a later attempt at the same
+    task continues from it. `should_stop()`: true as soon as somebody wants to end the training with what it has
+    learned. `base`: starting weights: a model of the same format, or for some learners a folder of weights; empty for
+    fresh ones. `adapt`: number of epochs of language pre- training, which also uses the unlabeled notes. `grouping`:
+    number of sentences in one sequence, for learners that group sentences; 0 is the learner's default. `settings`:
+    other settings of the learner, by key, with types and bounds already checked; a missing one has the algorithm's
+    default.
     """
 
     notes: Sequence[Note]

@@ -32,7 +32,7 @@ class HeldOutScores(TypedDict):
 
 
 class ModelCard(TypedDict, total=False):
-    """A model's training data and scores. During training, at most `adapted` is present."""
+    """A model's training data and scores. During training, at most `adapted` and `held_out_losses` are present."""
 
     # The gold: version number and hash, notes, split.
     gold: int
@@ -50,6 +50,9 @@ class ModelCard(TypedDict, total=False):
     base: str
     language: str
     adapted: list[float]
+    # Of a language model: the loss on held-out notes after each epoch, and the number of notes outside the version.
+    held_out_losses: list[float]
+    unlabeled: int
     iterations: int
     seconds: float
     device: str

@@ -20,19 +20,23 @@ def run_epochs(
     score: Callable[[], float | None],
     *,
     keep_last: bool = False,
+    held_out_loss: Callable[[], float | None] = lambda: None,
 ) -> int:
     """Train on `orders` (the batches of each epoch), or until the task should stop. Returns the number of epochs.
 
     After each epoch, the state is written to the task's checkpoint under `key`; a later attempt with the same key
     continues from it. `score` computes the F1 on the held-out notes, which is only reported. `keep_last`: write a
-    checkpoint after the last epoch too, because another phase follows.
+    checkpoint after the last epoch too, because another phase follows. `held_out_loss` computes the loss of a language
+    model on the held-out notes, which is only reported, too.
     """
     steps = _earlier(task, loop, key)
     for step in steps:
         task.report(step)
     for order in orders[len(steps) :]:
         losses = list(loop.epoch(order))
-        steps.append(Step(len(steps) + 1, len(orders), round(sum(losses) / len(losses), 6), score()))
+        mean, outside = sum(losses) / len(losses), held_out_loss()
+        outside = outside if outside is None else round(outside, 6)
+        steps.append(Step(len(steps) + 1, len(orders), round(mean, 6), score(), held_out_loss=outside))
         task.report(steps[-1])
         if task.should_stop():
             break

@@ -6,6 +6,7 @@ with the same notes in the same order, which gives the same model, byte for byte
 
 import tempfile
 import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,15 @@ from models_runtime.backends.base import Backend, BackendError
 from models_runtime.backends.learner import TrainingResult
 from models_runtime.calibration.jobs import HeldOut, calibration_of, keep
 from models_runtime.core import weights
-from models_runtime.core.gold_notes import TrainingNotes, gold_notes, language_of, other_notes, training_notes
+from models_runtime.core.gold_notes import (
+    Note,
+    TrainingNotes,
+    all_other_notes,
+    gold_notes,
+    language_of,
+    other_notes,
+    training_notes,
+)
 from models_runtime.core.model_files import cached
 from models_runtime.core.registry import trainable_kind
 from models_runtime.models import OF_MODEL, Calibration, TrainedModel
@@ -59,26 +68,16 @@ def run(claim: Claim) -> dict[str, Any]:
         path = Path(folder) / "model.zip"
         try:
             learned = _learn(row, version, notes, path, int(claim.params["newest"]), watch)
-            backend: Backend = load(trainable_kind(row.backend).factory)(path=str(path))
+            scored, calibration = _scored(row, version, notes, path, watch)
         except BackendError as error:
             raise ServiceError(str(error), code="training") from error
-        held_out = HeldOut(notes.hold_out)
-        scores = hold_out_scores(
-            backend,
-            gold_notes(version, notes.hold_out),
-            label_words(row.project),
-            tick=watch.scoring,
-            on_note=held_out,
-        )
         card: ModelCard = {
             **_card(row, version, notes, watch),
             **learned,
-            "labels": list(backend.labels),
-            "scores": scores,
+            **scored,
             "seconds": round(time.monotonic() - begun, 1),
             "date": timezone.now().isoformat(timespec="seconds"),
         }
-        calibration = _calibration(row, version, backend, held_out, len(notes.hold_out))
         _keep(claim, row, path, card, watch, erased, calibration)
     forget(row.pk)
     return _result(row, card)
@@ -120,6 +119,8 @@ class _Watch:
         self.losses: list[float] = []
         self.hold_out: list[float] = []
         self.adapted: list[float] = []
+        self.held_out_losses: list[float] = []
+        self.unlabeled = 0
         self._adapt = int(row.params.get("adapt") or 0)
         self._most = int(row.params.get("iterations") or STEPS)
         self._written = float("-inf")
@@ -134,6 +135,8 @@ class _Watch:
             if report["iteration"]:
                 self.losses.append(round(float(report["loss"]), 4))
                 self.hold_out += [report["f1"]] if report["f1"] is not None else []
+                loss = report["held_out_loss"]
+                self.held_out_losses += [round(float(loss), 4)] if loss is not None else []
         if report is None or time.monotonic() - self._written < WRITE_EVERY:
             self._report()
         else:
@@ -146,8 +149,23 @@ class _Watch:
             self._report()  # Inside a transaction, reporting progress also fences the job.
             unerased(self.row.project_id, self._erased)
             TrainedModel.objects.filter(pk=self.row.pk).update(
-                losses=self.losses, hold_out=self.hold_out, card={"adapted": self.adapted} if self.adapted else {}
+                losses=self.losses, hold_out=self.hold_out, card=self.so_far()
             )
+
+    def so_far(self) -> ModelCard:
+        """Return the figures of the card that grow during the training."""
+        card: ModelCard = {}
+        if self.adapted:
+            card["adapted"] = self.adapted
+        if self.held_out_losses:
+            card["held_out_losses"] = self.held_out_losses
+        return card
+
+    def counted(self, texts: Iterable[str]) -> Iterator[str]:
+        """Yield the texts and count them."""
+        for text in texts:
+            self.unlabeled += 1
+            yield text
 
     def scoring(self) -> None:
         """Report the last step, which scores the hold-out."""
@@ -162,9 +180,15 @@ def _learn(
     row: TrainedModel, version: GoldVersion, notes: TrainingNotes, path: Path, newest: int, watch: _Watch
 ) -> TrainingResult:
     kind = trainable_kind(row.backend)
+    train: Iterator[Note] = gold_notes(version, notes.train)
+    held_out: Iterator[Note] = gold_notes(version, notes.hold_out if kind.by_epoch else [])
+    unlabeled = other_notes(version, newest)
+    if not kind.predicts:
+        train, held_out = _without_spans(train), _without_spans(held_out)
+        unlabeled = watch.counted(all_other_notes(version, newest, row.params.get("language", "")))
     return children.train(
         kind.child,
-        gold_notes(version, notes.train),
+        train,
         path,
         options={
             "label_set": row.project.label_set.key,
@@ -177,10 +201,34 @@ def _learn(
             "settings": row.params.get("settings", {}),
             "checkpoint": str(checkpoint_of(row.pk)) if kind.by_epoch else None,
         },
-        unlabeled=other_notes(version, newest),
-        held_out=gold_notes(version, notes.hold_out) if kind.by_epoch else (),
+        unlabeled=unlabeled,
+        held_out=held_out,
         on_step=watch,
     )
+
+
+def _without_spans(notes: Iterable[Note]) -> Iterator[Note]:
+    return ((text, []) for text, _ in notes)
+
+
+def _scored(
+    row: TrainedModel, version: GoldVersion, notes: TrainingNotes, path: Path, watch: _Watch
+) -> tuple[ModelCard, Calibration | None]:
+    """Score and calibrate the model on the hold-out. A language model was measured by its trainer instead."""
+    kind = trainable_kind(row.backend)
+    if not kind.predicts:
+        return {"unlabeled": watch.unlabeled, "scores": None}, None
+    backend: Backend = load(kind.factory)(path=str(path))
+    held_out = HeldOut(notes.hold_out)
+    scores = hold_out_scores(
+        backend,
+        gold_notes(version, notes.hold_out),
+        label_words(row.project),
+        tick=watch.scoring,
+        on_note=held_out,
+    )
+    calibration = _calibration(row, version, backend, held_out, len(notes.hold_out))
+    return {"labels": list(backend.labels), "scores": scores}, calibration
 
 
 def _base(row: TrainedModel) -> Path | None:
@@ -207,8 +255,10 @@ def _base(row: TrainedModel) -> Path | None:
 
 
 def _card(row: TrainedModel, version: GoldVersion, notes: TrainingNotes, watch: _Watch) -> ModelCard:
-    spans = sum(len(spans) for _, spans in gold_notes(version, notes.train))
+    learned = gold_notes(version, notes.train) if trainable_kind(row.backend).predicts else ()
+    spans = sum(len(spans) for _, spans in learned)
     card: ModelCard = {
+        **watch.so_far(),
         "gold": version.number,
         "gold_hash": version.content_hash,
         "seed": notes.seed,
@@ -225,8 +275,6 @@ def _card(row: TrainedModel, version: GoldVersion, notes: TrainingNotes, watch: 
         card["base"] = row.params["base"]
     if "language" in row.params:
         card["language"] = row.params["language"]
-    if watch.adapted:
-        card["adapted"] = watch.adapted
     return card
 
 
