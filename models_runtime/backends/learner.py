@@ -66,7 +66,8 @@ class TrainingTask:
     fresh ones. `adapt`: number of epochs of language pre- training, which also uses the unlabeled notes. `grouping`:
     number of sentences in one sequence, for learners that group sentences; 0 is the learner's default. `settings`:
     other settings of the learner, by key, with types and bounds already checked; a missing one has the algorithm's
-    default.
+    default. `embeddings`: what a stack of embeddings consists of: kind (`words` or `characters`), name and path of
+    each. `embeddings_folder`: the folder of word vectors on this machine.
     """
 
     notes: Sequence[Note]
@@ -78,6 +79,8 @@ class TrainingTask:
     adapt: int = 0
     grouping: int = 0
     settings: Mapping[str, Any] = field(default_factory=dict)
+    embeddings: Sequence[Sequence[str]] = ()
+    embeddings_folder: str = ""
     unlabeled: Sequence[str] = ()
     held_out: Sequence[Note] = ()
     checkpoint: Path | None = None
@@ -115,6 +118,7 @@ def task_key(task: TrainingTask, *more: str) -> str:
         task.adapt,
         task.grouping,
         dict(task.settings),
+        [list(each) for each in task.embeddings],
         *more,
     ]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

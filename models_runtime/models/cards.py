@@ -21,14 +21,32 @@ class HeldOutLevel(TypedDict):
 class HeldOutScores(TypedDict):
     """Scores of a model on held-out notes: exact spans (also by label) and characters.
 
-    `few_notes` is the interval of the F1 of exact spans on few notes. Cards of older models lack it.
+    `tokens` are the scores of tokens at the same levels. `few_notes` is the interval of the F1 of exact spans on few
+    notes. Cards of older models lack both.
     """
 
     notes: int
     few_notes: NotRequired[FewNotes | None]
     levels: list[HeldOutLevel]
+    tokens: NotRequired[list[HeldOutLevel]]
     labels: list[LabelRates]
     characters: RatesData
+
+
+class EmbeddingData(TypedDict):
+    """A part of a stack of embeddings, as in the model's file."""
+
+    name: str
+    kind: str
+    sha256: str
+    dimensions: int
+
+
+class WantedEmbedding(TypedDict):
+    """A part of a stack of embeddings, as requested: a file, or a language model of the project by its id."""
+
+    name: str
+    model: NotRequired[int]
 
 
 class ModelCard(TypedDict, total=False):
@@ -53,6 +71,7 @@ class ModelCard(TypedDict, total=False):
     # Of a language model: the loss on held-out notes after each epoch, and the number of notes outside the version.
     held_out_losses: list[float]
     unlabeled: int
+    embeddings: list[EmbeddingData]
     iterations: int
     seconds: float
     device: str
@@ -76,3 +95,7 @@ class TrainingParams(TypedDict, total=False):
     base: str
     base_model: int
     settings: dict[str, int | float | str | bool]
+    embeddings: list[WantedEmbedding]
+    # The first model of a group that was started together, with different seeds or as an ablation.
+    group: int
+    variant: str

@@ -16,11 +16,13 @@ from annotations.core.fields import WholeField
 from annotations.core.offering import suggest
 from annotations.models import GoldVersion
 from annotations.transfer.services.sources import megabytes
+from models_runtime.core import embeddings
 from models_runtime.core.model_names import LONGEST
 from models_runtime.core.registry import TRAINABLE, TrainableKind
 from models_runtime.core.training_settings import Setting, checked
 from models_runtime.core.weights import Weights
 from models_runtime.models import OF_MODEL, TrainedModel
+from models_runtime.training.services.groups import MOST_RUNS
 from models_runtime.training.services.training import (
     DEFAULT,
     MOST_ADAPT,
@@ -77,7 +79,7 @@ class TrainForm(forms.Form):
         least=1,
         most=MOST_GROUPED,
         required=False,
-        help_text=_("1 to 32; 8 if empty. More sentences give the model more context for each word."),
+        help_text=_("1 to 32. If empty: 8, or 32 with stacked embeddings. More sentences give more context."),
     )
     iterations = WholeField(
         label=_("Epochs"),
@@ -92,6 +94,13 @@ class TrainForm(forms.Form):
         required=False,
         help_text=_("To train on several languages in sequence, start each training from the previous model."),
         widget=forms.Select(),
+    )
+    runs = WholeField(
+        label=_("Trainings with different seeds"),
+        least=1,
+        most=MOST_RUNS,
+        required=False,
+        help_text=_("1 if empty. The model's page shows the mean and the standard deviation of their F1."),
     )
     name = _name_field(_("Name"), help_text=_("If empty, the model gets a number as its name."))
 
@@ -117,6 +126,7 @@ class TrainForm(forms.Form):
         models: Sequence[TrainedModel],
         weights_home: Path,
         languages: Sequence[str],
+        language_names: Sequence[str] = (),
     ) -> None:
         """Set the choices of the lists."""
         suggest(self, "gold", [(version.number, _version(version)) for version in versions])
@@ -127,10 +137,18 @@ class TrainForm(forms.Form):
         self.fields["base"].help_text = format_html(
             _now(
                 "A transformer needs a folder in {home}, on this machine and on each machine with a worker for the gpu "
-                "queue, or an earlier model. A BiLSTM-CRF or spaCy may start from an earlier model of its type."
+                "queue, or an earlier model. Other types, but not the CRF, may start from an earlier model of their "
+                "type."
             ),
             home=weights_home,
         )
+        for key, kind in TRAINABLE.items():
+            if kind.stacked:
+                self.fields[f"{key}-embeddings"].help_text = format_html(
+                    _now("With commas, of files in {home} and character language models: {choices}."),
+                    home=embeddings.home(),
+                    choices=", ".join([*embeddings.word_files(), *language_names]) or _now("none yet"),
+                )
         suggest(self, "language", [("", _("all languages together")), *((code, code) for code in languages)])
 
     def clean(self) -> dict[str, Any]:

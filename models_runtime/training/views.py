@@ -17,7 +17,7 @@ from annotations.core.requests import Request, paged, takes_uploads
 from annotations.jobs.services.status import status_of
 from annotations.jobs.tokens import form_key, form_token
 from annotations.transfer.views.files import attachment
-from models_runtime.core import weights
+from models_runtime.core import embeddings, weights
 from models_runtime.core.abilities import lacking
 from models_runtime.core.gold_notes import languages_of
 from models_runtime.core.health import State, Workers
@@ -25,9 +25,11 @@ from models_runtime.core.registry import TRAINABLE, TrainableKind, trainable_kin
 from models_runtime.core.training_settings import shown
 from models_runtime.models import TrainedModel
 from models_runtime.training.forms import REFUSED_AT, RenameForm, TrainForm, UploadModelForm
+from models_runtime.training.services.embeddings import language_models, missing_files
+from models_runtime.training.services.groups import group_of, start_group
 from models_runtime.training.services.model_cards import few_notes_of, headline, perplexity
 from models_runtime.training.services.trained import model_rows, rename_model, retire_model, trouble_of, upload_model
-from models_runtime.training.services.training import all_base_models, end_early, start_training
+from models_runtime.training.services.training import all_base_models, end_early
 
 ROWS = 30
 
@@ -52,7 +54,14 @@ def _models(
     newest = versions.first()
     languages = sorted(filter(None, languages_of(newest))) if newest else []
     folders, models = weights.weights(), all_base_models(access.project)
-    train.choose(versions=versions, weights=folders, models=models, weights_home=weights.home(), languages=languages)
+    train.choose(
+        versions=versions,
+        weights=folders,
+        models=models,
+        weights_home=weights.home(),
+        languages=languages,
+        language_names=[row.name for row in language_models(access.project)],
+    )
     rows_shown = [(row, headline(row.model.card), few_notes_of(row.model.card)) for row in model_rows(page)]
     context = {
         "access": access,
@@ -90,6 +99,10 @@ def _model(request: Request, access: Access, row: TrainedModel, rename: RenameFo
         "few_notes": few_notes_of(row.card),
         "kind": trainable_kind(row.backend),
         "perplexity": perplexity(row.card),
+        "group": group_of(row),
+        "missing_files": missing_files(row.card),
+        "embeddings_home": embeddings.home(),
+        "chosen_by_hold_out": row.params.get("settings", {}).get("anneal") == "held-out",
         "settings": shown(trainable_kind(row.backend).settings, row.params.get("settings", {})),
         "algorithm": _(trainable_kind(row.backend).algorithms.get(_algorithm(row), _algorithm(row))),
         "calibration": row.calibrations.filter(held_out=True, withdrawn_at=None).order_by("-pk").first(),
@@ -112,17 +125,18 @@ def model_train(request: Request, slug: str) -> HttpResponse:
     form = TrainForm(request.POST, auto_id="train-%s")
     if form.is_valid():
         try:
-            row = start_training(
+            row = start_group(
                 project=access.project,
                 gold=form.cleaned_data["gold"],
                 actor=access.user,
                 key=form_key(request, access),
                 name=form.cleaned_data["name"],
+                runs=form.cleaned_data["runs"] or 1,
                 **form.settings,
-            )
+            )[0]
             return redirect("model", slug, row.pk)
         except ServiceError as error:
-            add_error(form, error, REFUSED_AT)
+            add_error(form, error, REFUSED_AT | {"embeddings": f"{form.settings['backend']}-embeddings"})
     return _models(request, access, train=form)
 
 

@@ -22,11 +22,11 @@ from annotations.jobs.registry import load
 from annotations.jobs.runner import Claim
 from annotations.models import GoldVersion, StoredFile, User
 from annotations.scores.selectors import label_words
-from models_runtime.backends import children
+from models_runtime.backends import children, files
 from models_runtime.backends.base import Backend, BackendError
 from models_runtime.backends.learner import TrainingResult
 from models_runtime.calibration.jobs import HeldOut, calibration_of, keep
-from models_runtime.core import weights
+from models_runtime.core import embeddings, weights
 from models_runtime.core.gold_notes import (
     Note,
     TrainingNotes,
@@ -199,6 +199,8 @@ def _learn(
             "adapt": row.params.get("adapt", 0),
             "grouping": row.params.get("grouping", 0),
             "settings": row.params.get("settings", {}),
+            "embeddings": _embeddings(row),
+            "embeddings_folder": str(embeddings.home()) if kind.stacked else "",
             "checkpoint": str(checkpoint_of(row.pk)) if kind.by_epoch else None,
         },
         unlabeled=unlabeled,
@@ -218,7 +220,7 @@ def _scored(
     kind = trainable_kind(row.backend)
     if not kind.predicts:
         return {"unlabeled": watch.unlabeled, "scores": None}, None
-    backend: Backend = load(kind.factory)(path=str(path))
+    backend: Backend = load(kind.factory)(**embeddings.factory_params(kind, path))
     held_out = HeldOut(notes.hold_out)
     scores = hold_out_scores(
         backend,
@@ -228,7 +230,10 @@ def _scored(
         on_note=held_out,
     )
     calibration = _calibration(row, version, backend, held_out, len(notes.hold_out))
-    return {"labels": list(backend.labels), "scores": scores}, calibration
+    found: ModelCard = {"labels": list(backend.labels), "scores": scores}
+    if kind.stacked:
+        found["embeddings"] = files.card_of(path)["embeddings"]
+    return found, calibration
 
 
 def _base(row: TrainedModel) -> Path | None:
@@ -252,6 +257,32 @@ def _base(row: TrainedModel) -> Path | None:
             )
         return found.path
     return None
+
+
+def _embeddings(row: TrainedModel) -> list[tuple[str, str, str]]:
+    """Return kind, name and path of each embedding on this machine. Raises ServiceError `embeddings`."""
+    found = []
+    for wanted in row.params.get("embeddings", []):
+        if "model" in wanted:
+            model = TrainedModel.objects.select_related("stored_file").filter(
+                project=row.project_id, pk=wanted["model"]
+            )
+            if not (language := model.first()):
+                raise ServiceError(
+                    gettext("The language model “%(name)s” no longer exists. Start a new training without it.")
+                    % {"name": wanted["name"]},
+                    code="embeddings",
+                )
+            found.append(("characters", wanted["name"], str(cached(language))))
+        elif path := embeddings.path_of(wanted["name"]):
+            found.append(("words", wanted["name"], str(path)))
+        else:
+            raise ServiceError(
+                gettext("This worker has no word vectors “%(name)s”. Copy the file to %(folder)s.")
+                % {"name": wanted["name"], "folder": embeddings.home()},
+                code="embeddings",
+            )
+    return found
 
 
 def _card(row: TrainedModel, version: GoldVersion, notes: TrainingNotes, watch: _Watch) -> ModelCard:

@@ -23,6 +23,7 @@ from models_runtime.core.training_settings import checked
 from models_runtime.models import OF_MODEL, TrainedModel
 from models_runtime.models.cards import TrainingParams
 from models_runtime.training.events import MODEL_TRAINED
+from models_runtime.training.services.embeddings import wanted_embeddings
 
 DEFAULT = next(iter(TRAINABLE))
 MOST_ITERATIONS = 1000
@@ -199,6 +200,14 @@ def _params(project: Project, settings: _Settings) -> TrainingParams:
         params["adapt"] = settings.adapt
     if chosen := checked(kind.settings, settings.settings, title=kind.title):
         params["settings"] = chosen
+    if kind.stacked:
+        named = str(params.get("settings", {}).get("embeddings", ""))
+        if settings.base and named:
+            raise ServiceError(
+                _("A starting model brings its own embeddings. Leave the embeddings empty."), code="embeddings"
+            )
+        if not settings.base:
+            params["embeddings"] = wanted_embeddings(project, named)
     if kind.based or (kind.continues and settings.base):
         return params | _base(project, settings, folders=kind.based)
     if settings.base:
@@ -249,20 +258,22 @@ def _base(project: Project, settings: _Settings, *, folders: bool) -> TrainingPa
 
 def _check_hold_out(project: Project, params: TrainingParams, version: GoldVersion) -> None:
     """Raise ServiceError `base` if the starting model learned from notes that this training holds out or tests on."""
-    base = TrainedModel.objects.filter(project=project, pk=params.get("base_model", 0)).first()
-    if base is None:
+    used = [params.get("base_model", 0), *(each.get("model", 0) for each in params.get("embeddings", []))]
+    bases = TrainedModel.objects.filter(project=project, pk__in=used)
+    if not bases:
         return
     tested = GoldVersionNote.objects.filter(version=version, split=Split.TEST).values_list("document_id", flat=True)
     unseen = {*training_notes(version, params.get("language", "")).hold_out, *tested}
-    if shared := len(learned_from(base) & unseen):
-        raise ServiceError(
-            _(
-                "The model “%(name)s” learned from %(count)s notes that this training must not see before scoring. "
-                "Choose a model of the same split, or train a new one."
+    for base in bases:
+        if shared := len(learned_from(base) & unseen):
+            raise ServiceError(
+                _(
+                    "The model “%(name)s” learned from %(count)s notes that this training must not see before scoring. "
+                    "Choose a model of the same split, or train a new one."
+                )
+                % {"name": base.name, "count": shared},
+                code="base" if base.pk == used[0] else "embeddings",
             )
-            % {"name": base.name, "count": shared},
-            code="base",
-        )
 
 
 def _version(project: Project, number: int, language: str, *, spans: bool) -> GoldVersion:
