@@ -60,6 +60,7 @@ bench: test-tools
 quality: $(STAMPS)/dev
 	@$(PY) -m fixtures.quality
 	@$(PY) -m fixtures.quality.effort
+	@$(PY) -m fixtures.quality.catelli
 
 lock:
 	@.ci/lock

@@ -98,7 +98,7 @@ def _model(request: Request, access: Access, row: TrainedModel, rename: RenameFo
         "headline": headline(row.card),
         "few_notes": few_notes_of(row.card),
         "kind": trainable_kind(row.backend),
-        "perplexity": perplexity(row.card),
+        "perplexity": None if trainable_kind(row.backend).predicts else perplexity(row.card),
         "group": group_of(row),
         "missing_files": missing_files(row.card),
         "embeddings_home": embeddings.home(),

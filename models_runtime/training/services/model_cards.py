@@ -5,6 +5,7 @@ from typing import TypedDict
 
 from annotations.domain.scoring.intervals import FEW_NOTES, FewNotes
 from annotations.domain.scoring.rates import RatesData
+from models_runtime.core.registry import language_models
 from models_runtime.models import TrainedModel
 from models_runtime.models.cards import ModelCard
 from models_runtime.training.services.trained import trouble_of
@@ -75,6 +76,6 @@ def summary(model: TrainedModel) -> Summary:
         "f1": levels["label"]["f1"] if scores else None,
         "few_notes": few_notes_of(model.card),
         "character_recall": scores["characters"]["recall"] if scores else None,
-        "perplexity": perplexity(model.card),
+        "perplexity": perplexity(model.card) if model.backend in language_models() else None,
         "levels": levels,
     }
