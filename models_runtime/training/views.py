@@ -22,7 +22,7 @@ from models_runtime.core.abilities import lacking
 from models_runtime.core.gold_notes import languages_of
 from models_runtime.core.health import State, Workers
 from models_runtime.core.registry import TRAINABLE, TrainableKind, trainable_kind
-from models_runtime.core.training_settings import shown
+from models_runtime.core.training_settings import Value, shown
 from models_runtime.models import TrainedModel
 from models_runtime.training.forms import REFUSED_AT, RenameForm, TrainForm, UploadModelForm
 from models_runtime.training.services.embeddings import language_models, missing_files
@@ -103,7 +103,7 @@ def _model(request: Request, access: Access, row: TrainedModel, rename: RenameFo
         "missing_files": missing_files(row.card),
         "embeddings_home": embeddings.home(),
         "chosen_by_hold_out": row.params.get("settings", {}).get("anneal") == "held-out",
-        "settings": shown(trainable_kind(row.backend).settings, row.params.get("settings", {})),
+        "settings": shown(trainable_kind(row.backend).settings, _settings(row)),
         "algorithm": _(trainable_kind(row.backend).algorithms.get(_algorithm(row), _algorithm(row))),
         "calibration": row.calibrations.filter(held_out=True, withdrawn_at=None).order_by("-pk").first(),
         "runs": row.runs.select_related("author").order_by("-pk")[:ROWS],
@@ -221,6 +221,12 @@ def _kinds() -> list[tuple[str, TrainableKind, str]]:
 
 def _algorithm(row: TrainedModel) -> str:
     return str(row.params.get("algorithm") or row.card.get("algorithm") or "")
+
+
+def _settings(row: TrainedModel) -> dict[str, Value]:
+    """Return the settings that were given, without the embeddings if the card describes them."""
+    given = row.params.get("settings", {})
+    return {key: value for key, value in given.items() if key != "embeddings" or "embeddings" not in row.card}
 
 
 def _model_of(access: Access, pk: int) -> TrainedModel:

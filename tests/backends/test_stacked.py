@@ -12,10 +12,12 @@ from safetensors.torch import load, save
 
 from annotations.domain.tokens import tokenize
 from models_runtime.backends import Backend, BackendError
+from models_runtime.backends.characters.child import check as check_characters
 from models_runtime.backends.characters.training import learn as learn_characters
 from models_runtime.backends.learner import Step, TrainingTask
 from models_runtime.backends.stacked.annealing import Annealing, rate_after
 from models_runtime.backends.stacked.backend import StackedBackend
+from models_runtime.backends.stacked.child import check
 from models_runtime.backends.stacked.model import WEIGHTS, load_model
 from models_runtime.backends.stacked.training import ALGORITHMS, learn
 from tests.backends.contract import BackendContract
@@ -254,6 +256,29 @@ def test_damaged_models_are_refused(tmp_path, files):
         made = damaged(tmp_path / "model.zip", tmp_path / "bad.zip", card__json=json.dumps(card | change).encode())
         with pytest.raises(BackendError, match=why):
             StackedBackend(str(made))
+
+
+def test_the_check_of_an_uploaded_file_opens_it_and_predicts(tmp_path, files):
+    learn(task_of(files, notes=made_notes(2), iterations=1), tmp_path / "model.zip")
+    outline = check(tmp_path / "model.zip")
+    assert (outline["algorithm"], outline["notes"], outline["iterations"]) == ("sgd", 2, 1)
+    language = Path(files["characters"][2])
+    assert check_characters(language)["labels"] == ()
+    with pytest.raises(BackendError, match="its card has another format"):
+        check(language)
+    with zipfile.ZipFile(language) as archive:
+        content, card = archive.read(WEIGHTS), json.loads(archive.read("card.json"))
+    for change, why in (
+        ({"width": 17}, "don't fit its card"),
+        ({"width": 10**9}, "don't fit"),
+        ({"more": 1}, "unknown"),
+    ):
+        made = damaged(language, tmp_path / "bad.zip", card__json=json.dumps(card | change).encode())
+        with pytest.raises(BackendError, match=why):
+            check_characters(made)
+    made = damaged(language, tmp_path / "bad.zip", weights__safetensors=save(load(content), {"alphabet": '"ab"'}))
+    with pytest.raises(BackendError, match="don't fit its card"):
+        check_characters(made)
 
 
 def test_tasks_without_embeddings_or_spans_are_refused(tmp_path, files):

@@ -95,7 +95,7 @@ def test_its_pages_show_perplexity_and_offer_no_run(world, language, client):
     shown = check_page(client.get(reverse("model", args=["ward", model.pk])))
     assert "Loss on held-out notes by epoch" in shown and "plot-line" in shown
     assert f"{math.exp(model.card['held_out_losses'][-1]):.2f}" in shown
-    assert "16 notes of the version, 2 other notes" in shown
+    assert "Notes of the version: 16. Other notes: 2." in shown
     for words in ("Run on all notes", "run_model", "Label set", "Scores on held-out notes", "Not calibrated"):
         assert words not in shown
     assert "Download" in shown and "Rename" in shown and "Retire" in shown

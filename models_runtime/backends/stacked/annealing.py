@@ -38,10 +38,12 @@ class SgdLoop(Loop):
 
     def __init__(self, network: Any, loss: Loss, device: Device, *, rate: float, clip: float) -> None:
         super().__init__(network, loss, Plan(rate, warm_up=1, clip=clip), device, steps=1)
+        self._share = 1.0
+        self._rate = rate
         self._optimizer = torch.optim.SGD(network.parameters(), lr=rate)
-        self._schedule = torch.optim.lr_scheduler.LambdaLR(self._optimizer, lambda step: 1.0)
+        self._schedule = torch.optim.lr_scheduler.LambdaLR(self._optimizer, lambda step: self._share)
 
     def set_rate(self, rate: float) -> None:
-        self._schedule.base_lrs = [rate]
+        self._share = rate / self._rate
         for group in self._optimizer.param_groups:
-            group["lr"] = rate
+            group["lr"] = self._rate * self._share

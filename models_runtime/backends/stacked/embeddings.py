@@ -8,6 +8,7 @@ import re
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol
 
@@ -20,6 +21,8 @@ from models_runtime.backends.notes.note import Note
 from models_runtime.backends.stacked.word_files import WordFile, open_words
 
 _DIGIT: Final = re.compile(r"\d")
+# Words whose vectors are remembered, so that a word of many notes is looked up once.
+MOST_REMEMBERED: Final = 1 << 16
 # Above this size in bytes, the vectors of a training lie in a file without a name, which ends with the process.
 MOST_IN_MEMORY: Final = 1 << 30
 
@@ -51,6 +54,7 @@ class Words:
 
     def __init__(self, source: Source, kept: dict[str, Any], file: WordFile | None = None) -> None:
         self.source, self.kept, self.file = source, kept, file
+        self._vector = lru_cache(maxsize=MOST_REMEMBERED)(self._found)
 
     def vectors(self, note: Note, parts: Sequence[tuple[int, int]], placement: Placement) -> Any:
         found = np.zeros((len(note.tokens), self.source.dimensions), dtype=np.float16)
@@ -60,7 +64,7 @@ class Words:
                 found[at] = vector
         return found
 
-    def _vector(self, form: str) -> Any | None:
+    def _found(self, form: str) -> Any | None:
         """The vector of the first spelling that has one; None for an unknown word."""
         for word in spellings(form):
             if word in self.kept:

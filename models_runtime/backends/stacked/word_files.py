@@ -156,7 +156,31 @@ def _is_line(line: bytes, count: int) -> bool:
         return False
 
 
-class TextFile(WordFile):
+class Mapped(WordFile):
+    """A file that is mapped into memory: the system reads only the pages in use."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            with path.open("rb") as file:
+                self._data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except (OSError, ValueError) as error:
+            raise refused(path, str(error)) from None
+        super().__init__(path)
+
+    def _until(self, end: bytes, place: int) -> int:
+        """The position of the byte that ends the word at `place`."""
+        found = self._data.find(end, place, place + MOST_WORD)
+        if found < 0:
+            raise refused(self.path, f"byte {place:,} begins no word; copy it again")
+        return found
+
+    def _floats(self, place: int, count: int) -> Any:
+        if place + 4 * count > len(self._data):
+            raise refused(self.path, "it ends early; copy it again")
+        return np.frombuffer(self._data, dtype="<f4", count=count, offset=place)
+
+
+class TextFile(Mapped):
     """word2vec text, fastText .vec (a first line with counts) and GloVe (none): a line for each word."""
 
     def _scan(self) -> Iterator[tuple[bytes, int]]:
@@ -190,9 +214,8 @@ class TextFile(WordFile):
         return parts[0]
 
     def _line_at(self, place: int) -> bytes:
-        with self.path.open("rb") as file:
-            file.seek(place)
-            return file.readline(MOST_LINE).rstrip(b" \r\n")
+        end = self._data.find(b"\n", place, place + MOST_LINE)
+        return self._data[place : end if end >= 0 else len(self._data)].rstrip(b" \r\n")
 
     def _word_at(self, place: int) -> bytes:
         return self._line_at(place).rsplit(b" ", self.dimensions)[0]
@@ -203,30 +226,6 @@ class TextFile(WordFile):
             return np.array([float(value) for value in values], dtype=np.float32)
         except ValueError:
             raise refused(self.path, f"a value of word number {number + 1:,} is no number") from None
-
-
-class Mapped(WordFile):
-    """A binary file that is mapped into memory: the system reads only the pages in use."""
-
-    def __init__(self, path: Path) -> None:
-        try:
-            with path.open("rb") as file:
-                self._data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        except (OSError, ValueError) as error:
-            raise refused(path, str(error)) from None
-        super().__init__(path)
-
-    def _until(self, end: bytes, place: int) -> int:
-        """The position of the byte that ends the word at `place`."""
-        found = self._data.find(end, place, place + MOST_WORD)
-        if found < 0:
-            raise refused(self.path, f"byte {place:,} begins no word; copy it again")
-        return found
-
-    def _floats(self, place: int, count: int) -> Any:
-        if place + 4 * count > len(self._data):
-            raise refused(self.path, "it ends early; copy it again")
-        return np.frombuffer(self._data, dtype="<f4", count=count, offset=place)
 
 
 class BinaryFile(Mapped):

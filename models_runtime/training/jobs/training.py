@@ -135,7 +135,7 @@ class _Watch:
             if report["iteration"]:
                 self.losses.append(round(float(report["loss"]), 4))
                 self.hold_out += [report["f1"]] if report["f1"] is not None else []
-                loss = report["held_out_loss"]
+                loss = report.get("held_out_loss")
                 self.held_out_losses += [round(float(loss), 4)] if loss is not None else []
         if report is None or time.monotonic() - self._written < WRITE_EVERY:
             self._report()
