@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from models_runtime.backends.stacked.word_files import MOST_VALUES, MOST_WORDS, Mapped, refused
+from models_runtime.backends.stacked.word_files import MOST_VALUES, MOST_WORDS, WordFile, refused
 
 VERSION: Final = 12
 # Magic number and version; then dim, ws, epoch, minCount, neg, wordNgrams, loss, model, bucket, minn, maxn,
@@ -25,7 +25,7 @@ OFFSET: Final = 2166136261
 PRIME: Final = 16777619
 
 
-class FastTextFile(Mapped):
+class FastTextFile(WordFile):
     """A fastText model. Quantized models (.ftz) and other versions are refused."""
 
     def __init__(self, path: Path) -> None:

@@ -21,6 +21,8 @@ MOST_WORDS: Final = 50_000_000
 # Bytes of a word and of a line. Longer ones mean that the file has another format.
 MOST_WORD: Final = 4096
 MOST_LINE: Final = 1 << 20
+# Words after which memory is given back while a file is read.
+RELEASED: Final = 1 << 16
 FASTTEXT: Final = (793712314).to_bytes(4, "little")
 # The first bytes of formats that can't be read, with what to do.
 FOREIGN: Final = {
@@ -45,24 +47,45 @@ class WordFile(ABC):
         """Read the file from start to end. Raises BackendError (permanent) for an unusable file."""
         self.path = path
         self.dimensions = 0
-        hashes, places = array("Q"), array("Q")
+        hashes, places = array("q"), array("Q")
         try:
             with path.open("rb") as file:
+                # The system reads only the pages in use, and takes them back when it needs memory.
+                self._data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
                 self.sha256 = hashlib.file_digest(file, "sha256").hexdigest()
             for word, place in self._scan():
-                hashes.append(_hash(word))
+                hashes.append(hash(word))
                 places.append(place)
+                if len(places) % RELEASED == 0:
+                    self._release()
                 if len(places) > MOST_WORDS:
                     raise refused(path, f"it has more than {MOST_WORDS:,} words")
-        except OSError as error:
-            raise refused(path, str(error.strerror or type(error).__name__)) from None
+        except (OSError, ValueError) as error:
+            raise refused(path, str(getattr(error, "strerror", "") or error)) from None
+        self._release()
         if not places:
             raise refused(path, "it has no words")
         if not 0 < self.dimensions <= MOST_VALUES:
             raise refused(path, f"a vector has {self.dimensions} values; 1 to {MOST_VALUES} are possible")
         self._places = np.frombuffer(places, dtype=np.uint64)
-        order = np.argsort(np.frombuffer(hashes, dtype=np.uint64), kind="stable")
-        self._sorted, self._order = np.frombuffer(hashes, dtype=np.uint64)[order], order
+        order = np.argsort(np.frombuffer(hashes, dtype=np.int64), kind="stable")
+        self._sorted, self._order = np.frombuffer(hashes, dtype=np.int64)[order], order
+
+    def _release(self) -> None:
+        """Give back the memory of what was read; the file stays mapped."""
+        self._data.madvise(mmap.MADV_DONTNEED)
+
+    def _until(self, end: bytes, place: int) -> int:
+        """The position of the byte that ends the word at `place`."""
+        found = self._data.find(end, place, place + MOST_WORD)
+        if found < 0:
+            raise refused(self.path, f"byte {place:,} begins no word; copy it again")
+        return found
+
+    def _floats(self, place: int, count: int) -> Any:
+        if place + 4 * count > len(self._data):
+            raise refused(self.path, "it ends early; copy it again")
+        return np.frombuffer(self._data, dtype="<f4", count=count, offset=place)
 
     @abstractmethod
     def _scan(self) -> Iterator[tuple[bytes, int]]:
@@ -104,7 +127,7 @@ class WordFile(ABC):
 
     def _number(self, word: bytes) -> int | None:
         """The number of a word in the file; of several, the first."""
-        wanted = np.uint64(_hash(word))
+        wanted = hash(word)
         at = int(np.searchsorted(self._sorted, wanted))
         while at < len(self._sorted) and self._sorted[at] == wanted:
             number = int(self._order[at])
@@ -116,10 +139,6 @@ class WordFile(ABC):
     def _unknown(self, word: str) -> Any | None:
         """The vector of a word that is not in the file, if the format can make one."""
         return None
-
-
-def _hash(word: bytes) -> int:
-    return int.from_bytes(hashlib.blake2b(word, digest_size=8).digest(), "little")
 
 
 def open_words(path: Path) -> WordFile:
@@ -156,31 +175,7 @@ def _is_line(line: bytes, count: int) -> bool:
         return False
 
 
-class Mapped(WordFile):
-    """A file that is mapped into memory: the system reads only the pages in use."""
-
-    def __init__(self, path: Path) -> None:
-        try:
-            with path.open("rb") as file:
-                self._data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        except (OSError, ValueError) as error:
-            raise refused(path, str(error)) from None
-        super().__init__(path)
-
-    def _until(self, end: bytes, place: int) -> int:
-        """The position of the byte that ends the word at `place`."""
-        found = self._data.find(end, place, place + MOST_WORD)
-        if found < 0:
-            raise refused(self.path, f"byte {place:,} begins no word; copy it again")
-        return found
-
-    def _floats(self, place: int, count: int) -> Any:
-        if place + 4 * count > len(self._data):
-            raise refused(self.path, "it ends early; copy it again")
-        return np.frombuffer(self._data, dtype="<f4", count=count, offset=place)
-
-
-class TextFile(Mapped):
+class TextFile(WordFile):
     """word2vec text, fastText .vec (a first line with counts) and GloVe (none): a line for each word."""
 
     def _scan(self) -> Iterator[tuple[bytes, int]]:
@@ -228,7 +223,7 @@ class TextFile(Mapped):
             raise refused(self.path, f"a value of word number {number + 1:,} is no number") from None
 
 
-class BinaryFile(Mapped):
+class BinaryFile(WordFile):
     """word2vec binary: counts on a line, then each word, a space, and its values in single precision."""
 
     def _scan(self) -> Iterator[tuple[bytes, int]]:
