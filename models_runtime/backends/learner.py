@@ -24,8 +24,17 @@ class TrainingResult(TypedDict):
     memory: NotRequired[int]
 
 
+class EmbeddingData(TypedDict):
+    """A part of a stack of embeddings: a file of words or a language model, its sha256 and its values per token."""
+
+    name: str
+    kind: str
+    sha256: str
+    dimensions: int
+
+
 class Outline(TypedDict):
-    """The fields of a model file's card that all formats share."""
+    """The fields of a model file's card that all formats share. `embeddings`: of a model with a stack of embeddings."""
 
     label_set: str
     algorithm: str
@@ -33,6 +42,7 @@ class Outline(TypedDict):
     notes: int
     iterations: int
     format: str
+    embeddings: NotRequired[list[EmbeddingData]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from typing import NotRequired, TypedDict
 
 from annotations.domain.scoring.intervals import FewNotes
 from annotations.domain.scoring.rates import RatesData
+from models_runtime.backends.learner import EmbeddingData
 
 
 class LabelRates(RatesData):
@@ -31,15 +32,6 @@ class HeldOutScores(TypedDict):
     tokens: NotRequired[list[HeldOutLevel]]
     labels: list[LabelRates]
     characters: RatesData
-
-
-class EmbeddingData(TypedDict):
-    """A part of a stack of embeddings, as in the model's file."""
-
-    name: str
-    kind: str
-    sha256: str
-    dimensions: int
 
 
 class WantedEmbedding(TypedDict):

@@ -251,6 +251,8 @@ def test_damaged_models_are_refused(tmp_path, files):
         ({"crf": 1}, "neither true nor false"),
         ({"embeddings": []}, "out of range"),
         ({"embeddings": [{"name": 1}]}, "missing or unknown fields"),
+        ({"embeddings": [card["embeddings"][0] | {"name": "../words.vec"}]}, "no plain file name"),
+        ({"embeddings": [card["embeddings"][0] | {"kind": "code"}]}, "no plain file name"),
         ({"labels": ["B", "A"]}, "sorted and distinct"),
     ):
         made = damaged(tmp_path / "model.zip", tmp_path / "bad.zip", card__json=json.dumps(card | change).encode())

@@ -6,11 +6,13 @@ import statistics
 
 import pytest
 from django.conf import settings
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.urls import reverse
 
 from annotations.core.errors import ServiceError
+from annotations.core.stored_files import read_chunks
 from annotations.domain.tokens import tokenize
 from annotations.gold.services.splitting import split_version
 from annotations.jobs.runner import run as work
@@ -128,6 +130,11 @@ def test_from_the_form_with_two_seeds_to_a_run(world, client, language, vectors)
     again.refresh_from_db()
     assert "small.vec missing" in again.revision and again.job.state == Job.State.DONE
     assert Run.objects.count() == 2
+    content = SimpleUploadedFile("model.zip", b"".join(read_chunks(first.stored_file)))
+    TrainedModel.objects.filter(pk=first.pk).update(state=State.RETIRED, stored_file=None)
+    uploaded = client.post(page("model_upload"), {"file": content, "name": "back"}, follow=True)
+    html = check_page(uploaded)
+    assert "Word vectors that are not in" in html and "small.vec" in html and "letters" in html
 
 
 def test_the_hold_out_that_ends_a_training_is_named(world, client, trained, vectors):

@@ -13,9 +13,10 @@ from models_runtime.backends.stacked.training import learn
 
 
 def check(path: Path) -> dict[str, Any]:
-    card = files.outline(asdict(load_model(path).card))
+    card = load_model(path).card
+    outline = files.outline(asdict(card))
     StackedBackend(str(path), device="cpu").predict([SAMPLE])
-    return card
+    return outline | {"embeddings": list(card.embeddings)}
 
 
 LEARNER: Final = Learner(learn, check, choose_device)

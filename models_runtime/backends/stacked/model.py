@@ -136,6 +136,9 @@ def _card(path: Path, data: dict[str, Any]) -> Card:
         raise files.refused(path, FORMAT, "its card has missing or unknown fields") from None
     texts = [text for source in sources for text in (source.name, source.kind, source.sha256)]
     files.check_words(path, FORMAT, (card.label_set, card.algorithm, *texts), card.labels)
+    # A name is looked up in the folder of word vectors, and must not lead out of it.
+    if not all(source.kind == "characters" or _is_plain(source) for source in sources):
+        raise files.refused(path, FORMAT, "an embedding in its card has an unknown kind or no plain file name")
     limits = [
         (card.hidden, MOST_HIDDEN),
         (card.layers, MOST_LAYERS),
@@ -149,3 +152,7 @@ def _card(path: Path, data: dict[str, Any]) -> Card:
     if not all(type(switch) is bool for switch in (card.reprojection, card.lstm, card.crf)):
         raise files.refused(path, FORMAT, "a switch in its card is neither true nor false")
     return card
+
+
+def _is_plain(source: Source) -> bool:
+    return source.kind == "words" and source.name not in ("", ".", "..") and not set(source.name) & set("/\\\0")

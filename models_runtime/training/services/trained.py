@@ -121,6 +121,8 @@ def _store(
                 "sha256": stored.sha256,
                 "date": timezone.now().isoformat(timespec="seconds"),
             }
+            if "embeddings" in card:
+                model_card["embeddings"] = card["embeddings"]
             row = TrainedModel.objects.create(
                 project=project,
                 name=name,
