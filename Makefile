@@ -61,6 +61,7 @@ quality: $(STAMPS)/dev
 	@$(PY) -m fixtures.quality
 	@$(PY) -m fixtures.quality.effort
 	@$(PY) -m fixtures.quality.strategies
+	@$(PY) -m fixtures.quality.catelli
 
 lock:
 	@.ci/lock

@@ -111,7 +111,7 @@ def check(modules: Mapping[str, str], path: Path) -> Outline:
             f"This file can't be used: its card contains {bad}, a control or text direction character.",
             permanent=True,
         )
-    return Outline(
+    outline = Outline(
         label_set=answer["label_set"],
         algorithm=answer["algorithm"],
         labels=answer["labels"],
@@ -119,6 +119,9 @@ def check(modules: Mapping[str, str], path: Path) -> Outline:
         iterations=answer["iterations"],
         format=answer["format"],
     )
+    if "embeddings" in answer:
+        outline["embeddings"] = answer["embeddings"]
+    return outline
 
 
 @contextmanager

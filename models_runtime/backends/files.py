@@ -74,8 +74,20 @@ def unpack_stage(
     return card, _lexicon(path, format, lexicon), content, stage
 
 
+def header(content: bytes) -> dict[str, str]:
+    """The texts in the header of safetensors weights. Raises ValueError or LookupError if there are none."""
+    size = int.from_bytes(content[:8], "little")
+    found: dict[str, str] = json.loads(content[8 : 8 + size])["__metadata__"]
+    return found
+
+
 def format_of(path: Path) -> str:
     """The format in the file's card; empty if the card has none. Raises BackendError (permanent) without a card."""
+    return str(card_of(path).get("format", ""))[:80]
+
+
+def card_of(path: Path) -> dict[str, Any]:
+    """The file's card as it is; empty if it is no object. Raises BackendError (permanent) without a card."""
     why = "it can't be read"
     try:
         with path.open("rb") as file, open_zip(file) as archive:
@@ -85,7 +97,7 @@ def format_of(path: Path) -> str:
             card = json.loads(archive.read(CARD)) if size <= BIGGEST_CARD else None
     except (OSError, zipfile.BadZipFile, TooManyEntries, ValueError, RecursionError, KeyError):
         raise BackendError(f"This file is not a deidreview model: {why}.", permanent=True) from None
-    return str(card.get("format", ""))[:80] if isinstance(card, dict) else ""
+    return card if isinstance(card, dict) else {}
 
 
 def refused(path: Path, format: str, why: str) -> BackendError:

@@ -24,8 +24,17 @@ class TrainingResult(TypedDict):
     memory: NotRequired[int]
 
 
+class EmbeddingData(TypedDict):
+    """A part of a stack of embeddings: a file of words or a language model, its sha256 and its values per token."""
+
+    name: str
+    kind: str
+    sha256: str
+    dimensions: int
+
+
 class Outline(TypedDict):
-    """The fields of a model file's card that all formats share."""
+    """The fields of a model file's card that all formats share. `embeddings`: of a model with a stack of embeddings."""
 
     label_set: str
     algorithm: str
@@ -33,12 +42,14 @@ class Outline(TypedDict):
     notes: int
     iterations: int
     format: str
+    embeddings: NotRequired[list[EmbeddingData]]
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
     """One of `most` iterations: its loss, and the F1 of exact spans on the held-out notes, if it was computed.
 
+    `held_out_loss`: the loss of a language model on the held-out notes, in nats per predicted unit (character, token).
     `adapting`: an epoch of language pre-training, before any label is learned. These epochs are counted separately.
     """
 
@@ -47,6 +58,7 @@ class Step:
     loss: float
     f1: float | None = None
     adapting: bool = False
+    held_out_loss: float | None = None
 
 
 Report = Callable[[Step], None]
@@ -57,13 +69,15 @@ Report = Callable[[Step], None]
 class TrainingTask:
     """What to learn from, and how.
 
-    `unlabeled`: the project's other notes. `held_out`: notes that are only used for scoring. `checkpoint`: a file in
-    which the learner keeps its progress; a later attempt at the same task continues from it. `should_stop()`: true as
-    soon as somebody wants to end the training with what it has learned. `base`: starting weights: a model of the same
-    format, or for some learners a folder of weights; empty for fresh ones. `adapt`: number of epochs of language pre-
-    training, which also uses the unlabeled notes. `grouping`: number of sentences in one sequence, for learners that
-    group sentences; 0 is the learner's default. `settings`: other settings of the learner, by key, with types and
-    bounds already checked; a missing one has the algorithm's default.
+    `notes`: for a language model, without spans. `unlabeled`: the project's other notes. `held_out`: notes that are
+    only used for scoring. `checkpoint`: a file in which the learner keeps its progress; a later attempt at the same
+    task continues from it. `should_stop()`: true as soon as somebody wants to end the training with what it has
+    learned. `base`: starting weights: a model of the same format, or for some learners a folder of weights; empty for
+    fresh ones. `adapt`: number of epochs of language pre- training, which also uses the unlabeled notes. `grouping`:
+    number of sentences in one sequence, for learners that group sentences; 0 is the learner's default. `settings`:
+    other settings of the learner, by key, with types and bounds already checked; a missing one has the algorithm's
+    default. `embeddings`: what a stack of embeddings consists of: kind (`words` or `characters`), name and path of
+    each. `embeddings_folder`: the folder of word vectors on this machine.
     """
 
     notes: Sequence[Note]
@@ -75,6 +89,8 @@ class TrainingTask:
     adapt: int = 0
     grouping: int = 0
     settings: Mapping[str, Any] = field(default_factory=dict)
+    embeddings: Sequence[Sequence[str]] = ()
+    embeddings_folder: str = ""
     unlabeled: Sequence[str] = ()
     held_out: Sequence[Note] = ()
     checkpoint: Path | None = None
@@ -112,6 +128,7 @@ def task_key(task: TrainingTask, *more: str) -> str:
         task.adapt,
         task.grouping,
         dict(task.settings),
+        [list(each) for each in task.embeddings],
         *more,
     ]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from django.db.models import Count
+from django.db.models import Count, QuerySet
 
 from annotations.domain.gold.splits import Patient, Split, split_patients
 from annotations.domain.spans import Span
@@ -20,6 +20,8 @@ BATCH: Final = 200
 # Header words are learned from at most this many other notes and characters.
 OTHERS: Final = 5_000
 OTHERS_CHARACTERS: Final = 20_000_000
+# A language model learns from at most this many characters outside the version.
+LANGUAGE_CHARACTERS: Final = 1_000_000_000
 
 Note = tuple[str, list[Span]]
 
@@ -112,13 +114,33 @@ def other_notes(version: GoldVersion, newest: int) -> Iterator[str]:
     Only notes up to the id `newest` are read: the highest id when the training started, so that a repeated training
     reads the same notes.
     """
+    yield from _texts(_outside(version, newest)[:OTHERS], OTHERS_CHARACTERS)
+
+
+def all_other_notes(version: GoldVersion, newest: int, language: str = "") -> Iterator[str]:
+    """Yield texts of the project's notes outside the version, for a language model: any number of notes.
+
+    With a `language`, only notes in it. The total length is bounded by LANGUAGE_CHARACTERS, because the trainer holds
+    the texts in memory.
+    """
+    rows = _outside(version, newest)
+    if language:
+        rows = rows.filter(language__in=codes_of(version.project, language))
+    yield from _texts(rows, LANGUAGE_CHARACTERS)
+
+
+def _outside(version: GoldVersion, newest: int) -> "QuerySet[Document]":
     inside = GoldVersionNote.objects.filter(version=version).values("document")
-    rows = Document.objects.filter(project=version.project_id, pk__lte=newest).exclude(pk__in=inside)
+    return Document.objects.filter(project=version.project_id, pk__lte=newest).exclude(pk__in=inside).order_by("pk")
+
+
+def _texts(rows: "QuerySet[Document]", most: int) -> Iterator[str]:
+    """Yield texts in batches until they have `most` characters."""
     characters = 0
     ids = []
-    for pk, length in rows.order_by("pk").values_list("pk", "length")[:OTHERS]:
+    for pk, length in rows.values_list("pk", "length"):
         characters += length
-        if characters > OTHERS_CHARACTERS:
+        if characters > most:
             break
         ids.append(pk)
     for at in range(0, len(ids), BATCH):

@@ -121,6 +121,11 @@ class TrainableKind:
     `adapts`: how the model can first learn the language of the notes without labels; empty if it can't.
     `grouped`: up to 32 sentences are read as one sequence (Catelli 2021).
     `settings`: what else can be set for a training.
+    `predicts`: its models suggest spans. False for a language model: other trainings start from it or use its vectors.
+    It learns from texts alone, is measured by its loss on held-out notes, and is never offered for runs; `factory` is
+    empty.
+    `stacked`: its input is a stack of embeddings, which the setting `embeddings` names: files of word vectors in
+    DATA_DIR/embeddings, and language models of the project. `factory` then also gets that folder, as `embeddings`.
     """
 
     title: str
@@ -136,6 +141,79 @@ class TrainableKind:
     adapts: str = ""
     grouped: bool = False
     settings: tuple[Setting, ...] = ()
+    predicts: bool = True
+    stacked: bool = False
+
+
+# The kind whose models can be part of a stack of embeddings.
+CHARACTERS = "characters"
+
+
+SEED = Setting("seed", _("Seed"), "whole", least=0, most=2**31 - 1, help=_("7 if empty."))
+
+
+# The keys are those of models_runtime.backends.stacked.training.Hyperparameters.
+STACKED = (
+    Setting(
+        "embeddings",
+        _("Embeddings"),
+        "text",
+        most=400,
+        help=_("File names in the folder for embeddings, and names of character language models, with commas."),
+    ),
+    Setting("batch", _("Sequences in a batch"), "whole", least=1, most=256),
+    Setting("hidden", _("Width of each LSTM"), "whole", least=1, most=2048, help=_("256 if empty.")),
+    Setting("layers", _("LSTM layers"), "whole", least=1, most=4, help=_("1 if empty.")),
+    Setting("rate", _("Learning rate"), "number", least=0.0001, most=10, help=_("0.1 if empty.")),
+    Setting(
+        "least_rate",
+        _("Smallest learning rate"),
+        "number",
+        least=0.0000001,
+        most=10,
+        help=_("Training ends below this rate; 0.0001 if empty."),
+    ),
+    Setting("factor", _("Annealing factor"), "number", least=0.01, most=0.99, help=_("0.5 if empty.")),
+    Setting(
+        "patience",
+        _("Patience"),
+        "whole",
+        least=1,
+        most=100,
+        help=_("Epochs without a lower loss, after which the rate falls; 3 if empty."),
+    ),
+    Setting(
+        "anneal",
+        _("Loss that must fall"),
+        "choice",
+        choices={"training": _("on the training notes"), "held-out": _("on the held-out notes")},
+        help=_("On the training notes if empty, so that scores on held-out notes stay unbiased."),
+    ),
+    Setting("clip", _("Largest norm of the gradient"), "number", least=0.01, most=1000, help=_("5 if empty.")),
+    Setting("word_dropout", _("Word dropout"), "number", least=0, most=0.9, help=_("0.05 if empty.")),
+    Setting("dropout", _("Variational dropout"), "number", least=0, most=0.9, help=_("0.5 if empty.")),
+    Setting("reprojection", _("Reprojection layer"), "switch"),
+    Setting("lstm", _("LSTM layer"), "switch"),
+    Setting("crf", _("CRF layer"), "switch"),
+    Setting(
+        "vocabulary",
+        _("Words kept in the model"),
+        "whole",
+        least=0,
+        most=1_000_000,
+        help=_("The first words of each file, beside those of the notes; 50,000 if empty."),
+    ),
+    SEED,
+)
+
+
+# The keys are those of models_runtime.backends.characters.training.Hyperparameters.
+LANGUAGE = (
+    Setting("width", _("Width of each LSTM"), "whole", least=8, most=2048),
+    Setting("rate", _("Learning rate"), "number", least=0.000001, most=1),
+    Setting("batch", _("Characters in a batch"), "whole", least=256, most=1_000_000, help=_("4,096 if empty.")),
+    SEED,
+)
 
 
 TRAINABLE: dict[str, TrainableKind] = {
@@ -164,7 +242,7 @@ TRAINABLE: dict[str, TrainableKind] = {
         by_epoch=True,
     ),
     "bilstm": TrainableKind(
-        title="BiLSTM-CRF",
+        title=_("BiLSTM-CRF with features and rules"),
         factory="models_runtime.backends.bilstm_crf.backend.BiLstmCrfBackend",
         child="models_runtime.backends.bilstm_crf.child",
         format="deidreview-bilstm-crf-1",
@@ -177,6 +255,37 @@ TRAINABLE: dict[str, TrainableKind] = {
         queue="gpu",
         adapts=_("predicting the next character"),
         grouped=True,
+    ),
+    "stacked": TrainableKind(
+        title=_("BiLSTM-CRF with stacked embeddings"),
+        factory="models_runtime.backends.stacked.backend.StackedBackend",
+        child="models_runtime.backends.stacked.child",
+        format="deidreview-stacked-1",
+        algorithms={
+            "sgd": _("Batches of 4 sequences, as in Catelli 2021, table 3.6; may take hours"),
+            "sgd-16": _("Batches of 16 sequences, as in Catelli 2021, tables 3.8 and 3.10"),
+        },
+        needs="torch",
+        by_epoch=True,
+        queue="gpu",
+        grouped=True,
+        stacked=True,
+        settings=STACKED,
+    ),
+    CHARACTERS: TrainableKind(
+        title=_("Character language model"),
+        factory="",
+        child="models_runtime.backends.characters.child",
+        format="deidreview-characters-1",
+        algorithms={
+            "narrow": _("Two LSTMs of width 128: takes minutes on a CPU"),
+            "wide": _("Two LSTMs of width 1024, as Flair's; needs a GPU"),
+        },
+        needs="torch",
+        by_epoch=True,
+        queue="gpu",
+        settings=LANGUAGE,
+        predicts=False,
     ),
     "transformer": TrainableKind(
         title=_("Transformer"),
@@ -203,6 +312,11 @@ def trainable_kind(name: str) -> TrainableKind:
         return TRAINABLE[name]
     except KeyError:
         raise LookupError(f"There is no type of model “{name}”. Choose one of: {', '.join(TRAINABLE)}.") from None
+
+
+def language_models() -> list[str]:
+    """List the kinds whose models suggest no spans. A function, because a test may add a kind."""
+    return [key for key, kind in TRAINABLE.items() if not kind.predicts]
 
 
 def installed(kind: BackendKind | TrainableKind) -> bool:

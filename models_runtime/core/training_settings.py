@@ -55,6 +55,17 @@ def checked(settings: Sequence[Setting], given: Mapping[str, object], *, title: 
     return found
 
 
+def key_values(words: Sequence[str]) -> dict[str, str]:
+    """Read the values of a command's --set. Raises ServiceError `set` for one without a key, and for a repeated key."""
+    found: dict[str, str] = {}
+    for word in words:
+        key, sign, value = word.partition("=")
+        if not sign or not key or key in found:
+            raise ServiceError(f"--set takes KEY=VALUE, each key once, not “{word}”.", code="set")
+        found[key] = value
+    return found
+
+
 def shown(settings: Sequence[Setting], values: Mapping[str, Value]) -> list[tuple[str, str]]:
     """Return the label and the value of each setting that was given, as texts for people."""
     return [(_(setting.label), _text(setting, values[setting.key])) for setting in settings if setting.key in values]

@@ -4,6 +4,7 @@ from typing import NotRequired, TypedDict
 
 from annotations.domain.scoring.intervals import FewNotes
 from annotations.domain.scoring.rates import RatesData
+from models_runtime.backends.learner import EmbeddingData
 
 
 class LabelRates(RatesData):
@@ -21,12 +22,14 @@ class HeldOutLevel(TypedDict):
 class HeldOutScores(TypedDict):
     """Scores of a model on held-out notes: exact spans (also by label) and characters.
 
-    `few_notes` is the interval of the F1 of exact spans on few notes. Cards of older models lack it.
+    `tokens` are the scores of tokens at the same levels. `few_notes` is the interval of the F1 of exact spans on few
+    notes. Cards of older models lack both.
     """
 
     notes: int
     few_notes: NotRequired[FewNotes | None]
     levels: list[HeldOutLevel]
+    tokens: NotRequired[list[HeldOutLevel]]
     labels: list[LabelRates]
     characters: RatesData
 
@@ -49,8 +52,15 @@ class OtherVersion(TypedDict):
     erased: int
 
 
+class WantedEmbedding(TypedDict):
+    """A part of a stack of embeddings, as requested: a file, or a language model of the project by its id."""
+
+    name: str
+    model: NotRequired[int]
+
+
 class ModelCard(TypedDict, total=False):
-    """A model's training data and scores. During training, at most `adapted` is present."""
+    """A model's training data and scores. During training, at most `adapted` and `held_out_losses` are present."""
 
     # The gold: version number and hash, notes, split.
     gold: int
@@ -72,6 +82,10 @@ class ModelCard(TypedDict, total=False):
     base: str
     language: str
     adapted: list[float]
+    # Of a language model: the loss on held-out notes after each epoch, and the number of notes outside the version.
+    held_out_losses: list[float]
+    unlabeled: int
+    embeddings: list[EmbeddingData]
     iterations: int
     seconds: float
     device: str
@@ -96,3 +110,7 @@ class TrainingParams(TypedDict, total=False):
     base: str
     base_model: int
     settings: dict[str, int | float | str | bool]
+    embeddings: list[WantedEmbedding]
+    # The first model of a group that was started together, with different seeds or as an ablation.
+    group: int
+    variant: str

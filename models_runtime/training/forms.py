@@ -16,11 +16,13 @@ from annotations.core.fields import WholeField
 from annotations.core.offering import suggest
 from annotations.models import GoldVersion
 from annotations.transfer.services.sources import megabytes
+from models_runtime.core import embeddings
 from models_runtime.core.model_names import LONGEST
 from models_runtime.core.registry import TRAINABLE, TrainableKind
 from models_runtime.core.training_settings import Setting, checked
 from models_runtime.core.weights import Weights
 from models_runtime.models import OF_MODEL, TrainedModel
+from models_runtime.training.services.groups import MOST_RUNS
 from models_runtime.training.services.training import (
     DEFAULT,
     MOST_ADAPT,
@@ -84,7 +86,7 @@ class TrainForm(forms.Form):
         least=1,
         most=MOST_GROUPED,
         required=False,
-        help_text=_("1 to 32; 8 if empty. More sentences give the model more context for each word."),
+        help_text=_("1 to 32. If empty: 8, or 32 with stacked embeddings. More sentences give more context."),
     )
     iterations = WholeField(
         label=_("Epochs"),
@@ -105,6 +107,13 @@ class TrainForm(forms.Form):
         required=False,
         help_text=_("Projects that you manage. Members of this project can then download weights with words of it."),
         widget=forms.CheckboxSelectMultiple,
+    )
+    runs = WholeField(
+        label=_("Trainings with different seeds"),
+        least=1,
+        most=MOST_RUNS,
+        required=False,
+        help_text=_("1 if empty. The model's page shows the mean and the standard deviation of their F1."),
     )
     name = _name_field(_("Name"), help_text=_("If empty, the model gets a number as its name."))
 
@@ -131,6 +140,7 @@ class TrainForm(forms.Form):
         weights_home: Path,
         languages: Sequence[str],
         also: Sequence[GoldVersion],
+        language_names: Sequence[str] = (),
     ) -> None:
         """Set the choices of the lists."""
         suggest(self, "gold", [(version.number, _version(version)) for version in versions])
@@ -153,6 +163,13 @@ class TrainForm(forms.Form):
             (f"{version.project.slug}:{version.number}", f"{version.project.name}: {_version(version)}")
             for version in also
         ]
+        for key, kind in TRAINABLE.items():
+            if kind.stacked:
+                self.fields[f"{key}-embeddings"].help_text = format_html(
+                    _now("With commas, of files in {home} and character language models: {choices}."),
+                    home=embeddings.home(),
+                    choices=", ".join([*embeddings.word_files(), *language_names]) or _now("none yet"),
+                )
         suggest(self, "language", [("", _("all languages together")), *((code, code) for code in languages)])
 
     def clean(self) -> dict[str, Any]:

@@ -20,19 +20,26 @@ def run_epochs(
     score: Callable[[], float | None],
     *,
     keep_last: bool = False,
+    held_out_loss: Callable[[], float | None] = lambda: None,
+    more: Callable[[Sequence[Step]], bool] = lambda steps: True,
 ) -> int:
     """Train on `orders` (the batches of each epoch), or until the task should stop. Returns the number of epochs.
 
     After each epoch, the state is written to the task's checkpoint under `key`; a later attempt with the same key
     continues from it. `score` computes the F1 on the held-out notes, which is only reported. `keep_last`: write a
-    checkpoint after the last epoch too, because another phase follows.
+    checkpoint after the last epoch too, because another phase follows. `held_out_loss` computes the loss
+    on the held-out notes. `more`: called with the steps so far before each epoch; False ends the training.
     """
     steps = _earlier(task, loop, key)
     for step in steps:
         task.report(step)
-    for order in orders[len(steps) :]:
-        losses = list(loop.epoch(order))
-        steps.append(Step(len(steps) + 1, len(orders), round(sum(losses) / len(losses), 6), score()))
+    for number in range(len(steps), len(orders)):
+        if not more(steps):
+            break
+        losses = list(loop.epoch(orders[number]))
+        mean, outside = sum(losses) / len(losses), held_out_loss()
+        outside = outside if outside is None else round(outside, 6)
+        steps.append(Step(len(steps) + 1, len(orders), round(mean, 6), score(), held_out_loss=outside))
         task.report(steps[-1])
         if task.should_stop():
             break

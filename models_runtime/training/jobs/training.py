@@ -6,7 +6,7 @@ with the same notes in the same order, which gives the same model, byte for byte
 
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +23,12 @@ from annotations.jobs.registry import load
 from annotations.jobs.runner import Claim
 from annotations.models import GoldVersion, StoredFile, User
 from annotations.scores.selectors import label_words
-from models_runtime.backends import children
+from models_runtime.backends import children, files
 from models_runtime.backends.base import Backend, BackendError
 from models_runtime.backends.learner import TrainingResult
 from models_runtime.calibration.jobs import HeldOut, calibration_of, keep
-from models_runtime.core import weights
-from models_runtime.core.gold_notes import Note, language_of, languages_of, other_notes
+from models_runtime.core import embeddings, weights
+from models_runtime.core.gold_notes import Note, all_other_notes, language_of, languages_of, other_notes
 from models_runtime.core.gold_sources import GoldSource, gold_sources, manages, versions_of
 from models_runtime.core.model_files import cached
 from models_runtime.core.registry import trainable_kind
@@ -64,29 +64,16 @@ def run(claim: Claim) -> dict[str, Any]:
         path = Path(folder) / "model.zip"
         try:
             learned = _learn(row, sources, path, int(claim.params["newest"]), watch)
-            backend: Backend = load(trainable_kind(row.backend).factory)(path=str(path))
+            scored, calibration = _scored(row, sources, path, watch)
         except BackendError as error:
             raise ServiceError(str(error), code="training") from error
-        own = sources[0].notes.hold_out
-        held_out = HeldOut(own)
-
-        def count(index: int, found: Sequence[Span], gold: Sequence[Span]) -> None:
-            """Count a held-out note for the calibration, which is the project's: only its own notes, the first ones."""
-            if index < len(own):
-                held_out(index, found, gold)
-
-        scores = hold_out_scores(
-            backend, _held_out(sources), label_words(row.project), tick=watch.scoring, on_note=count
-        )
         card: ModelCard = {
             **_card(row, sources, watch),
             **learned,
-            "labels": list(backend.labels),
-            "scores": scores,
+            **scored,
             "seconds": round(time.monotonic() - begun, 1),
             "date": timezone.now().isoformat(timespec="seconds"),
         }
-        calibration = _calibration(row, version, backend, held_out, len(own))
         _keep(claim, row, path, card, watch, erased, calibration)
     forget(row.pk)
     return _result(row, card)
@@ -128,6 +115,8 @@ class _Watch:
         self.losses: list[float] = []
         self.hold_out: list[float] = []
         self.adapted: list[float] = []
+        self.held_out_losses: list[float] = []
+        self.unlabeled = 0
         self._adapt = int(row.params.get("adapt") or 0)
         self._most = int(row.params.get("iterations") or STEPS)
         self._written = float("-inf")
@@ -142,6 +131,8 @@ class _Watch:
             if report["iteration"]:
                 self.losses.append(round(float(report["loss"]), 4))
                 self.hold_out += [report["f1"]] if report["f1"] is not None else []
+                loss = report.get("held_out_loss")
+                self.held_out_losses += [round(float(loss), 4)] if loss is not None else []
         if report is None or time.monotonic() - self._written < WRITE_EVERY:
             self._report()
         else:
@@ -154,8 +145,23 @@ class _Watch:
             self._report()  # Inside a transaction, reporting progress also fences the job.
             _check_unerased(self._erased)
             TrainedModel.objects.filter(pk=self.row.pk).update(
-                losses=self.losses, hold_out=self.hold_out, card={"adapted": self.adapted} if self.adapted else {}
+                losses=self.losses, hold_out=self.hold_out, card=self.so_far()
             )
+
+    def so_far(self) -> ModelCard:
+        """Return the figures of the card that grow during the training."""
+        card: ModelCard = {}
+        if self.adapted:
+            card["adapted"] = self.adapted
+        if self.held_out_losses:
+            card["held_out_losses"] = self.held_out_losses
+        return card
+
+    def counted(self, texts: Iterable[str]) -> Iterator[str]:
+        """Yield the texts and count them."""
+        for text in texts:
+            self.unlabeled += 1
+            yield text
 
     def scoring(self) -> None:
         """Report the last step, which scores the hold-out."""
@@ -198,9 +204,15 @@ def _held_out(sources: Sequence[GoldSource]) -> Iterator[Note]:
 
 def _learn(row: TrainedModel, sources: Sequence[GoldSource], path: Path, newest: int, watch: _Watch) -> TrainingResult:
     kind, version = trainable_kind(row.backend), sources[0].version
+    train: Iterator[Note] = (note for source in sources for note in source.read(source.notes.train))
+    held_out = _held_out(sources) if kind.by_epoch else iter(())
+    unlabeled = other_notes(version, newest)
+    if not kind.predicts:
+        train, held_out = _without_spans(train), _without_spans(held_out)
+        unlabeled = watch.counted(all_other_notes(version, newest, row.params.get("language", "")))
     return children.train(
         kind.child,
-        (note for source in sources for note in source.read(source.notes.train)),
+        train,
         path,
         options={
             "label_set": row.project.label_set.key,
@@ -211,12 +223,41 @@ def _learn(row: TrainedModel, sources: Sequence[GoldSource], path: Path, newest:
             "adapt": row.params.get("adapt", 0),
             "grouping": row.params.get("grouping", 0),
             "settings": row.params.get("settings", {}),
+            "embeddings": _embeddings(row),
+            "embeddings_folder": str(embeddings.home()) if kind.stacked else "",
             "checkpoint": str(checkpoint_of(row.pk)) if kind.by_epoch else None,
         },
-        unlabeled=other_notes(version, newest),
-        held_out=_held_out(sources) if kind.by_epoch else (),
+        unlabeled=unlabeled,
+        held_out=held_out,
         on_step=watch,
     )
+
+
+def _without_spans(notes: Iterable[Note]) -> Iterator[Note]:
+    return ((text, []) for text, _ in notes)
+
+
+def _scored(
+    row: TrainedModel, sources: Sequence[GoldSource], path: Path, watch: _Watch
+) -> tuple[ModelCard, Calibration | None]:
+    """Score and calibrate the model on the hold-out. A language model was measured by its trainer instead."""
+    kind, own = trainable_kind(row.backend), sources[0].notes.hold_out
+    if not kind.predicts:
+        return {"unlabeled": watch.unlabeled, "scores": None}, None
+    backend: Backend = load(kind.factory)(**embeddings.factory_params(kind, path))
+    held_out = HeldOut(own)
+
+    def count(index: int, found: Sequence[Span], gold: Sequence[Span]) -> None:
+        """Count a held-out note for the calibration, which is the project's: only its own notes, the first ones."""
+        if index < len(own):
+            held_out(index, found, gold)
+
+    scores = hold_out_scores(backend, _held_out(sources), label_words(row.project), tick=watch.scoring, on_note=count)
+    calibration = _calibration(row, sources[0].version, backend, held_out, len(own))
+    found: ModelCard = {"labels": list(backend.labels), "scores": scores}
+    if kind.stacked:
+        found["embeddings"] = files.card_of(path)["embeddings"]
+    return found, calibration
 
 
 def _base(row: TrainedModel) -> Path | None:
@@ -242,11 +283,39 @@ def _base(row: TrainedModel) -> Path | None:
     return None
 
 
+def _embeddings(row: TrainedModel) -> list[tuple[str, str, str]]:
+    """Return kind, name and path of each embedding on this machine. Raises ServiceError `embeddings`."""
+    found = []
+    for wanted in row.params.get("embeddings", []):
+        if "model" in wanted:
+            model = TrainedModel.objects.select_related("stored_file").filter(
+                project=row.project_id, pk=wanted["model"]
+            )
+            if not (language := model.first()):
+                raise ServiceError(
+                    gettext("The language model “%(name)s” no longer exists. Start a new training without it.")
+                    % {"name": wanted["name"]},
+                    code="embeddings",
+                )
+            found.append(("characters", wanted["name"], str(cached(language))))
+        elif path := embeddings.path_of(wanted["name"]):
+            found.append(("words", wanted["name"], str(path)))
+        else:
+            raise ServiceError(
+                gettext("This worker has no word vectors “%(name)s”. Copy the file to %(folder)s.")
+                % {"name": wanted["name"], "folder": embeddings.home()},
+                code="embeddings",
+            )
+    return found
+
+
 def _card(row: TrainedModel, sources: Sequence[GoldSource], watch: _Watch) -> ModelCard:
     version, notes = sources[0].version, sources[0].notes
     held_out = [pk for source in sources for pk in source.notes.hold_out]
-    spans = [sum(len(spans) for _, spans in source.read(source.notes.train)) for source in sources]
+    predicts = trainable_kind(row.backend).predicts
+    spans = [_spans(source) if predicts else 0 for source in sources]
     card: ModelCard = {
+        **watch.so_far(),
         "gold": version.number,
         "gold_hash": version.content_hash,
         "seed": notes.seed,
@@ -267,9 +336,11 @@ def _card(row: TrainedModel, sources: Sequence[GoldSource], watch: _Watch) -> Mo
         card["base"] = row.params["base"]
     if "language" in row.params:
         card["language"] = row.params["language"]
-    if watch.adapted:
-        card["adapted"] = watch.adapted
     return card
+
+
+def _spans(source: GoldSource) -> int:
+    return sum(len(spans) for _, spans in source.read(source.notes.train))
 
 
 def _other_version(source: GoldSource, spans: int) -> OtherVersion:

@@ -24,6 +24,7 @@ from models_runtime.core.training_settings import checked
 from models_runtime.models import OF_MODEL, TrainedModel
 from models_runtime.models.cards import TrainingParams
 from models_runtime.training.events import GOLD_LENT, MODEL_TRAINED, GoldLent
+from models_runtime.training.services.embeddings import wanted_embeddings
 
 DEFAULT = next(iter(TRAINABLE))
 MOST_ITERATIONS = 1000
@@ -89,7 +90,7 @@ def start_training(
     backend = settings.backend
     params = _params(project, settings)
     also = chosen_versions(project, settings.also, actor)
-    version = _version(project, gold, params.get("language", ""), also)
+    version = _version(project, gold, params.get("language", ""), also, spans=trainable_kind(backend).predicts)
     if also:
         params["also"] = [one.pk for one in also]
         gold_sources(project, [version, *also])  # Raises ServiceError for labels that can't be mapped.
@@ -210,6 +211,14 @@ def _params(project: Project, settings: _Settings) -> TrainingParams:
         params["adapt"] = settings.adapt
     if chosen := checked(kind.settings, settings.settings, title=kind.title):
         params["settings"] = chosen
+    if kind.stacked:
+        named = str(params.get("settings", {}).get("embeddings", ""))
+        if settings.base and named:
+            raise ServiceError(
+                _("A starting model brings its own embeddings. Leave the embeddings empty."), code="embeddings"
+            )
+        if not settings.base:
+            params["embeddings"] = wanted_embeddings(project, named)
     if kind.based or settings.base:
         return params | _base(project, settings, folders=kind.based)
     return params
@@ -295,21 +304,25 @@ def lendable_versions(project: Project, person: User) -> list[GoldVersion]:
 
 def _check_hold_out(project: Project, params: TrainingParams, versions: Sequence[GoldVersion]) -> None:
     """Raise ServiceError `base` if the starting model learned from notes that this training holds out or tests on."""
-    base = TrainedModel.objects.filter(project=project, pk=params.get("base_model", 0)).first()
-    if base is None:
+    used = [params.get("base_model", 0), *(each.get("model", 0) for each in params.get("embeddings", []))]
+    bases = TrainedModel.objects.filter(project=project, pk__in=used)
+    if not bases:
         return
-    if shared := len(learned_from(base) & unseen_by(versions, params.get("language", ""))):
-        raise ServiceError(
-            _(
-                "The model “%(name)s” learned from %(count)s notes that this training must not see before scoring. "
-                "Choose a model of the same split, or train a new one."
+    unseen = unseen_by(versions, params.get("language", ""))
+    for base in bases:
+        if shared := len(learned_from(base) & unseen):
+            raise ServiceError(
+                _(
+                    "The model “%(name)s” learned from %(count)s notes that this training must not see before scoring. "
+                    "Choose a model of the same split, or train a new one."
+                )
+                % {"name": base.name, "count": shared},
+                code="base" if base.pk == used[0] else "embeddings",
             )
-            % {"name": base.name, "count": shared},
-            code="base",
-        )
 
 
-def _version(project: Project, number: int, language: str, also: Sequence[GoldVersion]) -> GoldVersion:
+def _version(project: Project, number: int, language: str, also: Sequence[GoldVersion], *, spans: bool) -> GoldVersion:
+    """Return the version. `spans`: the training needs spans. Raises ServiceError `version` or `language`."""
     version = GoldVersion.objects.filter(project=project, number=number).first()
     if version is None:
         numbers = project.gold_versions.order_by("number").values_list("number", flat=True)
@@ -319,7 +332,7 @@ def _version(project: Project, number: int, language: str, also: Sequence[GoldVe
             % {"number": number, "choices": choices},
             code="version",
         )
-    if not version.span_count:
+    if spans and not version.span_count:
         raise ServiceError(
             _("Gold version %(number)s has no spans to learn from. Choose another version.") % {"number": number},
             code="version",
