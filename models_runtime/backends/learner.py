@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NotRequired, TypedDict
@@ -35,11 +35,39 @@ class Outline(TypedDict):
     format: str
 
 
+class TokenFigures(TypedDict):
+    """Accuracy over all tokens, and precision, recall and F1 of the labeled ones; None where undefined."""
+
+    accuracy: float | None
+    precision: float | None
+    recall: float | None
+    f1: float | None
+
+
+class Filled(TypedDict):
+    """A sentence with one [MASK], and the likeliest words for it with their probabilities, best first."""
+
+    sentence: str
+    words: list[tuple[str, float]]
+
+
+class StepFigures(TypedDict, total=False):
+    """Figures of an epoch that its loss doesn't tell: see Step."""
+
+    f1: float | None
+    tokens: TokenFigures | None
+    pieces: TokenFigures | None
+    held_out_loss: float | None
+    probe: list[Filled] | None
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """One of `most` iterations: its loss, and the F1 of exact spans on the held-out notes, if it was computed.
 
     `adapting`: an epoch of language pre-training, before any label is learned. These epochs are counted separately.
+    `tokens`, `pieces`: figures of tokens and of sub-words on the held-out notes. `held_out_loss`: the loss of masked
+    pieces there, and `probe`: what the model fills in; a step with the iteration 0 has them from before the training.
     """
 
     iteration: int
@@ -47,6 +75,10 @@ class Step:
     loss: float
     f1: float | None = None
     adapting: bool = False
+    tokens: TokenFigures | None = None
+    pieces: TokenFigures | None = None
+    held_out_loss: float | None = None
+    probe: list[Filled] | None = None
 
 
 Report = Callable[[Step], None]
@@ -57,7 +89,8 @@ Report = Callable[[Step], None]
 class TrainingTask:
     """What to learn from, and how.
 
-    `unlabeled`: the project's other notes. `held_out`: notes that are only used for scoring. `checkpoint`: a file in
+    `unlabeled`: the project's other notes, which may be too many for the memory; they can be read several times.
+    `held_out`: notes that are only used for scoring. `checkpoint`: a file in
     which the learner keeps its progress; a later attempt at the same task continues from it. `should_stop()`: true as
     soon as somebody wants to end the training with what it has learned. `base`: starting weights: a model of the same
     format, or for some learners a folder of weights; empty for fresh ones. `adapt`: number of epochs of language pre-
@@ -75,11 +108,19 @@ class TrainingTask:
     adapt: int = 0
     grouping: int = 0
     settings: Mapping[str, Any] = field(default_factory=dict)
-    unlabeled: Sequence[str] = ()
+    unlabeled: Iterable[str] = ()
     held_out: Sequence[Note] = ()
     checkpoint: Path | None = None
     report: Report = field(default=lambda step: None)
     should_stop: Callable[[], bool] = field(default=lambda: False)
+
+
+def model_beside(task: TrainingTask, path: Path, name: str) -> Path:
+    """Where a learner writes a model that it makes on the way to the one at `path`, beside the task's checkpoint.
+
+    `name`: `epoch-N` for the state after an epoch, `language` for the weights after language pre-training.
+    """
+    return (task.checkpoint or path).with_name(f"{name}.zip")
 
 
 def labels_of(task: TrainingTask, earlier: Sequence[str] = ()) -> tuple[str, ...]:
@@ -104,7 +145,6 @@ def task_key(task: TrainingTask, *more: str) -> str:
     ]
     parts = [
         *notes,
-        list(task.unlabeled),
         task.label_set,
         task.algorithm,
         task.language,
@@ -114,7 +154,10 @@ def task_key(task: TrainingTask, *more: str) -> str:
         dict(task.settings),
         *more,
     ]
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+    whole = hashlib.sha256(json.dumps(parts, sort_keys=True).encode())
+    for text in task.unlabeled:
+        whole.update(json.dumps(text).encode())
+    return whole.hexdigest()
 
 
 @dataclass(frozen=True)

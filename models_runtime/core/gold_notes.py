@@ -17,7 +17,7 @@ from annotations.scores.selectors import codes_of, label_words
 SEED: Final = "hold-out"
 SHARES: Final = {Split.TRAIN: 80, Split.DEV: 20, Split.TEST: 0}
 BATCH: Final = 200
-# Header words are learned from at most this many other notes and characters.
+# Header words are learned from at most this many other notes and characters. Language pre-training has no limit.
 OTHERS: Final = 5_000
 OTHERS_CHARACTERS: Final = 20_000_000
 
@@ -106,20 +106,22 @@ def _notes_in(version: GoldVersion, language: str) -> set[int]:
     )
 
 
-def other_notes(version: GoldVersion, newest: int) -> Iterator[str]:
-    """Yield texts of up to OTHERS notes of the project that are not in the version.
+def other_notes(version: GoldVersion, newest: int, *, every: bool = False) -> Iterator[str]:
+    """Yield texts of the project's notes that are not in the version, by ascending id: up to OTHERS notes, or `every`.
 
     Only notes up to the id `newest` are read: the highest id when the training started, so that a repeated training
-    reads the same notes.
+    reads the same notes. At most BATCH texts are in memory.
     """
     inside = GoldVersionNote.objects.filter(version=version).values("document")
-    rows = Document.objects.filter(project=version.project_id, pk__lte=newest).exclude(pk__in=inside)
-    characters = 0
-    ids = []
-    for pk, length in rows.order_by("pk").values_list("pk", "length")[:OTHERS]:
-        characters += length
-        if characters > OTHERS_CHARACTERS:
-            break
-        ids.append(pk)
-    for at in range(0, len(ids), BATCH):
-        yield from Document.objects.filter(pk__in=ids[at : at + BATCH]).order_by("pk").values_list("text", flat=True)
+    rows = Document.objects.filter(project=version.project_id, pk__lte=newest).exclude(pk__in=inside).order_by("pk")
+    last, read, characters = 0, 0, 0
+    while every or read < OTHERS:
+        size = BATCH if every else min(BATCH, OTHERS - read)
+        found = list(rows.filter(pk__gt=last).values_list("pk", "length", "text")[:size])
+        for pk, length, text in found:
+            last, read, characters = pk, read + 1, characters + length
+            if not every and characters > OTHERS_CHARACTERS:
+                return
+            yield text
+        if not found:
+            return

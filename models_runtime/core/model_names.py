@@ -34,6 +34,14 @@ def free_name(project: Project, stem: str) -> str:
     return f"{stem}-{number}"
 
 
+def name_of_epoch(project: Project, name: str, epoch: int) -> str:
+    """Return `NAME-epoch-N` for the state of a model after an epoch, or a name like it that is free."""
+    ending = f"-epoch-{epoch}"
+    wanted = name[: LONGEST - len(ending) - 4] + ending
+    used = TrainedModel.objects.filter(project=project, name=wanted).exists()
+    return free_name(project, wanted) if used else wanted
+
+
 def taken(name: str) -> ServiceError:
     return ServiceError(
         _("A model with the name “%(name)s” already exists. Choose another name.") % {"name": name}, code="exists"

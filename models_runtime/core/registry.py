@@ -119,6 +119,7 @@ class TrainableKind:
     `continues`: the training may start from a model of the same kind, with one label space over both trainings
     (strategy EN-IT of Catelli 2021). crfsuite can't continue from weights, so the CRF doesn't.
     `adapts`: how the model can first learn the language of the notes without labels; empty if it can't.
+    `reads_all`: that language pre-training reads all notes of the project, without holding them in memory.
     `grouped`: up to 32 sentences are read as one sequence (Catelli 2021).
     `settings`: what else can be set for a training.
     """
@@ -134,8 +135,92 @@ class TrainableKind:
     based: bool = False
     continues: bool = False
     adapts: str = ""
+    reads_all: bool = False
     grouped: bool = False
     settings: tuple[Setting, ...] = ()
+
+
+BATCHES = (
+    Setting("rate", _("Learning rate"), "number", least=1e-7, most=0.1),
+    Setting(
+        "batch",
+        _("Sequences in a batch"),
+        "whole",
+        least=1,
+        most=1024,
+        help=_("The effective batch of one update. If empty, as many as have a set number of sub-words together."),
+    ),
+    Setting(
+        "accumulation",
+        _("Gradient accumulation"),
+        "whole",
+        least=1,
+        most=1024,
+        help=_("Compute each batch in this many parts, to save memory. The effective batch stays the same."),
+    ),
+)
+
+
+CHUNKS = Setting(
+    "chunks",
+    _("Text longer than a sequence"),
+    "choice",
+    choices={
+        "overlapping": _("overlapping windows; a sub-word is read where it has most context"),
+        "disjoint": _("disjoint chunks (Salierno et al. 2024)"),
+    },
+)
+
+
+PROBE = Setting(
+    "probe",
+    _("Sentences for the fill-mask probe"),
+    "text",
+    most=600,
+    pattern=r"((?!\[MASK\]|\|).)*\[MASK\]((?!\[MASK\]|\|).)*(\|((?!\[MASK\]|\|).)*\[MASK\]((?!\[MASK\]|\|).)*)*",
+    right=_("sentences with one [MASK] each, separated by |"),
+    help=_("Each with one [MASK], separated by |. If empty, invented sentences. Don't copy sentences of notes."),
+)
+
+
+TRANSFORMER = (
+    Setting(
+        "sub_words",
+        _("Labels of sub-words"),
+        "choice",
+        choices={
+            "first": _("the first of each word; the others don't count"),
+            "every": _("every sub-word (Salierno et al. 2024)"),
+            "rest": _("every sub-word; all but the first count less"),
+        },
+    ),
+    Setting(
+        "rest",
+        _("Weight of later sub-words"),
+        "number",
+        least=0,
+        most=1,
+        help=_("Only if all but the first count less. If empty, 0.25."),
+    ),
+    CHUNKS,
+    Setting(
+        "decoding",
+        _("Choice of tags"),
+        "choice",
+        choices={
+            "path": _("best sequence of valid tags"),
+            "argmax": _("likeliest tag of each word (Salierno et al. 2024)"),
+        },
+    ),
+    *BATCHES,
+    Setting(
+        "checkpoints",
+        _("Keep a model of each epoch"),
+        "switch",
+        help=_("They are named NAME-epoch-1 and so on. Each takes as much room as the model."),
+    ),
+    PROBE,
+)
 
 
 TRAINABLE: dict[str, TrainableKind] = {
@@ -194,6 +279,9 @@ TRAINABLE: dict[str, TrainableKind] = {
         based=True,
         continues=True,
         adapts=_("predicting masked tokens"),
+        grouped=True,
+        reads_all=True,
+        settings=TRANSFORMER,
     ),
 }
 

@@ -31,8 +31,33 @@ class HeldOutScores(TypedDict):
     characters: RatesData
 
 
+class TokenRates(TypedDict):
+    """Accuracy over all tokens, and precision, recall and F1 of labeled ones; None where undefined."""
+
+    accuracy: float | None
+    precision: float | None
+    recall: float | None
+    f1: float | None
+
+
+class EpochFigures(TypedDict):
+    """Figures of held-out notes after an epoch: exact spans (F1), tokens, and sub-words if all of them are labeled."""
+
+    f1: float | None
+    tokens: TokenRates | None
+    pieces: TokenRates | None
+
+
+class FilledMask(TypedDict):
+    """A sentence of the fill-mask probe: its likeliest words with probabilities, before and after the training."""
+
+    sentence: str
+    before: list[tuple[str, float]]
+    after: list[tuple[str, float]]
+
+
 class ModelCard(TypedDict, total=False):
-    """A model's training data and scores. During training, at most `adapted` is present."""
+    """A model's training data and scores. During training, only figures of its epochs are present."""
 
     # The gold: version number and hash, notes, split.
     gold: int
@@ -50,6 +75,12 @@ class ModelCard(TypedDict, total=False):
     base: str
     language: str
     adapted: list[float]
+    # Figures by epoch. `held_out_losses`: of language pre-training, the first one from before it.
+    epochs: list[EpochFigures]
+    held_out_losses: list[float]
+    probe: list[FilledMask]
+    # The model of which this is the state after an epoch: its id.
+    epoch_of: int
     iterations: int
     seconds: float
     device: str

@@ -16,6 +16,7 @@ from transformers import CONFIG_MAPPING, AutoModelForTokenClassification
 from models_runtime.backends import files
 from models_runtime.backends.neural.tags import Tags
 from models_runtime.backends.token_classification.encoding import Pieces
+from models_runtime.backends.token_classification.reading import Reading
 
 FORMAT: Final = "deidreview-transformer-1"
 WEIGHTS: Final = "weights.safetensors"
@@ -23,7 +24,7 @@ WEIGHTS: Final = "weights.safetensors"
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """Description of a model. `base`: the folder of its starting weights."""
+    """Description of a model. `base`: the folder of its starting weights. The last fields are those of Reading."""
 
     label_set: str
     labels: tuple[str, ...]
@@ -32,6 +33,13 @@ class Card:
     notes: int
     iterations: int
     format: str = FORMAT
+    chunks: str = "overlapping"
+    decoding: str = "path"
+    grouped: int = 0
+
+    @property
+    def reading(self) -> Reading:
+        return Reading(self.chunks, self.decoding, self.grouped)
 
 
 def save_model(path: Path, card: Card, network: Any, tokenizer: str) -> str:
@@ -75,7 +83,8 @@ def load_model(path: Path) -> Loaded:
         network.load_state_dict(load(content))
     except (ValueError, LookupError, TypeError, AttributeError, RuntimeError, SafetensorError) as error:
         raise files.refused(path, FORMAT, f"its weights don't fit its configuration ({type(error).__name__})") from None
-    return Loaded(card, tags, Pieces(said["tokenizer"]), network.eval(), files.digest(path)[:12])
+    pieces = Pieces(said["tokenizer"], card.reading.grouped)
+    return Loaded(card, tags, pieces, network.eval(), files.digest(path)[:12])
 
 
 def _card(path: Path, data: dict[str, Any]) -> Card:
@@ -83,5 +92,7 @@ def _card(path: Path, data: dict[str, Any]) -> Card:
         card = Card(**data | {"labels": tuple(data["labels"])})
     except (TypeError, KeyError):
         raise files.refused(path, FORMAT, "its card has missing or unknown fields") from None
-    files.check_words(path, FORMAT, (card.label_set, card.algorithm, card.base), card.labels)
+    files.check_words(
+        path, FORMAT, (card.chunks, card.decoding, card.label_set, card.algorithm, card.base), card.labels
+    )
     return card

@@ -19,6 +19,7 @@ from models_runtime.backends.token_classification.network import (
     read_network,
     unreadable_tokenizer,
 )
+from models_runtime.backends.token_classification.reading import Reading
 
 # Prefixes of the parameters of classification heads in the architectures of transformers.
 HEADS: Final = ("classifier.", "score.", "qa_outputs.")
@@ -50,8 +51,13 @@ class StartingPoint:
         """The labels of a model of ours; none of a folder of weights."""
         return self._model.card.labels if self._model else ()
 
-    def pieces(self) -> Pieces:
-        return Pieces(self.tokenizer)
+    @property
+    def reading(self) -> Reading:
+        """How a model of ours reads notes; the default for a folder of weights."""
+        return self._model.card.reading if self._model else Reading()
+
+    def pieces(self, grouped: int = 0) -> Pieces:
+        return Pieces(self.tokenizer, grouped)
 
     def network(self, tags: Tags) -> Any:
         """The network with a head for these tags. A model of ours keeps the rows of the tags that it knows."""

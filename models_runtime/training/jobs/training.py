@@ -30,8 +30,9 @@ from models_runtime.core.gold_notes import TrainingNotes, gold_notes, language_o
 from models_runtime.core.model_files import cached
 from models_runtime.core.registry import trainable_kind
 from models_runtime.models import OF_MODEL, Calibration, TrainedModel
-from models_runtime.models.cards import ModelCard
+from models_runtime.models.cards import EpochFigures, FilledMask, ModelCard
 from models_runtime.training.jobs.checkpoints import checkpoint_of, forget, forget_stale
+from models_runtime.training.jobs.epochs import Kept, epoch_models, store_epoch_models
 from models_runtime.training.jobs.holding_out import hold_out_scores
 
 State = TrainedModel.State
@@ -79,7 +80,8 @@ def run(claim: Claim) -> dict[str, Any]:
             "date": timezone.now().isoformat(timespec="seconds"),
         }
         calibration = _calibration(row, version, backend, held_out, len(notes.hold_out))
-        _keep(claim, row, path, card, watch, erased, calibration)
+        kept = epoch_models(row, version, notes, card, watch.scoring)
+        _keep(claim, row, path, card, watch, erased, calibration, kept)
     forget(row.pk)
     return _result(row, card)
 
@@ -120,6 +122,9 @@ class _Watch:
         self.losses: list[float] = []
         self.hold_out: list[float] = []
         self.adapted: list[float] = []
+        self.epochs: list[EpochFigures] = []
+        self.held_out_losses: list[float] = []
+        self.probe: list[FilledMask] = []
         self._adapt = int(row.params.get("adapt") or 0)
         self._most = int(row.params.get("iterations") or STEPS)
         self._written = float("-inf")
@@ -127,18 +132,46 @@ class _Watch:
 
     def __call__(self, report: dict[str, Any] | None) -> bool:
         """Receive a report; None is a sign of life. Return whether the training should end early."""
+        if report is not None:
+            self._language(report)
         if report is not None and report["adapting"]:
-            self.adapted.append(round(float(report["loss"]), 4))
+            self.adapted += [round(float(report["loss"]), 4)] if report["iteration"] else []
         elif report is not None:
             self._most = int(report["most"])
             if report["iteration"]:
                 self.losses.append(round(float(report["loss"]), 4))
                 self.hold_out += [report["f1"]] if report["f1"] is not None else []
+                if report.get("tokens") is not None:
+                    self.epochs.append({key: report.get(key) for key in ("f1", "tokens", "pieces")})
         if report is None or time.monotonic() - self._written < WRITE_EVERY:
             self._report()
         else:
             self._write()
         return TrainedModel.objects.filter(pk=self.row.pk, enough=True).exists()
+
+    def _language(self, report: dict[str, Any]) -> None:
+        """Keep what a step of a masked language model tells: its loss on held-out notes, and its words."""
+        if report.get("held_out_loss") is not None:
+            self.held_out_losses.append(float(report["held_out_loss"]))
+        for number, filled in enumerate(report.get("probe") or []):
+            if number == len(self.probe):
+                self.probe.append({"sentence": filled["sentence"], "before": filled["words"], "after": []})
+            else:
+                self.probe[number]["after"] = filled["words"]
+
+    @property
+    def figures(self) -> ModelCard:
+        """The figures of the epochs so far, for the card."""
+        found: ModelCard = {}
+        if self.adapted:
+            found["adapted"] = self.adapted
+        if self.epochs:
+            found["epochs"] = self.epochs
+        if self.held_out_losses:
+            found["held_out_losses"] = self.held_out_losses
+        if self.probe:
+            found["probe"] = self.probe
+        return found
 
     def _write(self) -> None:
         self._written = time.monotonic()
@@ -146,7 +179,7 @@ class _Watch:
             self._report()  # Inside a transaction, reporting progress also fences the job.
             unerased(self.row.project_id, self._erased)
             TrainedModel.objects.filter(pk=self.row.pk).update(
-                losses=self.losses, hold_out=self.hold_out, card={"adapted": self.adapted} if self.adapted else {}
+                losses=self.losses, hold_out=self.hold_out, card=self.figures
             )
 
     def scoring(self) -> None:
@@ -177,7 +210,7 @@ def _learn(
             "settings": row.params.get("settings", {}),
             "checkpoint": str(checkpoint_of(row.pk)) if kind.by_epoch else None,
         },
-        unlabeled=other_notes(version, newest),
+        unlabeled=other_notes(version, newest, every=kind.reads_all and bool(row.params.get("adapt"))),
         held_out=gold_notes(version, notes.hold_out) if kind.by_epoch else (),
         on_step=watch,
     )
@@ -209,6 +242,7 @@ def _base(row: TrainedModel) -> Path | None:
 def _card(row: TrainedModel, version: GoldVersion, notes: TrainingNotes, watch: _Watch) -> ModelCard:
     spans = sum(len(spans) for _, spans in gold_notes(version, notes.train))
     card: ModelCard = {
+        **watch.figures,
         "gold": version.number,
         "gold_hash": version.content_hash,
         "seed": notes.seed,
@@ -225,8 +259,6 @@ def _card(row: TrainedModel, version: GoldVersion, notes: TrainingNotes, watch: 
         card["base"] = row.params["base"]
     if "language" in row.params:
         card["language"] = row.params["language"]
-    if watch.adapted:
-        card["adapted"] = watch.adapted
     return card
 
 
@@ -257,10 +289,11 @@ def _keep(
     watch: _Watch,
     erased: int,
     calibration: Calibration | None,
+    kept: list[Kept],
 ) -> None:
-    """Store the model. Raises ErasedMeanwhile if a patient was erased since the training began.
+    """Store the model, and those of its epochs.
 
-    The weights may then contain text of the erased notes.
+    Raises ErasedMeanwhile if a patient was erased since the training began: the weights may contain text of the notes.
     """
     actor = User.objects.filter(pk=claim.actor_id).first() if claim.actor_id else None
     with transaction.atomic(), path.open("rb") as content:
@@ -273,6 +306,7 @@ def _keep(
         )
         if calibration is not None:
             keep(calibration, actor)
+        store_epoch_models(row, kept, actor)
         claim.done = claim.total
         claim.finish(_result(row, card))
 
