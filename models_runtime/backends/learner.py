@@ -65,9 +65,11 @@ class StepFigures(TypedDict, total=False):
 class Step:
     """One of `most` iterations: its loss, and the F1 of exact spans on the held-out notes, if it was computed.
 
+    `held_out_loss`: the loss of a language model on the held-out notes, in nats per predicted unit (character, token,
+    masked piece). `probe`: what a masked language model fills in. A step with the iteration 0 has both from before the
+    training.
     `adapting`: an epoch of language pre-training, before any label is learned. These epochs are counted separately.
-    `tokens`, `pieces`: figures of tokens and of sub-words on the held-out notes. `held_out_loss`: the loss of masked
-    pieces there, and `probe`: what the model fills in; a step with the iteration 0 has them from before the training.
+    `tokens`, `pieces`: figures of tokens and of sub-words on the held-out notes.
     """
 
     iteration: int
@@ -89,8 +91,8 @@ Report = Callable[[Step], None]
 class TrainingTask:
     """What to learn from, and how.
 
-    `unlabeled`: the project's other notes, which may be too many for the memory; they can be read several times.
-    `held_out`: notes that are only used for scoring. `checkpoint`: a file in
+    `notes`: for a language model, without spans. `unlabeled`: the project's other notes, which may be too many for the
+    memory; they can be read several times. `held_out`: notes that are only used for scoring. `checkpoint`: a file in
     which the learner keeps its progress; a later attempt at the same task continues from it. `should_stop()`: true as
     soon as somebody wants to end the training with what it has learned. `base`: starting weights: a model of the same
     format, or for some learners a folder of weights; empty for fresh ones. `adapt`: number of epochs of language pre-

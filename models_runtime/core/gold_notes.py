@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from django.db.models import Count
+from django.db.models import Count, QuerySet
 
 from annotations.domain.spans import Span
 from annotations.domain.splits import Patient, Split, split_patients
@@ -17,9 +17,11 @@ from annotations.scores.selectors import codes_of, label_words
 SEED: Final = "hold-out"
 SHARES: Final = {Split.TRAIN: 80, Split.DEV: 20, Split.TEST: 0}
 BATCH: Final = 200
-# Header words are learned from at most this many other notes and characters. Language pre-training has no limit.
+# Header words are learned from at most this many other notes and characters.
 OTHERS: Final = 5_000
 OTHERS_CHARACTERS: Final = 20_000_000
+# A language model that holds texts in memory learns from at most this many characters outside the version.
+LANGUAGE_CHARACTERS: Final = 1_000_000_000
 
 Note = tuple[str, list[Span]]
 
@@ -106,21 +108,41 @@ def _notes_in(version: GoldVersion, language: str) -> set[int]:
     )
 
 
-def other_notes(version: GoldVersion, newest: int, *, every: bool = False) -> Iterator[str]:
-    """Yield texts of the project's notes that are not in the version, by ascending id: up to OTHERS notes, or `every`.
+def other_notes(version: GoldVersion, newest: int) -> Iterator[str]:
+    """Yield texts of up to OTHERS notes of the project that are not in the version.
 
     Only notes up to the id `newest` are read: the highest id when the training started, so that a repeated training
-    reads the same notes. At most BATCH texts are in memory.
+    reads the same notes.
     """
+    yield from _texts(_outside(version, newest), OTHERS, OTHERS_CHARACTERS)
+
+
+def all_other_notes(version: GoldVersion, newest: int, language: str = "", *, streamed: bool = False) -> Iterator[str]:
+    """Yield texts of the project's notes outside the version, for a language model: any number of notes.
+
+    With a `language`, only notes in it. The total length is bounded by LANGUAGE_CHARACTERS for a trainer that holds the
+    texts in memory, and unbounded for one that reads them as a stream.
+    """
+    rows = _outside(version, newest)
+    if language:
+        rows = rows.filter(language__in=codes_of(version.project, language))
+    yield from _texts(rows, None, None if streamed else LANGUAGE_CHARACTERS)
+
+
+def _outside(version: GoldVersion, newest: int) -> "QuerySet[Document]":
     inside = GoldVersionNote.objects.filter(version=version).values("document")
-    rows = Document.objects.filter(project=version.project_id, pk__lte=newest).exclude(pk__in=inside).order_by("pk")
-    last, read, characters = 0, 0, 0
-    while every or read < OTHERS:
-        size = BATCH if every else min(BATCH, OTHERS - read)
-        found = list(rows.filter(pk__gt=last).values_list("pk", "length", "text")[:size])
-        for pk, length, text in found:
-            last, read, characters = pk, read + 1, characters + length
-            if not every and characters > OTHERS_CHARACTERS:
+    return Document.objects.filter(project=version.project_id, pk__lte=newest).exclude(pk__in=inside)
+
+
+def _texts(rows: "QuerySet[Document]", notes: int | None, characters: int | None) -> Iterator[str]:
+    """Yield texts by ascending id, up to this many notes and characters. At most BATCH texts are in memory."""
+    last, read, length = 0, 0, 0
+    while notes is None or read < notes:
+        size = BATCH if notes is None else min(BATCH, notes - read)
+        found = list(rows.filter(pk__gt=last).order_by("pk").values_list("pk", "length", "text")[:size])
+        for pk, more, text in found:
+            last, read, length = pk, read + 1, length + more
+            if characters is not None and length > characters:
                 return
             yield text
         if not found:

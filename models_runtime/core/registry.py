@@ -122,6 +122,9 @@ class TrainableKind:
     `reads_all`: that language pre-training reads all notes of the project, without holding them in memory.
     `grouped`: up to 32 sentences are read as one sequence (Catelli 2021).
     `settings`: what else can be set for a training.
+    `predicts`: its models suggest spans. False for a language model: other trainings start from it or use its vectors.
+    It learns from texts alone, is measured by its loss on held-out notes, and is never offered for runs; `factory` is
+    empty.
     """
 
     title: str
@@ -138,6 +141,7 @@ class TrainableKind:
     reads_all: bool = False
     grouped: bool = False
     settings: tuple[Setting, ...] = ()
+    predicts: bool = True
 
 
 BATCHES = (
@@ -292,6 +296,11 @@ def trainable_kind(name: str) -> TrainableKind:
         return TRAINABLE[name]
     except KeyError:
         raise LookupError(f"There is no type of model “{name}”. Choose one of: {', '.join(TRAINABLE)}.") from None
+
+
+def language_models() -> list[str]:
+    """List the kinds whose models suggest no spans. A function, because a test may add a kind."""
+    return [key for key, kind in TRAINABLE.items() if not kind.predicts]
 
 
 def installed(kind: BackendKind | TrainableKind) -> bool:

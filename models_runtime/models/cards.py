@@ -75,12 +75,17 @@ class ModelCard(TypedDict, total=False):
     base: str
     language: str
     adapted: list[float]
-    # Figures by epoch. `held_out_losses`: of language pre-training, the first one from before it.
+    # Figures by epoch: of held-out notes; `adapted_held_out` is the loss there after each epoch of `adapted`.
     epochs: list[EpochFigures]
-    held_out_losses: list[float]
+    adapted_held_out: list[float]
+    # Of a masked language model, or of language pre-training: the loss on held-out notes before it, and its probe.
+    held_out_before: float
     probe: list[FilledMask]
     # The model of which this is the state after an epoch: its id.
     epoch_of: int
+    # Of a language model: the loss on held-out notes after each epoch, and the number of notes outside the version.
+    held_out_losses: list[float]
+    unlabeled: int
     iterations: int
     seconds: float
     device: str

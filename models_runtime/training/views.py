@@ -25,7 +25,7 @@ from models_runtime.core.registry import TRAINABLE, TrainableKind, trainable_kin
 from models_runtime.core.training_settings import shown
 from models_runtime.models import TrainedModel
 from models_runtime.training.forms import REFUSED_AT, RenameForm, TrainForm, UploadModelForm
-from models_runtime.training.services.model_cards import few_notes_of, headline
+from models_runtime.training.services.model_cards import few_notes_of, headline, perplexity
 from models_runtime.training.services.trained import model_rows, rename_model, retire_model, trouble_of, upload_model
 from models_runtime.training.services.training import all_base_models, end_early, start_training
 
@@ -48,7 +48,7 @@ def _models(
         "project", "gold_version", "job", "created_by"
     )
     page = paged(request, rows.defer("losses"), ROWS)
-    versions = access.project.gold_versions.filter(span_count__gt=0).order_by("-number")
+    versions = access.project.gold_versions.order_by("-number")
     newest = versions.first()
     languages = sorted(filter(None, languages_of(newest))) if newest else []
     folders, models = weights.weights(), all_base_models(access.project)
@@ -89,6 +89,7 @@ def _model(request: Request, access: Access, row: TrainedModel, rename: RenameFo
         "headline": headline(row.card),
         "few_notes": few_notes_of(row.card),
         "kind": trainable_kind(row.backend),
+        "perplexity": perplexity(row.card),
         "settings": shown(trainable_kind(row.backend).settings, row.params.get("settings", {})),
         "algorithm": _(trainable_kind(row.backend).algorithms.get(_algorithm(row), _algorithm(row))),
         "calibration": row.calibrations.filter(held_out=True, withdrawn_at=None).order_by("-pk").first(),

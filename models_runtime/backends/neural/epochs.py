@@ -20,23 +20,27 @@ def run_epochs(
     score: Callable[[], float | StepFigures | None],
     *,
     keep_last: bool = False,
+    held_out_loss: Callable[[], float | None] = lambda: None,
     keep: Callable[[int], None] = lambda epoch: None,
 ) -> int:
     """Train on `orders` (the batches of each epoch), or until the task should stop. Returns the number of epochs.
 
     After each epoch, the state is written to the task's checkpoint under `key`; a later attempt with the same key
     continues from it. `score` computes the F1 on the held-out notes, or more figures; they are only reported.
-    `keep_last`: write a checkpoint after the last epoch too, because another phase follows. `keep` is called with the
-    number of each epoch that others follow, before its checkpoint is written.
+    `keep_last`: write a checkpoint after the last epoch too, because another phase follows. `held_out_loss` computes the
+    loss of a language model on the held-out notes, which is only reported, too. `keep` is called with the number of each
+    epoch that others follow, before its checkpoint is written.
     """
     steps = _earlier(task, loop, key)
     for step in steps:
         task.report(step)
     for order in orders[len(steps) :]:
         losses = list(loop.epoch(order))
-        found = score()
+        mean, outside, found = sum(losses) / len(losses), held_out_loss(), score()
         figures = found if isinstance(found, dict) else StepFigures(f1=found)
-        steps.append(Step(len(steps) + 1, len(orders), round(sum(losses) / len(losses), 6), **figures))
+        if outside is not None:
+            figures["held_out_loss"] = round(outside, 6)
+        steps.append(Step(len(steps) + 1, len(orders), round(mean, 6), **figures))
         task.report(steps[-1])
         if task.should_stop():
             break

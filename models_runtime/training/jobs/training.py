@@ -6,6 +6,7 @@ with the same notes in the same order, which gives the same model, byte for byte
 
 import tempfile
 import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,15 @@ from models_runtime.backends.base import Backend, BackendError
 from models_runtime.backends.learner import TrainingResult
 from models_runtime.calibration.jobs import HeldOut, calibration_of, keep
 from models_runtime.core import weights
-from models_runtime.core.gold_notes import TrainingNotes, gold_notes, language_of, other_notes, training_notes
+from models_runtime.core.gold_notes import (
+    Note,
+    TrainingNotes,
+    all_other_notes,
+    gold_notes,
+    language_of,
+    other_notes,
+    training_notes,
+)
 from models_runtime.core.model_files import cached
 from models_runtime.core.registry import trainable_kind
 from models_runtime.models import OF_MODEL, Calibration, TrainedModel
@@ -60,26 +69,16 @@ def run(claim: Claim) -> dict[str, Any]:
         path = Path(folder) / "model.zip"
         try:
             learned = _learn(row, version, notes, path, int(claim.params["newest"]), watch)
-            backend: Backend = load(trainable_kind(row.backend).factory)(path=str(path))
+            scored, calibration = _scored(row, version, notes, path, watch)
         except BackendError as error:
             raise ServiceError(str(error), code="training") from error
-        held_out = HeldOut(notes.hold_out)
-        scores = hold_out_scores(
-            backend,
-            gold_notes(version, notes.hold_out),
-            label_words(row.project),
-            tick=watch.scoring,
-            on_note=held_out,
-        )
         card: ModelCard = {
             **_card(row, version, notes, watch),
             **learned,
-            "labels": list(backend.labels),
-            "scores": scores,
+            **scored,
             "seconds": round(time.monotonic() - begun, 1),
             "date": timezone.now().isoformat(timespec="seconds"),
         }
-        calibration = _calibration(row, version, backend, held_out, len(notes.hold_out))
         kept = epoch_models(row, version, notes, card, watch.scoring)
         _keep(claim, row, path, card, watch, erased, calibration, kept)
     forget(row.pk)
@@ -123,8 +122,11 @@ class _Watch:
         self.hold_out: list[float] = []
         self.adapted: list[float] = []
         self.epochs: list[EpochFigures] = []
+        self.adapted_held_out: list[float] = []
         self.held_out_losses: list[float] = []
+        self.held_out_before: float | None = None
         self.probe: list[FilledMask] = []
+        self.unlabeled = 0
         self._adapt = int(row.params.get("adapt") or 0)
         self._most = int(row.params.get("iterations") or STEPS)
         self._written = float("-inf")
@@ -150,28 +152,18 @@ class _Watch:
         return TrainedModel.objects.filter(pk=self.row.pk, enough=True).exists()
 
     def _language(self, report: dict[str, Any]) -> None:
-        """Keep what a step of a masked language model tells: its loss on held-out notes, and its words."""
-        if report.get("held_out_loss") is not None:
-            self.held_out_losses.append(float(report["held_out_loss"]))
+        """Keep what a step of a language model tells: its loss on held-out notes, and the words of its probe."""
+        if (outside := report.get("held_out_loss")) is not None:
+            loss = round(float(outside), 4)
+            if not report["iteration"]:
+                self.held_out_before = loss
+            else:
+                (self.adapted_held_out if report["adapting"] else self.held_out_losses).append(loss)
         for number, filled in enumerate(report.get("probe") or []):
             if number == len(self.probe):
                 self.probe.append({"sentence": filled["sentence"], "before": filled["words"], "after": []})
             else:
                 self.probe[number]["after"] = filled["words"]
-
-    @property
-    def figures(self) -> ModelCard:
-        """The figures of the epochs so far, for the card."""
-        found: ModelCard = {}
-        if self.adapted:
-            found["adapted"] = self.adapted
-        if self.epochs:
-            found["epochs"] = self.epochs
-        if self.held_out_losses:
-            found["held_out_losses"] = self.held_out_losses
-        if self.probe:
-            found["probe"] = self.probe
-        return found
 
     def _write(self) -> None:
         self._written = time.monotonic()
@@ -179,8 +171,31 @@ class _Watch:
             self._report()  # Inside a transaction, reporting progress also fences the job.
             unerased(self.row.project_id, self._erased)
             TrainedModel.objects.filter(pk=self.row.pk).update(
-                losses=self.losses, hold_out=self.hold_out, card=self.figures
+                losses=self.losses, hold_out=self.hold_out, card=self.so_far()
             )
+
+    def so_far(self) -> ModelCard:
+        """Return the figures of the card that grow during the training."""
+        card: ModelCard = {}
+        if self.adapted:
+            card["adapted"] = self.adapted
+        if self.epochs:
+            card["epochs"] = self.epochs
+        if self.adapted_held_out:
+            card["adapted_held_out"] = self.adapted_held_out
+        if self.held_out_losses:
+            card["held_out_losses"] = self.held_out_losses
+        if self.held_out_before is not None:
+            card["held_out_before"] = self.held_out_before
+        if self.probe:
+            card["probe"] = self.probe
+        return card
+
+    def counted(self, texts: Iterable[str]) -> Iterator[str]:
+        """Yield the texts and count them."""
+        for text in texts:
+            self.unlabeled += 1
+            yield text
 
     def scoring(self) -> None:
         """Report the last step, which scores the hold-out."""
@@ -195,9 +210,17 @@ def _learn(
     row: TrainedModel, version: GoldVersion, notes: TrainingNotes, path: Path, newest: int, watch: _Watch
 ) -> TrainingResult:
     kind = trainable_kind(row.backend)
+    train: Iterator[Note] = gold_notes(version, notes.train)
+    held_out: Iterator[Note] = gold_notes(version, notes.hold_out if kind.by_epoch else [])
+    unlabeled = other_notes(version, newest)
+    if not kind.predicts:
+        train, held_out = _without_spans(train), _without_spans(held_out)
+    if not kind.predicts or (kind.reads_all and row.params.get("adapt")):
+        language = row.params.get("language", "")
+        unlabeled = watch.counted(all_other_notes(version, newest, language, streamed=kind.reads_all))
     return children.train(
         kind.child,
-        gold_notes(version, notes.train),
+        train,
         path,
         options={
             "label_set": row.project.label_set.key,
@@ -210,10 +233,34 @@ def _learn(
             "settings": row.params.get("settings", {}),
             "checkpoint": str(checkpoint_of(row.pk)) if kind.by_epoch else None,
         },
-        unlabeled=other_notes(version, newest, every=kind.reads_all and bool(row.params.get("adapt"))),
-        held_out=gold_notes(version, notes.hold_out) if kind.by_epoch else (),
+        unlabeled=unlabeled,
+        held_out=held_out,
         on_step=watch,
     )
+
+
+def _without_spans(notes: Iterable[Note]) -> Iterator[Note]:
+    return ((text, []) for text, _ in notes)
+
+
+def _scored(
+    row: TrainedModel, version: GoldVersion, notes: TrainingNotes, path: Path, watch: _Watch
+) -> tuple[ModelCard, Calibration | None]:
+    """Score and calibrate the model on the hold-out. A language model was measured by its trainer instead."""
+    kind = trainable_kind(row.backend)
+    if not kind.predicts:
+        return {"unlabeled": watch.unlabeled, "scores": None}, None
+    backend: Backend = load(kind.factory)(path=str(path))
+    held_out = HeldOut(notes.hold_out)
+    scores = hold_out_scores(
+        backend,
+        gold_notes(version, notes.hold_out),
+        label_words(row.project),
+        tick=watch.scoring,
+        on_note=held_out,
+    )
+    calibration = _calibration(row, version, backend, held_out, len(notes.hold_out))
+    return {"labels": list(backend.labels), "scores": scores}, calibration
 
 
 def _base(row: TrainedModel) -> Path | None:
@@ -240,9 +287,10 @@ def _base(row: TrainedModel) -> Path | None:
 
 
 def _card(row: TrainedModel, version: GoldVersion, notes: TrainingNotes, watch: _Watch) -> ModelCard:
-    spans = sum(len(spans) for _, spans in gold_notes(version, notes.train))
+    learned = gold_notes(version, notes.train) if trainable_kind(row.backend).predicts else ()
+    spans = sum(len(spans) for _, spans in learned)
     card: ModelCard = {
-        **watch.figures,
+        **watch.so_far(),
         "gold": version.number,
         "gold_hash": version.content_hash,
         "seed": notes.seed,

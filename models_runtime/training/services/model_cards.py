@@ -1,5 +1,6 @@
 """Values of a trained model's card for pages and commands."""
 
+import math
 from typing import TypedDict
 
 from annotations.domain.scoring.intervals import FEW_NOTES, FewNotes
@@ -31,6 +32,7 @@ class Summary(TypedDict):
     f1: float | None
     few_notes: FewNotes | None
     character_recall: float | None
+    perplexity: float | None
     levels: dict[str, RatesData]
 
 
@@ -38,6 +40,12 @@ def headline(card: ModelCard) -> RatesData | None:
     """Return precision, recall, F1 and counts of exact spans by label on the hold-out, or None without a score."""
     scores = card.get("scores")
     return scores["levels"][0]["micro"] if scores else None
+
+
+def perplexity(card: ModelCard) -> float | None:
+    """Return a language model's perplexity on held-out notes: e to the power of its last loss. None without one."""
+    losses = card.get("held_out_losses")
+    return math.exp(losses[-1]) if losses else None
 
 
 def few_notes_of(card: ModelCard) -> FewNotes | None:
@@ -67,5 +75,6 @@ def summary(model: TrainedModel) -> Summary:
         "f1": levels["label"]["f1"] if scores else None,
         "few_notes": few_notes_of(model.card),
         "character_recall": scores["characters"]["recall"] if scores else None,
+        "perplexity": perplexity(model.card),
         "levels": levels,
     }

@@ -84,7 +84,7 @@ def start_training(
     settings = _Settings(**given)
     backend = settings.backend
     params = _params(project, settings)
-    version = _version(project, gold, params.get("language", ""))
+    version = _version(project, gold, params.get("language", ""), spans=trainable_kind(backend).predicts)
     _check_hold_out(project, params, version)
     name = good_model_name(name) if name.strip() else ""
     try:
@@ -265,7 +265,8 @@ def _check_hold_out(project: Project, params: TrainingParams, version: GoldVersi
         )
 
 
-def _version(project: Project, number: int, language: str) -> GoldVersion:
+def _version(project: Project, number: int, language: str, *, spans: bool) -> GoldVersion:
+    """Return the version. `spans`: the training needs spans. Raises ServiceError `version` or `language`."""
     version = GoldVersion.objects.filter(project=project, number=number).first()
     if version is None:
         numbers = project.gold_versions.order_by("number").values_list("number", flat=True)
@@ -275,7 +276,7 @@ def _version(project: Project, number: int, language: str) -> GoldVersion:
             % {"number": number, "choices": choices},
             code="version",
         )
-    if not version.span_count:
+    if spans and not version.span_count:
         raise ServiceError(
             _("Gold version %(number)s has no spans to learn from. Choose another version.") % {"number": number},
             code="version",

@@ -106,4 +106,6 @@ class Command(JourneyCommand):
         if result["f1"] is not None:
             f1 = with_interval(result["f1"], result["few_notes"])
             line += f" Hold-out: {f1}, characters found {result['character_recall']:.4f}."
+        if result["perplexity"] is not None:
+            line += f" Hold-out: perplexity {result['perplexity']:.2f}."
         return line
