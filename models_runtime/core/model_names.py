@@ -34,10 +34,10 @@ def free_name(project: Project, stem: str) -> str:
     return f"{stem}-{number}"
 
 
-def name_of_epoch(project: Project, name: str, epoch: int) -> str:
-    """Return `NAME-epoch-N` for the state of a model after an epoch, or a name like it that is free."""
-    ending = f"-epoch-{epoch}"
-    wanted = name[: LONGEST - len(ending) - 4] + ending
+def name_with(project: Project, name: str, ending: str) -> str:
+    """Return the name with an ending such as `-epoch-2`, and with a number if another model has that name."""
+    room = LONGEST - len(ending) - len("-9999")
+    wanted = name[:room] + ending
     used = TrainedModel.objects.filter(project=project, name=wanted).exists()
     return free_name(project, wanted) if used else wanted
 

@@ -118,8 +118,9 @@ class TrainableKind:
     `based`: the training needs starting weights: a folder in DATA_DIR/weights, or a model of the same kind.
     `continues`: the training may start from a model of the same kind, with one label space over both trainings
     (strategy EN-IT of Catelli 2021). crfsuite can't continue from weights, so the CRF doesn't.
+    `starts_from`: other kinds whose models the training may start from as well.
     `adapts`: how the model can first learn the language of the notes without labels; empty if it can't.
-    `reads_all`: that language pre-training reads all notes of the project, without holding them in memory.
+    `reads_all`: learning the language reads any number of notes, because it doesn't hold them in memory.
     `grouped`: up to 32 sentences are read as one sequence (Catelli 2021).
     `settings`: what else can be set for a training.
     `predicts`: its models suggest spans. False for a language model: other trainings start from it or use its vectors.
@@ -137,6 +138,7 @@ class TrainableKind:
     queue: str = "cpu"
     based: bool = False
     continues: bool = False
+    starts_from: tuple[str, ...] = ()
     adapts: str = ""
     reads_all: bool = False
     grouped: bool = False
@@ -223,6 +225,12 @@ TRANSFORMER = (
         "switch",
         help=_("They are named NAME-epoch-1 and so on. Each takes as much room as the model."),
     ),
+    Setting(
+        "keep_language",
+        _("Keep the pre-trained weights as a model"),
+        "switch",
+        help=_("A masked language model named NAME-language, from which other trainings can start."),
+    ),
     PROBE,
 )
 
@@ -285,7 +293,23 @@ TRAINABLE: dict[str, TrainableKind] = {
         adapts=_("predicting masked tokens"),
         grouped=True,
         reads_all=True,
+        starts_from=("masked",),
         settings=TRANSFORMER,
+    ),
+    "masked": TrainableKind(
+        title=_("Masked language model"),
+        factory="",
+        child="models_runtime.backends.token_classification.masked_child",
+        format="deidreview-masked-lm-1",
+        algorithms={"masked": _("Predicting masked tokens, from weights in a folder; needs a GPU")},
+        needs="transformers",
+        by_epoch=True,
+        queue="gpu",
+        based=True,
+        continues=True,
+        reads_all=True,
+        settings=(CHUNKS, *BATCHES, PROBE),
+        predicts=False,
     ),
 }
 

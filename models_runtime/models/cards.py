@@ -81,8 +81,9 @@ class ModelCard(TypedDict, total=False):
     # Of a masked language model, or of language pre-training: the loss on held-out notes before it, and its probe.
     held_out_before: float
     probe: list[FilledMask]
-    # The model of which this is the state after an epoch: its id.
-    epoch_of: int
+    # Of a model that a training kept besides its own: the id of that one, and the epoch after which this is its state.
+    made_with: int
+    epoch: int
     # Of a language model: the loss on held-out notes after each epoch, and the number of notes outside the version.
     held_out_losses: list[float]
     unlabeled: int

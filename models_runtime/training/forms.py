@@ -73,11 +73,11 @@ class TrainForm(forms.Form):
         ),
     )
     grouping = WholeField(
-        label=_("Sentences per sequence (BiLSTM-CRF)"),
+        label=_("Sentences per sequence (BiLSTM-CRF, transformer)"),
         least=1,
         most=MOST_GROUPED,
         required=False,
-        help_text=_("1 to 32; 8 if empty. More sentences give the model more context for each word."),
+        help_text=_("1 to 32. If empty, 8 for a BiLSTM-CRF, and as much text as fits for a transformer."),
     )
     iterations = WholeField(
         label=_("Epochs"),

@@ -27,9 +27,9 @@ def run_epochs(
 
     After each epoch, the state is written to the task's checkpoint under `key`; a later attempt with the same key
     continues from it. `score` computes the F1 on the held-out notes, or more figures; they are only reported.
-    `keep_last`: write a checkpoint after the last epoch too, because another phase follows. `held_out_loss` computes the
-    loss of a language model on the held-out notes, which is only reported, too. `keep` is called with the number of each
-    epoch that others follow, before its checkpoint is written.
+    `keep_last`: write a checkpoint after the last epoch too, because another phase follows. `held_out_loss` computes
+    the loss of a language model on the held-out notes, which is only reported, too. `keep` is called with the number of
+    each epoch that others follow, before its checkpoint is written.
     """
     steps = _earlier(task, loop, key)
     for step in steps:

@@ -1,7 +1,8 @@
 """Windows over notes that are longer than a model's input.
 
 Windows overlap unless a model reads disjoint chunks. The prediction of each piece (a sub-word of the model's
-tokenizer) is taken from the window with most of its context, never from a window's edge. Bounds are indexes of pieces, end-exclusive.
+tokenizer) is taken from the window with most of its context, never from a window's edge. Bounds are indexes of pieces,
+end-exclusive.
 """
 
 from collections.abc import Sequence

@@ -26,7 +26,7 @@ from models_runtime.backends.token_classification.adapting import MaskedLmTraini
 from models_runtime.backends.token_classification.batching import Batching, Orders
 from models_runtime.backends.token_classification.encoding import Encoded
 from models_runtime.backends.token_classification.held_out import HeldOut
-from models_runtime.backends.token_classification.model import Card, save_model
+from models_runtime.backends.token_classification.model import Card, MaskedCard, save_model
 from models_runtime.backends.token_classification.network import padding, room
 from models_runtime.backends.token_classification.reading import Reading
 from models_runtime.backends.token_classification.scoring import Scorer
@@ -83,6 +83,9 @@ def learn(task: TrainingTask, path: Path) -> str:
     device = replace(choose_device(), stays=True)  # the optimizer's state can't move to the CPU
     key = task_key(task, str(hyper), str(reading), torch.__version__, transformers.__version__, device.name)
     masked_lm = _adapted(task, hyper, begin, reading, key, device) if task.adapt else None
+    if masked_lm is not None and task.settings.get("keep_language"):
+        language = MaskedCard(name, begin.name, len(task.notes), task.adapt)
+        save_model(model_beside(task, path, "language"), language, masked_lm, begin.tokenizer)
     training = _Training(task, hyper, begin, Tags.of(labels), masked_lm, reading, device)
 
     def save(at: Path, epochs: int) -> str:

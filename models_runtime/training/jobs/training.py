@@ -41,8 +41,8 @@ from models_runtime.core.registry import trainable_kind
 from models_runtime.models import OF_MODEL, Calibration, TrainedModel
 from models_runtime.models.cards import EpochFigures, FilledMask, ModelCard
 from models_runtime.training.jobs.checkpoints import checkpoint_of, forget, forget_stale
-from models_runtime.training.jobs.epochs import Kept, epoch_models, store_epoch_models
 from models_runtime.training.jobs.holding_out import hold_out_scores
+from models_runtime.training.jobs.kept_models import Kept, kept_models, store_kept
 
 State = TrainedModel.State
 # The number of steps to expect before the trainer reports the maximum.
@@ -70,16 +70,16 @@ def run(claim: Claim) -> dict[str, Any]:
         try:
             learned = _learn(row, version, notes, path, int(claim.params["newest"]), watch)
             scored, calibration = _scored(row, version, notes, path, watch)
+            card: ModelCard = {
+                **_card(row, version, notes, watch),
+                **learned,
+                **scored,
+                "seconds": round(time.monotonic() - begun, 1),
+                "date": timezone.now().isoformat(timespec="seconds"),
+            }
+            kept = kept_models(row, version, notes, card, watch.scoring)
         except BackendError as error:
             raise ServiceError(str(error), code="training") from error
-        card: ModelCard = {
-            **_card(row, version, notes, watch),
-            **learned,
-            **scored,
-            "seconds": round(time.monotonic() - begun, 1),
-            "date": timezone.now().isoformat(timespec="seconds"),
-        }
-        kept = epoch_models(row, version, notes, card, watch.scoring)
         _keep(claim, row, path, card, watch, erased, calibration, kept)
     forget(row.pk)
     return _result(row, card)
@@ -339,7 +339,7 @@ def _keep(
     calibration: Calibration | None,
     kept: list[Kept],
 ) -> None:
-    """Store the model, and those of its epochs.
+    """Store the model, and those that the training kept besides it.
 
     Raises ErasedMeanwhile if a patient was erased since the training began: the weights may contain text of the notes.
     """
@@ -352,9 +352,10 @@ def _keep(
         TrainedModel.objects.filter(pk=row.pk).update(
             state=State.READY, card=card, losses=watch.losses, hold_out=watch.hold_out, stored_file=stored
         )
+        row.card, row.losses, row.hold_out = card, watch.losses, watch.hold_out
         if calibration is not None:
             keep(calibration, actor)
-        store_epoch_models(row, kept, actor)
+        store_kept(row, kept, actor)
         claim.done = claim.total
         claim.finish(_result(row, card))
 

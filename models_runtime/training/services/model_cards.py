@@ -3,10 +3,12 @@
 import math
 from typing import TypedDict
 
+from django.db.models import QuerySet
+
 from annotations.domain.scoring.intervals import FEW_NOTES, FewNotes
 from annotations.domain.scoring.rates import RatesData
 from models_runtime.models import TrainedModel
-from models_runtime.models.cards import ModelCard
+from models_runtime.models.cards import EpochFigures, FilledMask, ModelCard
 from models_runtime.training.services.trained import trouble_of
 
 # Of a model that was trained before its card held the interval.
@@ -33,6 +35,11 @@ class Summary(TypedDict):
     few_notes: FewNotes | None
     character_recall: float | None
     perplexity: float | None
+    epochs: list[EpochFigures]
+    held_out_before: float | None
+    held_out_losses: list[float]
+    probe: list[FilledMask]
+    kept: list[str]
     levels: dict[str, RatesData]
 
 
@@ -46,6 +53,16 @@ def perplexity(card: ModelCard) -> float | None:
     """Return a language model's perplexity on held-out notes: e to the power of its last loss. None without one."""
     losses = card.get("held_out_losses")
     return math.exp(losses[-1]) if losses else None
+
+
+def held_out_losses(card: ModelCard) -> list[float]:
+    """Return the losses on held-out notes after each epoch: of a language model, or of language pre-training."""
+    return card.get("held_out_losses") or card.get("adapted_held_out", [])
+
+
+def kept_with(model: TrainedModel) -> "QuerySet[TrainedModel]":
+    """Return the models that the training of this one kept besides it."""
+    return TrainedModel.objects.filter(project=model.project_id, card__made_with=model.pk).order_by("pk")
 
 
 def few_notes_of(card: ModelCard) -> FewNotes | None:
@@ -76,5 +93,10 @@ def summary(model: TrainedModel) -> Summary:
         "few_notes": few_notes_of(model.card),
         "character_recall": scores["characters"]["recall"] if scores else None,
         "perplexity": perplexity(model.card),
+        "epochs": model.card.get("epochs", []),
+        "held_out_before": model.card.get("held_out_before"),
+        "held_out_losses": held_out_losses(model.card),
+        "probe": model.card.get("probe", []),
+        "kept": list(kept_with(model).values_list("name", flat=True)),
         "levels": levels,
     }

@@ -59,7 +59,10 @@ class Command(JourneyCommand):
             "--iterations", type=int, metavar="N", help="Maximum number of iterations. Default: that of the algorithm."
         )
         parser.add_argument(
-            "--base", default="", metavar="NAME", help="Starting model of the same type, or weights (transformer)."
+            "--base",
+            default="",
+            metavar="NAME",
+            help="Starting model of the same type; weights or a masked language model (transformer).",
         )
         parser.add_argument(
             "--adapt",
@@ -68,7 +71,9 @@ class Command(JourneyCommand):
             metavar="N",
             help="Language pre-training epochs (transformer, BiLSTM-CRF).",
         )
-        parser.add_argument("--grouping", type=int, default=0, metavar="N", help="Sentences per sequence (BiLSTM-CRF).")
+        parser.add_argument(
+            "--grouping", type=int, default=0, metavar="N", help="Sentences per sequence (BiLSTM-CRF, transformer)."
+        )
         parser.add_argument(
             "--set",
             action="append",
