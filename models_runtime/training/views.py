@@ -25,7 +25,14 @@ from models_runtime.core.registry import TRAINABLE, TrainableKind, trainable_kin
 from models_runtime.core.training_settings import shown
 from models_runtime.models import TrainedModel
 from models_runtime.training.forms import REFUSED_AT, RenameForm, TrainForm, UploadModelForm
-from models_runtime.training.services.model_cards import few_notes_of, headline, held_out_losses, kept_with, perplexity
+from models_runtime.training.services.model_cards import (
+    few_notes_of,
+    headline,
+    held_out_losses,
+    kept_with,
+    made_with,
+    perplexity,
+)
 from models_runtime.training.services.trained import model_rows, rename_model, retire_model, trouble_of, upload_model
 from models_runtime.training.services.training import all_base_models, end_early, start_training
 
@@ -90,9 +97,9 @@ def _model(request: Request, access: Access, row: TrainedModel, rename: RenameFo
         "few_notes": few_notes_of(row.card),
         "kind": trainable_kind(row.backend),
         "perplexity": perplexity(row.card),
-        "held_out_after": (held_out_losses(row.card) or [None])[-1],
+        "held_out_after": next(reversed(held_out_losses(row.card)), None),
         "kept": kept_with(row),
-        "made_with": TrainedModel.objects.filter(project=access.project, pk=row.card.get("made_with", 0)).first(),
+        "made_with": made_with(row),
         "settings": shown(trainable_kind(row.backend).settings, row.params.get("settings", {})),
         "algorithm": _(trainable_kind(row.backend).algorithms.get(_algorithm(row), _algorithm(row))),
         "calibration": row.calibrations.filter(held_out=True, withdrawn_at=None).order_by("-pk").first(),

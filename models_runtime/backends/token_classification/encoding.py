@@ -72,7 +72,7 @@ class Pieces:
     def mask(self) -> int | None:
         """The id of the mask piece; None if the tokenizer has none."""
         word = self._mask_word
-        return None if word is None else int(self._tokenizer.token_to_id(word))
+        return None if word is None else self._tokenizer.token_to_id(word)
 
     @property
     def _mask_word(self) -> str | None:

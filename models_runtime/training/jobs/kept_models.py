@@ -55,15 +55,18 @@ def kept_models(
 
 def _language(row: TrainedModel, card: ModelCard) -> Kept:
     path = checkpoint_of(row.pk).with_name("language.zip")
+    learned = card.copy()
+    learned.pop("adapted", None)
+    learned.pop("adapted_held_out", None)
+    learned.pop("epochs", None)
+    learned.pop("labels", None)
     own: ModelCard = {
-        **_shared(row, card, path),
+        **_shared(row, learned, path),
         "iterations": len(card["adapted"]),
         "held_out_losses": card.get("adapted_held_out", []),
         "unlabeled": card.get("unlabeled", 0),
         "scores": None,
     }
-    for key in ("adapted", "adapted_held_out", "epochs", "labels"):
-        own.pop(key, None)
     return Kept("-language", MASKED, path, own)
 
 

@@ -144,7 +144,7 @@ class _Watch:
                 self.losses.append(round(float(report["loss"]), 4))
                 self.hold_out += [report["f1"]] if report["f1"] is not None else []
                 if report.get("tokens") is not None:
-                    self.epochs.append({key: report.get(key) for key in ("f1", "tokens", "pieces")})
+                    self.epochs.append({"f1": report["f1"], "tokens": report["tokens"], "pieces": report["pieces"]})
         if report is None or time.monotonic() - self._written < WRITE_EVERY:
             self._report()
         else:

@@ -65,6 +65,11 @@ def kept_with(model: TrainedModel) -> "QuerySet[TrainedModel]":
     return TrainedModel.objects.filter(project=model.project_id, card__made_with=model.pk).order_by("pk")
 
 
+def made_with(model: TrainedModel) -> TrainedModel | None:
+    """Return the model whose training kept this one besides it."""
+    return TrainedModel.objects.filter(project=model.project_id, pk=model.card.get("made_with", 0)).first()
+
+
 def few_notes_of(card: ModelCard) -> FewNotes | None:
     """Return the interval of the headline's F1 on few notes; None for a hold-out of FEW_NOTES notes or more."""
     scores = card.get("scores")
