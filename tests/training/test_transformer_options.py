@@ -12,6 +12,7 @@ from django.urls import reverse
 
 from annotations.jobs.runner import run as work
 from annotations.models import Document, Job, StoredFile
+from models_runtime.core import gold_notes
 from models_runtime.core import weights as found_here
 from models_runtime.core.gold_notes import all_other_notes
 from models_runtime.core.registry import TRAINABLE
@@ -157,13 +158,14 @@ def test_a_masked_language_model_is_trained_evaluated_and_started_from(world, cl
     assert TrainedModel.objects.get(name="copy").backend == "masked"
 
 
-def test_the_stage_in_a_training_is_evaluated_and_its_weights_are_kept(world, client, home, trained):
+def test_the_stage_in_a_training_is_evaluated_and_its_weights_are_kept(world, client, home, trained, monkeypatch):
+    monkeypatch.setattr(gold_notes, "OTHERS", 1)  # The limit of other trainings.
     Document.objects.filter(project=world.project).update(language="it")
     model, job = trained(
         "a", backend="transformer", algorithm="fresh", base="tiny-bert", adapt=2, iterations=1, name="Court",
         settings={"keep_language": "yes"},
     )  # fmt: skip
-    assert (job.error, model.state) == ("", State.READY)
+    assert (job.error, model.state, model.card["unlabeled"]) == ("", State.READY, 2)
     assert len(model.card["adapted"]) == len(model.card["adapted_held_out"]) == 2
     assert [filled["sentence"][:12] for filled in model.card["probe"]] == ["Il paziente ", "Si consiglia"]
     assert all(filled["after"] for filled in model.card["probe"])
@@ -178,8 +180,6 @@ def test_the_stage_in_a_training_is_evaluated_and_its_weights_are_kept(world, cl
 
 
 def test_learning_the_language_reads_any_number_of_notes(world, monkeypatch):
-    from models_runtime.core import gold_notes
-
     for name in ("OTHERS", "OTHERS_CHARACTERS", "LANGUAGE_CHARACTERS", "BATCH"):
         monkeypatch.setattr(gold_notes, name, 3)
     for number in range(10):
@@ -209,3 +209,25 @@ def test_an_erasure_names_the_probes_to_check(world, home):
     from annotations.ops.selectors.free_texts import free_texts
 
     assert any("Language" in text.what and "probe" in text.what for text in free_texts(world.project))
+
+
+def test_a_training_that_ends_early_keeps_the_epochs_before_its_last(world, home, trained, monkeypatch):
+    """A person asks for the end during the third of 300 epochs."""
+    from models_runtime.training.jobs import training
+
+    told = training._Watch.__call__
+
+    def asks(watch, report):
+        if report is not None and report["iteration"] == 2:
+            TrainedModel.objects.filter(pk=watch.row.pk).update(enough=True)
+        return told(watch, report)
+
+    monkeypatch.setattr(training._Watch, "__call__", asks)
+    model, job = trained(
+        "a", backend="transformer", algorithm="fresh", base="tiny-bert", iterations=300, name="Court",
+        settings={"checkpoints": "yes"},
+    )  # fmt: skip
+    done = model.card["iterations"]
+    assert (job.error, model.state) == ("", State.READY) and 2 <= done < 300
+    kept = TrainedModel.objects.filter(card__made_with=model.pk).order_by("pk")
+    assert [row.card["epoch"] for row in kept] == list(range(1, done))

@@ -3,7 +3,7 @@
 They are the state after each epoch but the last, and the weights after language pre-training.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,11 +12,11 @@ from django.utils.text import slugify
 
 from annotations.core.stored_files import store_file
 from annotations.jobs.registry import load
-from annotations.models import GoldVersion, StoredFile, User
+from annotations.models import StoredFile, User
 from annotations.scores.selectors import label_words
 from models_runtime.backends.base import Backend
 from models_runtime.backends.files import digest
-from models_runtime.core.gold_notes import TrainingNotes, gold_notes
+from models_runtime.core.gold_notes import Note
 from models_runtime.core.model_names import name_with
 from models_runtime.core.registry import trainable_kind
 from models_runtime.models import TrainedModel
@@ -38,9 +38,9 @@ class Kept:
 
 
 def kept_models(
-    row: TrainedModel, version: GoldVersion, notes: TrainingNotes, card: ModelCard, tick: Callable[[], None]
+    row: TrainedModel, held_out: Callable[[], Iterable[Note]], card: ModelCard, tick: Callable[[], None]
 ) -> list[Kept]:
-    """List the models that the training was asked to keep. Those of epochs are scored on the hold-out.
+    """List the models that the training was asked to keep. Those of epochs are scored on the notes of `held_out`.
 
     `card`: that of the whole training. `tick` is called after each note. Raises BackendError.
     """
@@ -49,7 +49,7 @@ def kept_models(
     if settings.get("keep_language") and card.get("adapted"):
         found.append(_language(row, card))
     if settings.get("checkpoints"):
-        found += [_epoch(row, version, notes, card, epoch, tick) for epoch in range(1, card["iterations"])]
+        found += [_epoch(row, held_out(), card, epoch, tick) for epoch in range(1, card["iterations"])]
     return found
 
 
@@ -70,17 +70,10 @@ def _language(row: TrainedModel, card: ModelCard) -> Kept:
     return Kept("-language", MASKED, path, own)
 
 
-def _epoch(
-    row: TrainedModel,
-    version: GoldVersion,
-    notes: TrainingNotes,
-    card: ModelCard,
-    epoch: int,
-    tick: Callable[[], None],
-) -> Kept:
+def _epoch(row: TrainedModel, held_out: Iterable[Note], card: ModelCard, epoch: int, tick: Callable[[], None]) -> Kept:
     path = checkpoint_of(row.pk).with_name(f"epoch-{epoch}.zip")
     backend: Backend = load(trainable_kind(row.backend).factory)(path=str(path))
-    scores = hold_out_scores(backend, gold_notes(version, notes.hold_out), label_words(row.project), tick=tick)
+    scores = hold_out_scores(backend, held_out, label_words(row.project), tick=tick)
     own: ModelCard = {
         **_shared(row, card, path),
         "iterations": epoch,

@@ -77,7 +77,7 @@ def run(claim: Claim) -> dict[str, Any]:
                 "seconds": round(time.monotonic() - begun, 1),
                 "date": timezone.now().isoformat(timespec="seconds"),
             }
-            kept = kept_models(row, version, notes, card, watch.scoring)
+            kept = kept_models(row, lambda: gold_notes(version, notes.hold_out), card, watch.scoring)
         except BackendError as error:
             raise ServiceError(str(error), code="training") from error
         _keep(claim, row, path, card, watch, erased, calibration, kept)
@@ -249,7 +249,7 @@ def _scored(
     """Score and calibrate the model on the hold-out. A language model was measured by its trainer instead."""
     kind = trainable_kind(row.backend)
     if not kind.predicts:
-        return {"unlabeled": watch.unlabeled, "scores": None}, None
+        return {"scores": None}, None
     backend: Backend = load(kind.factory)(path=str(path))
     held_out = HeldOut(notes.hold_out)
     scores = hold_out_scores(
@@ -303,6 +303,8 @@ def _card(row: TrainedModel, version: GoldVersion, notes: TrainingNotes, watch: 
         "held_out_notes": notes.hold_out,
         "spans": spans,
     }
+    if watch.unlabeled or not trainable_kind(row.backend).predicts:
+        card["unlabeled"] = watch.unlabeled
     if "base" in row.params:
         card["base"] = row.params["base"]
     if "language" in row.params:
