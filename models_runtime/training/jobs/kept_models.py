@@ -12,7 +12,7 @@ from django.utils.text import slugify
 
 from annotations.core.stored_files import store_file
 from annotations.jobs.registry import load
-from annotations.models import StoredFile, User
+from annotations.models import Project, StoredFile, User
 from annotations.scores.selectors import label_words
 from models_runtime.backends.base import Backend
 from models_runtime.backends.files import digest
@@ -95,6 +95,8 @@ def _shared(row: TrainedModel, card: ModelCard, path: Path) -> ModelCard:
 
 def store_kept(row: TrainedModel, kept: list[Kept], actor: User | None) -> None:
     """Store models as models of their own, in the transaction that has just stored the training's model, `row`."""
+    if kept:
+        Project.objects.select_for_update().get(pk=row.project_id)  # Nobody takes one of the names meanwhile.
     for each in kept:
         ours, done = each.backend == row.backend, each.card["iterations"]
         name = name_with(row.project, row.name, each.ending)

@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from annotations.domain.scoring.intervals import FEW_NOTES, FewNotes
 from annotations.domain.scoring.rates import RatesData
 from models_runtime.models import TrainedModel
-from models_runtime.models.cards import EpochFigures, FilledMask, ModelCard
+from models_runtime.models.cards import EpochFigures, ModelCard
 from models_runtime.training.services.trained import trouble_of
 
 # Of a model that was trained before its card held the interval.
@@ -38,7 +38,6 @@ class Summary(TypedDict):
     epochs: list[EpochFigures]
     held_out_before: float | None
     held_out_losses: list[float]
-    probe: list[FilledMask]
     kept: list[str]
     levels: dict[str, RatesData]
 
@@ -101,7 +100,6 @@ def summary(model: TrainedModel) -> Summary:
         "epochs": model.card.get("epochs", []),
         "held_out_before": model.card.get("held_out_before"),
         "held_out_losses": held_out_losses(model.card),
-        "probe": model.card.get("probe", []),
         "kept": list(kept_with(model).values_list("name", flat=True)),
         "levels": levels,
     }

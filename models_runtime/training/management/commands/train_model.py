@@ -104,7 +104,8 @@ class Command(JourneyCommand):
             raise ServiceError(
                 f"The training of “{model.name}” is not complete. {job.get_state_display()}: {job.error}", code="train"
             )
-        return summary(model) | {"job": job.number}
+        # Not in the list of models: words of the probe may come from notes.
+        return summary(model) | {"job": job.number, "probe": model.card.get("probe", [])}
 
     def say(self, result: dict[str, Any]) -> str:
         line = f"Model {result['model']} (job {result['job']}): {TrainedModel.State(result['state']).label}."
