@@ -1,7 +1,7 @@
 """Training, and checking uploaded model files, in a child process.
 
 The parent process can keep its lease alive, stop the work at any time, and survive a crash in a library's C code. Texts
-and spans go through a pipe, never onto a command line or into a file.
+and spans go through a pipe, never onto a command line or into a file with a name.
 """
 
 import json

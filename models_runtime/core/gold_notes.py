@@ -20,7 +20,7 @@ BATCH: Final = 200
 # Header words are learned from at most this many other notes and characters.
 OTHERS: Final = 5_000
 OTHERS_CHARACTERS: Final = 20_000_000
-# A language model learns from at most this many characters outside the version.
+# A language model that holds texts in memory learns from at most this many characters outside the version.
 LANGUAGE_CHARACTERS: Final = 1_000_000_000
 
 Note = tuple[str, list[Span]]
@@ -114,34 +114,36 @@ def other_notes(version: GoldVersion, newest: int) -> Iterator[str]:
     Only notes up to the id `newest` are read: the highest id when the training started, so that a repeated training
     reads the same notes.
     """
-    yield from _texts(_outside(version, newest)[:OTHERS], OTHERS_CHARACTERS)
+    yield from _texts(_outside(version, newest), OTHERS, OTHERS_CHARACTERS)
 
 
-def all_other_notes(version: GoldVersion, newest: int, language: str = "") -> Iterator[str]:
+def all_other_notes(version: GoldVersion, newest: int, language: str = "", *, streamed: bool = False) -> Iterator[str]:
     """Yield texts of the project's notes outside the version, for a language model: any number of notes.
 
-    With a `language`, only notes in it. The total length is bounded by LANGUAGE_CHARACTERS, because the trainer holds
-    the texts in memory.
+    With a `language`, only notes in it. The total length is bounded by LANGUAGE_CHARACTERS for a trainer that holds the
+    texts in memory, and unbounded for one that reads them as a stream.
     """
     rows = _outside(version, newest)
     if language:
         rows = rows.filter(language__in=codes_of(version.project, language))
-    yield from _texts(rows, LANGUAGE_CHARACTERS)
+    yield from _texts(rows, None, None if streamed else LANGUAGE_CHARACTERS)
 
 
 def _outside(version: GoldVersion, newest: int) -> "QuerySet[Document]":
     inside = GoldVersionNote.objects.filter(version=version).values("document")
-    return Document.objects.filter(project=version.project_id, pk__lte=newest).exclude(pk__in=inside).order_by("pk")
+    return Document.objects.filter(project=version.project_id, pk__lte=newest).exclude(pk__in=inside)
 
 
-def _texts(rows: "QuerySet[Document]", most: int) -> Iterator[str]:
-    """Yield texts in batches until they have `most` characters."""
-    characters = 0
-    ids = []
-    for pk, length in rows.values_list("pk", "length"):
-        characters += length
-        if characters > most:
-            break
-        ids.append(pk)
-    for at in range(0, len(ids), BATCH):
-        yield from Document.objects.filter(pk__in=ids[at : at + BATCH]).order_by("pk").values_list("text", flat=True)
+def _texts(rows: "QuerySet[Document]", notes: int | None, characters: int | None) -> Iterator[str]:
+    """Yield texts by ascending id, up to this many notes and characters. At most BATCH texts are in memory."""
+    last, read, length = 0, 0, 0
+    while notes is None or read < notes:
+        size = BATCH if notes is None else min(BATCH, notes - read)
+        found = list(rows.filter(pk__gt=last).order_by("pk").values_list("pk", "length", "text")[:size])
+        for pk, more, text in found:
+            last, read, length = pk, read + 1, length + more
+            if characters is not None and length > characters:
+                return
+            yield text
+        if not found:
+            return

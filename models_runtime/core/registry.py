@@ -118,7 +118,9 @@ class TrainableKind:
     `based`: the training needs starting weights: a folder in DATA_DIR/weights, or a model of the same kind.
     `continues`: what a training takes over from a model of the same kind from which it starts, with one label space
     over both trainings (strategy EN-IT of Catelli 2021).
+    `starts_from`: other kinds whose models the training may start from as well.
     `adapts`: how the model can first learn the language of the notes without labels; empty if it can't.
+    `reads_all`: learning the language reads any number of notes, because it doesn't hold them in memory.
     `grouped`: up to 32 sentences are read as one sequence (Catelli 2021).
     `settings`: what else can be set for a training.
     `predicts`: its models suggest spans. False for a language model: other trainings start from it or use its vectors.
@@ -138,7 +140,9 @@ class TrainableKind:
     queue: str = "cpu"
     based: bool = False
     continues: str = _("its weights")
+    starts_from: tuple[str, ...] = ()
     adapts: str = ""
+    reads_all: bool = False
     grouped: bool = False
     settings: tuple[Setting, ...] = ()
     predicts: bool = True
@@ -213,6 +217,95 @@ LANGUAGE = (
     Setting("rate", _("Learning rate"), "number", least=0.000001, most=1),
     Setting("batch", _("Characters in a batch"), "whole", least=256, most=1_000_000, help=_("4,096 if empty.")),
     SEED,
+)
+
+
+BATCHES = (
+    Setting("rate", _("Learning rate"), "number", least=1e-7, most=0.1),
+    Setting(
+        "batch",
+        _("Sequences in a batch"),
+        "whole",
+        least=1,
+        most=1024,
+        help=_("The effective batch of one update. If empty, as many as have a set number of sub-words together."),
+    ),
+    Setting(
+        "accumulation",
+        _("Gradient accumulation"),
+        "whole",
+        least=1,
+        most=1024,
+        help=_("Compute each batch in this many parts, to save memory. The effective batch stays the same."),
+    ),
+)
+
+
+CHUNKS = Setting(
+    "chunks",
+    _("Text longer than a sequence"),
+    "choice",
+    choices={
+        "overlapping": _("overlapping windows; a sub-word is read where it has most context"),
+        "disjoint": _("disjoint chunks (Salierno et al. 2024)"),
+    },
+)
+
+
+PROBE = Setting(
+    "probe",
+    _("Sentences for the fill-mask probe"),
+    "text",
+    most=600,
+    pattern=r"((?!\[MASK\]|\|).)*\[MASK\]((?!\[MASK\]|\|).)*(\|((?!\[MASK\]|\|).)*\[MASK\]((?!\[MASK\]|\|).)*)*",
+    right=_("sentences with one [MASK] each, separated by |"),
+    help=_("Each with one [MASK], separated by |. If empty, invented sentences. Don't copy sentences of notes."),
+)
+
+
+TRANSFORMER = (
+    Setting(
+        "sub_words",
+        _("Labels of sub-words"),
+        "choice",
+        choices={
+            "first": _("the first of each word; the others don't count"),
+            "every": _("every sub-word (Salierno et al. 2024)"),
+            "rest": _("every sub-word; all but the first count less"),
+        },
+    ),
+    Setting(
+        "rest",
+        _("Weight of later sub-words"),
+        "number",
+        least=0,
+        most=1,
+        help=_("Only if all but the first count less. If empty, 0.25."),
+    ),
+    CHUNKS,
+    Setting(
+        "decoding",
+        _("Choice of tags"),
+        "choice",
+        choices={
+            "path": _("best sequence of valid tags"),
+            "argmax": _("likeliest tag of each word (Salierno et al. 2024)"),
+        },
+    ),
+    *BATCHES,
+    Setting(
+        "checkpoints",
+        _("Keep a model of each epoch"),
+        "switch",
+        help=_("They are named NAME-epoch-1 and so on. Each takes as much room as the model."),
+    ),
+    Setting(
+        "keep_language",
+        _("Keep the pre-trained weights as a model"),
+        "switch",
+        help=_("A masked language model named NAME-language, from which other trainings can start."),
+    ),
+    PROBE,
 )
 
 
@@ -302,6 +395,24 @@ TRAINABLE: dict[str, TrainableKind] = {
         queue="gpu",
         based=True,
         adapts=_("predicting masked tokens"),
+        grouped=True,
+        reads_all=True,
+        starts_from=("masked",),
+        settings=TRANSFORMER,
+    ),
+    "masked": TrainableKind(
+        title=_("Masked language model"),
+        factory="",
+        child="models_runtime.backends.token_classification.masked_child",
+        format="deidreview-masked-lm-1",
+        algorithms={"masked": _("Predicting masked tokens, from weights in a folder; needs a GPU")},
+        needs="transformers",
+        by_epoch=True,
+        queue="gpu",
+        based=True,
+        reads_all=True,
+        settings=(CHUNKS, *BATCHES, PROBE),
+        predicts=False,
     ),
 }
 

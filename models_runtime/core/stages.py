@@ -8,6 +8,7 @@ from annotations.models import GoldVersionNote
 from annotations.scores.selectors import codes_of
 from models_runtime.core.gold_notes import languages_of, training_notes
 from models_runtime.core.gold_sources import same_texts, versions_of
+from models_runtime.core.registry import language_models
 from models_runtime.models import TrainedModel
 
 MIX = "MIX"
@@ -29,8 +30,12 @@ def learned_from(model: TrainedModel | None) -> set[int]:
 
 
 def strategy_of(model: TrainedModel) -> str:
-    """Return the language strategy, such as “IT”, “MIX” or “EN→IT”. A stage in all languages of its version is MIX."""
-    return "→".join(map(_language, stages(model)))
+    """Return the language strategy, such as “IT”, “MIX” or “EN→IT”. A stage in all languages of its version is MIX.
+
+    Language models are no stages of it, because they learn no labels.
+    """
+    unable = language_models()
+    return "→".join(_language(stage) for stage in stages(model) if stage.backend not in unable)
 
 
 def _learned(model: TrainedModel) -> set[int]:

@@ -59,8 +59,33 @@ class WantedEmbedding(TypedDict):
     model: NotRequired[int]
 
 
+class TokenRates(TypedDict):
+    """Accuracy over all tokens, and precision, recall and F1 of labeled ones; None where undefined."""
+
+    accuracy: float | None
+    precision: float | None
+    recall: float | None
+    f1: float | None
+
+
+class EpochFigures(TypedDict):
+    """Figures of held-out notes after an epoch: exact spans (F1), tokens, and sub-words if all of them are labeled."""
+
+    f1: float | None
+    tokens: TokenRates | None
+    pieces: TokenRates | None
+
+
+class FilledMask(TypedDict):
+    """A sentence of the fill-mask probe: its likeliest words with probabilities, before and after the training."""
+
+    sentence: str
+    before: list[tuple[str, float]]
+    after: list[tuple[str, float]]
+
+
 class ModelCard(TypedDict, total=False):
-    """A model's training data and scores. During training, at most `adapted` and `held_out_losses` are present."""
+    """A model's training data and scores. During training, only figures of its epochs are present."""
 
     # The gold: version number and hash, notes, split.
     gold: int
@@ -82,10 +107,19 @@ class ModelCard(TypedDict, total=False):
     base: str
     language: str
     adapted: list[float]
+    embeddings: list[EmbeddingData]
+    # Figures by epoch: of held-out notes; `adapted_held_out` is the loss there after each epoch of `adapted`.
+    epochs: list[EpochFigures]
+    adapted_held_out: list[float]
+    # Of a masked language model, or of language pre-training: the loss on held-out notes before it, and its probe.
+    held_out_before: float
+    probe: list[FilledMask]
+    # Of a model that a training kept besides its own: the id of that one, and the epoch after which this is its state.
+    made_with: int
+    epoch: int
     # Of a language model: the loss on held-out notes after each epoch, and the number of notes outside the version.
     held_out_losses: list[float]
     unlabeled: int
-    embeddings: list[EmbeddingData]
     iterations: int
     seconds: float
     device: str

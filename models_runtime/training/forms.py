@@ -82,11 +82,11 @@ class TrainForm(forms.Form):
         ),
     )
     grouping = WholeField(
-        label=_("Sentences per sequence (BiLSTM-CRF)"),
+        label=_("Sentences per sequence (BiLSTM-CRF, transformer)"),
         least=1,
         most=MOST_GROUPED,
         required=False,
-        help_text=_("1 to 32. If empty: 8, or 32 with stacked embeddings. More sentences give more context."),
+        help_text=_("1 to 32. If empty: 8, 32 with stacked embeddings, and as much text as fits for a transformer."),
     )
     iterations = WholeField(
         label=_("Epochs"),

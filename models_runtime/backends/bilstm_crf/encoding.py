@@ -10,9 +10,9 @@ from annotations.domain.bio import decode
 from annotations.domain.spans import Span
 from annotations.domain.tokens import covered
 from annotations.domain.whitespace import trim
-from models_runtime.backends.bilstm_crf.grouping import groups
 from models_runtime.backends.bilstm_crf.vocabulary import Rows, Vocabulary, rows
 from models_runtime.backends.neural.tags import Tags
+from models_runtime.backends.notes.grouping import groups
 from models_runtime.backends.notes.note import Note, read
 from models_runtime.backends.notes.rule_tags import rule_tags
 from models_runtime.backends.rules import RulesBackend

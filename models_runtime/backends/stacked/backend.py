@@ -8,8 +8,8 @@ import torch
 
 from annotations.domain.spans import Span
 from models_runtime.backends.bilstm_crf.encoding import confident_spans
-from models_runtime.backends.bilstm_crf.grouping import groups
 from models_runtime.backends.neural.device import Device, Placement, choose_device
+from models_runtime.backends.notes.grouping import groups
 from models_runtime.backends.notes.note import read
 from models_runtime.backends.stacked.embeddings import Embedding, Stack, Words, with_file
 from models_runtime.backends.stacked.model import load_model

@@ -12,7 +12,6 @@ from annotations.domain.bio import encode_tokens
 from annotations.domain.spans import Span
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.bilstm_crf.encoding import spans_of
-from models_runtime.backends.bilstm_crf.grouping import groups
 from models_runtime.backends.characters.model import load_model as load_characters
 from models_runtime.backends.files import digest
 from models_runtime.backends.learner import Note as LabeledNote
@@ -22,6 +21,7 @@ from models_runtime.backends.neural.device import Device, Placement, choose_devi
 from models_runtime.backends.neural.epochs import f1, hyperparameters_of, run_epochs
 from models_runtime.backends.neural.learning import seeded
 from models_runtime.backends.neural.tags import Tags
+from models_runtime.backends.notes.grouping import groups
 from models_runtime.backends.notes.note import Note, read
 from models_runtime.backends.stacked.annealing import Annealing, SgdLoop, rate_after
 from models_runtime.backends.stacked.embeddings import (

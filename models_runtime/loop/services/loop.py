@@ -70,6 +70,7 @@ def loop_of(project: Project) -> Loop:
     models = (
         TrainedModel.objects.filter(project=project, gold_version=version)
         .exclude(backend__in=language_models())
+        .exclude(card__has_key="epoch")
         .order_by("-pk")
         if version
         else None

@@ -114,10 +114,13 @@ def _ends(project: Project, versions: Sequence[GoldVersion]) -> list[int]:
 
 
 def _models(project: Project) -> dict[int, list[TrainedModel]]:
-    """Return the trained models by gold version, newest first, without unfinished trainings and language models."""
+    """Return the trained models by gold version, newest first.
+
+    Unfinished trainings, language models and the models of single epochs are left out.
+    """
     found: dict[int, list[TrainedModel]] = defaultdict(list)
     rows = TrainedModel.objects.filter(project=project, state__in=LEARNED, gold_version__isnull=False)
-    rows = rows.exclude(backend__in=language_models())
+    rows = rows.exclude(backend__in=language_models()).exclude(card__has_key="epoch")
     for model in rows.order_by("-pk").defer("losses", "hold_out"):
         found[model.gold_version_id or 0].append(model)
     return found

@@ -33,9 +33,10 @@ from models_runtime.core.gold_sources import GoldSource, gold_sources, manages, 
 from models_runtime.core.model_files import cached
 from models_runtime.core.registry import trainable_kind
 from models_runtime.models import OF_MODEL, Calibration, TrainedModel
-from models_runtime.models.cards import ModelCard, OtherVersion
+from models_runtime.models.cards import EpochFigures, FilledMask, ModelCard, OtherVersion
 from models_runtime.training.jobs.checkpoints import checkpoint_of, forget, forget_stale
 from models_runtime.training.jobs.holding_out import hold_out_scores
+from models_runtime.training.jobs.kept_models import Kept, kept_models, store_kept
 
 State = TrainedModel.State
 # The number of steps to expect before the trainer reports the maximum.
@@ -65,16 +66,17 @@ def run(claim: Claim) -> dict[str, Any]:
         try:
             learned = _learn(row, sources, path, int(claim.params["newest"]), watch)
             scored, calibration = _scored(row, sources, path, watch)
+            card: ModelCard = {
+                **_card(row, sources, watch),
+                **learned,
+                **scored,
+                "seconds": round(time.monotonic() - begun, 1),
+                "date": timezone.now().isoformat(timespec="seconds"),
+            }
+            kept = kept_models(row, lambda: _held_out(sources), card, watch.scoring)
         except BackendError as error:
             raise ServiceError(str(error), code="training") from error
-        card: ModelCard = {
-            **_card(row, sources, watch),
-            **learned,
-            **scored,
-            "seconds": round(time.monotonic() - begun, 1),
-            "date": timezone.now().isoformat(timespec="seconds"),
-        }
-        _keep(claim, row, path, card, watch, erased, calibration)
+        _keep(claim, row, path, card, watch, erased, calibration, kept)
     forget(row.pk)
     return _result(row, card)
 
@@ -115,7 +117,11 @@ class _Watch:
         self.losses: list[float] = []
         self.hold_out: list[float] = []
         self.adapted: list[float] = []
+        self.epochs: list[EpochFigures] = []
+        self.adapted_held_out: list[float] = []
         self.held_out_losses: list[float] = []
+        self.held_out_before: float | None = None
+        self.probe: list[FilledMask] = []
         self.unlabeled = 0
         self._adapt = int(row.params.get("adapt") or 0)
         self._most = int(row.params.get("iterations") or STEPS)
@@ -124,20 +130,36 @@ class _Watch:
 
     def __call__(self, report: dict[str, Any] | None) -> bool:
         """Receive a report; None is a sign of life. Return whether the training should end early."""
+        if report is not None:
+            self._language(report)
         if report is not None and report["adapting"]:
-            self.adapted.append(round(float(report["loss"]), 4))
+            self.adapted += [round(float(report["loss"]), 4)] if report["iteration"] else []
         elif report is not None:
             self._most = int(report["most"])
             if report["iteration"]:
                 self.losses.append(round(float(report["loss"]), 4))
                 self.hold_out += [report["f1"]] if report["f1"] is not None else []
-                loss = report.get("held_out_loss")
-                self.held_out_losses += [round(float(loss), 4)] if loss is not None else []
+                if report.get("tokens") is not None:
+                    self.epochs.append({"f1": report["f1"], "tokens": report["tokens"], "pieces": report["pieces"]})
         if report is None or time.monotonic() - self._written < WRITE_EVERY:
             self._report()
         else:
             self._write()
         return TrainedModel.objects.filter(pk=self.row.pk, enough=True).exists()
+
+    def _language(self, report: dict[str, Any]) -> None:
+        """Keep what a step of a language model tells: its loss on held-out notes, and the words of its probe."""
+        if (outside := report.get("held_out_loss")) is not None:
+            loss = round(float(outside), 4)
+            if not report["iteration"]:
+                self.held_out_before = loss
+            else:
+                (self.adapted_held_out if report["adapting"] else self.held_out_losses).append(loss)
+        for number, filled in enumerate(report.get("probe") or []):
+            if number == len(self.probe):
+                self.probe.append({"sentence": filled["sentence"], "before": filled["words"], "after": []})
+            else:
+                self.probe[number]["after"] = filled["words"]
 
     def _write(self) -> None:
         self._written = time.monotonic()
@@ -153,8 +175,16 @@ class _Watch:
         card: ModelCard = {}
         if self.adapted:
             card["adapted"] = self.adapted
+        if self.epochs:
+            card["epochs"] = self.epochs
+        if self.adapted_held_out:
+            card["adapted_held_out"] = self.adapted_held_out
         if self.held_out_losses:
             card["held_out_losses"] = self.held_out_losses
+        if self.held_out_before is not None:
+            card["held_out_before"] = self.held_out_before
+        if self.probe:
+            card["probe"] = self.probe
         return card
 
     def counted(self, texts: Iterable[str]) -> Iterator[str]:
@@ -209,7 +239,9 @@ def _learn(row: TrainedModel, sources: Sequence[GoldSource], path: Path, newest:
     unlabeled = other_notes(version, newest)
     if not kind.predicts:
         train, held_out = _without_spans(train), _without_spans(held_out)
-        unlabeled = watch.counted(all_other_notes(version, newest, row.params.get("language", "")))
+    if not kind.predicts or (kind.reads_all and row.params.get("adapt")):
+        language = row.params.get("language", "")
+        unlabeled = watch.counted(all_other_notes(version, newest, language, streamed=kind.reads_all))
     return children.train(
         kind.child,
         train,
@@ -243,7 +275,7 @@ def _scored(
     """Score and calibrate the model on the hold-out. A language model was measured by its trainer instead."""
     kind, own = trainable_kind(row.backend), sources[0].notes.hold_out
     if not kind.predicts:
-        return {"unlabeled": watch.unlabeled, "scores": None}, None
+        return {"scores": None}, None
     backend: Backend = load(kind.factory)(**embeddings.factory_params(kind, path))
     held_out = HeldOut(own)
 
@@ -332,6 +364,8 @@ def _card(row: TrainedModel, sources: Sequence[GoldSource], watch: _Watch) -> Mo
     }
     if len(sources) > 1:
         card["also"] = [_other_version(source, own) for source, own in zip(sources[1:], spans[1:], strict=True)]
+    if watch.unlabeled or not predicts:
+        card["unlabeled"] = watch.unlabeled
     if "base" in row.params:
         card["base"] = row.params["base"]
     if "language" in row.params:
@@ -384,10 +418,12 @@ def _keep(
     watch: _Watch,
     erased: Mapping[int, int],
     calibration: Calibration | None,
+    kept: list[Kept],
 ) -> None:
-    """Store the model. Raises ErasedMeanwhile if notes of its projects were erased since the training began.
+    """Store the model, and those that the training kept besides it.
 
-    The weights may then contain text of the erased notes.
+    Raises ErasedMeanwhile if notes of its projects were erased since the training began: the weights may contain their
+    text.
     """
     actor = User.objects.filter(pk=claim.actor_id).first() if claim.actor_id else None
     with transaction.atomic(), path.open("rb") as content:
@@ -398,8 +434,10 @@ def _keep(
         TrainedModel.objects.filter(pk=row.pk).update(
             state=State.READY, card=card, losses=watch.losses, hold_out=watch.hold_out, stored_file=stored
         )
+        row.card, row.losses, row.hold_out = card, watch.losses, watch.hold_out
         if calibration is not None:
             keep(calibration, actor)
+        store_kept(row, kept, actor)
         claim.done = claim.total
         claim.finish(_result(row, card))
 

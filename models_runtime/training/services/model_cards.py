@@ -3,6 +3,8 @@
 import math
 from typing import TypedDict
 
+from django.db.models import QuerySet
+
 from annotations.domain.scoring.intervals import FEW_NOTES, FewNotes
 from annotations.domain.scoring.rates import RatesData
 from annotations.models import Project, User
@@ -38,6 +40,10 @@ class Summary(TypedDict):
     few_notes: FewNotes | None
     character_recall: float | None
     perplexity: float | None
+    epochs: list[EpochFigures]
+    held_out_before: float | None
+    held_out_losses: list[float]
+    kept: list[str]
     levels: dict[str, RatesData]
 
 
@@ -51,6 +57,21 @@ def perplexity(card: ModelCard) -> float | None:
     """Return a language model's perplexity on held-out notes: e to the power of its last loss. None without one."""
     losses = card.get("held_out_losses")
     return math.exp(losses[-1]) if losses else None
+
+
+def held_out_losses(card: ModelCard) -> list[float]:
+    """Return the losses on held-out notes after each epoch: of a language model, or of language pre-training."""
+    return card.get("held_out_losses") or card.get("adapted_held_out", [])
+
+
+def kept_with(model: TrainedModel) -> "QuerySet[TrainedModel]":
+    """Return the models that the training of this one kept besides it."""
+    return TrainedModel.objects.filter(project=model.project_id, card__made_with=model.pk).order_by("pk")
+
+
+def made_with(model: TrainedModel) -> TrainedModel | None:
+    """Return the model whose training kept this one besides it."""
+    return TrainedModel.objects.filter(project=model.project_id, pk=model.card.get("made_with", 0)).first()
 
 
 def few_notes_of(card: ModelCard) -> FewNotes | None:
@@ -114,5 +135,9 @@ def summary(model: TrainedModel) -> Summary:
         "few_notes": few_notes_of(model.card),
         "character_recall": scores["characters"]["recall"] if scores else None,
         "perplexity": perplexity(model.card) if model.backend in language_models() else None,
+        "epochs": model.card.get("epochs", []),
+        "held_out_before": model.card.get("held_out_before"),
+        "held_out_losses": held_out_losses(model.card),
+        "kept": list(kept_with(model).values_list("name", flat=True)),
         "levels": levels,
     }

@@ -148,14 +148,18 @@ def end_early(*, model: TrainedModel) -> TrainedModel:
 
 
 def base_models(project: Project, backend: str) -> list[TrainedModel]:
-    """List the project's models that a training of the same kind can start from, by name."""
-    rows = TrainedModel.objects.filter(project=project, backend=backend, state=TrainedModel.State.READY)
+    """List the project's models that a training of this kind can start from, by name."""
+    return _ready(project, [backend, *TRAINABLE[backend].starts_from])
+
+
+def _ready(project: Project, backends: list[str]) -> list[TrainedModel]:
+    rows = TrainedModel.objects.filter(project=project, backend__in=backends, state=TrainedModel.State.READY)
     return list(rows.exclude(stored_file=None).order_by("name"))
 
 
 def all_base_models(project: Project) -> list[TrainedModel]:
     """List the models that a training can start from, of all kinds."""
-    return [row for key in TRAINABLE for row in base_models(project, key)]
+    return [row for key in TRAINABLE for row in _ready(project, [key])]
 
 
 def _params(project: Project, settings: _Settings) -> TrainingParams:

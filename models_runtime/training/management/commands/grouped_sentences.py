@@ -7,7 +7,7 @@ from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.domain.gold.splits import Split
 from annotations.models import GoldVersion, GoldVersionNote, User
-from models_runtime.backends.bilstm_crf.grouping import groups
+from models_runtime.backends.notes.grouping import groups
 from models_runtime.backends.notes.note import read
 
 FACTORS = (1, 2, 4, 8, 16, 32)

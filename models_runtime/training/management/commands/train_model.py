@@ -49,7 +49,10 @@ class Command(JourneyCommand):
             "--iterations", type=int, metavar="N", help="Maximum number of iterations. Default: that of the algorithm."
         )
         parser.add_argument(
-            "--base", default="", metavar="NAME", help="Starting model of the same type, or weights (transformer)."
+            "--base",
+            default="",
+            metavar="NAME",
+            help="Starting model of the same type; weights or a masked language model (transformer).",
         )
         parser.add_argument(
             "--adapt",
@@ -58,7 +61,9 @@ class Command(JourneyCommand):
             metavar="N",
             help="Language pre-training epochs (transformer, BiLSTM-CRF).",
         )
-        parser.add_argument("--grouping", type=int, default=0, metavar="N", help="Sentences per sequence (BiLSTM-CRF).")
+        parser.add_argument(
+            "--grouping", type=int, default=0, metavar="N", help="Sentences per sequence (BiLSTM-CRF, transformer)."
+        )
         parser.add_argument(
             "--set",
             action="append",
@@ -107,7 +112,8 @@ class Command(JourneyCommand):
             raise ServiceError(
                 f"The training of “{model.name}” is not complete. {job.get_state_display()}: {job.error}", code="train"
             )
-        return summary(model) | {"job": job.number}
+        # Not in the list of models: words of the probe may come from notes.
+        return summary(model) | {"job": job.number, "probe": model.card.get("probe", [])}
 
     def say(self, result: dict[str, Any]) -> str:
         if "models" not in result:
