@@ -12,7 +12,7 @@ from models_runtime.core.gold_sources import versions_of
 from models_runtime.core.registry import language_models
 from models_runtime.core.stages import stages
 from models_runtime.models import TrainedModel
-from models_runtime.models.cards import ModelCard, OtherVersion
+from models_runtime.models.cards import EpochFigures, ModelCard, OtherVersion
 from models_runtime.training.services.trained import trouble_of
 
 # Of a model that was trained before its card held the interval.

@@ -13,7 +13,7 @@ from annotations.domain.scoring.by_pass import AfterPass
 from annotations.domain.scoring.counts import Counting
 from annotations.domain.scoring.intervals import in_text
 from annotations.domain.scoring.published.miranda import BY_MODEL, COUNTED_LABELS, counted_f1
-from annotations.domain.scoring.rates import AverageData
+from annotations.domain.scoring.rates import AverageData, RatesData
 from annotations.domain.scoring.similarity import THRESHOLD
 from annotations.models import User
 from annotations.scores.selectors import FOUND, LEVELS, copied_in_text
@@ -184,11 +184,16 @@ def _all_or_nothing(result: dict[str, Any]) -> list[str]:
     return lines + _by_pass(result["by_pass"])
 
 
+def _rates(rates: RatesData) -> str:
+    shown = (("precision", rates["precision"]), ("recall", rates["recall"]), ("F1", rates["f1"]))
+    return " · ".join(f"{word} {_shown(rate)}" for word, rate in shown)
+
+
 def _by_pass(rows: list[AfterPass]) -> list[str]:
     """Rates of text and position and all-or-nothing recall after each pass of a run."""
     return [
         f"After {row['passes']} {'pass' if row['passes'] == 1 else 'passes'}, text and position, same category: "
-        + " · ".join(f"{word} {_shown(row['tolerant']['same_category'][rate])}" for word, rate in RATES)
+        + _rates(row["tolerant"]["same_category"])
         + " · all or nothing "
         + _shown(row["all_or_nothing_pooled"]["categories"]["tolerant_category"]["share"])
         for row in rows
