@@ -138,7 +138,7 @@ def _lines(access: Access, listed: _Listed) -> Iterator[str]:
     for at in range(0, len(rows), AT_ONCE):
         for row, entry in with_entries(rows[at : at + AT_ONCE], looks):
             _note, kind, gold, predicted = row
-            label = (gold or predicted)[2]
+            label = next(span[2] for span in (gold, predicted) if span)
             yield csv_line(
                 [
                     entry.name, entry.line, str(kind), *_cells(gold, entry.first), *_cells(predicted, entry.second),
