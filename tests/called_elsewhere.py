@@ -11,6 +11,7 @@ _.annotates
 _.annotator
 _.application
 _.borrower
+_.by_pass
 _.can_cancel
 _.can_resume
 _.cause_names
@@ -56,6 +57,7 @@ _.requests
 _.retries
 _.role_name
 _.row_head
+_.same_category
 _.seed_from
 _.span_shares
 _.spurious_share
