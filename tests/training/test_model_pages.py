@@ -24,7 +24,7 @@ from models_runtime.core.registry import TRAINABLE
 from models_runtime.models import Run, TrainedModel
 from models_runtime.training.services import trained as service
 from models_runtime.training.services.training import start_training
-from tests.domain.test_zips import archive as of_so_many
+from tests.domain.files.test_zips import archive as of_so_many
 from tests.factories import make_member, make_project
 from tests.worlds.checks import check_page
 
