@@ -62,7 +62,7 @@ class RunsConfig(AppConfig):
         offers.offer("review.done", "runs/offers/review_done.html", position=20)
         addresses.register("models.runs", "runs")
         addresses.register("models.run", "run")
-        offers.offer("calibration.crumbs", "runs/offers/review_crumb.html")
+        offers.offer("calibration.crumbs", "runs/offers/calibration_crumb.html")
         offers.offer("models.actions", "runs/offers/models.html", position=20)
         offers.offer("model.actions", "runs/offers/model.html")
 

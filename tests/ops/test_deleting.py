@@ -112,7 +112,7 @@ def test_an_unfinished_job_has_to_end_first(world, sign_in):
     answer = sign_in(world.mia).post(PAGE, {"name": "Covid ward"})
     assert answer.status_code == 422
     html = check_page(answer)
-    assert "Some jobs of this project wait" in html and f"/projects/covid/jobs/{job.pk}/" in html
+    assert "Some jobs of this project are waiting" in html and f"/projects/covid/jobs/{job.pk}/" in html
 
 
 def test_delete_a_project(world, sign_in):
