@@ -38,7 +38,7 @@ def test_strategies_and_other_projects(
     page.get_by_label("Language of the notes").select_option("it")
     page.get_by_role("button", name="Compare").click()
     expect(page.get_by_role("heading", name="F1 on 2 notes")).to_be_visible()
-    expect(page.get_by_role("row", name="two BiLSTM-CRF EN→IT")).to_contain_text("1.0000")
+    expect(page.get_by_role("row", name="two BiLSTM-CRF with features and rules EN→IT")).to_contain_text("1.0000")
     expect(page.get_by_role("cell", name="0.8391")).to_be_visible()
     check()
 
