@@ -123,10 +123,10 @@ class TrainForm(forms.Form):
             self.fields[name] = _setting_field(setting)
 
     @property
-    def groups(self) -> list[tuple[str, list[forms.BoundField]]]:
-        """The titles of the kinds that have settings, each with the fields of these settings."""
+    def groups(self) -> list[tuple[str, str, list[forms.BoundField]]]:
+        """The keys and titles of the kinds that have settings, each with the fields of these settings."""
         return [
-            (kind.title, [self[_field_name(key, setting)] for setting in kind.settings])
+            (key, kind.title, [self[_field_name(key, setting)] for setting in kind.settings])
             for key, kind in TRAINABLE.items()
             if kind.settings
         ]

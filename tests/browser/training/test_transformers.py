@@ -69,6 +69,7 @@ def test_pages_of_models_are_accessible_and_fit(
     page.get_by_role("link", name="Court-epoch-1").click()
     expect(page.get_by_text("This is the state after epoch 1 of another model.")).to_be_visible()
     page.goto(live("models", "ward"))
+    page.locator("label[for^=algorithm-transformer]").first.click()
     page.get_by_text("More settings").click()
     expect(page.get_by_label("Labels of sub-words")).to_be_visible()
     assert axe(page) == []

@@ -61,6 +61,11 @@ def test_its_pages_are_accessible_and_fit(
 
     page.goto(live("models", "covid"))
     page.locator("summary", has_text="More settings").click()
+    expect(page.get_by_role("group", name="BiLSTM-CRF with stacked embeddings")).to_be_hidden()
+    expect(page.get_by_label("Sentences per sequence")).to_be_hidden()
+    page.locator("label[for^=algorithm-stacked]").first.click()
+    expect(page.get_by_label("Sentences per sequence")).to_be_visible()
+    expect(page.get_by_role("group", name="Masked language model")).to_be_hidden()
     group = page.get_by_role("group", name="BiLSTM-CRF with stacked embeddings")
     expect(group.get_by_label("Embeddings")).to_be_visible()
     expect(group.get_by_text("letters")).to_be_visible()
