@@ -60,6 +60,8 @@ bench: test-tools
 quality: $(STAMPS)/dev
 	@$(PY) -m fixtures.quality
 	@$(PY) -m fixtures.quality.effort
+	@$(PY) -m fixtures.quality.strategies
+	@$(PY) -m fixtures.quality.catelli
 
 lock:
 	@.ci/lock

@@ -144,7 +144,7 @@ def _too_fast(request: HttpRequest) -> HttpResponse:
 
 
 def _fast() -> str:
-    return _("You sent too many requests at a time. Wait a few seconds, then try again.")
+    return _("You sent too many requests at once. Wait a few seconds, then try again.")
 
 
 def uploading(request: HttpRequest) -> HttpResponse:

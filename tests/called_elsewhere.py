@@ -10,12 +10,15 @@ _.already_there
 _.annotates
 _.annotator
 _.application
+_.borrower
+_.by_pass
 _.can_cancel
 _.can_resume
 _.cause_names
 _.cause_rows
 _.cause_total
 _.cleared
+_.continues
 _.cut_after
 _.cut_before
 _.deleted
@@ -32,9 +35,11 @@ _.in_clear
 _.is_open
 _.itself
 _.kind_name
+_.lends
 _.loose
 _.missed_share
 _.moved_spans
+_.no_label
 _.no_worker
 _.only_gold
 _.only_here
@@ -52,6 +57,7 @@ _.requests
 _.retries
 _.role_name
 _.row_head
+_.same_category
 _.seed_from
 _.span_shares
 _.spurious_share

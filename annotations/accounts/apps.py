@@ -8,7 +8,7 @@ class AccountsConfig(AppConfig):
 
     def ready(self) -> None:
         from annotations.accounts.services.old_failures import forget_failures
-        from annotations.core import navigation
+        from annotations.core import navigation, offers
         from annotations.core.access import Can
         from annotations.jobs import hooks
 
@@ -19,6 +19,8 @@ class AccountsConfig(AppConfig):
         )
         navigation.add_group(navigation.Group("account", _("Account"), 10, navigation.Area.ACCOUNT))
         hooks.TIDIERS.append(forget_failures)
+        offers.offer("settings.too_few", "accounts/offers/people.html")
+        offers.offer("settings.no_annotators", "accounts/offers/add_annotator.html")
 
         from annotations.accounts import overview
 

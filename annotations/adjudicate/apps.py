@@ -8,7 +8,7 @@ class AdjudicateConfig(AppConfig):
 
     def ready(self) -> None:
         from annotations.adjudicate.selectors.counts import notes_left
-        from annotations.core import navigation
+        from annotations.core import addresses, navigation, offers
         from annotations.core.access import Can
         from annotations.jobs.registry import JobKind, register
 
@@ -46,6 +46,10 @@ class AdjudicateConfig(AppConfig):
         )
         navigation.working("adjudicate")
         navigation.extend("notes", "outcome")
+        addresses.register("note.outcome", "outcome")
+        offers.offer("disagreement.actions", "adjudicate/offers/disagreement.html")
+        offers.offer("gold.disputed", "adjudicate/offers/gold_disputed.html")
+        offers.offer("note.anonymous", "adjudicate/offers/anonymous_note.html")
 
         from annotations.adjudicate import overview
 

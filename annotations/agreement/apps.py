@@ -26,7 +26,7 @@ class AgreementConfig(AppConfig):
 
         disagreements_shown.add(bring_up_to_date)
 
-        from annotations.core import navigation
+        from annotations.core import navigation, offers
 
         navigation.add_group(navigation.Group("agreement", _("Agreement"), 40))
         navigation.register(
@@ -41,6 +41,7 @@ class AgreementConfig(AppConfig):
             ),
             navigation.Entry("guidelines", 20, _("Amendments"), "amendments", Can.SEE_PROJECT, frozenset({"amend"})),
         )
+        offers.offer("guidelines.actions", "agreement/offers/guidelines.html")
 
         from annotations.agreement import overview
 

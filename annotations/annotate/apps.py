@@ -7,12 +7,14 @@ class AnnotateConfig(AppConfig):
     label = "annotate"
 
     def ready(self) -> None:
-        from annotations.core import navigation
+        from annotations.core import addresses, navigation, offers
         from annotations.core.access import Can
 
         navigation.extend("notes", "annotate", "next_note")
         navigation.working("annotate")
         navigation.register(navigation.Entry("account", 10, _("My keys"), "keys", Can.ANNOTATE))
+        addresses.register("note.annotate", "annotate")
+        offers.offer("projects.actions", "annotate/offers/project.html")
 
         from annotations.annotate import overview
 

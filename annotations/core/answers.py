@@ -1,21 +1,18 @@
-"""What the views of the working screens share: entering a project, and answering errors as JSON."""
+"""What the views of the working screens share: answering errors as JSON."""
 
 from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import Any, cast
+from typing import Any
 
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from annotations.core.access import Access, Can, enter
 from annotations.core.archived import ProjectArchived
 from annotations.core.changes import Refused
 from annotations.core.errors import ServiceError
-from annotations.models import User
 
 View = Callable[..., HttpResponse]
 MAY_NOT_ANNOTATE = _("You don't have permission to annotate in this project.")
@@ -65,21 +62,3 @@ def _annotation_set_in(error: ServiceError) -> dict[str, object]:
     if not isinstance(error, Refused) or error.spans is None:
         return {}
     return {"version": error.version, "state": error.state, "spans": error.spans}
-
-
-def open_project(request: HttpRequest, slug: str) -> Access:
-    """Return the project for an annotator. Raises Http404 and PermissionDenied as `access.enter` does."""
-    # The middleware lets only signed-in users through.
-    return enter(cast(User, request.user), slug, Can.ANNOTATE)
-
-
-def note_address(slug: str, pk: int | None) -> dict[str, Any] | None:
-    """Return the id of a note with the URLs of its page and of its JSON data; None without a note."""
-    if pk is None:
-        return None
-    return {"id": pk, "url": reverse("annotate", args=[slug, pk]), "data": reverse("note_data", args=[slug, pk])}
-
-
-def began_message(run: str) -> str:
-    """Return the sentence for an annotation set that began from a run's spans; empty where it began without spans."""
-    return gettext("Began from the spans of %(run)s.") % {"run": run} if run else ""

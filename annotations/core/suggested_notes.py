@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from django.db import connection
 from django.db.models import Exists, OuterRef, QuerySet
 
-from annotations.domain.information import String, expected_bits
+from annotations.domain.reviewing.information import String, expected_bits
 from annotations.models import AnnotationSet, Author, Review, Span, SuggestedLabel, SuggestedNote
 
 BATCH = 500

@@ -14,7 +14,7 @@ class RunSays(TypedDict):
 
 
 class Backed(TypedDict):
-    """Provenance of a suggestion in a merged list; the fields are explained in `domain.merging.Merged`."""
+    """Provenance of a suggestion in a merged list; the fields are explained in `domain.combining.merging.Merged`."""
 
     runs: list[RunSays]
     agree: int

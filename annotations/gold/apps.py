@@ -28,7 +28,7 @@ class GoldConfig(AppConfig):
             }
         )
 
-        from annotations.core import navigation
+        from annotations.core import navigation, offers
 
         navigation.add_group(navigation.Group("gold", _("Gold"), 80))
         navigation.register(
@@ -45,6 +45,7 @@ class GoldConfig(AppConfig):
             ),
             navigation.Entry("gold", 25, _("Statistics"), "gold_statistics", Can.READ_NOTES),
         )
+        offers.offer("note.gold", "gold/offers/note.html")
 
         from annotations.gold import overview
 

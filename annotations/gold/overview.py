@@ -75,7 +75,7 @@ def gold_stages(access: Access) -> list[overview.Stage]:
     elif found.notes:
         detail = ngettext("%(n)d note differs", "%(n)d notes differ", found.notes) % {"n": found.notes}
     else:
-        detail = _("same as the present gold")
+        detail = _("same as the current gold")
     value = _("v%(number)d") % {"number": last.number}
     return [notes, overview.Stage(_("Frozen"), value, reverse("gold_version", args=[slug, last.number]), detail)]
 

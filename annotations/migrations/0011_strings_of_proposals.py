@@ -3,7 +3,7 @@ from typing import Any
 
 from django.db import migrations
 
-from annotations.domain.precision import uncertainty
+from annotations.domain.reviewing.precision import uncertainty
 from annotations.domain.strings import string_key
 
 BATCH = 2_000

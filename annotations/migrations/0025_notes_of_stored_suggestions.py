@@ -6,7 +6,7 @@ from django.db import migrations
 from django.db.models import Exists, F, Min, OuterRef, Value
 from django.db.models.functions import Abs, Coalesce
 
-from annotations.domain.information import expected_bits
+from annotations.domain.reviewing.information import expected_bits
 
 BATCH = 500
 CHANCE = SystemRandom()

@@ -14,7 +14,7 @@ class NotesConfig(AppConfig):
         hooks.TIDIERS.append(purge_searches)
         patient_erased.add(forget_searches)
 
-        from annotations.core import navigation
+        from annotations.core import addresses, navigation
         from annotations.core.access import Can
         from annotations.notes.selectors.flags import notes_flagged
 
@@ -26,6 +26,7 @@ class NotesConfig(AppConfig):
                 "notes", 40, _("Flagged"), "notes", Can.SEE_PROJECT, query={"state": "flagged"}, counter=notes_flagged
             ),
         )
+        addresses.register("project.notes", "notes")
 
         from annotations.notes import overview
 

@@ -7,7 +7,7 @@ class OpsConfig(AppConfig):
     label = "ops"
 
     def ready(self) -> None:
-        from annotations.core import navigation
+        from annotations.core import navigation, offers
         from annotations.core.access import Can
         from annotations.jobs import hooks
         from annotations.ops.services.deleting import finish_deletions
@@ -16,3 +16,6 @@ class OpsConfig(AppConfig):
         navigation.register(navigation.Entry("project", 40, _("Patients"), "patients", Can.MANAGE))
         navigation.extend("project_settings", "project_delete")
         navigation.extend("notes", "note_delete")
+        offers.offer("note.foot", "ops/offers/note.html")
+        offers.offer("settings.sections", "ops/offers/settings.html")
+        offers.offer("settings_archived.actions", "ops/offers/archived.html")

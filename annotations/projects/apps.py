@@ -7,7 +7,7 @@ class ProjectsConfig(AppConfig):
     label = "projects"
 
     def ready(self) -> None:
-        from annotations.core import navigation
+        from annotations.core import addresses, navigation
         from annotations.core.access import Can
         from annotations.jobs import hooks
         from annotations.projects.services.idle import release_idle_notes
@@ -45,6 +45,9 @@ class ProjectsConfig(AppConfig):
             navigation.Entry("project", 30, _("Assignment"), "project_settings", Can.MANAGE, fragment="assign"),
             navigation.Entry("project", 50, _("Audit"), "audit", Can.SEE_AUDIT),
         )
+        addresses.register("home", "projects")
+        addresses.register("project", "project")
+        addresses.register("project.settings", "project_settings")
 
         from annotations.projects import overview
 

@@ -20,7 +20,6 @@ urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/settings/", settings.project_settings, name="project_settings"),
     path("projects/<slug:slug>/settings/archive", archiving.archive, name="project_archive"),
     path("projects/<slug:slug>/settings/restore", archiving.restore, name="project_restore"),
-    path("projects/<slug:slug>/assignments/take-back", settings.take_back_notes, name="take_back_notes"),
     path("projects/<slug:slug>/settings/fill", settings.fill_notes, name="fill_notes"),
     path("projects/<slug:slug>/settings/assign", settings.assign_notes, name="assign_notes"),
     path("projects/<slug:slug>/guidelines/beside", guidelines.guidelines_beside, name="guidelines_beside"),

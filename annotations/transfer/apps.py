@@ -34,12 +34,16 @@ class TransferConfig(AppConfig):
         )
         hooks.TIDIERS.append(delete_expired)
 
-        from annotations.core import navigation
+        from annotations.core import navigation, offers
 
         navigation.register(
             navigation.Entry("notes", 20, _("Import"), "import", Can.MANAGE, frozenset({"import_preview"})),
             navigation.Entry("gold", 50, _("Export"), "export", Can.EXPORT),
         )
+        offers.offer("notes.actions", "transfer/offers/notes.html")
+        offers.offer("notes.empty", "transfer/offers/notes_empty.html")
+        offers.offer("gold.actions", "transfer/offers/gold.html", position=20)
+        offers.offer("gold_version.actions", "transfer/offers/gold_version.html", position=20)
 
         from annotations.transfer import overview
 

@@ -10,7 +10,8 @@ import os
 import resource
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -67,17 +68,19 @@ def _learned(module: str, path: Path, say: Say) -> dict[str, Any]:
     learner = _learner(module)
     received = map(json.loads, sys.stdin.buffer)
     options = next(received)
-    notes, unlabeled, held_out = (list(_until_null(received)) for _ in range(3))
+    checkpoint = options.pop("checkpoint", None)
+    notes = list(_until_null(received))
+    unlabeled = Spooled(_until_null(received), Path(checkpoint).parent if checkpoint else None)
+    held_out = list(_until_null(received))
 
     sent: list[Step] = []
 
     def report(step: Step) -> None:
-        """Send a step. Step 0 only says how many steps there are; it is sent once, however often it is reported."""
+        """Send a step. Step 0 is from before the training; it is sent once, however often it is reported."""
         if step.iteration or not sent:
             sent.append(step)
             say(asdict(step))
 
-    checkpoint = options.pop("checkpoint", None)
     task = TrainingTask(
         notes=list(map(_note, notes)),
         unlabeled=unlabeled,
@@ -90,6 +93,24 @@ def _learned(module: str, path: Path, say: Say) -> dict[str, Any]:
     sha256 = learner.learn(task, path)
     device = learner.device() if learner.device else None
     return {"sha256": sha256} | ({"device": device.description, "memory": device.memory()} if device else {})
+
+
+class Spooled:
+    """Texts that can be read several times, and may be too many for the memory.
+
+    They are in a file without a name in `folder` (the system's folder for temporary files if None). Nobody else can
+    open it, and it vanishes with this process.
+    """
+
+    def __init__(self, texts: Iterable[str], folder: Path | None) -> None:
+        self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - open as long as this object exists
+        for text in texts:
+            self._file.write(json.dumps(text).encode() + b"\n")
+
+    def __iter__(self) -> Iterator[str]:
+        """Only one iteration at a time."""
+        self._file.seek(0)
+        return map(json.loads, self._file)
 
 
 def _note(value: Any) -> tuple[str, list[Span]]:

@@ -1,7 +1,7 @@
 """Training, and checking uploaded model files, in a child process.
 
 The parent process can keep its lease alive, stop the work at any time, and survive a crash in a library's C code. Texts
-and spans go through a pipe, never onto a command line or into a file.
+and spans go through a pipe, never onto a command line or into a file with a name.
 """
 
 import json
@@ -16,9 +16,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Final
 
+from annotations.domain.files.strict_json import JsonError, read_json, texts_in
 from annotations.domain.names import bad_character, shown
 from annotations.domain.spans import Span
-from annotations.domain.strict_json import JsonError, read_json, texts_in
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.learner import Outline, TrainingResult
 
@@ -111,7 +111,7 @@ def check(modules: Mapping[str, str], path: Path) -> Outline:
             f"This file can't be used: its card contains {bad}, a control or text direction character.",
             permanent=True,
         )
-    return Outline(
+    outline = Outline(
         label_set=answer["label_set"],
         algorithm=answer["algorithm"],
         labels=answer["labels"],
@@ -119,6 +119,9 @@ def check(modules: Mapping[str, str], path: Path) -> Outline:
         iterations=answer["iterations"],
         format=answer["format"],
     )
+    if "embeddings" in answer:
+        outline["embeddings"] = answer["embeddings"]
+    return outline
 
 
 @contextmanager

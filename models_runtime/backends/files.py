@@ -5,13 +5,14 @@ labels. A third member contains the weights, in a format that holds only numbers
 """
 
 import hashlib
+import io
 import json
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from annotations.domain.zips import TooManyEntries, open_zip
+from annotations.domain.files.zips import TooManyEntries, open_zip
 from models_runtime.backends.base import BackendError
 
 CARD: Final = "card.json"
@@ -41,16 +42,27 @@ def digest(path: Path) -> str:
 
 def unpack(path: Path, format: str, weights: str) -> tuple[dict[str, Any], dict[str, tuple[str, ...]], bytes]:
     """The card, the lexicon and the content of the member `weights`. Raises BackendError (permanent)."""
+    return unpack_stage(path, format, weights)[:3]
+
+
+def unpack_stage(
+    path: Path, format: str, weights: str, *, earlier: str = "", inside: bytes | None = None
+) -> tuple[dict[str, Any], dict[str, tuple[str, ...]], bytes, bytes]:
+    """Like `unpack`, and the content of the member `earlier`, the model of an earlier stage; empty without one.
+
+    `inside`: such an earlier model, which is read instead of the file at `path` that contains it.
+    """
     members = (CARD, LEXICON, weights)
     try:
-        with path.open("rb") as file, open_zip(file) as archive:
+        with path.open("rb") if inside is None else io.BytesIO(inside) as file, open_zip(file) as archive:
             sizes = {member.filename: member.file_size for member in archive.infolist()}
-            if set(sizes) != set(members):
+            if set(sizes) - {earlier} != set(members):
                 raise refused(path, format, f"it must contain exactly {', '.join(members)}")
             if sum(sizes.values()) > BIGGEST:
                 raise refused(path, format, "it is larger than 1 GiB when unpacked")
             card, lexicon = (json.loads(archive.read(name)) for name in members[:2])
             content = archive.read(weights)
+            stage = archive.read(earlier) if earlier in sizes else b""
     except FileNotFoundError:
         raise BackendError(f"The model “{path.name}” doesn't exist.", permanent=True) from None
     except TooManyEntries:
@@ -59,11 +71,23 @@ def unpack(path: Path, format: str, weights: str) -> tuple[dict[str, Any], dict[
         raise refused(path, format, f"it can't be read ({type(error).__name__})") from None
     if not isinstance(card, dict) or card.get("format") != format:
         raise refused(path, format, "its card has another format")
-    return card, _lexicon(path, format, lexicon), content
+    return card, _lexicon(path, format, lexicon), content, stage
+
+
+def header(content: bytes) -> dict[str, str]:
+    """The texts in the header of safetensors weights. Raises ValueError or LookupError if there are none."""
+    size = int.from_bytes(content[:8], "little")
+    found: dict[str, str] = json.loads(content[8 : 8 + size])["__metadata__"]
+    return found
 
 
 def format_of(path: Path) -> str:
     """The format in the file's card; empty if the card has none. Raises BackendError (permanent) without a card."""
+    return str(card_of(path).get("format", ""))[:80]
+
+
+def card_of(path: Path) -> dict[str, Any]:
+    """The file's card as it is; empty if it is no object. Raises BackendError (permanent) without a card."""
     why = "it can't be read"
     try:
         with path.open("rb") as file, open_zip(file) as archive:
@@ -73,7 +97,7 @@ def format_of(path: Path) -> str:
             card = json.loads(archive.read(CARD)) if size <= BIGGEST_CARD else None
     except (OSError, zipfile.BadZipFile, TooManyEntries, ValueError, RecursionError, KeyError):
         raise BackendError(f"This file is not a deidreview model: {why}.", permanent=True) from None
-    return str(card.get("format", ""))[:80] if isinstance(card, dict) else ""
+    return card if isinstance(card, dict) else {}
 
 
 def refused(path: Path, format: str, why: str) -> BackendError:

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NotRequired, TypedDict
@@ -24,8 +24,17 @@ class TrainingResult(TypedDict):
     memory: NotRequired[int]
 
 
+class EmbeddingData(TypedDict):
+    """A part of a stack of embeddings: a file of words or a language model, its sha256 and its values per token."""
+
+    name: str
+    kind: str
+    sha256: str
+    dimensions: int
+
+
 class Outline(TypedDict):
-    """The fields of a model file's card that all formats share."""
+    """The fields of a model file's card that all formats share. `embeddings`: of a model with a stack of embeddings."""
 
     label_set: str
     algorithm: str
@@ -33,13 +42,44 @@ class Outline(TypedDict):
     notes: int
     iterations: int
     format: str
+    embeddings: NotRequired[list[EmbeddingData]]
+
+
+class TokenFigures(TypedDict):
+    """Accuracy over all tokens, and precision, recall and F1 of the labeled ones; None where undefined."""
+
+    accuracy: float | None
+    precision: float | None
+    recall: float | None
+    f1: float | None
+
+
+class Filled(TypedDict):
+    """A sentence with one [MASK], and the likeliest words for it with their probabilities, best first."""
+
+    sentence: str
+    words: list[tuple[str, float]]
+
+
+class StepFigures(TypedDict, total=False):
+    """Figures of an epoch that its loss doesn't tell: see Step."""
+
+    f1: float | None
+    tokens: TokenFigures | None
+    pieces: TokenFigures | None
+    held_out_loss: float | None
+    probe: list[Filled] | None
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
     """One of `most` iterations: its loss, and the F1 of exact spans on the held-out notes, if it was computed.
 
+    `held_out_loss`: the loss of a language model on the held-out notes, in nats per predicted unit (character, token,
+    masked piece). `probe`: what a masked language model fills in. A step with the iteration 0 has both from before the
+    training.
     `adapting`: an epoch of language pre-training, before any label is learned. These epochs are counted separately.
+    `tokens`, `pieces`: figures of tokens and of sub-words on the held-out notes.
     """
 
     iteration: int
@@ -47,6 +87,10 @@ class Step:
     loss: float
     f1: float | None = None
     adapting: bool = False
+    tokens: TokenFigures | None = None
+    pieces: TokenFigures | None = None
+    held_out_loss: float | None = None
+    probe: list[Filled] | None = None
 
 
 Report = Callable[[Step], None]
@@ -57,13 +101,16 @@ Report = Callable[[Step], None]
 class TrainingTask:
     """What to learn from, and how.
 
-    `unlabeled`: the project's other notes. `held_out`: notes that are only used for scoring. `checkpoint`: a file in
+    `notes`: for a language model, without spans. `unlabeled`: the project's other notes, which may be too many for the
+    memory; they can be read several times. `held_out`: notes that are only used for scoring. `checkpoint`: a file in
     which the learner keeps its progress; a later attempt at the same task continues from it. `should_stop()`: true as
     soon as somebody wants to end the training with what it has learned. `base`: starting weights: a model of the same
     format, or for some learners a folder of weights; empty for fresh ones. `adapt`: number of epochs of language pre-
     training, which also uses the unlabeled notes. `grouping`: number of sentences in one sequence, for learners that
     group sentences; 0 is the learner's default. `settings`: other settings of the learner, by key, with types and
-    bounds already checked; a missing one has the algorithm's default.
+    bounds already checked; a missing one has the algorithm's default. `embeddings`: what a stack of embeddings consists
+    of: kind (`words` or `characters`), name and path of each. `embeddings_folder`: the folder of word vectors on this
+    machine.
     """
 
     notes: Sequence[Note]
@@ -75,19 +122,29 @@ class TrainingTask:
     adapt: int = 0
     grouping: int = 0
     settings: Mapping[str, Any] = field(default_factory=dict)
-    unlabeled: Sequence[str] = ()
+    embeddings: Sequence[Sequence[str]] = ()
+    embeddings_folder: str = ""
+    unlabeled: Iterable[str] = ()
     held_out: Sequence[Note] = ()
     checkpoint: Path | None = None
     report: Report = field(default=lambda step: None)
     should_stop: Callable[[], bool] = field(default=lambda: False)
 
 
-def labels_of(task: TrainingTask, earlier: Sequence[str] = ()) -> tuple[str, ...]:
+def model_beside(task: TrainingTask, path: Path, name: str) -> Path:
+    """Where a learner writes a model that it makes on the way to the one at `path`, beside the task's checkpoint.
+
+    `name`: `epoch-N` for the state after an epoch, `language` for the weights after language pre-training.
+    """
+    return (task.checkpoint or path).with_name(f"{name}.zip")
+
+
+def labels_of(notes: Sequence[Note], earlier: Sequence[str] = ()) -> tuple[str, ...]:
     """The labels of the training notes and those of the starting model (`earlier`), sorted.
 
     A label that only the first stage has seen keeps its place. Raises BackendError (permanent) for notes without spans.
     """
-    labels = {span.label for _, spans in task.notes for span in spans}
+    labels = {span.label for _, spans in notes for span in spans}
     if not labels:
         raise BackendError("The training notes have no spans. Annotate some notes first.", permanent=True)
     return tuple(sorted(labels.union(earlier)))
@@ -104,7 +161,6 @@ def task_key(task: TrainingTask, *more: str) -> str:
     ]
     parts = [
         *notes,
-        list(task.unlabeled),
         task.label_set,
         task.algorithm,
         task.language,
@@ -112,9 +168,13 @@ def task_key(task: TrainingTask, *more: str) -> str:
         task.adapt,
         task.grouping,
         dict(task.settings),
+        [list(each) for each in task.embeddings],
         *more,
     ]
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+    whole = hashlib.sha256(json.dumps(parts, sort_keys=True).encode())
+    for text in task.unlabeled:
+        whole.update(json.dumps(text).encode())
+    return whole.hexdigest()
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from annotations.core.erasures import erasures_of, unerased
 from annotations.core.errors import ServiceError
 from annotations.core.progress import Progress, silent
 from annotations.domain.calibration import Curves, Outcomes, TooFew, fitted, fold_of
+from annotations.domain.gold.splits import Split
 from annotations.domain.spans import Span as DomainSpan
-from annotations.domain.splits import Split
 from annotations.gold.services.splitting import patient_key
 from annotations.jobs.runner import Claim
 from annotations.models import AnnotationSet, Document, GoldVersion, GoldVersionNote, Project, Span, User
@@ -51,8 +51,8 @@ def calibration_by(run: Run, version: GoldVersion, *, progress: Progress = silen
     if not counting.notes:
         raise ServiceError(
             gettext(
-                "No note of gold version %(number)s can be used. The run has not processed them, its model was "
-                "trained on them, or they are in the test split. Choose another version."
+                "None of the notes of gold version %(number)s can be used: the run has not processed them, its model "
+                "was trained on them, or they are in the test split. Choose another version."
             )
             % {"number": version.number},
             code="notes",

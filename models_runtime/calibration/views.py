@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from annotations.core.access import Access, Can, enter
+from annotations.core.addresses import address
 from annotations.core.errors import ServiceError
 from annotations.core.form_errors import add_error, reasons
 from annotations.core.requests import Request
@@ -63,7 +64,7 @@ def calibration_start(request: Request, slug: str) -> HttpResponse:
         messages.error(request, reason)
     author = form.cleaned_data.get("author")
     run = Run.objects.filter(project=access.project, author=author, author__kind=Author.Kind.RUN).first()
-    return redirect("run", slug, run.pk) if run else redirect("runs", slug)
+    return redirect(address("models.run", slug, run.pk) if run else address("models.runs", slug))
 
 
 @require_POST

@@ -28,3 +28,4 @@ class ComparingConfig(AppConfig):
             ),
         )
         offers.offer("scores.actions", "comparing/offers/scores.html", position=10)
+        offers.offer("runs.actions", "comparing/offers/runs.html")

@@ -15,8 +15,8 @@ from annotations.core.access import Access, Can, authors_for, closed_to, enter
 from annotations.core.errors import ServiceError
 from annotations.core.form_errors import add_error, reasons
 from annotations.core.requests import Request, one_of, paged
+from annotations.domain.gold.splits import Split
 from annotations.domain.scoring.side_by_side import MISSED, ONLY, UNTOUCHED
-from annotations.domain.splits import Split
 from annotations.gold.selectors import versions
 from annotations.jobs.tokens import form_token
 from annotations.notes.selectors.in_context import LabelLook, label_looks

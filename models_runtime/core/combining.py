@@ -12,10 +12,10 @@ from typing import Any
 from django.utils.translation import gettext
 
 from annotations.core.errors import ServiceError
-from annotations.domain.merging import merge
+from annotations.domain.combining.merging import merge
+from annotations.domain.combining.voting import Member, Method
 from annotations.domain.spans import Span as DomainSpan
 from annotations.domain.spans import renamed
-from annotations.domain.voting import Member, Method
 from annotations.models import AnnotationSet, Author, Document, Project, Span
 from annotations.projects.selectors.labels import accepted_labels
 from models_runtime.backends.base import Backend, Budget, budget_of

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from django.db.models import Count
+from django.db.models import Count, QuerySet
 
+from annotations.domain.gold.splits import Patient, Split, split_patients
 from annotations.domain.spans import Span
-from annotations.domain.splits import Patient, Split, split_patients
 from annotations.gold.services.splitting import patient_key
 from annotations.models import Document, GoldVersion, GoldVersionNote
 from annotations.scores.selectors import codes_of, label_words
@@ -20,6 +20,8 @@ BATCH: Final = 200
 # Header words are learned from at most this many other notes and characters.
 OTHERS: Final = 5_000
 OTHERS_CHARACTERS: Final = 20_000_000
+# A language model that holds texts in memory learns from at most this many characters outside the version.
+LANGUAGE_CHARACTERS: Final = 1_000_000_000
 
 Note = tuple[str, list[Span]]
 
@@ -112,14 +114,36 @@ def other_notes(version: GoldVersion, newest: int) -> Iterator[str]:
     Only notes up to the id `newest` are read: the highest id when the training started, so that a repeated training
     reads the same notes.
     """
+    yield from _texts(_outside(version, newest), OTHERS, OTHERS_CHARACTERS)
+
+
+def all_other_notes(version: GoldVersion, newest: int, language: str = "", *, streamed: bool = False) -> Iterator[str]:
+    """Yield texts of the project's notes outside the version, for a language model: any number of notes.
+
+    With a `language`, only notes in it. The total length is bounded by LANGUAGE_CHARACTERS for a trainer that holds the
+    texts in memory, and unbounded for one that reads them as a stream.
+    """
+    rows = _outside(version, newest)
+    if language:
+        rows = rows.filter(language__in=codes_of(version.project, language))
+    yield from _texts(rows, None, None if streamed else LANGUAGE_CHARACTERS)
+
+
+def _outside(version: GoldVersion, newest: int) -> "QuerySet[Document]":
     inside = GoldVersionNote.objects.filter(version=version).values("document")
-    rows = Document.objects.filter(project=version.project_id, pk__lte=newest).exclude(pk__in=inside)
-    characters = 0
-    ids = []
-    for pk, length in rows.order_by("pk").values_list("pk", "length")[:OTHERS]:
-        characters += length
-        if characters > OTHERS_CHARACTERS:
-            break
-        ids.append(pk)
-    for at in range(0, len(ids), BATCH):
-        yield from Document.objects.filter(pk__in=ids[at : at + BATCH]).order_by("pk").values_list("text", flat=True)
+    return Document.objects.filter(project=version.project_id, pk__lte=newest).exclude(pk__in=inside)
+
+
+def _texts(rows: "QuerySet[Document]", notes: int | None, characters: int | None) -> Iterator[str]:
+    """Yield texts by ascending id, up to this many notes and characters. At most BATCH texts are in memory."""
+    last, read, length = 0, 0, 0
+    while notes is None or read < notes:
+        size = BATCH if notes is None else min(BATCH, notes - read)
+        found = list(rows.filter(pk__gt=last).order_by("pk").values_list("pk", "length", "text")[:size])
+        for pk, more, text in found:
+            last, read, length = pk, read + 1, length + more
+            if characters is not None and length > characters:
+                return
+            yield text
+        if not found:
+            return

@@ -18,6 +18,7 @@ from annotations.models import Project
 from annotations.projects.selectors.labels import accepted_labels
 from models_runtime.backends.base import Backend, BackendError, load
 from models_runtime.core import pipelines, weights
+from models_runtime.core.embeddings import factory_params
 from models_runtime.core.external import external_model_named
 from models_runtime.core.registry import EXTERNAL, PIPELINE, TAGGER, backend_kind, trainable_kind
 from models_runtime.models import TrainedModel
@@ -31,7 +32,8 @@ HOMES = {PIPELINE: lambda: pipelines.home(), TAGGER: lambda: weights.home()}
 
 def load_model(model: TrainedModel) -> Backend:
     """Load a trained model as a backend. Raises ServiceError if its project can't run it, and BackendError."""
-    backend = load(trainable_kind(model.backend).factory, path=str(cached(model)))
+    kind = trainable_kind(model.backend)
+    backend = load(kind.factory, **factory_params(kind, cached(model)))
     if missing := missing_labels(model, backend.labels):
         raise ServiceError(
             gettext("The model “%(name)s” has labels that this project doesn't have: %(missing)s.")

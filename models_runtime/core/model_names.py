@@ -34,6 +34,14 @@ def free_name(project: Project, stem: str) -> str:
     return f"{stem}-{number}"
 
 
+def name_with(project: Project, name: str, ending: str) -> str:
+    """Return the name with an ending such as `-epoch-2`, and with a number if another model has that name."""
+    room = LONGEST - len(ending) - len("-9999")
+    wanted = name[:room] + ending
+    used = TrainedModel.objects.filter(project=project, name=wanted).exists()
+    return free_name(project, wanted) if used else wanted
+
+
 def taken(name: str) -> ServiceError:
     return ServiceError(
         _("A model with the name “%(name)s” already exists. Choose another name.") % {"name": name}, code="exists"

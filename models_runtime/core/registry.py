@@ -41,7 +41,7 @@ BACKENDS: dict[str, BackendKind] = {
 ENSEMBLE = "ensemble"
 
 
-# The only method of an ensemble that is not a vote: the suggestions of all its members, finished runs (domain.merging).
+# The only method of an ensemble that is not a vote (domain.combining.merging): all suggestions of finished runs.
 MERGED = "merged"
 
 
@@ -116,11 +116,18 @@ class TrainableKind:
     `by_epoch`: the model is scored after each epoch, continues from the last epoch after a kill, and can stop early.
     Other kinds start again after a kill, which gives the same model.
     `based`: the training needs starting weights: a folder in DATA_DIR/weights, or a model of the same kind.
-    `continues`: the training may start from a model of the same kind, with one label space over both trainings
-    (strategy EN-IT of Catelli 2021). crfsuite can't continue from weights, so the CRF doesn't.
+    `continues`: what a training takes over from a model of the same kind from which it starts, with one label space
+    over both trainings (strategy EN-IT of Catelli 2021).
+    `starts_from`: other kinds whose models the training may start from as well.
     `adapts`: how the model can first learn the language of the notes without labels; empty if it can't.
+    `reads_all`: learning the language reads any number of notes, because it doesn't hold them in memory.
     `grouped`: up to 32 sentences are read as one sequence (Catelli 2021).
     `settings`: what else can be set for a training.
+    `predicts`: its models suggest spans. False for a language model: other trainings start from it or use its vectors.
+    It learns from texts alone, is measured by its loss on held-out notes, and is never offered for runs; `factory` is
+    empty.
+    `stacked`: its input is a stack of embeddings, which the setting `embeddings` names: files of word vectors in
+    DATA_DIR/embeddings, and language models of the project. `factory` then also gets that folder, as `embeddings`.
     """
 
     title: str
@@ -132,10 +139,174 @@ class TrainableKind:
     by_epoch: bool = False
     queue: str = "cpu"
     based: bool = False
-    continues: bool = False
+    continues: str = _("its weights")
+    starts_from: tuple[str, ...] = ()
     adapts: str = ""
+    reads_all: bool = False
     grouped: bool = False
     settings: tuple[Setting, ...] = ()
+    predicts: bool = True
+    stacked: bool = False
+
+
+# The kind whose models can be part of a stack of embeddings.
+CHARACTERS = "characters"
+
+
+SEED = Setting("seed", _("Seed"), "whole", least=0, most=2**31 - 1, help=_("7 if empty."))
+
+
+# The keys are those of models_runtime.backends.stacked.training.Hyperparameters.
+STACKED = (
+    Setting(
+        "embeddings",
+        _("Embeddings"),
+        "text",
+        most=400,
+        help=_("File names in the folder for embeddings, and names of character language models, with commas."),
+    ),
+    Setting("batch", _("Sequences in a batch"), "whole", least=1, most=256),
+    Setting("hidden", _("Width of each LSTM"), "whole", least=1, most=2048, help=_("256 if empty.")),
+    Setting("layers", _("LSTM layers"), "whole", least=1, most=4, help=_("1 if empty.")),
+    Setting("rate", _("Learning rate"), "number", least=0.0001, most=10, help=_("0.1 if empty.")),
+    Setting(
+        "least_rate",
+        _("Smallest learning rate"),
+        "number",
+        least=0.0000001,
+        most=10,
+        help=_("Training ends below this rate; 0.0001 if empty."),
+    ),
+    Setting("factor", _("Annealing factor"), "number", least=0.01, most=0.99, help=_("0.5 if empty.")),
+    Setting(
+        "patience",
+        _("Patience"),
+        "whole",
+        least=1,
+        most=100,
+        help=_("Epochs without a lower loss, after which the rate falls; 3 if empty."),
+    ),
+    Setting(
+        "anneal",
+        _("Loss that must fall"),
+        "choice",
+        choices={"training": _("on the training notes"), "held-out": _("on the held-out notes")},
+        help=_("On the training notes if empty, so that scores on held-out notes stay unbiased."),
+    ),
+    Setting("clip", _("Largest norm of the gradient"), "number", least=0.01, most=1000, help=_("5 if empty.")),
+    Setting("word_dropout", _("Word dropout"), "number", least=0, most=0.9, help=_("0.05 if empty.")),
+    Setting("dropout", _("Variational dropout"), "number", least=0, most=0.9, help=_("0.5 if empty.")),
+    Setting("reprojection", _("Reprojection layer"), "switch"),
+    Setting("lstm", _("LSTM layer"), "switch"),
+    Setting("crf", _("CRF layer"), "switch"),
+    Setting(
+        "vocabulary",
+        _("Words kept in the model"),
+        "whole",
+        least=0,
+        most=1_000_000,
+        help=_("The first words of each file, beside those of the notes; 50,000 if empty."),
+    ),
+    SEED,
+)
+
+
+# The keys are those of models_runtime.backends.characters.training.Hyperparameters.
+LANGUAGE = (
+    Setting("width", _("Width of each LSTM"), "whole", least=8, most=2048),
+    Setting("rate", _("Learning rate"), "number", least=0.000001, most=1),
+    Setting("batch", _("Characters in a batch"), "whole", least=256, most=1_000_000, help=_("4,096 if empty.")),
+    SEED,
+)
+
+
+BATCHES = (
+    Setting("rate", _("Learning rate"), "number", least=1e-7, most=0.1),
+    Setting(
+        "batch",
+        _("Sequences in a batch"),
+        "whole",
+        least=1,
+        most=1024,
+        help=_("The effective batch of one update. If empty, as many as have a set number of sub-words together."),
+    ),
+    Setting(
+        "accumulation",
+        _("Gradient accumulation"),
+        "whole",
+        least=1,
+        most=1024,
+        help=_("Compute each batch in this many parts, to save memory. The effective batch stays the same."),
+    ),
+)
+
+
+CHUNKS = Setting(
+    "chunks",
+    _("Text longer than a sequence"),
+    "choice",
+    choices={
+        "overlapping": _("overlapping windows; a sub-word is read where it has most context"),
+        "disjoint": _("disjoint chunks (Salierno et al. 2024)"),
+    },
+)
+
+
+PROBE = Setting(
+    "probe",
+    _("Sentences for the fill-mask probe"),
+    "text",
+    most=600,
+    pattern=r"((?!\[MASK\]|\|).)*\[MASK\]((?!\[MASK\]|\|).)*(\|((?!\[MASK\]|\|).)*\[MASK\]((?!\[MASK\]|\|).)*)*",
+    right=_("sentences with one [MASK] each, separated by |"),
+    help=_("Each with one [MASK], separated by |. If empty, invented sentences. Don't copy sentences of notes."),
+)
+
+
+TRANSFORMER = (
+    Setting(
+        "sub_words",
+        _("Labels of sub-words"),
+        "choice",
+        choices={
+            "first": _("the first of each word; the others don't count"),
+            "every": _("every sub-word (Salierno et al. 2024)"),
+            "rest": _("every sub-word; all but the first count less"),
+        },
+    ),
+    Setting(
+        "rest",
+        _("Weight of later sub-words"),
+        "number",
+        least=0,
+        most=1,
+        help=_("Only if all but the first count less. If empty, 0.25."),
+    ),
+    CHUNKS,
+    Setting(
+        "decoding",
+        _("Choice of tags"),
+        "choice",
+        choices={
+            "path": _("best sequence of valid tags"),
+            "argmax": _("likeliest tag of each word (Salierno et al. 2024)"),
+        },
+    ),
+    *BATCHES,
+    Setting(
+        "checkpoints",
+        _("Keep a model of each epoch"),
+        "switch",
+        help=_("They are named NAME-epoch-1 and so on. Each takes as much room as the model."),
+    ),
+    Setting(
+        "keep_language",
+        _("Keep the pre-trained weights as a model"),
+        "switch",
+        help=_("A masked language model named NAME-language, from which other trainings can start."),
+    ),
+    PROBE,
+)
 
 
 TRAINABLE: dict[str, TrainableKind] = {
@@ -148,6 +319,8 @@ TRAINABLE: dict[str, TrainableKind] = {
             "lbfgs": _("L-BFGS: best model, takes minutes"),
             "ap": _("Averaged perceptron: almost as good, much faster"),
         },
+        # crfsuite can't continue from weights. See models_runtime.backends.crf.training.
+        continues=_("its spans, as features"),
     ),
     "spacy": TrainableKind(
         title="spaCy",
@@ -160,10 +333,9 @@ TRAINABLE: dict[str, TrainableKind] = {
         },
         needs="spacy",
         by_epoch=True,
-        continues=True,
     ),
     "bilstm": TrainableKind(
-        title="BiLSTM-CRF",
+        title=_("BiLSTM-CRF with features and rules"),
         factory="models_runtime.backends.bilstm_crf.backend.BiLstmCrfBackend",
         child="models_runtime.backends.bilstm_crf.child",
         format="deidreview-bilstm-crf-1",
@@ -174,9 +346,39 @@ TRAINABLE: dict[str, TrainableKind] = {
         needs="torch",
         by_epoch=True,
         queue="gpu",
-        continues=True,
         adapts=_("predicting the next character"),
         grouped=True,
+    ),
+    "stacked": TrainableKind(
+        title=_("BiLSTM-CRF with stacked embeddings"),
+        factory="models_runtime.backends.stacked.backend.StackedBackend",
+        child="models_runtime.backends.stacked.child",
+        format="deidreview-stacked-1",
+        algorithms={
+            "sgd": _("Batches of 4 sequences, as in Catelli 2021, table 3.6; may take hours"),
+            "sgd-16": _("Batches of 16 sequences, as in Catelli 2021, tables 3.8 and 3.10"),
+        },
+        needs="torch",
+        by_epoch=True,
+        queue="gpu",
+        grouped=True,
+        stacked=True,
+        settings=STACKED,
+    ),
+    CHARACTERS: TrainableKind(
+        title=_("Character language model"),
+        factory="",
+        child="models_runtime.backends.characters.child",
+        format="deidreview-characters-1",
+        algorithms={
+            "narrow": _("Two LSTMs of width 128: takes minutes on a CPU"),
+            "wide": _("Two LSTMs of width 1024, as Flair's; needs a GPU"),
+        },
+        needs="torch",
+        by_epoch=True,
+        queue="gpu",
+        settings=LANGUAGE,
+        predicts=False,
     ),
     "transformer": TrainableKind(
         title=_("Transformer"),
@@ -192,8 +394,25 @@ TRAINABLE: dict[str, TrainableKind] = {
         by_epoch=True,
         queue="gpu",
         based=True,
-        continues=True,
         adapts=_("predicting masked tokens"),
+        grouped=True,
+        reads_all=True,
+        starts_from=("masked",),
+        settings=TRANSFORMER,
+    ),
+    "masked": TrainableKind(
+        title=_("Masked language model"),
+        factory="",
+        child="models_runtime.backends.token_classification.masked_child",
+        format="deidreview-masked-lm-1",
+        algorithms={"masked": _("Predicting masked tokens, from weights in a folder; needs a GPU")},
+        needs="transformers",
+        by_epoch=True,
+        queue="gpu",
+        based=True,
+        reads_all=True,
+        settings=(CHUNKS, *BATCHES, PROBE),
+        predicts=False,
     ),
 }
 
@@ -204,6 +423,11 @@ def trainable_kind(name: str) -> TrainableKind:
         return TRAINABLE[name]
     except KeyError:
         raise LookupError(f"There is no type of model “{name}”. Choose one of: {', '.join(TRAINABLE)}.") from None
+
+
+def language_models() -> list[str]:
+    """List the kinds whose models suggest no spans. A function, because a test may add a kind."""
+    return [key for key, kind in TRAINABLE.items() if not kind.predicts]
 
 
 def installed(kind: BackendKind | TrainableKind) -> bool:

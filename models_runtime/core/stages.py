@@ -3,10 +3,12 @@
 The strategies are those of Catelli 2021, section 3.3: one language (EN or IT), all together (MIX), one after the other.
 """
 
-from annotations.domain.splits import Split
+from annotations.domain.gold.splits import Split
 from annotations.models import GoldVersionNote
 from annotations.scores.selectors import codes_of
 from models_runtime.core.gold_notes import languages_of, training_notes
+from models_runtime.core.gold_sources import same_texts, versions_of
+from models_runtime.core.registry import language_models
 from models_runtime.models import TrainedModel
 
 MIX = "MIX"
@@ -28,26 +30,35 @@ def learned_from(model: TrainedModel | None) -> set[int]:
 
 
 def strategy_of(model: TrainedModel) -> str:
-    """Return the language strategy, such as “IT”, “MIX” or “EN→IT”. A stage in all languages of its version is MIX."""
-    return "→".join(map(_language, stages(model)))
+    """Return the language strategy, such as “IT”, “MIX” or “EN→IT”. A stage in all languages of its version is MIX.
+
+    Language models are no stages of it, because they learn no labels.
+    """
+    unable = language_models()
+    return "→".join(_language(stage) for stage in stages(model) if stage.backend not in unable)
 
 
 def _learned(model: TrainedModel) -> set[int]:
-    version, language = model.gold_version, model.card.get("language", "")
-    if version is None:
-        return set()
-    held_out = model.card.get("held_out_notes")
-    if held_out is None:
-        return set(training_notes(version, language).train)
-    rows = GoldVersionNote.objects.filter(version=version).exclude(split=Split.TEST)
-    if language:
-        rows = rows.filter(document__language__in=codes_of(version.project, language))
-    return set(rows.values_list("document_id", flat=True)) - set(held_out)
+    language, held_out = model.card.get("language", ""), model.card.get("held_out_notes")
+    found: set[int] = set()
+    for version in versions_of(model):
+        if held_out is None:
+            found.update(training_notes(version, language).train)
+        else:
+            rows = GoldVersionNote.objects.filter(version=version).exclude(split=Split.TEST)
+            if language:
+                rows = rows.filter(document__language__in=codes_of(version.project, language))
+            found.update(rows.values_list("document_id", flat=True))
+        if version.project_id != model.project_id:
+            found |= same_texts(model.project_id, version)
+    return found.difference(held_out or ())
 
 
 def _language(model: TrainedModel) -> str:
     language = model.card.get("language") or model.params.get("language", "")
-    if not language and model.gold_version is not None:
-        languages = [code for code in languages_of(model.gold_version) if code]
-        language = languages[0] if len(languages) == 1 else ""
+    if not language:
+        # The card also knows the languages of versions whose project was deleted. Cards of older models lack them.
+        known = model.card.get("languages") or [code for one in versions_of(model) for code in languages_of(one)]
+        languages = set(filter(None, known))
+        language = languages.pop() if len(languages) == 1 else ""
     return language.upper() or MIX

@@ -4,6 +4,7 @@ A kind lists its settings in the registry. The form, the command, the model's pa
 so a new setting is an entry there and a line in the learner.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -23,7 +24,8 @@ class Setting:
     """One setting. `label` and `help` are marked for translation where they are written, and translated where shown.
 
     `kind`: a whole number or a number from `least` to `most`, one of `choices` (key to name), a switch, or a text of
-    at most `most` characters. A setting that is not given has the default of the algorithm.
+    at most `most` characters. A setting that is not given has the default of the algorithm. `pattern`: what a text must
+    match as a whole, and `right`: the same in words.
     """
 
     key: str
@@ -33,6 +35,8 @@ class Setting:
     most: float = 0
     choices: Mapping[str, str] | None = None
     help: str = ""
+    pattern: str = ""
+    right: str = ""
 
 
 def checked(settings: Sequence[Setting], given: Mapping[str, object], *, title: str) -> dict[str, Value]:
@@ -52,6 +56,17 @@ def checked(settings: Sequence[Setting], given: Mapping[str, object], *, title: 
             )
         if value is not None and value != "":
             found[key] = _value(known[key], value)
+    return found
+
+
+def key_values(words: Sequence[str]) -> dict[str, str]:
+    """Read the values of a command's --set. Raises ServiceError `set` for one without a key, and for a repeated key."""
+    found: dict[str, str] = {}
+    for word in words:
+        key, sign, value = word.partition("=")
+        if not sign or not key or key in found:
+            raise ServiceError(f"--set takes KEY=VALUE, each key once, not “{word}”.", code="set")
+        found[key] = value
     return found
 
 
@@ -84,6 +99,8 @@ def _value(setting: Setting, value: object) -> Value:
     if setting.kind == "text":
         if len(text) > setting.most:
             raise _wrong(setting, text[:40], _("at most %(most)d characters") % {"most": setting.most})
+        if setting.pattern and not re.fullmatch(setting.pattern, text):
+            raise _wrong(setting, text[:40], _(setting.right))
         return text
     return _number(setting, text)
 

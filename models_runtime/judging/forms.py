@@ -9,10 +9,10 @@ from django.utils.translation import gettext_lazy as _
 
 from annotations.core.fields import WholeField
 from annotations.core.offering import offer, suggest
+from annotations.domain.gold.splits import Split
 from annotations.domain.numbers import MAX_OFFSET
 from annotations.domain.scoring.judging import THRESHOLD
 from annotations.domain.scoring.judging_rules import STANDARD
-from annotations.domain.splits import Split
 from annotations.models import Author, GoldVersion, Project
 from annotations.scores.selectors import Reference, authors_with_notes
 from models_runtime.backends.llm.prompts import LANGUAGES
@@ -75,7 +75,7 @@ class JudgeForm(forms.Form):
         label=_("Threshold"),
         required=False,
         initial=THRESHOLD,
-        error_messages={"invalid": _("Enter a number of at least 0.5 and below 1.")},
+        error_messages={"invalid": _("Enter a number from 0.5 to less than 1.")},
         help_text=_(
             "An entity counts if more than this share of judges give the same verdict. Other entities are discarded."
         ),

@@ -13,5 +13,6 @@ class LoopConfig(AppConfig):
         navigation.register(
             navigation.Entry("models", 10, _("Loop"), "loop", Can.READ_NOTES, frozenset({"loop_freeze"}))
         )
-        offers.offer("gold.actions", "loop/offers/gold.html")
+        offers.offer("gold.actions", "loop/offers/gold.html", position=10)
         offers.offer("review.done", "loop/offers/review_done.html", position=10)
+        offers.offer("models.actions", "loop/offers/models.html", position=10)

@@ -4,6 +4,7 @@ from typing import NotRequired, TypedDict
 
 from annotations.domain.scoring.intervals import FewNotes
 from annotations.domain.scoring.rates import RatesData
+from models_runtime.backends.learner import EmbeddingData
 
 
 class LabelRates(RatesData):
@@ -21,18 +22,70 @@ class HeldOutLevel(TypedDict):
 class HeldOutScores(TypedDict):
     """Scores of a model on held-out notes: exact spans (also by label) and characters.
 
-    `few_notes` is the interval of the F1 of exact spans on few notes. Cards of older models lack it.
+    `tokens` are the scores of tokens at the same levels. `few_notes` is the interval of the F1 of exact spans on few
+    notes. Cards of older models lack both.
     """
 
     notes: int
     few_notes: NotRequired[FewNotes | None]
     levels: list[HeldOutLevel]
+    tokens: NotRequired[list[HeldOutLevel]]
     labels: list[LabelRates]
     characters: RatesData
 
 
+class OtherVersion(TypedDict):
+    """A gold version of another project from which a model learned: the project's id, the version, counts of notes.
+
+    `left_out`: training notes with the text of a held-out note of another version. `no_label`: spans whose label has no
+    counterpart. `erased`: notes of the version that had been erased when the training began.
+    """
+
+    project: int
+    gold: int
+    gold_hash: str
+    notes: int
+    spans: int
+    held_out: int
+    left_out: int
+    no_label: int
+    erased: int
+
+
+class WantedEmbedding(TypedDict):
+    """A part of a stack of embeddings, as requested: a file, or a language model of the project by its id."""
+
+    name: str
+    model: NotRequired[int]
+
+
+class TokenRates(TypedDict):
+    """Accuracy over all tokens, and precision, recall and F1 of labeled ones; None where undefined."""
+
+    accuracy: float | None
+    precision: float | None
+    recall: float | None
+    f1: float | None
+
+
+class EpochFigures(TypedDict):
+    """Figures of held-out notes after an epoch: exact spans (F1), tokens, and sub-words if all of them are labeled."""
+
+    f1: float | None
+    tokens: TokenRates | None
+    pieces: TokenRates | None
+
+
+class FilledMask(TypedDict):
+    """A sentence of the fill-mask probe: its likeliest words with probabilities, before and after the training."""
+
+    sentence: str
+    before: list[tuple[str, float]]
+    after: list[tuple[str, float]]
+
+
 class ModelCard(TypedDict, total=False):
-    """A model's training data and scores. During training, at most `adapted` is present."""
+    """A model's training data and scores. During training, only figures of its epochs are present."""
 
     # The gold: version number and hash, notes, split.
     gold: int
@@ -43,6 +96,10 @@ class ModelCard(TypedDict, total=False):
     spans: int
     held_out: int
     held_out_notes: list[int]
+    # Counts are of all versions together. `also`: gold versions of other projects. `languages`: those of all versions.
+    also: list[OtherVersion]
+    languages: list[str]
+    erased: int
     # The training. `adapted`: the loss of each epoch of language pre-training.
     label_set: str
     labels: list[str]
@@ -50,6 +107,19 @@ class ModelCard(TypedDict, total=False):
     base: str
     language: str
     adapted: list[float]
+    embeddings: list[EmbeddingData]
+    # Figures by epoch: of held-out notes; `adapted_held_out` is the loss there after each epoch of `adapted`.
+    epochs: list[EpochFigures]
+    adapted_held_out: list[float]
+    # Of a masked language model, or of language pre-training: the loss on held-out notes before it, and its probe.
+    held_out_before: float
+    probe: list[FilledMask]
+    # Of a model that a training kept besides its own: the id of that one, and the epoch after which this is its state.
+    made_with: int
+    epoch: int
+    # Of a language model: the loss on held-out notes after each epoch, and the number of notes outside the version.
+    held_out_losses: list[float]
+    unlabeled: int
     iterations: int
     seconds: float
     device: str
@@ -70,6 +140,11 @@ class TrainingParams(TypedDict, total=False):
     grouping: int
     language: str
     adapt: int
+    also: list[int]
     base: str
     base_model: int
     settings: dict[str, int | float | str | bool]
+    embeddings: list[WantedEmbedding]
+    # The first model of a group that was started together, with different seeds or as an ablation.
+    group: int
+    variant: str

@@ -39,7 +39,7 @@ class RunsConfig(AppConfig):
             }
         )
 
-        from annotations.core import navigation, offers
+        from annotations.core import addresses, navigation, offers
         from annotations.core.hooks import notes_without_answer
 
         notes_without_answer.add(failed_notes)
@@ -57,10 +57,14 @@ class RunsConfig(AppConfig):
             ),
             navigation.Entry("models", 40, _("Backends"), "backends", Can.READ_NOTES),
         )
-        offers.offer("review.crumbs", "runs/offers/review_crumb.html")
         offers.offer("review.note_crumbs", "runs/offers/review_note_crumb.html")
         offers.offer("review.empty", "runs/offers/review_empty.html")
         offers.offer("review.done", "runs/offers/review_done.html", position=20)
+        addresses.register("models.runs", "runs")
+        addresses.register("models.run", "run")
+        offers.offer("calibration.crumbs", "runs/offers/review_crumb.html")
+        offers.offer("models.actions", "runs/offers/models.html", position=20)
+        offers.offer("model.actions", "runs/offers/model.html")
 
         from models_runtime.runs import overview
 

@@ -23,7 +23,15 @@ class OfModel(TypedDict):
     model: int
 
 
+class GoldLent(TypedDict):
+    """`borrower`: the id of the project in which the model is trained."""
+
+    gold: int
+    borrower: int
+
+
 MODEL_TRAINED = Verb[ModelTrained]("model.trained", _("trained a model"))
+GOLD_LENT = Verb[GoldLent]("gold.lent", _("trained a model of another project on gold"))
 MODEL_UPLOADED = Verb[ModelUploaded]("model.uploaded", _("uploaded a model"))
 MODEL_RENAMED = Verb[OfModel]("model.renamed", _("renamed a model"))
 MODEL_RETIRED = Verb[OfModel]("model.retired", _("retired a model"))

@@ -16,11 +16,13 @@ from annotations.core.fields import WholeField
 from annotations.core.offering import suggest
 from annotations.models import GoldVersion
 from annotations.transfer.services.sources import megabytes
+from models_runtime.core import embeddings
 from models_runtime.core.model_names import LONGEST
 from models_runtime.core.registry import TRAINABLE, TrainableKind
 from models_runtime.core.training_settings import Setting, checked
 from models_runtime.core.weights import Weights
 from models_runtime.models import OF_MODEL, TrainedModel
+from models_runtime.training.services.groups import MOST_RUNS
 from models_runtime.training.services.training import (
     DEFAULT,
     MOST_ADAPT,
@@ -46,8 +48,15 @@ def _name_field(label: "_StrOrPromise", *, required: bool = False, help_text: "_
     )
 
 
+class WordsField(forms.Field):
+    """Several words, such as the values of ticked boxes; [] without any. The service checks them."""
+
+    def to_python(self, value: object) -> list[str]:
+        return [str(each) for each in value] if isinstance(value, list | tuple) else []
+
+
 class TrainForm(forms.Form):
-    """Settings of a training. `base`, `adapt` and `grouping` are ignored if the chosen kind has no use for them.
+    """Settings of a training. `adapt` and `grouping` are ignored if the chosen kind has no use for them.
 
     `algorithm` is `kind:algorithm`, or an algorithm of the default kind. The service checks the version, weights and
     algorithm.
@@ -73,18 +82,18 @@ class TrainForm(forms.Form):
         ),
     )
     grouping = WholeField(
-        label=_("Sentences per sequence (BiLSTM-CRF)"),
+        label=_("Sentences per sequence (BiLSTM-CRF, transformer)"),
         least=1,
         most=MOST_GROUPED,
         required=False,
-        help_text=_("1 to 32; 8 if empty. More sentences give the model more context for each word."),
+        help_text=_("1 to 32. If empty: 8, 32 with stacked embeddings, and as much text as fits for a transformer."),
     )
     iterations = WholeField(
         label=_("Epochs"),
         least=1,
         most=MOST_ITERATIONS,
         required=False,
-        help_text=_("At most this many, or iterations for a CRF. If empty, the number depends on the algorithm."),
+        help_text=_("Maximum number of epochs, or of iterations for a CRF. If empty, the algorithm determines it."),
     )
     language = forms.CharField(
         label=_("Language of the training notes"),
@@ -92,6 +101,19 @@ class TrainForm(forms.Form):
         required=False,
         help_text=_("To train on several languages in sequence, start each training from the previous model."),
         widget=forms.Select(),
+    )
+    also = WordsField(
+        label=_("Also train on gold of other projects"),
+        required=False,
+        help_text=_("Projects that you manage. Members of this project can then download weights with words of it."),
+        widget=forms.CheckboxSelectMultiple,
+    )
+    runs = WholeField(
+        label=_("Trainings with different seeds"),
+        least=1,
+        most=MOST_RUNS,
+        required=False,
+        help_text=_("1 if empty. The model's page shows the mean and the standard deviation of their F1."),
     )
     name = _name_field(_("Name"), help_text=_("If empty, the model gets a number as its name."))
 
@@ -117,6 +139,8 @@ class TrainForm(forms.Form):
         models: Sequence[TrainedModel],
         weights_home: Path,
         languages: Sequence[str],
+        also: Sequence[GoldVersion],
+        language_names: Sequence[str] = (),
     ) -> None:
         """Set the choices of the lists."""
         suggest(self, "gold", [(version.number, _version(version)) for version in versions])
@@ -127,10 +151,25 @@ class TrainForm(forms.Form):
         self.fields["base"].help_text = format_html(
             _now(
                 "A transformer needs a folder in {home}, on this machine and on each machine with a worker for the gpu "
-                "queue, or an earlier model. A BiLSTM-CRF or spaCy may start from an earlier model of its type."
+                "queue, or an earlier transformer. Other types may start from an earlier model of their type: a CRF "
+                "uses its spans as features, the others continue from its weights."
             ),
             home=weights_home,
         )
+        self.lends = bool(also)
+        boxes = self.fields["also"].widget
+        assert isinstance(boxes, forms.CheckboxSelectMultiple)  # The field above has this widget.
+        boxes.choices = [
+            (f"{version.project.slug}:{version.number}", f"{version.project.name}: {_version(version)}")
+            for version in also
+        ]
+        for key, kind in TRAINABLE.items():
+            if kind.stacked:
+                self.fields[f"{key}-embeddings"].help_text = format_html(
+                    _now("With commas, of files in {home} and character language models: {choices}."),
+                    home=embeddings.home(),
+                    choices=", ".join([*embeddings.word_files(), *language_names]) or _now("none yet"),
+                )
         suggest(self, "language", [("", _("all languages together")), *((code, code) for code in languages)])
 
     def clean(self) -> dict[str, Any]:
@@ -166,6 +205,7 @@ class TrainForm(forms.Form):
             grouping=data["grouping"] or 0,
             iterations=data["iterations"],
             language=data["language"],
+            also=data["also"],
             settings={
                 setting.key: data[_field_name(self._backend, setting)] for setting in TRAINABLE[self._backend].settings
             }
@@ -177,8 +217,8 @@ class TrainForm(forms.Form):
 def _uses(kind: TrainableKind | None) -> dict[str, bool]:
     """Return which of the optional fields the kind uses."""
     if kind is None:
-        return {"base": False, "adapt": False, "grouping": False}
-    return {"base": kind.continues, "adapt": bool(kind.adapts), "grouping": kind.grouped}
+        return {"adapt": False, "grouping": False}
+    return {"adapt": bool(kind.adapts), "grouping": kind.grouped}
 
 
 def _field_name(kind: str, setting: Setting) -> str:

@@ -17,17 +17,28 @@ from annotations.core.requests import Request, paged, takes_uploads
 from annotations.jobs.services.status import status_of
 from annotations.jobs.tokens import form_key, form_token
 from annotations.transfer.views.files import attachment
-from models_runtime.core import weights
+from models_runtime.core import embeddings, weights
 from models_runtime.core.abilities import lacking
 from models_runtime.core.gold_notes import languages_of
 from models_runtime.core.health import State, Workers
 from models_runtime.core.registry import TRAINABLE, TrainableKind, trainable_kind
-from models_runtime.core.training_settings import shown
+from models_runtime.core.training_settings import Value, shown
 from models_runtime.models import TrainedModel
 from models_runtime.training.forms import REFUSED_AT, RenameForm, TrainForm, UploadModelForm
-from models_runtime.training.services.model_cards import few_notes_of, headline
+from models_runtime.training.services.embeddings import language_models, missing_files
+from models_runtime.training.services.groups import group_of, start_group
+from models_runtime.training.services.model_cards import (
+    erased_since,
+    few_notes_of,
+    headline,
+    held_out_losses,
+    kept_with,
+    made_with,
+    other_versions,
+    perplexity,
+)
 from models_runtime.training.services.trained import model_rows, rename_model, retire_model, trouble_of, upload_model
-from models_runtime.training.services.training import all_base_models, end_early, start_training
+from models_runtime.training.services.training import all_base_models, end_early, lendable_versions
 
 ROWS = 30
 
@@ -48,11 +59,21 @@ def _models(
         "project", "gold_version", "job", "created_by"
     )
     page = paged(request, rows.defer("losses"), ROWS)
-    versions = access.project.gold_versions.filter(span_count__gt=0).order_by("-number")
+    versions = access.project.gold_versions.order_by("-number")
     newest = versions.first()
-    languages = sorted(filter(None, languages_of(newest))) if newest else []
+    lendable = lendable_versions(access.project, access.user) if access.can(Can.MANAGE) else []
+    used = [newest, *lendable] if newest else []
+    languages = sorted({code for version in used for code in languages_of(version) if code})
     folders, models = weights.weights(), all_base_models(access.project)
-    train.choose(versions=versions, weights=folders, models=models, weights_home=weights.home(), languages=languages)
+    train.choose(
+        versions=versions,
+        weights=folders,
+        models=models,
+        weights_home=weights.home(),
+        languages=languages,
+        also=lendable,
+        language_names=[row.name for row in language_models(access.project)],
+    )
     rows_shown = [(row, headline(row.model.card), few_notes_of(row.model.card)) for row in model_rows(page)]
     context = {
         "access": access,
@@ -88,8 +109,18 @@ def _model(request: Request, access: Access, row: TrainedModel, rename: RenameFo
         "trouble": trouble_of(row),
         "headline": headline(row.card),
         "few_notes": few_notes_of(row.card),
+        "also": other_versions(row, access.user),
+        "erased_since": erased_since(row),
         "kind": trainable_kind(row.backend),
-        "settings": shown(trainable_kind(row.backend).settings, row.params.get("settings", {})),
+        "perplexity": None if trainable_kind(row.backend).predicts else perplexity(row.card),
+        "group": group_of(row),
+        "missing_files": missing_files(row.card),
+        "embeddings_home": embeddings.home(),
+        "chosen_by_hold_out": row.params.get("settings", {}).get("anneal") == "held-out",
+        "settings": shown(trainable_kind(row.backend).settings, _settings(row)),
+        "held_out_after": next(reversed(held_out_losses(row.card)), None),
+        "kept": kept_with(row),
+        "made_with": made_with(row),
         "algorithm": _(trainable_kind(row.backend).algorithms.get(_algorithm(row), _algorithm(row))),
         "calibration": row.calibrations.filter(held_out=True, withdrawn_at=None).order_by("-pk").first(),
         "runs": row.runs.select_related("author").order_by("-pk")[:ROWS],
@@ -111,17 +142,18 @@ def model_train(request: Request, slug: str) -> HttpResponse:
     form = TrainForm(request.POST, auto_id="train-%s")
     if form.is_valid():
         try:
-            row = start_training(
+            row = start_group(
                 project=access.project,
                 gold=form.cleaned_data["gold"],
                 actor=access.user,
                 key=form_key(request, access),
                 name=form.cleaned_data["name"],
+                runs=form.cleaned_data["runs"] or 1,
                 **form.settings,
-            )
+            )[0]
             return redirect("model", slug, row.pk)
         except ServiceError as error:
-            add_error(form, error, REFUSED_AT)
+            add_error(form, error, REFUSED_AT | {"embeddings": f"{form.settings['backend']}-embeddings"})
     return _models(request, access, train=form)
 
 
@@ -206,6 +238,12 @@ def _kinds() -> list[tuple[str, TrainableKind, str]]:
 
 def _algorithm(row: TrainedModel) -> str:
     return str(row.params.get("algorithm") or row.card.get("algorithm") or "")
+
+
+def _settings(row: TrainedModel) -> dict[str, Value]:
+    """Return the settings that were given, without the embeddings if the card describes them."""
+    given = row.params.get("settings", {})
+    return {key: value for key, value in given.items() if key != "embeddings" or "embeddings" not in row.card}
 
 
 def _model_of(access: Access, pk: int) -> TrainedModel:

@@ -12,7 +12,7 @@ from annotations.adjudicate.events import ADJUDICATION_DECIDED
 from annotations.adjudicate.services.deciding import decide
 from annotations.adjudicate.services.plan import Act, Request
 from annotations.core.errors import ServiceError
-from annotations.domain.majority import majority
+from annotations.domain.adjudicating.majority import majority
 from annotations.domain.spans import Span as DomainSpan
 from annotations.models import (
     AnnotationSet,

@@ -10,13 +10,13 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from models_runtime.backends.bilstm_crf.encoding import NoteEncoder  # noqa: E402
-from models_runtime.backends.bilstm_crf.grouping import groups  # noqa: E402 - needs torch
 from models_runtime.backends.bilstm_crf.model import load_model  # noqa: E402
 from models_runtime.backends.bilstm_crf.network import BiLstmCrf, Shape, batch  # noqa: E402
 from models_runtime.backends.bilstm_crf.training import ALGORITHMS, learn  # noqa: E402
 from models_runtime.backends.bilstm_crf.vocabulary import COLUMNS, Rows, Vocabulary  # noqa: E402
 from models_runtime.backends.learner import TrainingTask  # noqa: E402
 from models_runtime.backends.neural.tags import Tags  # noqa: E402
+from models_runtime.backends.notes.grouping import groups  # noqa: E402 - needs torch
 from models_runtime.backends.notes.note import read  # noqa: E402
 from models_runtime.backends.notes.rule_tags import rules_for  # noqa: E402
 from tests.backends.made import made_notes  # noqa: E402

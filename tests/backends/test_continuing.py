@@ -1,5 +1,6 @@
 """A second training that starts from a model: one label space over both stages (EN-IT of Catelli 2021)."""
 
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,10 +10,14 @@ pytest.importorskip("torch")
 pytest.importorskip("spacy")
 
 from annotations.domain.spans import Span
-from models_runtime.backends import Backend
+from models_runtime.backends import Backend, BackendError
 from models_runtime.backends.bilstm_crf import training as bilstm
 from models_runtime.backends.bilstm_crf.backend import BiLstmCrfBackend
 from models_runtime.backends.bilstm_crf.model import load_model
+from models_runtime.backends.crf import CrfBackend
+from models_runtime.backends.crf import training as crf
+from models_runtime.backends.crf.model import MOST_STAGES
+from models_runtime.backends.crf.model import load_model as load_crf
 from models_runtime.backends.learner import TrainingTask
 from models_runtime.backends.spacy_ner import training as spacy
 from models_runtime.backends.spacy_ner.backend import SpacyBackend
@@ -61,6 +66,53 @@ def test_the_second_stage_knows_the_labels_and_the_weights_of_the_first(
     found = {(span.start, span.end, span.label) for span in made.predict([text])[0]}
     assert {(span.start, span.end, span.label) for span in gold} & found
     assert FIRST in {label for *_, label in found}
+
+
+def test_a_crf_takes_the_spans_of_the_first_stage_as_features_and_keeps_its_labels(tmp_path: Path) -> None:
+    first, second = tmp_path / "first.zip", tmp_path / "second.zip"
+    crf.train(notes(FIRST, SHARED), first, label_set="meddocan", iterations=30)
+    text = notes(FIRST, SHARED)[-1][0]
+    later = notes(SHARED)[:2]
+    crf.train(later, second, label_set="meddocan", iterations=5, base=first)
+
+    one, two = CrfBackend(str(first)), CrfBackend(str(second))
+    assert two.labels == tuple(sorted((FIRST, SHARED)))
+    model = load_crf(second)
+    assert (model.stages, model.trained_labels) == (2, {SHARED})
+    assert any(name.startswith(b"p0=B-") for name in model.weights.features)
+    found = two.predict([text])[0]
+    # No note of the second training has a date with its label: those of the first model are kept.
+    dates = [span for span in one.predict([text])[0] if span.label == FIRST]
+    assert dates and [span for span in found if span.label == FIRST] == dates
+    assert {span.source for span in found} == {f"crf-{model.revision[:8]}"}
+    assert two.predict([text] * 40) == [found] * 40
+
+
+def test_a_crf_has_a_limited_number_of_stages_and_refuses_foreign_ones(tmp_path: Path) -> None:
+    some = notes(SHARED)[:2]
+    base = None
+    for stage in range(MOST_STAGES):
+        path = tmp_path / f"{stage}.zip"
+        crf.train(some, path, label_set="meddocan", iterations=2, base=base)
+        base = path
+    assert load_crf(path).stages == MOST_STAGES
+    with pytest.raises(BackendError, match="has 4 stages already"):
+        crf.train(some, tmp_path / "more.zip", label_set="meddocan", iterations=2, base=base)
+
+    def changed(name: str, content: bytes) -> Path:
+        made = tmp_path / "changed.zip"
+        with zipfile.ZipFile(path) as old, zipfile.ZipFile(made, "w") as new:
+            for member in old.namelist():
+                new.writestr(member, content if member == name else old.read(member))
+        return made
+
+    with pytest.raises(BackendError, match="it has more than 4 stages"):
+        load_crf(changed("earlier.zip", path.read_bytes()))
+    with pytest.raises(BackendError, match="it can't be read"):
+        load_crf(changed("earlier.zip", b"no zip"))
+    crf.train(notes(SECOND)[:2], tmp_path / "other.zip", label_set="meddocan", iterations=2)
+    with pytest.raises(BackendError, match="earlier stage has labels that are missing"):
+        load_crf(changed("earlier.zip", (tmp_path / "other.zip").read_bytes()))
 
 
 def test_a_bilstm_keeps_and_extends_its_words_and_its_language_model(tmp_path: Path) -> None:

@@ -124,7 +124,7 @@ def test_padding_does_not_change_scores(folder: Path) -> None:
 def test_only_first_pieces_of_tokens_are_targets_in_the_window_that_predicts_them() -> None:
     text = "Anna Bianchi"
     whole = Encoded(np.arange(5), [(0, 2), (2, 4), (5, 8), (8, 10), (10, 12)], list(tokenize(text)), [0, 2])
-    right = targets(whole, [Span(0, 12, "B")], TAGS)
+    right = targets(whole, [Span(0, 12, "B")], TAGS).tags
     begin, inside = TAGS.number("B-B"), TAGS.number("I-B")
     assert right == [begin, IGNORED, inside, IGNORED, IGNORED]
     scorer = Scorer(Echo(), ([7], [8]), most=64, pad=0)

@@ -183,7 +183,7 @@ def test_too_few_spans(project, version):
     with pytest.raises(CommandError, match=r"too few spans with a confidence \(22\)\. A calibration needs at least 50"):
         call_command("calibrate", "ward", "--run", "fake-1", "--gold", "1")
     AnnotationSet.objects.filter(author=run.author).update(state="draft")
-    with pytest.raises(CommandError, match="No note of gold version 1 can be used"):
+    with pytest.raises(CommandError, match="None of the notes of gold version 1 can be used"):
         call_command("calibrate", "ward", "--run", "fake-1", "--gold", "1")
 
 

@@ -8,54 +8,20 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from annotations.core.errors import ServiceError
-from annotations.core.stored_files import store_file
-from annotations.gold.services.making import freeze
-from annotations.models import Document, StoredFile
+from annotations.models import Document
 from annotations.scores.services.scoring import kept_score, score, score_request
 from models_runtime.models import Run, TrainedModel
 from models_runtime.training.services.training import start_training
 from tests import factories as make
 from tests.worlds.checks import check_page
+from tests.worlds.strategies import make_ward
 
 pytestmark = [pytest.mark.queue, pytest.mark.django_db]
-TEXT = "Mario Rossi, 54 anni, visto il 12/03/2021 a Torino dal dott. Bianchi."
-ROSSI, AGE = (0, 11, "PATIENT"), (13, 15, "AGE")
 
 
 @pytest.fixture
 def ward(no_redis):
-    """Gold on four Italian and two English notes; models EN, MIX and EN→IT learned from half and ran on all."""
-    project = make.make_project("ward")
-    gold = make.make_author(project, kind="gold", name="gold")
-    notes = [
-        make.make_note(project, TEXT, f"{code}-{n}", patient_id=f"{code}{n}", language=code)
-        for code, count in (("it", 4), ("en", 2))
-        for n in range(count)
-    ]
-    for note in notes:
-        make.make_set(note, gold, [ROSSI, AGE], submitted=True)
-    version, _ = freeze(project=project, actor=None)
-    held_out = [notes[at].pk for at in (2, 3, 5)]
-
-    def model(name, spans, **params):
-        card = {"held_out_notes": held_out, "labels": ["PATIENT"], "language": params.get("language", "")}
-        stored = store_file(
-            project=project, kind=StoredFile.Kind.MODEL, name="m.zip", content=io.BytesIO(name.encode()), actor=None
-        )
-        row = TrainedModel.objects.create(
-            project=project, name=name, backend="bilstm", state="ready", params=params, card=card,
-            gold_version=version, stored_file=stored,
-        )  # fmt: skip
-        author = make.make_author(project, kind="run", name=f"run-{name}")
-        for note in notes:
-            make.make_set(note, author, spans, submitted=True)
-        Run.objects.create(project=project, author=author, backend=f"model:{row.pk}", model=row)
-        return row
-
-    first = model("one", [AGE], language="en")
-    model("all", [AGE])
-    model("two", [ROSSI, AGE], language="it", base_model=first.pk)
-    return project
+    return make_ward()
 
 
 def command(name, *words):
@@ -123,7 +89,7 @@ def test_a_training_refuses_a_starting_model_that_has_seen_its_hold_out(ward):
     TrainedModel.objects.filter(name="one").update(card={"labels": ["MOON"]})
     with pytest.raises(ServiceError, match="labels that this project doesn't have: MOON"):
         start_training(**asked, key="b", base="one")
-    with pytest.raises(ServiceError, match="CRF can't start from weights"):
+    with pytest.raises(ServiceError, match="no ready model of this type"):
         start_training(**asked | {"backend": "crf"}, key="c", base="one")
     with pytest.raises(ServiceError, match="Choose one of: all, one, two"):
         start_training(**asked, key="d", base="three")

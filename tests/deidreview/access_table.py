@@ -107,6 +107,7 @@ TABLE: dict[str, dict[str, str]] = {
     "score": {"GET": ALL_NOTES, "POST": EVERYONE_405},
     # Nothing was compared here: redirects to the score, which says so.
     "score_errors": {"GET": done(ALL_NOTES), "POST": EVERYONE_405},
+    "score_errors_export": {"GET": done(REVIEWERS), "POST": EVERYONE_405},
     "score_error_cause": {"GET": EVERYONE_405, "POST": done(REVIEWERS)},
     "export": {"GET": REVIEWERS, "POST": EVERYONE_405},
     "file_download": {"GET": REVIEWERS, "POST": EVERYONE_405},

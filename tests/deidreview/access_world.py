@@ -183,7 +183,15 @@ KINDS = {
     "calibration": {"calibration", "calibration_withdraw"},
     "judging": {"judging", "judging_entities", "judging_again"},
     "file": {"file_download"},
-    "version": {"gold_version", "gold_changes", "gold_split", "score", "score_errors", "score_error_cause"},
+    "version": {
+        "gold_version",
+        "gold_changes",
+        "gold_split",
+        "score",
+        "score_errors",
+        "score_errors_export",
+        "score_error_cause",
+    },
 }
 SPECIAL = {
     "script_words": "words/en/present.js",

@@ -20,7 +20,7 @@ from django.urls import reverse
 from annotations.core import hiding
 from annotations.core.progress import silent
 from annotations.core.suggested_strings import add_strings, tally_of
-from annotations.domain.splits import Split
+from annotations.domain.gold.splits import Split
 from annotations.domain.strings import string_key
 from annotations.gold.services.making import freeze, make_gold
 from annotations.gold.services.sets import set_specs
@@ -51,6 +51,7 @@ from tests.factories import make_author, make_member, make_note
 TEXT = "".join(f"Line {n:04} of the note.\n" for n in range(280))
 # Unique offsets and ids: no page shows them for another reason, such as the start of a line.
 OURS = ("annotations", "models_runtime")
+SCORE_PAGES = ("score", "score_errors", "score_errors_export")
 SPANS = {"zqbenno": (4211, 77_000_021), "zqcarla": (4513, 77_000_031), "outcome": (4823, 77_000_041)}
 NAMES = {"zqanna", "zqbenno", "zqcarla", "zqfinn"}
 BENNO = {"4211", "77000021", "zqsaidofbenno", "zqflagofbenno"}
@@ -252,7 +253,7 @@ def urls(world: World) -> list[str]:
             found += [reverse("runs_compare", args=[slug]) + query]
             found += [f"{reverse('compare_spans', args=[slug])}{query}&kind={kind}" for kind in ("missed", "untouched")]
         found += [reverse("gold_version", args=[slug, version])] if version else []
-        found += [f"{reverse(name, args=[slug, version, pk])}" for pk in authors for name in ("score", "score_errors")]
+        found += [f"{reverse(name, args=[slug, version, pk])}" for pk in authors for name in SCORE_PAGES]
     found += [f"{reverse('disagreements', args=[slug])}?annotation_sets=all&pair={authors[0]}-{pk}" for pk in authors]
     found += [
         f"{reverse(name, args=[slug])}?annotation_sets=all" for name in ("disagreement_sentences", "sentences_export")

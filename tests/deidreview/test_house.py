@@ -87,6 +87,28 @@ def pages() -> dict[str, str]:
     return {name: next(iter(homes)) for name, homes in found.items() if len(homes) == 1}
 
 
+def order() -> dict[str, int]:
+    """Return the position of each folder that has pages, by its dotted path."""
+    names = [
+        *(f"annotations.{name}" for name in ANNOTATIONS),
+        *(f"models_runtime.{name}" for name in ("core", *MODELS)),
+    ]
+    return {name: position for position, name in enumerate([*names, "models_runtime.ops"])}
+
+
+def home(path: Path) -> str:
+    """Return the dotted path of a file's feature; of a template or script, that of the feature with its name."""
+    if path.is_relative_to(ROOT / "models_runtime") or feature(path) in MODELS:
+        return f"models_runtime.{feature(path)}"
+    return f"annotations.{feature(path)}"
+
+
+def featured() -> list[Path]:
+    """Return the Python files and templates of all features."""
+    models = [path for path in sorted((ROOT / "models_runtime").rglob("*.py")) if "migrations" not in path.parts]
+    return [path for path in [*python(), *models, *templates()] if home(path) in order()]
+
+
 def models_pages() -> set[str]:
     return {name for name, home in pages().items() if home.startswith("models_runtime.")}
 
@@ -229,6 +251,67 @@ def test_templates_take_none_of_a_higher_feature():
     assert not found
 
 
+def test_a_feature_links_to_no_page_of_a_higher_one():
+    """A higher feature puts such links there with `core.offers`, `core.navigation` and `core.addresses`."""
+    known, position = pages(), order()
+    found = [
+        f"{where}: {name}"
+        for path in featured()
+        for where, line in lines(path)
+        for name in [*TAGS.findall(line), *LINKS.findall(line)]
+        if position.get(known.get(name, ""), 0) > position[home(path)]
+    ]
+    assert not found
+
+
+def test_shared_templates_link_to_no_page_of_a_feature():
+    found = [
+        f"{where}: {name}"
+        for path in templates()
+        if feature(path) in SHARED or path.parent == ROOT / "templates"
+        for where, line in lines(path)
+        for name in TAGS.findall(line)
+        if pages().get(name, "") in order()
+    ]
+    assert not found
+
+
+def test_a_feature_writes_no_address_of_a_higher_one():
+    """The last part of an address that only higher features have ("/annotate/") would be such a link."""
+    homes: dict[str, set[int]] = {}
+
+    def walk(patterns: list[URLPattern | URLResolver]) -> None:
+        for one in patterns:
+            if isinstance(one, URLResolver):
+                walk(one.url_patterns)
+            elif one.name in pages() and pages()[one.name] in order():
+                for part in re.findall(r"(?:^|/)([a-z-]+)(?=/|$)", str(one.pattern)):
+                    homes.setdefault(part, set()).add(order()[pages()[one.name]])
+
+    walk(get_resolver().url_patterns)
+    assert {"annotate", "outcome", "adjudicate"} <= set(homes)
+    found = [
+        f"{where}: {part}"
+        for path in [*featured(), *(path for path in scripts() if home(path) in order())]
+        if path.name != "urls.py"
+        for where, line in lines(path)
+        for part in re.findall(r"""[\w}]/([a-z-]+)/?["'`?#]""", line)
+        if part in homes and min(homes[part]) > order()[home(path)]
+    ]
+    assert not found
+
+
+def test_features_register_their_own_pages_and_templates():
+    registered = re.compile(r"""(?:offers\.offer|addresses\.register)\(\s*"[\w.]+",\s*"([\w/.]+)\"""")
+    checked = 0
+    for path in [*ROOT.glob("annotations/*/apps.py"), *ROOT.glob("models_runtime/*/apps.py")]:
+        for name in registered.findall(path.read_text()):
+            owner = home(ROOT / "templates" / name) if name.endswith(".html") else pages()[name]
+            assert owner == home(path), f"{path}: {name}"
+            checked += 1
+    assert checked > 30
+
+
 def test_shared_templates_take_none_of_a_feature():
     found = [
         f"{where}: {target}"
@@ -261,3 +344,24 @@ def test_the_three_working_screens_import_none_of_each_other(feature):
     for path in (ROOT / "static" / "js" / feature).rglob("*.js"):
         for target in IMPORT.findall(path.read_text()):
             assert not others.intersection(Path(target).parts), f"{path}: {target}"
+
+
+# Style sheets of the frame and of parts that several features use. Any other has the name of its feature.
+SHARED_STYLES = {
+    *("base", "decide", "figures", "forms", "frame", "managing", "media", "note"),
+    *("pages", "parts", "tokens", "windows", "workbench"),
+}
+
+
+def test_a_feature_uses_no_style_sheet_of_a_higher_one():
+    known = {path.stem for path in (ROOT / "static" / "css").glob("*.css")}
+    assert known - SHARED_STYLES <= {*ANNOTATIONS, *MODELS}
+    position = {name.split(".")[1]: at for name, at in order().items() if name != "models_runtime.core"}
+    found = [
+        f"{where}: {name}"
+        for path in [*python(), *templates()]
+        for where, line in lines(path)
+        for name in re.findall(r"css/(\w+)\.css['\"]", line)
+        if name not in known or position.get(name, -1) > position.get(feature(path), -1)
+    ]
+    assert not found

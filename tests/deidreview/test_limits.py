@@ -29,7 +29,7 @@ def test_a_person_beyond_the_limit_gets_an_explanation(settings: Any, client: Cl
     client.force_login(ann)
     assert [client.get(reverse("projects")).status_code for _ in range(4)] == [200, 200, 200, 429]
     page = client.get(reverse("projects"))
-    assert "too many requests at a time" in page.content.decode()
+    assert "too many requests at once" in page.content.decode()
     assert page.headers["Retry-After"] == "7"
     fragment = client.get(reverse("projects"), headers={"HX-Request": "true"})
     assert (fragment.status_code, fragment.headers["Content-Type"]) == (429, "text/plain; charset=utf-8")

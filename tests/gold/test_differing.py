@@ -54,7 +54,7 @@ def replace(world, note, spans, name):
 
 
 def test_spans_and_labels_that_differ(frozen, differs):
-    differs("same as the present gold", "")
+    differs("same as the current gold", "")
     replace(frozen, frozen.five[0], [ROSSI], "one")
     differs("1 span differs", "The gold of 1 note differs from version 1. In total, 1 span differs.")
     replace(frozen, frozen.five[1], [ROSSI, (19, 25, "HOSPITAL")], "two")
@@ -68,7 +68,7 @@ def test_spans_and_labels_that_differ(frozen, differs):
         "The gold of 1 note differs from version 1. In total, 1 span differs, in its label.",
     )
     replace(frozen, frozen.five[1], [ROSSI, TORINO], "four")
-    differs("same as the present gold", "")
+    differs("same as the current gold", "")
 
 
 def test_notes_that_are_new_or_removed(frozen, differs):
@@ -83,7 +83,7 @@ def test_notes_that_are_new_or_removed(frozen, differs):
 
 
 def test_a_merged_label(frozen, differs):
-    differs("same as the present gold", "")
+    differs("same as the current gold", "")
     labels = {label.code: label for label in Label.objects.filter(label_set__project=frozen.project)}
     merge_labels(source=labels["CITY"], target=labels["HOSPITAL"], actor=None)
     differs(
@@ -109,23 +109,23 @@ def test_a_bulk_act_and_its_undo(frozen, differs):
     wrong = frozen.five[0]
     gold_of(wrong).spans.get(start=19).delete()
     frozen.version = freeze(project=frozen.project, actor=frozen.rev)[0]
-    differs("same as the present gold", "")
+    differs("same as the current gold", "")
     planned = {"kind": "threshold", "runs": [frozen.run.pk], "least": "90", "agree": "2", "act": "accept"}
     frozen.client.post(reverse("review_bulk_new", args=["covid"]), planned)
     bulk = BulkAct.objects.get()
     frozen.client.post(reverse("bulk_start", args=["covid", bulk.pk]), {"with_gold": "1"})
     differs("1 span differs", "The gold of 1 note differs from version 2. In total, 1 span differs.")
     frozen.client.post(reverse("bulk_undo", args=["covid", bulk.pk]))
-    differs("same as the present gold", "")
+    differs("same as the current gold", "")
 
 
 def test_an_erased_note_is_no_difference(frozen, differs):
     frozen.five[0].patient_id = "p"
     frozen.five[0].save()
-    differs("same as the present gold", "")
+    differs("same as the current gold", "")
     erase_patient(project=frozen.project, patient_id="p", actor=None)
     frozen.version.refresh_from_db()
-    differs("same as the present gold", "")
+    differs("same as the current gold", "")
 
 
 def test_only_changed_notes_are_read_again(frozen):

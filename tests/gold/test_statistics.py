@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from unittest.mock import patch
 
 import pytest
@@ -141,7 +142,8 @@ def test_the_command_prints_the_same(world, version):
     found = run("covid")
     assert found["splits"]["total"] == {
         "notes": 3, "tokens": 42, "spans": 5, "tokens_per_note": 14.0, "spans_per_note": pytest.approx(5 / 3),
-        "tokens_per_span": 3.0,
+        "tokens_per_span": 3.0, "tags": {"O": 27, "B": 5, "I": 10},
+        "tags_per_note": {"O": 9.0, "B": pytest.approx(5 / 3), "I": pytest.approx(10 / 3)},
     }  # fmt: skip
     (city,) = [row for row in found["labels"] if row["label"] == "CITY"]
     assert city["splits"]["test"] == {"spans": 0, "spans_per_note": 0.0, "tokens_per_span": None}
@@ -149,6 +151,27 @@ def test_the_command_prints_the_same(world, version):
     call_command("corpus_statistics", "covid", "--gold", "1", stdout=out)
     assert "train: 2 notes, 28 tokens, 4 spans; 14.00 tokens per note" in out.getvalue()
     assert "NAME: PATIENT: train 2 (1.00, 2.00)" in out.getvalue()
+
+
+def test_the_command_counts_the_tokens_of_spacy(world, version):
+    """Catelli 2021, table 3.3, counts them: the date is one token there, and five by the default rule."""
+    pytest.importorskip("spacy")
+    total = run("covid", "--tokenizer", "spacy")["splits"]["total"]
+    assert (total["tokens"], total["tokens_per_note"]) == (30, 10.0)
+    assert total["tokens_per_span"] == (2 + 1 + 1 + 2 + 1) / 5
+    assert total["tags"] == {"O": 23, "B": 5, "I": 2}
+    assert run("covid")["splits"]["total"]["tokens"] == 42, "stored apart"
+    out = io.StringIO()
+    call_command("corpus_statistics", "covid", "--tokenizer", "spacy", stdout=out)
+    assert "Gold version 1 (tokens: spacy):" in out.getvalue()
+    assert "BIO tags per note: O 7.67, B 1.67, I 0.67" in out.getvalue()
+
+
+def test_the_page_shows_the_bio_tags_per_note(version, world, sign_in):
+    """Salierno et al. 2024, table 6."""
+    html = check_page(sign_in(world.vic).get(PAGE))
+    row = html.split("Tokens with the tag I per note</th>")[1].split("</tr>")[0]
+    assert re.findall(r">([0-9.]+)<", row) == ["3.00", "4.00", "3.33"]
 
 
 def test_the_command_says_which_versions_exist(world):

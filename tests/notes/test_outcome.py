@@ -10,7 +10,7 @@ from annotations.adjudicate.selectors.desk import desk, desk_state
 from annotations.adjudicate.services.deciding import decide, finish_adjudication
 from annotations.adjudicate.services.plan import Act, Request, Seen
 from annotations.core.events import NOTE_READ
-from annotations.domain.outcome import Fate, outcome
+from annotations.domain.adjudicating.outcome import Fate, outcome
 from annotations.domain.spans import Span as DomainSpan
 from annotations.models import AnnotationSet, Assignment, Event, Project
 from tests import factories as make

@@ -143,7 +143,7 @@ def test_the_stages_lead_to_their_pages(world, mia):
         "Frozen – no version yet": url("gold"),
     }
     freeze(project=world.project, actor=world.mia)
-    assert stages(show(mia))["Frozen v1 same as the present gold"] == url("gold_version", 1)
+    assert stages(show(mia))["Frozen v1 same as the current gold"] == url("gold_version", 1)
 
 
 # ── Agreement and people ─────────────────────────────────────────────────────────────────────────────────────────────

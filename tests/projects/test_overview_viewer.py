@@ -33,7 +33,7 @@ def compute(world, author):
 def test_the_stages_without_pages_that_viewers_may_not_open(world, vic, frozen):
     found = stages(show(vic))
     assert found["Adjudicated 0"] == ""
-    assert found["Frozen v1 same as the present gold"] == url("gold_version", 1)
+    assert found["Frozen v1 same as the current gold"] == url("gold_version", 1)
     assert [vic.get(address).status_code for address in found.values() if address] == [200] * 4
 
 

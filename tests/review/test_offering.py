@@ -7,8 +7,8 @@ import uuid
 import pytest
 from django.urls import reverse
 
-from annotations.domain.information import bits, expected_bits
-from annotations.domain.precision import by_notes
+from annotations.domain.reviewing.information import bits, expected_bits
+from annotations.domain.reviewing.precision import by_notes
 from annotations.models import Document, Review, Role, Span, SuggestedNote
 from annotations.review.selectors.drawn import drawn_of
 from annotations.review.services import deciding as review

@@ -5,7 +5,7 @@ import uuid
 
 import pytest
 
-from annotations.domain.precision import Rate, likely_right
+from annotations.domain.reviewing.precision import Rate, likely_right
 from annotations.models import Label, Review, Role, Span, SuggestedLabel
 from annotations.projects.services.labels import merge_labels
 from annotations.review.selectors.ordering import Queue

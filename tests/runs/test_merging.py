@@ -113,7 +113,7 @@ def test_one_list_of_what_all_runs_suggest(world):
 
 
 def test_leaks_are_planted_in_a_merged_list_as_it_is_stored(world, monkeypatch):
-    monkeypatch.setattr("annotations.domain.planting.chance", lambda *about: 0.0)
+    monkeypatch.setattr("annotations.domain.reviewing.planting.chance", lambda *about: 0.0)
     type(world.project).objects.update(planted_share=10)
     world.merged("a", "b")
     planted = PlantedLeak.objects.values_list("review__author", "suggestion__start", "suggestion__end", "known")

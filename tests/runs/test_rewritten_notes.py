@@ -1,5 +1,6 @@
 """Runs that rewrite notes: doubtful words, unknown placeholders, and the kept text with its score and export."""
 
+import hashlib
 import io
 import json
 import uuid
@@ -111,9 +112,37 @@ def test_deleted_diagnoses_are_no_part_of_a_name_and_are_shown_to_the_reviewer(r
     assert "2 suggestions have doubtful words" in html
 
 
+@pytest.mark.parametrize(
+    ("text", "identifier", "removed", "unsupported"),
+    [
+        ("Il signor Mario Rossi Diabetico Iperteso assume", "Mario Rossi", ["Diabetico Iperteso"], []),
+        ("Il signor Mario Rossi Parkinson assume", "Mario Rossi", ["Parkinson"], []),
+        # An unlisted word with a capital letter, which the model takes for a name together with a diagnosis.
+        ("Il signor Kwame Nkrumah Diabetico assume", "Kwame Nkrumah", ["Diabetico"], ["Kwame Nkrumah"]),
+    ],
+)
+def test_capitalized_clinical_words_are_shown_to_the_reviewer(
+    client, mia, server, text, identifier, removed, unsupported
+):
+    document = make.make_note(make.make_project("capitals", language="it"), text)
+    make.make_member(document.project, "manager", mia)
+    server.script = lambda body: model(body) if "passage" in note_of(body) else Reply("Il signor [PATIENT] assume")
+    data = {"model": "ward small", "strategy": "rewrite", "language": "it", "token": str(uuid.uuid4())}
+    client.post(reverse("run_llm", args=["capitals"]), data)
+    run = Run.objects.get()
+    work(run.job_id)
+    (one,) = review_state(document=document, author=run.author, user=mia)["suggestions"]
+    shown = {part: [text[slice(*bounds)] for bounds in one["doubt"][part]] for part in ("removed", "unsupported")}
+    assert (text[one["start"] : one["end"]], shown) == (
+        identifier, {"removed": removed, "unsupported": unsupported},
+    )  # fmt: skip
+
+
 def test_the_models_text_is_kept_even_if_it_changed_a_word_but_not_a_refusal(run):
     kept = list(RewrittenNote.objects.order_by("document_id").values_list("document__text", "text"))
     assert kept == list(NOTES.items())[:4]
+    hashes = RewrittenNote.objects.order_by("document_id").values_list("sha256", flat=True)
+    assert list(hashes) == [hashlib.sha256(text.encode()).hexdigest() for _note, text in kept]
     failed = RunItem.objects.filter(run=run, state=RunItem.State.FAILED).order_by("document_id")
     assert [item.document.text for item in failed] == list(NOTES)[3:]
     assert "1 words or signs are missing and 1 are new" in failed[0].error

@@ -63,7 +63,7 @@ def test_every_note_gets_one_annotation_set_with_confidence_and_source(project):
 
 def test_planted_leaks_are_hidden_by_the_transaction_that_stores_a_batch(project, monkeypatch):
     """Each batch hides its planted leaks, so that no page shows or counts them while the run is in progress."""
-    monkeypatch.setattr("annotations.domain.planting.chance", lambda *about: 0.0)
+    monkeypatch.setattr("annotations.domain.reviewing.planting.chance", lambda *about: 0.0)
     monkeypatch.setattr(running, "budget_of", lambda backend: Budget(notes=4))
     project.planted_share = 10
     project.save()

@@ -1,5 +1,6 @@
 """Causes of errors: set from the list of errors, several on one error, found again in other scores, counted."""
 
+import csv
 import io
 import json
 
@@ -8,6 +9,7 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from annotations.core.errors import ServiceError
+from annotations.core.events import FILE_DOWNLOADED
 from annotations.domain.scoring.causes import ErrorId
 from annotations.gold.services.making import freeze
 from annotations.models import ErrorCause, Event, Project
@@ -57,6 +59,52 @@ def said(*args):
     out = io.StringIO()
     call_command("score", *args, stdout=out)
     return out.getvalue()
+
+
+# ── The list as CSV ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def rows_of(response):
+    return list(csv.DictReader(io.StringIO(b"".join(response.streaming_content).decode())))
+
+
+def test_the_list_of_errors_can_be_downloaded_as_csv(read, sign_in):
+    tag(read, read.label, "AM")
+    tag(read, read.label, "AB")
+    client = sign_in(read.rev)
+    assert url("score_errors_export", read) in check_page(client.get(url("score_errors", read)))
+    response = client.get(url("score_errors_export", read))
+    assert response["Content-Disposition"].startswith(f'attachment; filename="{read.project.slug}-errors-')
+    rows = rows_of(response)
+    assert [row["type"] for row in rows] == ["boundary", "missed", "label"]
+    assert rows[1]["gold_label"] == "CITY" and rows[1]["predicted_label"] == rows[1]["predicted_start"] == ""
+    last = rows[2]
+    assert (last["gold_start"], last["gold_end"], last["gold_label"], last["gold_text"]) == (
+        "61", "68", "DOCTOR", "Bianchi",
+    )  # fmt: skip
+    assert (last["predicted_label"], last["category"], last["causes"]) == ("PATIENT", "C0", "AB AM")
+    assert last["note"] == read.note.name and "Bianchi" in last["sentence"]
+    (event,) = Event.objects.filter(verb=FILE_DOWNLOADED)
+    assert event.data == {"errors": "csv"} and event.actor == read.rev
+
+
+def test_the_csv_takes_the_filters_and_neutralizes_formulas(read, sign_in):
+    client = sign_in(read.rev)
+    note = make.make_note(read.project, "=HYPERLINK(1) Rossi", "formula")
+    make.make_set(note, read.gold, [(0, 13, "PATIENT")], submitted=True)
+    make.make_set(note, read.run, [], submitted=True)
+    html = client.get(url("score_errors", read, kind="missed", page=1)).content.decode()
+    assert url("score_errors_export", read, kind="missed") in html
+    rows = rows_of(client.get(url("score_errors_export", read, kind="missed")))
+    assert [row["gold_label"] for row in rows] == ["CITY", "PATIENT"]
+    assert rows[1]["gold_text"] == "'=HYPERLINK(1)" and rows[1]["sentence"].startswith("'=")
+
+
+def test_only_people_who_export_may_download_the_errors(read, sign_in):
+    viewer = sign_in(make.make_member(read.project, "viewer", "vera"))
+    assert "Download CSV" not in check_page(viewer.get(url("score_errors", read)))
+    assert viewer.get(url("score_errors_export", read)).status_code == 403
+    assert not Event.objects.filter(verb=FILE_DOWNLOADED).exists()
 
 
 # ── The service ──────────────────────────────────────────────────────────────────────────────────────────────────────

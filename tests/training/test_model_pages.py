@@ -14,8 +14,8 @@ from django.urls import reverse
 from django.utils.html import escape
 
 from annotations.core.errors import ServiceError
-from annotations.domain import zips
-from annotations.domain.zips import MOST_ENTRIES
+from annotations.domain.files import zips
+from annotations.domain.files.zips import MOST_ENTRIES
 from annotations.jobs.runner import run as work
 from annotations.models import Event, Job, StoredFile
 from models_runtime.backends.base import BackendError
@@ -24,7 +24,7 @@ from models_runtime.core.registry import TRAINABLE
 from models_runtime.models import Run, TrainedModel
 from models_runtime.training.services import trained as service
 from models_runtime.training.services.training import start_training
-from tests.domain.test_zips import archive as of_so_many
+from tests.domain.files.test_zips import archive as of_so_many
 from tests.factories import make_member, make_project
 from tests.worlds.checks import check_page
 

@@ -104,7 +104,7 @@ def test_bad_pastes(mia, body):
 
 
 def test_an_archive_of_too_many_files(mia, monkeypatch):
-    monkeypatch.setattr("annotations.domain.zips.MOST_ENTRIES", 2)
+    monkeypatch.setattr("annotations.domain.files.zips.MOST_ENTRIES", 2)
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         for number in range(3):

@@ -89,7 +89,7 @@ def test_undoing_an_import_keeps_notes_with_annotations(monkeypatch):
 
 
 def test_leaks_are_planted_in_imported_suggestions_and_removed_with_them(monkeypatch):
-    monkeypatch.setattr("annotations.domain.planting.chance", lambda *about: 0.0)
+    monkeypatch.setattr("annotations.domain.reviewing.planting.chance", lambda *about: 0.0)
     monkeypatch.setattr(import_plan, "BATCH", 2)
     project = make_project(planted_share=10)
     files = [file for name in "abcd" for file in brat(name, f"{TEXT}{name}")]

@@ -2,17 +2,18 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypedDict
+from typing import NamedTuple, TypedDict
 
 from annotations.agreement.selectors.disagreements import kinds_at
 from annotations.core.naming import annotator_names
-from annotations.domain.adjudication import Decision, Item, LocationState, items
-from annotations.domain.disagreement import Consensus, Version, consensus, majority_version
+from annotations.domain.adjudicating.adjudication import Decision, Item, LocationState, items
+from annotations.domain.adjudicating.disagreement import Consensus, Version, consensus, majority_version
 from annotations.domain.spans import Span as DomainSpan
 from annotations.models import (
     AnnotationSet,
+    Author,
     Cause,
     Document,
     Label,
@@ -68,17 +69,7 @@ class Desk:
 
 def desk(project: Project, document: Document) -> Desk:
     """The current state of the note, whose text must be loaded."""
-    names = annotator_names([document.pk], hidden=project.anonymous_adjudication).get(document.pk, {})
-    sets = dict(
-        AnnotationSet.objects.filter(
-            document_id=document.pk, author_id__in=[int(author) for author in names], state="submitted"
-        ).values_list("author_id", "pk")
-    )
-    annotation_sets: dict[str, list[DomainSpan]] = {author: [] for author in names if int(author) in sets}
-    authors = {pk: str(author) for author, pk in sets.items()}
-    spans = Span.objects.filter(annotation_set_id__in=sets.values()).order_by("start", "end", "label_id")
-    for pk, start, end, label in spans.values_list("annotation_set_id", "start", "end", "label_id"):
-        annotation_sets[authors[pk]].append(DomainSpan(start, end, str(label)))
+    names, annotation_sets = submitted_in(project, [document.pk])[document.pk]
     own = adjudicated_set(document.pk)
     if own is not None:
         own.document = document
@@ -93,6 +84,34 @@ def desk(project: Project, document: Document) -> Desk:
         resolutions={(each.start, each.end): each for each in resolutions},
         adjudicated=own,
     )
+
+
+class Submitted(NamedTuple):
+    """The names of a note's annotators by author id, in order, and the spans of those who submitted the note."""
+
+    names: dict[str, str]
+    annotation_sets: dict[str, list[DomainSpan]]
+
+
+def submitted_in(project: Project, documents: Sequence[int]) -> dict[int, Submitted]:
+    """The submitted annotation sets of each of these notes."""
+    names = annotator_names(documents, hidden=project.anonymous_adjudication)
+    sets = AnnotationSet.objects.filter(
+        document_id__in=documents, author__kind=Author.Kind.ANNOTATOR, state=AnnotationSet.State.SUBMITTED
+    )
+    homes = {pk: (document, str(author)) for pk, document, author in sets.values_list("pk", "document_id", "author_id")}
+    submitted = set(homes.values())
+    found = {
+        document: Submitted(own, {author: [] for author in own if (document, author) in submitted})
+        for document in documents
+        for own in [names.get(document, {})]
+    }
+    spans = Span.objects.filter(annotation_set_id__in=homes).order_by("start", "end", "label_id")
+    for pk, start, end, label in spans.values_list("annotation_set_id", "start", "end", "label_id"):
+        document, author = homes[pk]
+        if author in found[document].annotation_sets:
+            found[document].annotation_sets[author].append(DomainSpan(start, end, str(label)))
+    return found
 
 
 def _decisions(own: AnnotationSet | None, resolutions: Iterable[Resolution]) -> list[Decision]:

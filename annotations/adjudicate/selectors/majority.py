@@ -1,5 +1,6 @@
 """The notes that a majority vote can decide, and those that it skips, with the reason."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,6 +83,7 @@ def to_decide(project: Project) -> list[int]:
     return list(rows.values_list("document_id", flat=True))
 
 
-def is_free(project: Project, document_id: int) -> bool:
-    """Whether the vote may still decide the note."""
-    return shared_notes(project).filter(document_id=document_id, reason=Reason.NONE).exists()
+def free_notes(project: Project, documents: Sequence[int]) -> list[int]:
+    """Those of these notes that the vote may still decide."""
+    rows = shared_notes(project).filter(document_id__in=documents, reason=Reason.NONE).order_by("document_id")
+    return list(rows.values_list("document_id", flat=True))

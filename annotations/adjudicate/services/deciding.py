@@ -27,7 +27,7 @@ from annotations.agreement.services.comparing import annotation_sets_hash
 from annotations.core.errors import ServiceError
 from annotations.core.events import Verb
 from annotations.core.label_lock import keep_labels
-from annotations.domain.adjudication import LocationState
+from annotations.domain.adjudicating.adjudication import LocationState
 from annotations.domain.spans import Span as DomainSpan
 from annotations.models import (
     Adjudication,

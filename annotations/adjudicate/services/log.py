@@ -61,7 +61,7 @@ def apply_effect(row: AnnotationSet, effect: Effect) -> None:
         spans |= Q(start__gte=old["start"], end__lte=old["end"])
     Resolution.objects.filter(resolutions, document_id=row.document_id).delete()
     row.spans.filter(spans).delete()
-    Resolution.objects.bulk_create(_resolution(row, new) for new in effect.after)
+    Resolution.objects.bulk_create(resolution_of(row.document_id, new) for new in effect.after)
     Span.objects.bulk_create(
         Span(annotation_set=row, start=start, end=end, label_id=label, provenance=provenance)
         for new in effect.after
@@ -70,9 +70,10 @@ def apply_effect(row: AnnotationSet, effect: Effect) -> None:
     check_room(row.pk, [(start, end) for new in effect.after for start, end, *_ in new["spans"]])
 
 
-def _resolution(row: AnnotationSet, new: Row) -> Resolution:
+def resolution_of(document: int, new: Row) -> Resolution:
+    """The decision of a row, not stored yet."""
     return Resolution(
-        document_id=row.document_id,
+        document_id=document,
         start=new["start"],
         end=new["end"],
         choice=new["choice"],

@@ -11,8 +11,8 @@ from annotations.adjudicate.events import AdjudicatedSpan
 from annotations.adjudicate.selectors.desk import Desk, key_of, label_exists
 from annotations.adjudicate.services.log import Effect, Row, rows_within
 from annotations.core.errors import ServiceError
-from annotations.domain.adjudication import Item, LocationState, touched, with_own, without
-from annotations.domain.disagreement import Version, locations, majority_version
+from annotations.domain.adjudicating.adjudication import Item, LocationState, touched, with_own, without
+from annotations.domain.adjudicating.disagreement import Version, locations, majority_version
 from annotations.domain.provenance import Provenance
 from annotations.domain.spans import Span as DomainSpan
 from annotations.domain.spans import SpanError, checked, overlaps

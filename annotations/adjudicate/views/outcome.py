@@ -14,8 +14,8 @@ from annotations.core.events import NOTE_READ
 from annotations.core.labels import LabelItem, labels_of
 from annotations.core.requests import Request, paged
 from annotations.core.spans import own_set, spans_of
-from annotations.domain.outcome import Fate, Fated
-from annotations.domain.outcome import outcome as outcome_of
+from annotations.domain.adjudicating.outcome import Fate, Fated
+from annotations.domain.adjudicating.outcome import outcome as outcome_of
 from annotations.domain.sentences import around
 from annotations.domain.spans import Span
 from annotations.models import AnnotationSet, Document

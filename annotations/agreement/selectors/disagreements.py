@@ -9,8 +9,8 @@ from typing import Protocol
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from annotations.core.naming import annotator_names
+from annotations.domain.adjudicating.disagreement import Kind, Rows, bio_rows
 from annotations.domain.agreement import Unit
-from annotations.domain.disagreement import Kind, Rows, bio_rows
 from annotations.domain.sentences import around
 from annotations.domain.spans import Span as DomainSpan
 from annotations.models import (

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from annotations.agreement.selectors.disagreements import Filters, annotation_sets_in, differences, windows
 from annotations.core.naming import annotator_names
-from annotations.domain.disagreement import Rows, bio_rows
+from annotations.domain.adjudicating.disagreement import Rows, bio_rows
 from annotations.domain.sentences import around
 from annotations.models import AnnotationSet, Author, Document, Label, Project
 

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import OuterRef, Subquery
 
 from annotations.core.erasures import hold
-from annotations.domain.disagreement import (
+from annotations.domain.adjudicating.disagreement import (
     Location,
     disputed_labels,
     kinds_by_pair,

@@ -19,8 +19,8 @@ from annotations.core.access import Access, Can, enter, note_for
 from annotations.core.errors import ServiceError
 from annotations.core.labels import labels_of
 from annotations.core.requests import Request, number, uuid_of
+from annotations.domain.adjudicating.disagreement import Kind
 from annotations.domain.agreement import Unit
-from annotations.domain.disagreement import Kind
 from annotations.domain.numbers import MAX_OFFSET, whole
 from annotations.models import Author, Cause, Document
 from annotations.notes.selectors.comments import may_comment, threads

@@ -27,7 +27,7 @@ from annotations.agreement.views.disagreements import (
 from annotations.core.access import Access, Can, enter
 from annotations.core.events import FILE_DOWNLOADED
 from annotations.core.requests import Request
-from annotations.domain.csv_lines import csv_line
+from annotations.domain.files.csv_lines import csv_line
 
 
 @require_safe

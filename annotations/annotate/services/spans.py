@@ -297,9 +297,9 @@ def _step(row: Locked, user: User, change: Change) -> Effect:
     if done is None:
         undo = change.kind is Kind.UNDO
         message = (
-            gettext("The last change can't be undone because its label or span was changed since. It was skipped.")
+            gettext("The last change can't be undone because its label or span has changed since. It was skipped.")
             if undo
-            else gettext("The last change can't be redone because its label or span was changed since. It was skipped.")
+            else gettext("The last change can't be redone because its label or span has changed since. It was skipped.")
         )
         nothing: SpanChange = {"spans": []} if "spans" in event.data else _one(event.data["span"], None, None)
         return Effect(SPAN_UNDO_SKIPPED, nothing, reverts=event.pk, message=message)

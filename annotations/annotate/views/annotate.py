@@ -13,8 +13,10 @@ from annotations.annotate.selectors.pace import pace
 from annotations.annotate.selectors.personal import labels_stamp, own_labels
 from annotations.annotate.selectors.seeding import state_of
 from annotations.annotate.selectors.worklist import WorkList, next_note, work_list
+from annotations.annotate.views.entering import began_message, note_address, open_project
 from annotations.core.access import Access, note_for, notes_for
-from annotations.core.answers import MAY_NOT_ANNOTATE, began_message, json_answers, note_address, open_project
+from annotations.core.addresses import address
+from annotations.core.answers import MAY_NOT_ANNOTATE, json_answers
 from annotations.core.events import NOTE_READ, NoteRead, Verb
 from annotations.core.labels import LabelItem
 from annotations.core.requests import number
@@ -123,7 +125,7 @@ def _outcome(access: Access, opened: Opened) -> str:
     """Address of the page that compares the person's spans with the outcome; empty until the note is adjudicated."""
     if opened.state != AnnotationSet.State.SUBMITTED or outcome_set(access.project, opened.note.pk) is None:
         return ""
-    return reverse("outcome", args=[access.project.slug, opened.note.pk])
+    return address("note.outcome", access.project.slug, opened.note.pk)
 
 
 def _work(slug: str, opened: Opened) -> dict[str, Any]:

@@ -16,8 +16,9 @@ from annotations.annotate.services.annotation_set import reopen, submit, unseen_
 from annotations.annotate.services.seeding import start_annotations
 from annotations.annotate.services.spans import Answer, apply_change
 from annotations.annotate.views.annotate import SUBMITTED
+from annotations.annotate.views.entering import began_message, note_address, open_project
 from annotations.core.access import Access, note_for, notes_for
-from annotations.core.answers import MAY_NOT_ANNOTATE, began_message, json_answers, note_address, open_project
+from annotations.core.answers import MAY_NOT_ANNOTATE, json_answers
 from annotations.core.changes import not_whole, read_change
 from annotations.core.events import NOTE_READ
 from annotations.core.requests import Request, body_of, is_json

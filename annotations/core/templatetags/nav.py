@@ -13,7 +13,7 @@ from django.urls import NoReverseMatch, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from annotations.core import navigation
+from annotations.core import addresses, navigation
 from annotations.core.access import Access
 
 register = template.Library()
@@ -127,6 +127,12 @@ def page_link(context: dict[str, Any], number: int, name: str = "") -> str:
 def nav_url(name: str, *args: object) -> str:
     """Like {% url %}, but empty where the page does not exist."""
     return _url(name, *args)
+
+
+@register.simple_tag
+def address(purpose: str, *args: object) -> str:
+    """Return the address of another feature's page by its purpose (`core.addresses`); empty without one."""
+    return addresses.address(purpose, *args)
 
 
 @register.simple_tag

@@ -333,7 +333,7 @@ def _apart(ends: Sequence[tuple[float, Line]]) -> list[tuple[float, Line]]:
         placed.append((max(y, placed[-1][0] + NAME_HEIGHT) if placed else y, line))
     below = placed[-1][0] - (TOP + HEIGHT)
     if below > 0:
-        lowest = TOP + HEIGHT + NAME_HEIGHT
+        lowest = float(TOP + HEIGHT + NAME_HEIGHT)
         for at in range(len(placed) - 1, -1, -1):
             lowest = min(placed[at][0], lowest - NAME_HEIGHT)
             placed[at] = (lowest, placed[at][1])

@@ -63,7 +63,7 @@ _NOT_IMPORTED: Final = {
 class BratFormat:
     """Reads and writes brat standoff. Only text-bound annotations are imported; each other one gives a warning.
 
-    With `repair`, a span whose quote stands elsewhere nearby is moved there, with a warning. With `spaced`, a space is
+    With `repair`, a span whose quote is elsewhere nearby is moved there, with a warning. With `spaced`, a space is
     written where a span begins or ends inside a token; the offset map beside the files makes them readable again.
     """
 

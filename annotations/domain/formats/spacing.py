@@ -13,11 +13,11 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, Final, TypeVar
 
+from annotations.domain.files.strict_json import JsonError, read_object
 from annotations.domain.formats.base import Load, NoteFiles, OutNote, split_names, written_code
 from annotations.domain.hashing import text_sha256
 from annotations.domain.notes import NoteError, ParsedNote, Problem
 from annotations.domain.spans import Span
-from annotations.domain.strict_json import JsonError, read_object
 from annotations.domain.tokens import Token, Tokenizer
 
 MAP: Final = "map"

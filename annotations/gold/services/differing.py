@@ -1,4 +1,4 @@
-"""How the present gold differs from a frozen version. Counts are stored by note, so that only changed notes are read.
+"""How the current gold differs from a frozen version. Counts are stored by note, so that only changed notes are read.
 
 Every write to a gold set increases its version, and a set that is made again has another id. So a note whose set has
 the stored id and version has the stored counts.
@@ -12,7 +12,7 @@ from django.db import transaction
 from annotations.core.erasures import ErasedMeanwhile, erasures_of, unerased
 from annotations.core.gold_sets import gold_sets
 from annotations.core.kept import Kind, keep, kept, key_of
-from annotations.domain.gold_diff import ChangeKind, diff
+from annotations.domain.gold.gold_diff import ChangeKind, diff
 from annotations.domain.spans import Span as DomainSpan
 from annotations.models import GoldVersion, GoldVersionNote, Span
 
@@ -38,7 +38,7 @@ class Difference:
 
 
 def difference(version: GoldVersion) -> Difference:
-    """Compare the present gold with the version, without names of notes and without notes that were erased."""
+    """Compare the current gold with the version, without names of notes and without notes that were erased."""
     project = version.project
     begun = erasures_of(project.pk)
     rows = gold_sets(project).order_by("document_id").values_list("document_id", "pk", "version")
@@ -74,7 +74,7 @@ def _counted(version: GoldVersion, sets: Sets, known: Counts) -> tuple[tuple[int
 
 
 def _pairs(version: GoldVersion, todo: Sets) -> Iterator[tuple[int, list[DomainSpan], list[DomainSpan]]]:
-    """Yield each of these notes with its spans in the version and its present gold spans."""
+    """Yield each of these notes with its spans in the version and its current gold spans."""
     note_of = {pk: note for note, (pk, _) in todo.items()}
     present: dict[int, list[DomainSpan]] = {}
     spans = Span.objects.order_by()

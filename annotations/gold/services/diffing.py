@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import TypedDict
 
 from annotations.core.kept import Kind, keep, kept, key_of
-from annotations.domain.gold_diff import ChangeKind, diff
+from annotations.domain.gold.gold_diff import ChangeKind, diff
 from annotations.domain.spans import Span
 from annotations.models import GoldVersion, GoldVersionNote
 

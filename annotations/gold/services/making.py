@@ -1,6 +1,7 @@
 """Make gold of submitted annotation sets, withdraw it, and freeze gold versions."""
 
 import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from django.db import transaction
@@ -72,14 +73,7 @@ def make_gold(
         removed = [] if created else _clear(gold, spans, replace=replace)
         if removed is None:
             return _confirm(gold, source, spans=len(spans), actor=actor)
-        origin: Provenance = {"from": f"{source.author.kind}:{source.author.name}", "set": source.pk}
-        provenance = origin | decided(actor, document.project)
-        insert_spans(
-            SpanRow(
-                gold.pk, s.start, s.end, s.label_id, s.confidence, s.source, json.dumps(provenance | _adjudication(s))
-            )
-            for s in spans
-        )
+        insert_spans(_gold_rows(gold, source, spans, decided(actor, document.project)))
         # The annotation set may be older than the limit.
         check_room(gold.pk, [(s.start, s.end) for s in spans])
         gold.version += 1
@@ -93,6 +87,46 @@ def make_gold(
             data={"from_set": source.pk, "spans": len(spans), "removed": removed},
         )
     return gold
+
+
+def make_new_golds(
+    *, project: Project, sources: Sequence[AnnotationSet], spans: Mapping[int, Sequence[Span]], actor: User | None
+) -> list[AnnotationSet]:
+    """Copy submitted sets of annotators or adjudicators into the gold of notes that have none, as `make_gold` does.
+
+    For the caller's transaction, which holds the sets' locks and the label lock, and has checked the room for `spans`
+    (by set). Raises IntegrityError if somebody made gold of one of the notes meanwhile.
+    """
+    author, now = gold_author(project), timezone.now()
+    golds = AnnotationSet.objects.bulk_create(
+        AnnotationSet(
+            document_id=source.document_id, author=author, state=AnnotationSet.State.SUBMITTED, blind=False,
+            submitted_at=now, version=1,
+        )
+        for source in sources
+    )  # fmt: skip
+    how = decided(actor, project, now)
+    pairs = list(zip(golds, sources, strict=True))
+    insert_spans(row for gold, source in pairs for row in _gold_rows(gold, source, spans.get(source.pk, ()), how))
+    GOLD_MADE.record_all(
+        project.pk,
+        (
+            (
+                {"actor": actor, "document_id": gold.document_id, "annotation_set_id": gold.pk},
+                {"from_set": source.pk, "spans": len(spans.get(source.pk, ())), "removed": []},
+            )
+            for gold, source in pairs
+        ),
+    )
+    return golds
+
+
+def _gold_rows(gold: AnnotationSet, source: AnnotationSet, spans: Iterable[Span], how: Provenance) -> Iterator[SpanRow]:
+    """The gold spans that copy the spans of a set. Each records its author and the decision."""
+    origin: Provenance = {"from": f"{source.author.kind}:{source.author.name}", "set": source.pk}
+    for each in spans:
+        provenance = json.dumps(origin | how | _adjudication(each))
+        yield SpanRow(gold.pk, each.start, each.end, each.label_id, each.confidence, each.source, provenance)
 
 
 def _confirm(gold: AnnotationSet, source: AnnotationSet, *, spans: int, actor: User | None) -> AnnotationSet:
@@ -152,15 +186,26 @@ def withdraw_gold(*, document: Document, actor: User | None) -> None:
         )
         if gold is None:
             raise ServiceError(gettext("This note has no gold."), code="none")
-        removed = [list(span) for span in gold.spans.values_list("start", "end", "label_id")]
-        GOLD_WITHDRAWN.record(
-            actor=actor,
-            project_id=document.project_id,
-            document_id=document.pk,
-            annotation_set_id=gold.pk,
-            data={"removed": removed},
-        )
-        gold.delete()
+        withdraw_golds(project_id=document.project_id, golds=[gold], actor=actor)
+
+
+def withdraw_golds(*, project_id: int, golds: Sequence[AnnotationSet], actor: User | None) -> None:
+    """Delete these gold sets of a project, whose rows the caller's transaction has locked."""
+    removed: dict[int, list[list[int]]] = {gold.pk: [] for gold in golds}
+    spans = Span.objects.filter(annotation_set_id__in=removed).order_by("start", "end", "id")
+    for pk, *span in spans.values_list("annotation_set_id", "start", "end", "label_id"):
+        removed[pk].append(span)
+    GOLD_WITHDRAWN.record_all(
+        project_id,
+        (
+            (
+                {"actor": actor, "document_id": gold.document_id, "annotation_set_id": gold.pk},
+                {"removed": removed[gold.pk]},
+            )
+            for gold in golds
+        ),
+    )
+    AnnotationSet.objects.filter(pk__in=removed).delete()
 
 
 def make_gold_bulk(*, project_id: int, author_id: int, actor_id: int | None, progress: Progress) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext
 
 from annotations.core.errors import ServiceError
+from annotations.domain.gold.splits import Split
 from annotations.domain.numbers import MAX_OFFSET, whole
-from annotations.domain.splits import Split
 from annotations.gold.services.splitting import patients_in_two_splits
 from annotations.models import (
     AnnotationSet,

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from annotations.core.errors import ServiceError
 from annotations.core.kept import Kind, keep, kept, key_of
 from annotations.core.names import good_name
-from annotations.domain.splits import Patient, Split, SplitError, check_shares, split_patients, strictest
+from annotations.domain.gold.splits import Patient, Split, SplitError, check_shares, split_patients, strictest
 from annotations.gold.events import GOLD_SPLIT
 from annotations.models import GoldVersion, GoldVersionNote, Project, User
 

@@ -6,12 +6,13 @@ from django.db.models import Sum
 from annotations.core.erasures import erasures_of, unerased
 from annotations.core.kept import Kind, keep, kept, key_of
 from annotations.core.progress import Progress, silent
-from annotations.domain.corpus import Part, PartData, part_of
+from annotations.core.tokenizers import Tokenizers
+from annotations.domain.gold.corpus import Part, PartData, part_of
+from annotations.domain.gold.splits import Split
 from annotations.domain.spans import Span
-from annotations.domain.splits import Split
 from annotations.models import Document, GoldVersion, GoldVersionNote
 
-REVISION = 1
+REVISION = 2
 BATCH = 500
 # A worker counts versions with more text. This much takes about one second.
 MOST_CHARACTERS = 5_000_000
@@ -28,38 +29,44 @@ def takes_long(version: GoldVersion) -> bool:
     return int(characters) > MOST_CHARACTERS
 
 
-def kept_statistics(version: GoldVersion) -> Parts | None:
+def kept_statistics(version: GoldVersion, tokenizer: str = "") -> Parts | None:
     """The stored statistics, or None if they were not computed yet."""
-    found = kept(version.project, STATISTICS, _key(version))
+    found = kept(version.project, STATISTICS, _key(version, tokenizer))
     return None if found is None else _in_order({split: part_of(data) for split, data in found.items()})
 
 
-def statistics_of(version: GoldVersion, progress: Progress = silent) -> Parts:
-    """The stored statistics, or new ones, which are then stored. Raises ErasedMeanwhile."""
-    found = kept_statistics(version)
+def statistics_of(version: GoldVersion, progress: Progress = silent, *, tokenizer: str = "") -> Parts:
+    """The stored statistics, or new ones, which are then stored.
+
+    With a `tokenizer` (annotations.core.tokenizers), only in workers and commands. Raises ErasedMeanwhile, and
+    ServiceError `tokenizer` if it can't be had.
+    """
+    found = kept_statistics(version, tokenizer)
     if found is not None:
         return found
-    begun, key = erasures_of(version.project_id), _key(version)
-    parts = _counted(version, progress)
+    begun, key = erasures_of(version.project_id), _key(version, tokenizer)
+    parts = _counted(version, progress, Tokenizers(tokenizer) if tokenizer else None)
     with transaction.atomic():
         unerased(version.project_id, begun)
-        if _key(version) == key:
+        if _key(version, tokenizer) == key:
             keep(version.project, STATISTICS, key, {split: part.data() for split, part in parts.items()})
     return parts
 
 
-def _key(version: GoldVersion) -> str:
+def _key(version: GoldVersion, tokenizer: str) -> str:
     notes = GoldVersionNote.objects.filter(version=version).order_by("document_id")
-    return key_of(REVISION, version.pk, version.content_hash, list(notes.values_list("document_id", "split")))
+    made_of = REVISION, version.pk, version.content_hash, tokenizer
+    return key_of(*made_of, list(notes.values_list("document_id", "split")))
 
 
-def _counted(version: GoldVersion, progress: Progress) -> Parts:
+def _counted(version: GoldVersion, progress: Progress, tokenizers: Tokenizers | None) -> Parts:
     notes = GoldVersionNote.objects.filter(version=version).order_by("document_id")
     total = notes.count()
     parts: Parts = {}
-    rows = notes.values_list("split", "document__text", "spans").iterator(chunk_size=BATCH)
-    for done, (split, text, spans) in enumerate(rows, start=1):
-        parts.setdefault(split, Part()).add_note(text, (Span(*span[:3]) for span in spans))
+    rows = notes.values_list("split", "document__text", "document__language", "spans").iterator(chunk_size=BATCH)
+    for done, (split, text, language, spans) in enumerate(rows, start=1):
+        tokenizer = tokenizers(language or version.project.language) if tokenizers else None
+        parts.setdefault(split, Part()).add_note(text, (Span(*span[:3]) for span in spans), tokenizer)
         if done % BATCH == 0 or done == total:
             progress(done, total)
     return _in_order(parts)

@@ -3,9 +3,18 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from annotations.domain.corpus import Count, Part, together
+from annotations.domain.gold.corpus import Count, Part, together
 from annotations.gold.services.statistics import Parts
 from annotations.models import Label, Project
+
+
+@dataclass(frozen=True)
+class Tag:
+    """How many tokens have the tag O, B or I, and how many in a note (Salierno et al. 2024, table 6)."""
+
+    name: str
+    count: int
+    per_note: float | None
 
 
 @dataclass(frozen=True)
@@ -18,6 +27,11 @@ class Column:
     @property
     def tokens_per_note(self) -> float | None:
         return self.part.per_note(self.part.tokens)
+
+    @property
+    def tags(self) -> list[Tag]:
+        counts = (("O", self.part.outside), ("B", self.part.begin), ("I", self.part.inside))
+        return [Tag(name, n, self.part.per_note(n)) for name, n in counts]
 
 
 @dataclass(frozen=True)
@@ -50,6 +64,11 @@ class Table:
     labels: list[Row]
     categories: list[Row]
     whole: Row
+
+    @property
+    def tags(self) -> list[tuple[str, list[Tag]]]:
+        """For each tag its counts, in the order of the columns."""
+        return [(tags[0].name, list(tags)) for tags in zip(*(column.tags for column in self.columns), strict=True)]
 
 
 def table_of(project: Project, parts: Parts) -> Table:

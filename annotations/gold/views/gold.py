@@ -15,7 +15,7 @@ from annotations.core.access import Access, Can, closed_to, enter, sets_for
 from annotations.core.errors import ServiceError
 from annotations.core.hooks import disagreements_shown
 from annotations.core.requests import Request, number, paged
-from annotations.domain.gold_diff import ChangeKind
+from annotations.domain.gold.gold_diff import ChangeKind
 from annotations.gold.forms import FreezeForm, SplitForm
 from annotations.gold.selectors import GoldState, gold_state, version_page, version_rows, versions
 from annotations.gold.services.diffing import version_diff

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from annotations.core.labels import UNDERLINES
 from annotations.domain.sentences import around
@@ -11,6 +11,7 @@ from annotations.notes.selectors.annotation_sets import line_at
 from annotations.projects.selectors.label_maps import shipped_set
 
 HUES = 12
+Row = TypeVar("Row", bound=Sequence[Any])
 
 
 @dataclass(frozen=True)
@@ -72,13 +73,18 @@ def entries(rows: Sequence[Sequence[Any]], looks: dict[str, LabelLook]) -> list[
 
     Rows of erased notes are left out.
     """
+    return [entry for _row, entry in with_entries(rows, looks)]
+
+
+def with_entries(rows: Sequence[Row], looks: dict[str, LabelLook]) -> list[tuple[Row, Entry]]:
+    """Each row with its entry, as `entries` makes them."""
     notes = {
         pk: (name, language, text)
         for pk, name, language, text in Document.objects.filter(pk__in={row[0] for row in rows}).values_list(
             "pk", "name", "language", "text"
         )
     }
-    return [_entry(row, *notes[row[0]], looks) for row in rows if row[0] in notes]
+    return [(row, _entry(row, *notes[row[0]], looks)) for row in rows if row[0] in notes]
 
 
 def _entry(row: Sequence[Any], name: str, language: str, text: str, looks: dict[str, LabelLook]) -> Entry:

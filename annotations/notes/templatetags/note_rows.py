@@ -6,6 +6,7 @@ from django import template
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
+from annotations.core import addresses
 from annotations.core.access import Access, Can
 from annotations.core.templatetags.nav import icon
 from annotations.core.templatetags.rows import EMPTY, NOTHING, cell, fill
@@ -17,15 +18,16 @@ register = template.Library()
 @register.simple_tag
 def note_rows(rows: Iterable[NoteRow], url: str, access: Access, query: str = "") -> SafeString:
     """Table rows of the list of notes at `url`. `query` is appended to the links of the notes."""
-    line = _BlindLine(url, opens=access.can(Can.ANNOTATE)) if access.blind else _FullLine(url, query)
+    line = _BlindLine(url, access) if access.blind else _FullLine(url, access, query)
     return SafeString("\n".join(fill("<tr>{}</tr>", line.cells(row)) for row in rows))
 
 
 class _Line:
     """Cells for everyone. Texts are translated once for all rows."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, access: Access) -> None:
         self.url = url
+        self.annotate = addresses.around_note("note.annotate", access.project.slug)
         self.language, self.length = _("Language"), _("Characters")
         self.flagged = _("flagged")
 
@@ -54,11 +56,13 @@ class _Line:
 
 
 class _BlindLine(_Line):
-    """Cells for annotators: their own state, nothing about others. `opens`: they may open the notes now."""
+    """Cells for annotators: their own state, nothing about others."""
 
-    def __init__(self, url: str, *, opens: bool) -> None:
-        super().__init__(url)
-        self.opens = opens
+    def __init__(self, url: str, access: Access) -> None:
+        super().__init__(url, access)
+        # In an archived project they may not open the notes.
+        self.opens = access.can(Can.ANNOTATE)
+        self.outcomes = addresses.around_note("note.outcome", access.project.slug)
         self.state, self.outcome = _("State"), _("outcome")
         self.tags = {
             "done": fill('<span class="tag ok">{}</span>', _("done")),
@@ -67,23 +71,25 @@ class _BlindLine(_Line):
         }
 
     def links(self, row: NoteRow) -> SafeString:
-        if not self.opens:
+        if not self.opens or self.annotate is None:
             return fill("{}", row.name)
-        return fill('<a href="{}{}/annotate/">{}</a>', self.url, str(row.pk), row.name)
+        before, after = self.annotate
+        return fill('<a href="{}{}{}">{}</a>', before, str(row.pk), after, row.name)
 
     def states(self, row: NoteRow) -> SafeString:
         state = self.tags.get(row.own, NOTHING)
-        if row.outcome and row.own == "done" and self.opens:
-            link = '{} <a class="small" href="{}{}/outcome/">{}<span class="sr-only"> {}</span></a>'
-            state = fill(link, state, self.url, str(row.pk), self.outcome, row.name)
+        if row.outcome and row.own == "done" and self.opens and self.outcomes is not None:
+            link = '{} <a class="small" href="{}{}{}">{}<span class="sr-only"> {}</span></a>'
+            before, after = self.outcomes
+            state = fill(link, state, before, str(row.pk), after, self.outcome, row.name)
         return cell(self.state, state)
 
 
 class _FullLine(_Line):
     """Cells for members who may see all notes: who annotated the note, and whether it has gold."""
 
-    def __init__(self, url: str, query: str) -> None:
-        super().__init__(url)
+    def __init__(self, url: str, access: Access, query: str) -> None:
+        super().__init__(url, access)
         self.query = query
         self.submitted, self.drafts, self.open, self.gold = _("Submitted"), _("Drafts"), _("To do"), _("Gold")
         self.tag = fill('<span class="tag ok">{}</span>', _("gold"))
@@ -92,16 +98,11 @@ class _FullLine(_Line):
 
     def links(self, row: NoteRow) -> SafeString:
         link = fill('<a href="{}{}/{}">{}</a>', self.url, str(row.pk), self.query, row.name)
-        if not row.own:
+        if not row.own or self.annotate is None:
             return link
-        return fill(
-            '{} <a class="small" href="{}{}/annotate/">{}<span class="sr-only"> {}</span></a>',
-            link,
-            self.url,
-            str(row.pk),
-            self.own.get(row.own, ""),
-            row.name,
-        )
+        before, after = self.annotate
+        own = '{} <a class="small" href="{}{}{}">{}<span class="sr-only"> {}</span></a>'
+        return fill(own, link, before, str(row.pk), after, self.own.get(row.own, ""), row.name)
 
     def states(self, row: NoteRow) -> SafeString:
         return fill(

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
 from annotations.core.access import Access, Can, enter, notes_for
+from annotations.core.addresses import address
 from annotations.core.answers import MAY_NOT_ANNOTATE, View, json_answers
 from annotations.core.changes import Refused, malformed, not_one_of
 from annotations.core.events import NOTE_READ
@@ -114,7 +115,7 @@ def _act(access: Access, note: Document, data: Mapping[str, Any], acts: Mapping[
 
 def _back(request: Request, access: Access, pk: int) -> str:
     if access.blind:
-        return reverse("annotate", args=[access.project.slug, pk])
+        return address("note.annotate", access.project.slug, pk)
     wanted = number(request.POST, "set")
     return reverse("note", args=[access.project.slug, pk]) + (f"?set={wanted}" if wanted is not None else "")
 

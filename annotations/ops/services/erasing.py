@@ -27,6 +27,7 @@ from annotations.models import (
     StoredFile,
     User,
 )
+from annotations.ops.selectors.kept_weights import weights_elsewhere
 
 # An erasure starts again if somebody saves on one of the notes at the same moment.
 TRIES = 5
@@ -88,7 +89,9 @@ def _counted(project: Project, notes: QuerySet[Document]) -> Erasure:
         "gold_versions": GoldVersionNote.objects.filter(document__in=notes).values("version").distinct().count(),
         "stored_files": _deletable_files(project).count(),
         # Trained weights may contain words of the notes. They are counted, so that a manager can retire the models.
-        "models": StoredFile.objects.filter(project=project, kind=StoredFile.Kind.MODEL).count(),
+        # Those of other projects that learned from this project's gold count too.
+        "models": StoredFile.objects.filter(project=project, kind=StoredFile.Kind.MODEL).count()
+        + len(weights_elsewhere(project)),
     }
 
 

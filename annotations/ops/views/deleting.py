@@ -16,6 +16,7 @@ from annotations.core.form_errors import add_error
 from annotations.core.requests import Request
 from annotations.models import Event, Project
 from annotations.ops.forms import DeleteProjectForm
+from annotations.ops.selectors.kept_weights import seen_weights
 from annotations.ops.services.backup_list import backups_of
 from annotations.ops.services.deleting import delete_project, deletion_preview
 from annotations.ops.services.erasing import delete_note, note_preview
@@ -45,6 +46,7 @@ def project_delete(request: Request, slug: str) -> HttpResponse:
         "preview": deletion_preview(access.project),
         "jobs": live_jobs(access.project),
         "backups": _backups(access.project),
+        "weights": seen_weights(access.project, access.user),
     }
     return render(request, "ops/project_delete.html", context, status=422 if form.errors else 200)
 
@@ -67,6 +69,7 @@ def note_delete(request: Request, slug: str, pk: int) -> HttpResponse:
                 return redirect("notes", slug)
             context["refused"] = str(error)
     context |= {"preview": note_preview(project=access.project, note=pk), "backups": _backups(access.project)}
+    context["weights"] = seen_weights(access.project, access.user)
     return render(request, "ops/note_delete.html", context, status=409 if "refused" in context else 200)
 
 

@@ -15,6 +15,7 @@ from annotations.core.requests import Request, takes_uploads
 from annotations.models import Document
 from annotations.ops.forms import EraseForm, PatientForm, PatientsFileForm
 from annotations.ops.selectors.free_texts import free_texts
+from annotations.ops.selectors.kept_weights import seen_weights
 from annotations.ops.services.backup_list import backups_before_erasing
 from annotations.ops.services.erasing import erase_patient, erasure_preview
 from annotations.ops.services.patients import set_patient_ids
@@ -41,6 +42,7 @@ def patients(request: Request, slug: str) -> HttpResponse:
     ]
     if "preview" in context or "erased" in context:
         context["texts"] = free_texts(access.project)
+        context["weights"] = seen_weights(access.project, access.user)
     failed = any(form.errors for form in context.values() if hasattr(form, "errors"))
     return render(request, "ops/patients.html", context, status=422 if failed else 200)
 

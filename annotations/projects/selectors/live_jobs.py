@@ -17,7 +17,7 @@ class LiveJob:
 
 
 def live_jobs(project: Project) -> list[LiveJob]:
-    """The jobs that wait, run or are paused, the oldest first."""
+    """The jobs that are waiting, running or paused, the oldest first."""
     jobs = Job.objects.filter(project=project, state__in=LIVE).order_by("pk").only("kind", "state")
     return [LiveJob(job.pk, _title(job), job.get_state_display()) for job in jobs]
 

@@ -34,7 +34,8 @@ def check_no_jobs(project: Project) -> None:
     """Raise ServiceError while a job of the project waits, runs or is paused, or a command imports notes."""
     if live_jobs(project):
         raise ServiceError(
-            _("Some jobs of this project wait, run or are paused. Wait until they finish, or cancel them."), code="jobs"
+            _("Some jobs of this project are waiting, running or paused. Wait until they finish, or cancel them."),
+            code="jobs",
         )
     if Import.objects.filter(project=project, state=Import.State.RUNNING).exists():
         raise ServiceError(_("An import is running. Wait until it finishes, or cancel it."), code="import")

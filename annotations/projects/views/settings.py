@@ -18,7 +18,6 @@ from annotations.projects.selectors.second_reviews import waiting_in
 from annotations.projects.selectors.seeds import runs_with_notes
 from annotations.projects.services.assigning import annotators_of, assign_list
 from annotations.projects.services.filling import fill_up
-from annotations.projects.services.idle import take_back
 from annotations.projects.services.projects import update_project
 
 FIELDS = (
@@ -113,13 +112,3 @@ def fill_notes(request: Request, slug: str) -> HttpResponse:
     message = ngettext("%(count)d assignment was made.", "%(count)d assignments were made.", made)
     messages.success(request, message % {"count": made} if made else _("All notes already have enough annotators."))
     return redirect("project_settings", slug)
-
-
-@require_POST
-def take_back_notes(request: Request, slug: str) -> HttpResponse:
-    """Assign released notes to the person again who had them, except those that went to others."""
-    access = enter(request.user, slug, Can.ANNOTATE)
-    taken = take_back(project=access.project, user=access.user)
-    message = ngettext("%(count)d note is assigned to you again.", "%(count)d notes are assigned to you again.", taken)
-    messages.success(request, message % {"count": taken} if taken else _("These notes went to other annotators."))
-    return redirect("notes", slug)

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from dataclasses import dataclass, replace
 
-from annotations.domain.conflicts import Candidate, LabeledBounds, conflicting
+from annotations.domain.reviewing.conflicts import Candidate, LabeledBounds, conflicting
 from annotations.models import Author, BulkAct, Project, Span, User
 from annotations.review.selectors.bulk_rules import Rule, doubtful_of, open_of, skipped_of
 from annotations.review.selectors.finished_gold import with_finished_gold

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from annotations.core.gold_sets import gold_sets
-from annotations.domain.precision import Estimate, by_notes
+from annotations.domain.reviewing.precision import Estimate, by_notes
 from annotations.models import AnnotationSet, Author, Review, Span
 
 BATCH = 500

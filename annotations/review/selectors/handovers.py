@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
 
-from annotations.domain.precision import Rate
+from annotations.domain.reviewing.precision import Rate
 from annotations.models import Author, Handover, Project, User
 from annotations.projects.selectors.second_reviews import ACTIVE
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from annotations.core.gold_sets import gold_sets
-from annotations.domain.planting import Left, Missed, left_over
+from annotations.domain.reviewing.planting import Left, Missed, left_over
 from annotations.models import Decision, PlantedLeak, Project, Review, Span
 from annotations.review.selectors.planted import HIDDEN
 

@@ -1,11 +1,11 @@
-"""Suggestions of a merged list: the runs that suggest each, and which of them conflict (domain.merging)."""
+"""Suggestions of a merged list: the runs that suggest each, and which of them conflict (domain.combining.merging)."""
 
 import json
 from collections.abc import Sequence
 
-from annotations.domain.conflicts import Candidate, LabeledBounds
-from annotations.domain.merging import conflicting_spans
+from annotations.domain.combining.merging import conflicting_spans
 from annotations.domain.provenance import Backed
+from annotations.domain.reviewing.conflicts import Candidate, LabeledBounds
 
 
 def backing_of(provenance: str | Backed | None) -> Backed | None:

@@ -7,7 +7,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext_lazy
 
-from annotations.domain.aliases import Aliases
+from annotations.domain.reviewing.aliases import Aliases
 from annotations.models import Author, Document, Handover, PlantedLeak, Project, Review, Span
 from annotations.projects.selectors.second_reviews import ACTIVE
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db.models import Case, Count, F, Q, QuerySet, Value, When
 
-from annotations.domain.precision import BANDS, Rate
+from annotations.domain.reviewing.precision import BANDS, Rate
 from annotations.models import Author, Decision, Project, Span, User
 from annotations.review.selectors.bulk_rules import Rule, open_of, suggestions_of
 

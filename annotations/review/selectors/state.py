@@ -6,8 +6,8 @@ from typing import NamedTuple, NotRequired, TypedDict
 
 from django.db.models import Exists, OuterRef
 
-from annotations.domain.conflicts import LabeledBounds
 from annotations.domain.provenance import Doubt, Provenance, RunSays
+from annotations.domain.reviewing.conflicts import LabeledBounds
 from annotations.models import AnnotationSet, Author, Decision, Document, Handover, Review, Span, User
 from annotations.projects.selectors.second_reviews import ACTIVE
 from annotations.review.selectors.doubtful import is_doubtful

@@ -9,8 +9,8 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
-from annotations.domain.conflicts import LabeledBounds
 from annotations.domain.provenance import Backed
+from annotations.domain.reviewing.conflicts import LabeledBounds
 from annotations.models import AnnotationSet, Author, Document, Span
 from annotations.review.selectors.merged_lists import backing_of, conflicting_among
 from annotations.review.selectors.planted import HIDDEN

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from django.db.models import Exists
 
-from annotations.domain.conflicts import LabeledBounds
+from annotations.domain.reviewing.conflicts import LabeledBounds
 from annotations.models import AnnotationSet, BulkAct, Document, Event, Review
 from annotations.review.events import REVIEW_DECIDED, REVIEW_FINISHED, REVIEW_UNDONE, GoldRow
 from annotations.review.selectors.bulk_rules import rule_of

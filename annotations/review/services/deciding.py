@@ -15,8 +15,8 @@ from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
 from annotations.core.label_lock import keep_labels
-from annotations.domain.conflicts import LabeledBounds
 from annotations.domain.provenance import Provenance
+from annotations.domain.reviewing.conflicts import LabeledBounds
 from annotations.domain.spans import Span as DomainSpan
 from annotations.domain.spans import SpanError, checked
 from annotations.gold.services.provenance import decided

@@ -46,8 +46,9 @@ def finish_review(
     review, or, if the second review was blind and differs, shows the differences; the next call ends the review.
 
     Raises ServiceError: `open` (undecided suggestions), `conflicting` (`rest` holds conflicting suggestions of a merged
-    list), `conflict` (`rest` overlaps gold or itself with different bounds, domain.conflicts), `gold` (finished
-    gold without `with_gold`), `doubtful` (without `with_doubtful`), `moved` (the stage has changed), `waiting` (another person must go on).
+    list), `conflict` (`rest` overlaps gold or itself with different bounds, domain.reviewing.conflicts), `gold`
+    (finished gold without `with_gold`), `doubtful` (doubtful suggestions without `with_doubtful`), `moved` (the stage
+    has changed), `waiting` (another person must go on).
     """
     with transaction.atomic():
         keep_labels(document.project_id)

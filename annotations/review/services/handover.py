@@ -11,8 +11,8 @@ from django.utils.translation import gettext
 
 from annotations.core.errors import ServiceError
 from annotations.core.events import Verb
-from annotations.domain.conflicts import LabeledBounds
-from annotations.domain.two_reviews import Compared, Outcome, compare
+from annotations.domain.reviewing.conflicts import LabeledBounds
+from annotations.domain.reviewing.two_reviews import Compared, Outcome, compare
 from annotations.models import AnnotationSet, Author, Decision, Document, Event, Handover, Review, User
 from annotations.review.events import (
     REVIEW_COMPARED,

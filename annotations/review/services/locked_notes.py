@@ -23,9 +23,9 @@ from annotations.core.errors import ServiceError
 from annotations.core.events import Verb
 from annotations.core.room import check_room
 from annotations.core.suggested_strings import Key, count_open
-from annotations.domain.conflicts import LabeledBounds, conflicting
 from annotations.domain.crowding import crowd_in, has_room
 from annotations.domain.provenance import Provenance
+from annotations.domain.reviewing.conflicts import LabeledBounds, conflicting
 from annotations.gold.services.provenance import decided
 from annotations.models import AnnotationSet, Decision, Event, Project, Review, Span, User
 from annotations.models.project import SecondReview
@@ -184,7 +184,7 @@ class LockedNotes:
         return [each for each in self.conflicting(one) if self.state(each) is None and each.bounds not in rows]
 
     def conflicts(self, wanted: Iterable[Suggestion], to: int | None = None) -> set[int]:
-        """The ids of those suggestions that conflict with gold or with each other (domain.conflicts)."""
+        """The ids of those suggestions that conflict with gold or with each other (domain.reviewing.conflicts)."""
         by_note: dict[int, list[Suggestion]] = defaultdict(list)
         for one in wanted:
             by_note[one.document_id].append(one)

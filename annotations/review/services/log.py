@@ -8,7 +8,7 @@ from django.utils.translation import gettext
 
 from annotations.core.errors import ServiceError
 from annotations.core.undoing import backwards, to_revert
-from annotations.domain.conflicts import LabeledBounds
+from annotations.domain.reviewing.conflicts import LabeledBounds
 from annotations.models import AnnotationSet, Author, Decision, Event, Span, User
 from annotations.review.events import REVIEW_DECIDED, REVIEW_UNDONE, Beside, DecisionState, GoldRow, ReviewDecided
 from annotations.review.selectors.handovers import Between

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from annotations.core.gold_sets import gold_sets
-from annotations.domain.information import String, expected_bits
+from annotations.domain.reviewing.information import String, expected_bits
 from annotations.models import (
     AnnotationSet,
     Author,

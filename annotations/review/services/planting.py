@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from annotations.core.bulk import insert_objects
 from annotations.core.suggested_strings import Key, Tally, add_strings, tally_of, uncount_strings
-from annotations.domain.planting import Candidate, Found, Marked, Page, choose, is_drawn, nearest, outcome
+from annotations.domain.reviewing.planting import Candidate, Found, Marked, Page, choose, is_drawn, nearest, outcome
 from annotations.models import (
     AnnotationSet,
     Author,

@@ -12,7 +12,7 @@ from typing import Any
 
 from django.db.models import Exists, Min, OuterRef, QuerySet
 
-from annotations.domain.precision import Rate, likely_right
+from annotations.domain.reviewing.precision import Rate, likely_right
 from annotations.models import (
     AnnotationSet,
     Author,

@@ -15,7 +15,7 @@ from annotations.core.templatetags.labels import DOT, HERE
 from annotations.core.templatetags.names import middle
 from annotations.core.templatetags.nav import icon
 from annotations.core.templatetags.rows import EMPTY, fill
-from annotations.domain.precision import Estimate, Rate
+from annotations.domain.reviewing.precision import Estimate, Rate
 from annotations.models import Author
 from annotations.review.selectors.listing import ReviewList, Stage
 

@@ -14,7 +14,7 @@ from annotations.core.access import Access, Can, enter
 from annotations.core.events import FILE_DOWNLOADED
 from annotations.core.labels import labels_of
 from annotations.core.requests import Request
-from annotations.domain.precision import BANDS
+from annotations.domain.reviewing.precision import BANDS
 from annotations.models import Span
 from annotations.review.selectors.decision_log import FORMATS, overruled
 from annotations.review.selectors.drawn import drawn_of

@@ -16,7 +16,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.form_errors import add_error
 from annotations.core.labels import labels_of
 from annotations.core.requests import Request, number, numbers
-from annotations.domain.precision import Rate
+from annotations.domain.reviewing.precision import Rate
 from annotations.models import Author, BulkAct, Label, SuggestedString
 from annotations.notes.events import NOTES_SEARCHED
 from annotations.review.forms import BulkForm

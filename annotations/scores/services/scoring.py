@@ -14,6 +14,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.kept import Kind, forget, keep, kept, key_of
 from annotations.core.progress import Progress, silent
 from annotations.core.tokenizers import Tokenizers, check_tokenizer
+from annotations.domain.gold.splits import Split
 from annotations.domain.masking import masked
 from annotations.domain.passes import pass_of
 from annotations.domain.scoring import LabelMapping, MappingError, Scorer
@@ -23,7 +24,6 @@ from annotations.domain.scoring.rewritten import RewrittenScore
 from annotations.domain.scoring.similarity import THRESHOLD
 from annotations.domain.scoring.table import TableData
 from annotations.domain.spans import Span, renamed
-from annotations.domain.splits import Split
 from annotations.models import Author, GoldVersion, Project
 from annotations.projects.selectors.label_maps import mappings, shipped_set
 from annotations.scores.selectors import (

@@ -1,31 +1,36 @@
 """The errors of an author in context, with their causes, which people set here."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
 from annotations.core.access import Access, Can, enter
 from annotations.core.errors import ServiceError
+from annotations.core.events import FILE_DOWNLOADED
 from annotations.core.requests import Request, number, paged
+from annotations.domain.files.csv_lines import csv_line
 from annotations.domain.scoring.causes import Causes, ErrorId
 from annotations.domain.scoring.errors import Kind
 from annotations.domain.scoring.similarity import THRESHOLD
 from annotations.models import Cause
-from annotations.notes.selectors.in_context import Entry, LabelLook, label_looks, note_names
+from annotations.notes.selectors.in_context import Entry, LabeledText, LabelLook, label_looks, note_names, with_entries
 from annotations.notes.views.in_context import shown_in_context
 from annotations.scores.selectors import annotation_set_ids
 from annotations.scores.services.causes import causes_of_errors, change_error_cause
-from annotations.scores.services.scoring import Error, ScoreRequest, score_errors
+from annotations.scores.services.scoring import Error, ScoredTable, ScoreRequest, score_errors
 from annotations.scores.views.wanted import KINDS, category_names, errors_url, query_of, score_now, wanted_of
 
 PAGE = 25
+# Errors whose notes are read together for a download.
+AT_ONCE = 200
 UNTAGGED = "none"
 CAUSES = [(kind.value, kind.label) for kind in Cause.Kind]
 
@@ -42,21 +47,11 @@ class ShownError(Entry):
 def error_list(request: Request, slug: str, version: int, author: int) -> HttpResponse:
     """Show the errors in their sentences, filtered by ?kind= ?label= ?gold= ?predicted= ?category= ?cause= ?note=."""
     access = enter(request.user, slug, Can.READ_NOTES)
-    wanted = wanted_of(request, access, version, author)
-    if isinstance(wanted, HttpResponse):
-        return wanted
-    try:
-        found = score_now(wanted)
-        errors = score_errors(wanted, found) if found else []
-    except ServiceError as error:
-        messages.error(request, str(error))
-        return redirect(reverse("score", args=[slug, version, author]) + query_of(wanted))
-    if found is None:
-        return redirect(reverse("score", args=[slug, version, author]) + query_of(wanted))
-    table = found.table
-    category_of = {row["label"]: row["category"] for row in table["labels"]}
-    chosen, causes = _Filters.of(request), causes_of_errors(wanted)
-    page = paged(request, [row for row in errors if chosen.takes(row, category_of, causes)], PAGE)
+    listed = _listed(request, access, version, author)
+    if isinstance(listed, HttpResponse):
+        return listed
+    wanted, table, errors, chosen, causes = listed.wanted, listed.table, listed.errors, listed.chosen, listed.causes
+    page = paged(request, listed.rows, PAGE)
     looks = label_looks(access.project, wanted.into)
     shown = _shown(access, list(page.object_list), looks, causes)
     used = {span[2] for row in errors for span in row[2:] if span}
@@ -77,10 +72,84 @@ def error_list(request: Request, slug: str, version: int, author: int) -> HttpRe
         "query": query_of(wanted),
         "default_threshold": THRESHOLD,
         "plain_url": errors_url(wanted),
+        "csv_query": _filters_query(request),
         "untagged": UNTAGGED,
         **_tagging(access, wanted, request),
     }
     return render(request, "scores/errors.html", context)
+
+
+@dataclass(frozen=True)
+class _Listed:
+    """The errors of a score, and what the filters of a request choose of them."""
+
+    wanted: ScoreRequest
+    table: ScoredTable
+    errors: list[Error]
+    chosen: "_Filters"
+    causes: Causes
+
+    @property
+    def category_of(self) -> dict[str, str]:
+        return {row["label"]: row["category"] for row in self.table["labels"]}
+
+    @property
+    def rows(self) -> list[Error]:
+        category_of = self.category_of
+        return [row for row in self.errors if self.chosen.takes(row, category_of, self.causes)]
+
+
+def _listed(request: Request, access: Access, version: int, author: int) -> _Listed | HttpResponse:
+    """The errors that a request asks for; where the score must be computed first, a redirect to its page."""
+    wanted = wanted_of(request, access, version, author)
+    if isinstance(wanted, HttpResponse):
+        return wanted
+    back = reverse("score", args=[access.project.slug, version, author]) + query_of(wanted)
+    try:
+        found = score_now(wanted)
+        errors = score_errors(wanted, found) if found else []
+    except ServiceError as error:
+        messages.error(request, str(error))
+        return redirect(back)
+    if found is None:
+        return redirect(back)
+    return _Listed(wanted, found.table, errors, _Filters.of(request), causes_of_errors(wanted))
+
+
+@require_safe
+def errors_export(request: Request, slug: str, version: int, author: int) -> HttpResponse | StreamingHttpResponse:
+    """The errors that pass the filters, as CSV. The download is recorded as an event."""
+    access = enter(request.user, slug, Can.EXPORT)
+    listed = _listed(request, access, version, author)
+    if isinstance(listed, HttpResponse):
+        return listed
+    FILE_DOWNLOADED.record(actor=access.user, project_id=access.project.pk, data={"errors": "csv"})
+    response = StreamingHttpResponse(_lines(access, listed), content_type="text/csv; charset=utf-8")
+    day = timezone.localdate().isoformat()
+    response["Content-Disposition"] = f'attachment; filename="{slug}-errors-{day}.csv"'
+    return response
+
+
+def _lines(access: Access, listed: _Listed) -> Iterator[str]:
+    """CSV by RFC 4180 with a header row. Offsets are code points, end-exclusive; labels are codes."""
+    looks, category_of, rows = label_looks(access.project, listed.wanted.into), listed.category_of, listed.rows
+    sides = [f"{side}_{what}" for side in ("gold", "predicted") for what in ("start", "end", "label", "text")]
+    yield csv_line(["note", "line", "type", *sides, "category", "causes", "sentence"])
+    for at in range(0, len(rows), AT_ONCE):
+        for row, entry in with_entries(rows[at : at + AT_ONCE], looks):
+            _note, kind, gold, predicted = row
+            label = next(span[2] for span in (gold, predicted) if span)
+            yield csv_line(
+                [
+                    entry.name, entry.line, str(kind), *_cells(gold, entry.first), *_cells(predicted, entry.second),
+                    category_of.get(label, ""), " ".join(sorted(listed.causes.get(ErrorId.of(row), ()))),
+                    entry.before + entry.marked + entry.after,
+                ]
+            )  # fmt: skip
+
+
+def _cells(span: Sequence[Any] | None, shown: LabeledText | None) -> list[object]:
+    return [*span, shown.quote] if span and shown else [None] * 4
 
 
 def _shown(access: Access, rows: Sequence[Error], looks: dict[str, LabelLook], causes: Causes) -> list[ShownError]:
@@ -103,6 +172,13 @@ def _tagging(access: Access, wanted: ScoreRequest, request: Request) -> dict[str
         "causes": CAUSES,
         "cause_url": reverse("score_error_cause", args=here) + (f"?{query}" if query else ""),
     }
+
+
+def _filters_query(request: Request) -> str:
+    """The choices and filters of the list, for the address of the download."""
+    query = request.GET.copy()
+    query.pop("page", None)
+    return f"?{query.urlencode()}" if query else ""
 
 
 @dataclass(frozen=True)

@@ -15,13 +15,13 @@ from annotations.core import tokenizers
 from annotations.core.access import Can, authors_for, enter
 from annotations.core.errors import ServiceError
 from annotations.core.requests import Request, number, one_of
+from annotations.domain.gold.splits import Split
 from annotations.domain.scoring.counts import Counting
 from annotations.domain.scoring.errors import Kind
 from annotations.domain.scoring.published import Headline, headlines
 from annotations.domain.scoring.rates import AverageData
 from annotations.domain.scoring.similarity import THRESHOLD
 from annotations.domain.scoring.table import ConfusionData, LevelData
-from annotations.domain.splits import Split
 from annotations.gold.selectors import versions
 from annotations.jobs.tokens import form_token
 from annotations.models import GoldVersion

@@ -95,4 +95,4 @@ class ExportForm(forms.Form):
         offer(self, "set", choices)
         offer(self, "format", [(name, name) for name in formats])
         kinds = [(name, _(kind.title)) for name, kind in KINDS.items()]
-        offer(self, "tokenizer", [("", _("Words, numbers and single signs")), *kinds])
+        offer(self, "tokenizer", [("", _("Words, numbers and single symbols")), *kinds])

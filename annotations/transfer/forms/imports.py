@@ -9,11 +9,11 @@ from django.core.files.uploadedfile import UploadedFile
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from annotations.domain.files.strict_json import JsonError, read_json
 from annotations.domain.formats import DETECT
 from annotations.domain.formats.base import is_system_file
 from annotations.domain.names import shown
 from annotations.domain.notes import NoteError, check_name
-from annotations.domain.strict_json import JsonError, read_json
 from annotations.models import Category, Label
 from annotations.projects.forms.projects import LANGUAGE
 from annotations.transfer.services.label_choices import UnknownLabel, UnknownLabels

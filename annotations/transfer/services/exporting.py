@@ -19,7 +19,7 @@ from annotations.core.erasures import erasures_of, unerased
 from annotations.core.errors import ServiceError
 from annotations.core.progress import Progress, silent
 from annotations.core.stored_files import store_file
-from annotations.domain.csv_lines import csv_line
+from annotations.domain.files.csv_lines import csv_line
 from annotations.domain.formats import FORMATS
 from annotations.domain.formats.base import LOSSES, Loss, OutNote
 from annotations.domain.labels import CategoryDef, LabelDef, LabelSetDef

@@ -15,10 +15,10 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
+from annotations.domain.files.zips import MOST_ENTRIES, TooManyEntries, open_zip
 from annotations.domain.formats.base import DOCUMENT_EXTENSIONS
 from annotations.domain.names import bad_character, shown
 from annotations.domain.notes import NoteError, Problem
-from annotations.domain.zips import MOST_ENTRIES, TooManyEntries, open_zip
 
 PATIENTS = "patients.csv"
 SYSTEM_FOLDERS = {"__MACOSX", ".git", ".svn"}

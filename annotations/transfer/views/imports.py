@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from annotations.core.access import Access, Can, enter
 from annotations.core.errors import ServiceError
 from annotations.core.requests import Request, paged, takes_uploads
-from annotations.domain.csv_lines import csv_line
+from annotations.domain.files.csv_lines import csv_line
 from annotations.domain.notes import NoteError
 from annotations.models import Import
 from annotations.projects.services.assigning import annotators_of

@@ -8,18 +8,13 @@ from typing import Any, Final
 import torch
 
 from annotations.domain.spans import Span
-from annotations.domain.tokens import covered
-from annotations.domain.whitespace import trim
-from models_runtime.backends.bilstm_crf.encoding import Item, NoteEncoder, no_context, spans_of
+from models_runtime.backends.bilstm_crf.encoding import Item, NoteEncoder, confident_spans, no_context
 from models_runtime.backends.bilstm_crf.model import load_model
 from models_runtime.backends.bilstm_crf.network import batch
 from models_runtime.backends.neural.device import Device, Placement, choose_device
-from models_runtime.backends.notes.note import Note
 from models_runtime.backends.notes.rule_tags import rules_for
 
 VERSION: Final = "1"
-# Decimal places of a confidence. Further places depend on the other items of the batch.
-DECIMALS: Final = 3
 
 
 class BiLstmCrfBackend:
@@ -67,7 +62,8 @@ class BiLstmCrfBackend:
                 probabilities[number] = marginals
 
         self.placement.each([len(item) for item in items], tag)
-        return self._spans(note, items, paths, [value for row in probabilities for value in row])
+        flat = [value for row in probabilities for value in row]
+        return confident_spans(note, items, paths, flat, self._tags, self._source)
 
     def _tagged(self, items: Sequence[Item]) -> tuple[list[list[int]], list[list[float]]]:
         """The best tags of each item, and their marginal probabilities."""
@@ -80,15 +76,3 @@ class BiLstmCrfBackend:
             return paths, [[1.0] * length for length in lengths]
         marginals = self._network.crf.marginals(scores, shown["mask"]).cpu().numpy()
         return paths, [row[range(len(path)), path].tolist() for row, path in zip(marginals, paths, strict=True)]
-
-    def _spans(
-        self, note: Note, items: Sequence[Item], paths: Sequence[Sequence[int]], probabilities: Sequence[float]
-    ) -> list[Span]:
-        """The spans of a note. Confidence: the lowest marginal probability of the tags of its tokens."""
-        found = []
-        for span in spans_of(note, items, paths, self._tags):
-            least = min(probabilities[slice(*covered(note.tokens, span.start, span.end))])
-            start, end = trim(note.text, span.start, span.end)
-            if start < end:
-                found.append(Span(start, end, span.label, round(min(max(least, 0.0), 1.0), DECIMALS), self._source))
-        return sorted(found)

@@ -64,19 +64,26 @@ class Characters(nn.Module):  # type: ignore[misc]  # torch has no types where i
         self.behind = nn.LSTM(EMBEDDING, width, batch_first=True)
 
     def numbers(self, text: str) -> Any:
-        return np.array([self._numbers.get(character, UNSEEN) for character in text], dtype=np.int64)
+        return np.array([self._numbers.get(character, UNSEEN) for character in text], dtype=np.int32)
 
     def forward(self, ids: Any, lengths: Any) -> tuple[Any, Any]:
         """The states of both LSTMs [windows, characters, width] for characters as numbers [windows, characters]."""
         return bidirectional(self.onward, self.behind, self.table(ids), lengths)
 
-    def vectors(self, note: Note, placement: Placement) -> Any:
-        """A vector for each token [tokens, 2 * width], in half precision. Depends only on this note."""
+    def vectors(self, note: Note, placement: Placement, parts: Sequence[tuple[int, int]] = ()) -> Any:
+        """A vector for each token [tokens, 2 * width], in half precision. Depends only on this note.
+
+        `parts`: sorted bounds in the text that hold all tokens, each read by itself; by default, the note is one part.
+        """
         found = np.zeros((len(note.tokens), 2 * self.width), dtype=np.float16)
         ids = self.numbers(note.text)
         ends = np.array([token.end - 1 for token in note.tokens], dtype=np.int64)
         starts = np.array([token.start for token in note.tokens], dtype=np.int64)
-        work = windows(len(ids), WINDOW, OVERLAP)
+        work = [
+            Window(*(start + edge for edge in (window.start, window.past, window.kept, window.kept_past)))
+            for start, past in parts or [(0, len(ids))]
+            for window in windows(past - start, WINDOW, OVERLAP)
+        ]
 
         def read(batch: Sequence[int]) -> None:
             some, device = [work[at] for at in batch], placement.device
@@ -169,33 +176,79 @@ def learn_characters(
     """
     seeded(seed)
     texts = [*(text for text, _ in task.notes), *task.unlabeled]
-    alphabet, width = alphabet_of(texts), LANGUAGE_HYPERPARAMETERS.width
-    if earlier is not None:
-        alphabet = earlier.alphabet + "".join(each for each in alphabet if each not in earlier.alphabet)
-        width = earlier.width
-    characters = Characters(alphabet, width)
-    if earlier is not None:
-        copy_network(earlier.state_dict(), characters, {})
-    work = [
-        ids[window.start : window.past]
-        for ids in map(characters.numbers, texts)
-        for window in _training_windows(len(ids))
-    ]
-    if not work:
-        raise BackendError("The notes are too short for language pre-training.", permanent=True)
-    predictor = NextCharacter(characters)
-    Placement(device, predictor)
-    orders = [_order([len(ids) for ids in work], epoch) for epoch in range(task.adapt)]
-    loop = Loop(
-        predictor,
-        lambda numbers: predictor(*padded([work[number] for number in numbers], device)),
-        Plan(LANGUAGE_HYPERPARAMETERS.rate, warm_up=LANGUAGE_HYPERPARAMETERS.warm_up),
-        device,
-        steps=sum(map(len, orders)),
-    )
-    adapt(task, loop, orders, key)
+    characters = characters_for(texts, LANGUAGE_HYPERPARAMETERS.width, earlier)
+    learning = CharacterLearning(characters, texts, task.adapt, device)
+    adapt(task, learning.loop, learning.orders, key)
     characters.eval()
     return characters
+
+
+def characters_for(texts: Iterable[str], width: int, earlier: Characters | None) -> Characters:
+    """A model for these texts: untrained, or an `earlier` one with the characters that its alphabet lacks."""
+    alphabet = alphabet_of(texts)
+    if earlier is None:
+        return Characters(alphabet, width)
+    alphabet = earlier.alphabet + "".join(each for each in alphabet if each not in earlier.alphabet)
+    characters = Characters(alphabet, earlier.width)
+    copy_network(earlier.state_dict(), characters, {})
+    return characters
+
+
+class CharacterLearning:
+    """A training of the language model on texts, for a number of epochs."""
+
+    def __init__(
+        self,
+        characters: Characters,
+        texts: Iterable[str],
+        epochs: int,
+        device: Device,
+        *,
+        rate: float = LANGUAGE_HYPERPARAMETERS.rate,
+        batch: int = TRAINING_BATCH,
+        chance: int = 0,
+    ) -> None:
+        """`batch`: characters in a batch. `chance`: added to the seed of each epoch's order.
+
+        Raises BackendError (permanent) for notes that are too short.
+        """
+        self._characters, self._device = characters, device
+        self._work = self._windows(texts)
+        if not self._work:
+            raise BackendError("The notes are too short for language pre-training.", permanent=True)
+        self._predictor = NextCharacter(characters)
+        Placement(device, self._predictor)
+        lengths = [len(ids) for ids in self._work]
+        self.orders = [_order(lengths, epoch + chance, batch) for epoch in range(epochs)]
+        self.loop = Loop(
+            self._predictor,
+            lambda numbers: self._loss([self._work[number] for number in numbers]),
+            Plan(rate, warm_up=LANGUAGE_HYPERPARAMETERS.warm_up),
+            device,
+            steps=sum(map(len, self.orders)),
+        )
+
+    def mean_loss(self, texts: Iterable[str]) -> float | None:
+        """The mean loss on other texts, in nats per character, over both directions; None without a prediction."""
+        work = self._windows(texts)
+        total, count = 0.0, 0
+        for numbers in batches([len(ids) for ids in work], TRAINING_BATCH):
+            some = [work[number] for number in numbers]
+            predicted = sum(len(ids) - 1 for ids in some)
+            with torch.no_grad():
+                total += float(self._loss(some)) * predicted
+            count += predicted
+        return total / count if count else None
+
+    def _windows(self, texts: Iterable[str]) -> list[Any]:
+        return [
+            ids[window.start : window.past]
+            for ids in map(self._characters.numbers, texts)
+            for window in _training_windows(len(ids))
+        ]
+
+    def _loss(self, some: Sequence[Any]) -> Any:
+        return self._predictor(*padded(some, self._device))
 
 
 def _training_windows(length: int) -> list[Window]:
@@ -203,7 +256,7 @@ def _training_windows(length: int) -> list[Window]:
     return [window for window in windows(length, TRAINING_WINDOW, 0) if len(window) > 1]
 
 
-def _order(lengths: Sequence[int], epoch: int) -> list[list[int]]:
-    found = batches(lengths, TRAINING_BATCH)
+def _order(lengths: Sequence[int], epoch: int, batch: int) -> list[list[int]]:
+    found = batches(lengths, batch)
     random.Random(epoch).shuffle(found)  # noqa: S311 - an order of notes
     return found

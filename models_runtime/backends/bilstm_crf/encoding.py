@@ -2,18 +2,23 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final, Protocol
 
 import numpy as np
 
 from annotations.domain.bio import decode
 from annotations.domain.spans import Span
-from models_runtime.backends.bilstm_crf.grouping import groups
+from annotations.domain.tokens import covered
+from annotations.domain.whitespace import trim
 from models_runtime.backends.bilstm_crf.vocabulary import Rows, Vocabulary, rows
 from models_runtime.backends.neural.tags import Tags
+from models_runtime.backends.notes.grouping import groups
 from models_runtime.backends.notes.note import Note, read
 from models_runtime.backends.notes.rule_tags import rule_tags
 from models_runtime.backends.rules import RulesBackend
+
+# Decimal places of a confidence. Further places depend on the other items of the batch.
+DECIMALS: Final = 3
 
 
 @dataclass(frozen=True)
@@ -57,9 +62,41 @@ class NoteEncoder:
         return [Item(first, past, whole.part(first, past)) for first, past in groups(note, self._grouped)]
 
 
-def spans_of(note: Note, items: Sequence[Item], paths: Sequence[Sequence[int]], tags: Tags) -> list[Span]:
+class Part(Protocol):
+    """The tokens `first` to `past` (exclusive) of a note."""
+
+    @property
+    def first(self) -> int: ...
+
+    @property
+    def past(self) -> int: ...
+
+
+def spans_of(note: Note, items: Sequence[Part], paths: Sequence[Sequence[int]], tags: Tags) -> list[Span]:
     """The spans of the tag paths, one path per item. A span never continues from one item into the next."""
     found: list[Span] = []
     for item, path in zip(items, paths, strict=True):
         found += decode(note.tokens[item.first : item.past], [tags.names[tag] for tag in path])
     return found
+
+
+def confident_spans(
+    note: Note,
+    items: Sequence[Part],
+    paths: Sequence[Sequence[int]],
+    probabilities: Sequence[float],
+    tags: Tags,
+    source: str,
+) -> list[Span]:
+    """The spans of the tag paths, trimmed and sorted.
+
+    Confidence: the lowest probability of the tags of a span's tokens. `probabilities` has one for each token of the
+    note.
+    """
+    found = []
+    for span in spans_of(note, items, paths, tags):
+        least = min(probabilities[slice(*covered(note.tokens, span.start, span.end))])
+        start, end = trim(note.text, span.start, span.end)
+        if start < end:
+            found.append(Span(start, end, span.label, round(min(max(least, 0.0), 1.0), DECIMALS), source))
+    return sorted(found)

@@ -92,8 +92,7 @@ def load_model(path: Path) -> Loaded:
     card = _card(path, data)
     tags = Tags.of(card.labels)
     try:
-        header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])["__metadata__"]
-        data = json.loads(header["vocabulary"])
+        data = json.loads(files.header(content)["vocabulary"])
         alphabet = data.pop(ALPHABET, None)
         vocabulary = Vocabulary.read(data)
         tensors = load(content)

@@ -11,6 +11,7 @@ from torch import nn
 from models_runtime.backends.bilstm_crf.bidirectional import bidirectional
 from models_runtime.backends.bilstm_crf.vocabulary import BUCKETS, COLUMNS, UNSEEN, Rows
 from models_runtime.backends.neural.crf import Crf
+from models_runtime.backends.neural.dropout import locked
 from models_runtime.backends.neural.tags import Tags
 
 # Width of the vector of each column.
@@ -75,11 +76,7 @@ class BiLstmCrf(nn.Module):  # type: ignore[misc]  # torch has no types where it
         return [forms[batch["form"]], grams[batch["form"]]]
 
     def _locked(self, values: Any) -> Any:
-        """Variational dropout: one mask for all tokens of an item (Gal and Ghahramani 2016)."""
-        if not self.training or not self.dropout:
-            return values
-        kept = torch.empty(values.shape[0], 1, values.shape[2], device=values.device).bernoulli_(1 - self.dropout)
-        return values * kept / (1 - self.dropout)
+        return locked(values, self.dropout, training=self.training)
 
 
 def batch(items: Sequence[Rows], device: str) -> dict[str, Any]:

@@ -63,7 +63,7 @@ def learn(task: TrainingTask, path: Path) -> str:
     if base is not None:
         hyper = replace(hyper, grouped=base.card.grouped, hidden=base.card.hidden)
     hyper = replace(hyper, grouped=task.grouping or hyper.grouped)
-    labels = labels_of(task, base.card.labels if base else ())
+    labels = labels_of(task.notes, base.card.labels if base else ())
     device = replace(choose_device(), stays=True)  # the optimizer's state can't move to the CPU
     key = task_key(task, str(hyper), str(LANGUAGE_HYPERPARAMETERS), torch.__version__, device.name)
     characters = base.characters if base else None

@@ -2,17 +2,18 @@
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
 from annotations.domain.bio import decode
-from annotations.domain.spans import Span
+from annotations.domain.spans import Span, overlaps
 from annotations.domain.tokens import Token, covered
 from annotations.domain.whitespace import trim
 from models_runtime.backends.crf.emissions import Emissions
 from models_runtime.backends.crf.features import Features, families
-from models_runtime.backends.crf.model import load_model
+from models_runtime.backends.crf.model import Model, load_model
 from models_runtime.backends.crf.paths import Path as TagPath
 from models_runtime.backends.crf.paths import best_paths
 from models_runtime.backends.crf.weights import Floats
@@ -28,9 +29,10 @@ TOKENS: Final = 16_000
 
 @dataclass(slots=True)
 class _PendingNote:
-    """A note with the spans found so far."""
+    """A note with the spans found so far, and with those of the earlier stage; None without one."""
 
     text: str
+    earlier: Sequence[Span] | None = None
     spans: list[Span] = field(default_factory=list)
 
 
@@ -44,19 +46,35 @@ class _Sequence:
 
 
 class CrfBackend:
-    """Predicts with the model at `path`. Raises BackendError (permanent) for any other file."""
+    """Predicts with the model at `path`. Raises BackendError (permanent) for any other file.
+
+    If the model was trained from an earlier one, the earlier model's spans are features. Spans of the earlier model
+    whose label the last training did not know are kept where they overlap no other span.
+    """
 
     name = "crf"
 
     def __init__(self, path: str) -> None:
-        model = load_model(Path(path))
+        self._read(load_model(Path(path)))
+
+    @classmethod
+    def _of(cls, model: Model) -> "CrfBackend":
+        made = cls.__new__(cls)
+        made._read(model)
+        return made
+
+    def _read(self, model: Model) -> None:
+        self._earlier = CrfBackend._of(model.earlier) if model.earlier else None
+        self._trained_labels = model.trained_labels
         self._tags, self._steps = model.weights.tags, model.weights.steps
-        self._emissions = Emissions(families(model.lexicon), model.weights)
+        self._emissions = Emissions(families(model.lexicon, staged=model.earlier is not None), model.weights)
         self._rules = rules_for(model.card.rules_set)
         self.label_set = model.card.label_set
         self.labels = model.card.labels
         self._source = f"crf-{model.revision[:8]}"
         self.revision = f"{VERSION}-{model.revision}-{self._rules.revision}"
+        if self._earlier is not None:
+            self.revision += f"-{self._earlier.revision}"
 
     def predict(self, texts: Sequence[str]) -> list[list[Span]]:
         """The spans of each text: sorted, trimmed, without overlaps."""
@@ -67,8 +85,8 @@ class CrfBackend:
         notes: list[_PendingNote] = []
         waiting: list[_Sequence] = []
         tokens = 0
-        for text in texts:
-            notes.append(_PendingNote(text))
+        for text, earlier in self._with_earlier(texts):
+            notes.append(_PendingNote(text, earlier))
             for sequence in self._sequences(notes[-1]):
                 waiting.append(sequence)
                 tokens += len(sequence.tokens)
@@ -77,17 +95,36 @@ class CrfBackend:
                     waiting, tokens = [], 0
             if not waiting or len(notes) >= NOTES:
                 self._predict_waiting(waiting)
-                yield from (sorted(each.spans) for each in notes)
+                yield from map(self._completed, notes)
                 notes, waiting, tokens = [], [], 0
         self._predict_waiting(waiting)
-        yield from (sorted(each.spans) for each in notes)
+        yield from map(self._completed, notes)
+
+    def _with_earlier(self, texts: Iterable[str]) -> Iterator[tuple[str, Sequence[Span] | None]]:
+        """The texts with the spans of the earlier stage, which reads up to NOTES texts together."""
+        if self._earlier is None:
+            yield from ((text, None) for text in texts)
+            return
+        left = iter(texts)
+        while some := list(islice(left, NOTES)):
+            yield from zip(some, self._earlier.predict(some), strict=True)
+
+    def _completed(self, pending: _PendingNote) -> list[Span]:
+        """The note's spans, with those of the earlier stage whose labels this stage doesn't know."""
+        unknown = [span for span in pending.earlier or () if span.label not in self._trained_labels]
+        kept = [
+            replace(span, source=self._source)
+            for span in unknown
+            if not any(overlaps(span, other) for other in pending.spans)
+        ]
+        return sorted([*pending.spans, *kept])
 
     def _sequences(self, pending: _PendingNote) -> Iterator[_Sequence]:
         """The sequences of a note with their emissions. Features are not kept: a note has about ten thousand."""
         note = read(pending.text)
         if not note.tokens:
             return
-        features = Features(note, self._rules.predict([pending.text])[0])
+        features = Features(note, self._rules.predict([pending.text])[0], pending.earlier)
         for first, past in pieces(note):
             yield _Sequence(
                 pending, note.tokens[first:past], self._emissions.of(features.of(first, past), past - first)

@@ -1,6 +1,7 @@
 """The CRF's learner in the child process: see models_runtime.backends.child.
 
-crfsuite can neither continue a training nor end one early. A training that was killed starts again.
+crfsuite can neither continue a training nor end one early. A training that was killed starts again. How a training
+starts from an earlier model: see models_runtime.backends.crf.training.
 """
 
 from dataclasses import asdict
@@ -23,6 +24,7 @@ def learn(task: TrainingTask, path: Path) -> str:
         iterations=task.iterations,
         unlabeled=task.unlabeled,
         report=task.report,
+        base=Path(task.base) if task.base else None,
     )
 
 

@@ -1,7 +1,8 @@
 """The CRF's features of each token, as strings for crfsuite.
 
 Affixes, shapes, windows and bigrams are common in named entity recognition (Tjong Kim Sang and De Meulder 2003). Header
-fields, the document memory and the tags of the rules are specific to clinical notes.
+fields, the document memory and the tags of the rules are specific to clinical notes. In a training from an earlier
+model, that model's spans are features too (the method PRED of Daumé III 2007).
 """
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -11,7 +12,7 @@ from typing import Any, Final
 
 from annotations.domain.spans import Span
 from models_runtime.backends.notes.note import Note, Word
-from models_runtime.backends.notes.rule_tags import rule_tags
+from models_runtime.backends.notes.rule_tags import rule_tags, tagged_spans
 
 AROUND: Final = 4
 NOTHING: Final = "_"
@@ -41,8 +42,11 @@ class Family:
         return column[AROUND + self.shifts[0] : AROUND + size + self.shifts[-1]]
 
 
-def families(lexicon: Lexicon) -> tuple[Family, ...]:
-    """All families, in the order of the columns of `Features`. `lexicon`: the header fields of each word."""
+def families(lexicon: Lexicon, *, staged: bool = False) -> tuple[Family, ...]:
+    """All families, in the order of the columns of `Features`. `lexicon`: the header fields of each word.
+
+    `staged`: with the features from the spans of an earlier model.
+    """
 
     def known(key: str | tuple[str, tuple[str, ...]]) -> list[list[str]]:
         lower, fields = (key, ()) if isinstance(key, str) else key
@@ -63,7 +67,14 @@ def families(lexicon: Lexicon) -> tuple[Family, ...]:
         Family(SHAPE_PAIRS, lambda x: [[f"s{at}s{at + 1}={x[0]}|{x[1]}"] for at in SHAPE_PAIRS]),
         Family((-1,), lambda x: [[f"s3={'|'.join(x)}"]]),
         Family((-2,), lambda x: [[f"s5={'|'.join(x)}"]]),
+        *(_OF_EARLIER if staged else ()),
     )
+
+
+_OF_EARLIER: Final = (
+    Family(ADJACENT, lambda x: [[f"p{at}={x}"] for at in ADJACENT]),
+    Family(HERE, lambda x: [[f"pc={x[0]}|{x[1]}"]]),
+)
 
 
 def _own(word: Word | None) -> list[tuple[str, ...]]:
@@ -71,9 +82,12 @@ def _own(word: Word | None) -> list[tuple[str, ...]]:
 
 
 class Features:
-    """The keys of a note, one column per family. `rule_spans`: the spans of the rules."""
+    """The keys of a note, one column per family.
 
-    def __init__(self, note: Note, rule_spans: Sequence[Span]) -> None:
+    `rule_spans`: the spans of the rules. `earlier`: the spans of the earlier model, for families that are staged.
+    """
+
+    def __init__(self, note: Note, rule_spans: Sequence[Span], earlier: Sequence[Span] | None = None) -> None:
         words, memory = note.words, note.memory
         norms = _padded([word.norm for word in words], NOTHING)
         shapes = _padded([word.shape for word in words], NOTHING)
@@ -89,6 +103,7 @@ class Features:
             list(pairwise(shapes)),
             list(_runs(shapes, 3)),
             list(_runs(shorts, 5)),
+            *(() if earlier is None else _of_earlier(note, earlier)),
         )
 
     def of(self, first: int, past: int) -> list[Column]:
@@ -117,6 +132,13 @@ def _positional(note: Note) -> tuple[list[Any], ...]:
             begins.append((min(into, 9), start, short))
             ends.append(glued[at] << 3 | glued[at + 1] << 2 | (at == first) << 1 | (at == past - 1))
     return fields, begins, lines, ends
+
+
+def _of_earlier(note: Note, spans: Sequence[Span]) -> tuple[Column, Column]:
+    """The tags of the earlier model's spans, and the tags with the tenth in which the span's confidence is."""
+    tags = tagged_spans(note, spans)
+    tenths = [(tag, int((span.confidence or 0) * 10) if span else 0) for tag, span in tags]
+    return _padded([tag for tag, _ in tags], NOTHING), _padded(tenths, None)
 
 
 def _runs(values: Sequence[str], length: int) -> Iterator[tuple[str, ...]]:

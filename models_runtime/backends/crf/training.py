@@ -1,7 +1,13 @@
-"""Training of a CRF: L-BFGS with elastic net (best), or averaged perceptron (fast, for review rounds)."""
+"""Training of a CRF: L-BFGS with elastic net (best), or averaged perceptron (fast, for review rounds).
+
+crfsuite can't continue from weights. A training that starts from a model (strategy EN-IT of Catelli 2021, section 3.3)
+takes the earlier model's spans as features instead (the method PRED of Daumé III 2007), and its file contains that
+model.
+"""
 
 import tempfile
 from collections.abc import Iterable, Sequence
+from itertools import repeat
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,11 +16,12 @@ import pycrfsuite
 from annotations.domain.bio import encode_tokens
 from annotations.domain.spans import Span
 from models_runtime.backends.base import BackendError
+from models_runtime.backends.crf.backend import CrfBackend
 from models_runtime.backends.crf.features import Features, families
-from models_runtime.backends.crf.model import WEIGHTS, Card, save
+from models_runtime.backends.crf.model import MOST_STAGES, WEIGHTS, Card, load_model, save
 from models_runtime.backends.crf.rows import Rows
 from models_runtime.backends.crf.weights import scaled
-from models_runtime.backends.learner import Report, Step
+from models_runtime.backends.learner import Report, Step, labels_of
 from models_runtime.backends.notes.lexicon import learn
 from models_runtime.backends.notes.note import read
 from models_runtime.backends.notes.pieces import pieces
@@ -39,25 +46,35 @@ def train(
     iterations: int | None = None,
     unlabeled: Iterable[str] = (),
     report: Report = lambda step: None,
+    base: Path | None = None,
 ) -> str:
     """Train on texts with their gold spans, write the model to `path` and return its sha256.
 
-    `unlabeled`: the project's other notes; the lexicon is learned from them too. Deterministic: the same notes in the
-    same order give the same file. Raises BackendError (permanent) for notes without spans or an unknown algorithm.
+    `unlabeled`: the project's other notes; the lexicon is learned from them too. `base`: the earlier model. Its labels
+    stay: spans with labels that these notes lack come from the earlier model. Deterministic: the same notes in the same
+    order give the same file. Raises BackendError (permanent) for notes without spans, an unknown algorithm, or a `base`
+    with MOST_STAGES stages.
     """
     if algorithm not in ALGORITHMS:
         raise BackendError(
             f"There is no algorithm “{algorithm}”. Choose one of: {', '.join(ALGORITHMS)}.", permanent=True
         )
-    labels = tuple(sorted({span.label for _, spans in notes for span in spans}))
-    if not labels:
-        raise BackendError("The training notes have no spans. Annotate some notes first.", permanent=True)
+    earlier = CrfBackend(str(base)) if base else None
+    if base and load_model(base).stages >= MOST_STAGES:
+        raise BackendError(
+            f"The starting model has {MOST_STAGES} stages already, which is the maximum. Choose an earlier one.",
+            permanent=True,
+        )
+    labels = labels_of(notes, earlier.labels if earlier else ())
     params = ALGORITHMS[algorithm] | ({"max_iterations": iterations} if iterations else {})
     lexicon = learn([*(text for text, _ in notes), *unlabeled])
-    rules, rows = rules_for(label_set), Rows(families(lexicon))
+    rules, rows = rules_for(label_set), Rows(families(lexicon, staged=earlier is not None))
     trainer = _Trainer(algorithm, params, report)
-    for text, spans in notes:
-        for xseq, yseq in _sequences(text, spans, rules, rows):
+    suggested: Iterable[list[Span] | None] = repeat(None)
+    if earlier is not None:
+        suggested = earlier.stream(text for text, _ in notes)
+    for (text, spans), before in zip(notes, suggested, strict=False):
+        for xseq, yseq in _sequences(text, spans, rules, rows, before):
             trainer.append(xseq, yseq)
     with tempfile.TemporaryDirectory() as folder:
         weights = Path(folder) / WEIGHTS
@@ -65,15 +82,20 @@ def train(
         if algorithm in UNSCALED:
             weights.write_bytes(scaled(weights.read_bytes()))
         card = Card(label_set, labels, algorithm, rules.label_set, len(notes), trainer.done)
-        return save(path, card, weights, lexicon)
+        return save(path, card, weights, lexicon, base)
 
 
-def _sequences(text: str, spans: Sequence[Span], rules: RulesBackend, rows: Rows) -> Iterable[tuple[Any, list[str]]]:
-    """Sequences with tags. As in prediction, tokens are never split: a gold end inside a token moves to its end."""
+def _sequences(
+    text: str, spans: Sequence[Span], rules: RulesBackend, rows: Rows, earlier: Sequence[Span] | None
+) -> Iterable[tuple[Any, list[str]]]:
+    """Sequences with tags. As in prediction, tokens are never split: a gold end inside a token moves to its end.
+
+    `earlier`: the spans of the earlier model, None without one.
+    """
     note = read(text)
     if not note.tokens:
         return
-    features = Features(note, rules.predict([text])[0])
+    features = Features(note, rules.predict([text])[0], earlier)
     tags = encode_tokens(note.tokens, spans).tags
     for first, past in pieces(note):
         yield pycrfsuite.ItemSequence(rows.of(features.of(first, past), past - first)), tags[first:past]

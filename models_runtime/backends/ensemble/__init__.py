@@ -1,4 +1,4 @@
-"""An ensemble of backends: each predicts, then they vote (annotations.domain.voting)."""
+"""An ensemble of backends: each predicts, then they vote (annotations.domain.combining.voting)."""
 
 from models_runtime.backends.ensemble.backend import EnsembleBackend, Votes
 

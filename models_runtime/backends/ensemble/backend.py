@@ -5,8 +5,8 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
+from annotations.domain.combining.voting import Member, Method, vote
 from annotations.domain.spans import Span, renamed
-from annotations.domain.voting import Member, Method, vote
 from models_runtime.backends.base import Backend, BackendError, budget_of
 
 VERSION: Final = "2"

@@ -1,10 +1,10 @@
 """Decide what the placeholders of a rewritten note stand for: the identifier alone, never the words beside it.
 
 A model that rewrites a note can delete words beside an identifier, and the gap then covers these words too. The words
-of a gap are therefore weighed: rules, other mentions in the note, and the shape of the words support them as an
-identifier of the placeholder's type. If that doesn't settle the bounds, the model is asked a second question. Words
-that stay doubtful are listed with the suggestion, so that the reviewer sees them; a span never covers words without
-support unless the reviewer is told.
+of a gap are therefore weighed: rules, lists of names, other mentions in the note, and the shape of the words support
+them as an identifier of the placeholder's type. If that doesn't settle the bounds, the model is asked a second
+question. Words that stay doubtful are listed with the suggestion, so that the reviewer sees them; a span of several
+words never covers one that only its shape supports unless the model confirmed it or the reviewer is told.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,8 +17,6 @@ from annotations.domain.tokens import Token
 from models_runtime.backends.llm.aligning import Gap
 from models_runtime.backends.llm.evidence import Evidence, Families, Support
 
-# More capitalized words in a row than a name has.
-_MOST_BY_SHAPE: Final = 4
 # Limit of the ways to divide a gap between its placeholders.
 _MOST_PLACEHOLDERS: Final = 4
 
@@ -44,15 +42,20 @@ class Bounder:
         self._words = [text[token.start : token.end] for token in tokens]
         self._evidence = Evidence(text, tokens)
         self._mentions: dict[str, set[tuple[str, ...]]] = {}
+        self._supports: dict[tuple[str, int], Support] = {}
+        self._gaps: dict[str, dict[Tokens, tuple[str, ...]]] = {}
 
     def clear(self, gap: Gap) -> list[Bound] | None:
         """The identifiers of a gap whose words are all supported; None if there are doubts.
 
-        Their words then support other gaps with the same placeholder.
+        Their words then support other gaps with the same placeholder, as do words that another gap repeats.
         """
         placeholders, tokens = self._own(gap)
         if not placeholders:
             return []
+        if len(placeholders) == 1:
+            part = self._trimmed(tokens)
+            self._gaps.setdefault(gap.placeholders[placeholders[0]], {})[part] = self._said(part)
         paired = (self._paired(division, placeholders) for division in self._divisions(placeholders, tokens))
         divided = [
             parts
@@ -74,7 +77,11 @@ class Bounder:
         placeholders, tokens = self._own(gap)
         divisions = self._best_divisions(gap, placeholders, tokens)
         found = self._answered(gap, tokens, answers)
+        confirmed = self._confirmed(gap, found, answers)
         unclear = gap.others != (gap.first, gap.past) or (len(divisions) > 1 and not found)
+        if found and len(placeholders) == 1:
+            answered = {at for part, _ in found for at in range(*part)}
+            found = self._with_known(gap.placeholders[placeholders[0]], placeholders[0], tokens, answered)
         if not found:
             found = [
                 (stretch, number)
@@ -83,7 +90,10 @@ class Bounder:
             ]
         if not found:
             # Nothing tells the bounds. A missed name harms more than a wide suggestion, of which the reviewer is told.
-            found = self._paired(divisions[0], placeholders)
+            found = [
+                (self._without_clinical(gap.placeholders[number], part), number)
+                for part, number in self._paired(divisions[0], placeholders)
+            ]
         covered = {at for part, _ in found for at in range(*part)}
         removed = self._listed(at for at in range(*tokens) if at not in covered)
         bounds = []
@@ -93,10 +103,56 @@ class Bounder:
             weak = [
                 at
                 for at in range(*part)
-                if unclear or (at not in mentioned and self._support(placeholder, at) is Support.NONE)
+                if unclear or not (at in mentioned or self._is_settled(placeholder, at, confirmed))
             ]
             bounds.append(Bound(self._bounds(part), number, removed, self._listed(weak)))
         return bounds
+
+    def _is_settled(self, placeholder: str, at: int, confirmed: set[int]) -> bool:
+        """Whether evidence supports a token: its own, or its shape and the model's answer together."""
+        support = self._support(placeholder, at)
+        return support in (Support.GLUE, Support.UNIT, Support.KNOWN) or (support is Support.SHAPE and at in confirmed)
+
+    def _confirmed(
+        self, gap: Gap, found: Sequence[tuple[Tokens, int]], answers: Sequence[tuple[Bounds, int]]
+    ) -> set[int]:
+        """The tokens that the model's answers confirm. An answer with clinical words repeats the mistake."""
+        for (start, end), number in answers:
+            families = self._families[gap.placeholders[number]]
+            for at in range(gap.first, gap.past):
+                inside = self._tokens[at].start < end and start < self._tokens[at].end
+                if inside and self._evidence.is_clinical(at, families):
+                    return set()
+        return {at for part, _ in found for at in range(*part)}
+
+    def _with_known(
+        self, placeholder: str, number: int, tokens: Tokens, answered: set[int]
+    ) -> list[tuple[Tokens, int]]:
+        """The stretches of the words that the model answered with, or that are known without its answer."""
+        mentioned = self._mentioned(placeholder, tokens)
+        supports = {at: self._support(placeholder, at) for at in range(*tokens)}
+        chosen = {at for at, each in supports.items() if at in answered | mentioned or each is Support.KNOWN}
+        chosen |= {
+            at
+            for at, each in supports.items()
+            if each is Support.UNIT and ({at - 1, at + 1} & chosen or {at - 2, at + 2} & chosen)
+        }
+        stretches: list[Tokens] = []
+        for at in sorted(chosen):
+            first, past = stretches[-1] if stretches else (at, -1)
+            if stretches and all(supports[each] is Support.GLUE for each in range(past, at)):
+                stretches[-1] = (first, at + 1)
+            else:
+                stretches.append((at, at + 1))
+        return [(self._trimmed(part), number) for part in stretches]
+
+    def _without_clinical(self, placeholder: str, part: Tokens) -> Tokens:
+        """The tokens without clinical words at both ends; all if there is nothing else."""
+        families = self._families[placeholder]
+        inside = [
+            at for at in range(*part) if self._words[at][0].isalnum() and not self._evidence.is_clinical(at, families)
+        ]
+        return (inside[0], inside[-1] + 1) if inside else part
 
     def _own(self, gap: Gap) -> tuple[list[int], Tokens]:
         """The placeholders and tokens of a gap without tags that the note itself has there."""
@@ -151,20 +207,41 @@ class Bounder:
         return [(self._trimmed(part), number) for part, number in zip(division, placeholders, strict=False)]
 
     def _all_supported(self, placeholder: str, part: Tokens) -> bool:
-        content = [at for at in range(*part) if self._words[at][0].isalnum()]
-        if len(content) <= 1:  # The placeholder stands for something, and there is only one word.
-            return True
-        if self._said(part) in self._mentions.get(placeholder, ()):
-            return True
         supports = [self._support(placeholder, at) for at in range(*part)]
-        if Support.NONE in supports or Support.GLUE in (supports[0], supports[-1]):
+        content = [at for at in range(*part) if self._words[at][0].isalnum()]
+        own = [at for at in content if self._support(placeholder, at) is not Support.UNIT]
+        if len(own) <= 1:  # The placeholder stands for something, and only one word can be it.
+            alone = len(content) == len(own)
+            return not any(self._is_unlikely(placeholder, at, alone=alone) for at in own)
+        if self._said(part) in self._mentions.get(placeholder, ()) or self._is_repeated(placeholder, part):
+            return not any(self._evidence.is_clinical(at, self._families[placeholder]) for at in content)
+        if Support.GLUE in (supports[0], supports[-1]):
             return False
-        return Support.RULE in supports or supports.count(Support.SHAPE) <= _MOST_BY_SHAPE
+        return Support.NONE not in supports and Support.SHAPE not in supports
+
+    def _is_unlikely(self, placeholder: str, at: int, *, alone: bool) -> bool:
+        """Whether a single word may be no identifier: a clinical word, or an unsupported one in small letters.
+
+        In small letters, `alone`, it can still be an age, a date or a place, for example "ieri".
+        """
+        families = self._families[placeholder]
+        small = self._words[at].islower() and self._support(placeholder, at) is Support.NONE
+        return self._evidence.is_clinical(at, families) or (small and not (alone and families - {"name", "org"}))
+
+    def _is_repeated(self, placeholder: str, part: Tokens) -> bool:
+        """Whether another gap with the same placeholder has these words too."""
+        said = self._said(part)
+        return any(
+            said == other[at : at + len(said)]
+            for where, other in self._gaps.get(placeholder, {}).items()
+            if where != part
+            for at in range(len(other) - len(said) + 1)
+        )
 
     def _stretches(self, placeholder: str, part: Tokens) -> list[Tokens]:
         """The maximal stretches of tokens that other mentions, rules or their shape support."""
         mentioned = self._mentioned(placeholder, part)
-        supports = {at: Support.RULE if at in mentioned else self._support(placeholder, at) for at in range(*part)}
+        supports = {at: Support.KNOWN if at in mentioned else self._support(placeholder, at) for at in range(*part)}
         found: list[Tokens] = []
         begin = end = -1
         for at, support in supports.items():
@@ -173,11 +250,17 @@ class Bounder:
                 begin = end = -1
             elif support > Support.GLUE:
                 begin, end = at if begin < 0 else begin, at + 1
-        return [
+        stretches = [
             (first, past)
             for first, past in [*found, (begin, end)]
             if any(supports[at] > Support.UNIT for at in range(max(first, 0), past))
         ]
+        # Beside a known identifier, other figures are more likely values: "54 anni, glicemia 140".
+        known = [each for each in stretches if any(supports[at] is Support.KNOWN for at in range(*each))]
+        return [each for each in stretches if each in known or not (known and self._has_only_figures(each))]
+
+    def _has_only_figures(self, part: Tokens) -> bool:
+        return all(self._words[at][0].isdigit() for at in range(*part) if self._words[at][0].isalnum())
 
     def _mentioned(self, placeholder: str, part: Tokens) -> frozenset[int]:
         """The tokens that are mentioned elsewhere in the note, under the same placeholder."""
@@ -203,7 +286,10 @@ class Bounder:
         return sorted(found)
 
     def _support(self, placeholder: str, at: int) -> Support:
-        return self._evidence.of(at, self._families[placeholder])
+        key = placeholder, at
+        if key not in self._supports:
+            self._supports[key] = self._evidence.of(at, self._families[placeholder])
+        return self._supports[key]
 
     def _trimmed(self, part: Tokens) -> Tokens:
         """The tokens without signs at both ends; all if there is no word or number."""

@@ -1,18 +1,26 @@
-"""What supports the words of a note as an identifier of a type: rules, and the shape of the words."""
+"""What supports the words of a note as an identifier of a type: rules, lists of names, and the shape of the words.
+
+Capital letters alone prove nothing, since diagnoses and drugs can have them too ("Mario Rossi Lasix"). So a word is
+known only by a rule that checks it, such as a date, or by a list of names. Clinical words never support an identifier.
+"""
 
 import re
 from collections.abc import Sequence
 from enum import IntEnum
+from functools import cache
 from typing import Final
 
 from annotations.domain.sentences import sentences
 from annotations.domain.tokens import Token
 from models_runtime.backends.base import BackendError
+from models_runtime.backends.llm.clinical import is_clinical_word
 from models_runtime.backends.llm.prompts import LabelWord
 from models_runtime.backends.rules import labels as rule_labels
-from models_runtime.backends.rules.identifiers import identifiers
-from models_runtime.backends.rules.kinds import Kind
-from models_runtime.backends.rules.rule import words
+from models_runtime.backends.rules.gazetteers import listed, places, word_set
+from models_runtime.backends.rules.identifiers import identifiers, traps
+from models_runtime.backends.rules.kinds import NAMES, Kind
+from models_runtime.backends.rules.names import ALL_GIVEN
+from models_runtime.backends.rules.rule import Hit, words
 
 Families = frozenset[str]
 """Families of identifiers: the first part of a Kind, for example `name` for `name.patient`."""
@@ -35,24 +43,30 @@ _IN_NAMES: Final = (
 )
 # Words that belong to an identifier only between supported words.
 _GLUE: Final = words(
-    "a al bin da das de degli dei del della delle dello den der di do dos du el i la las le lo los of san santa the "
-    "und van von y"
+    "a al bin da dal dall das de degli dei del dell della delle dello den der di do dos du el i la las le lo los of "
+    "san santa the und van von y"
 )
 _TITLES: Final = words(
     "dr dra dott dottor dottore dottoressa dottssa doc don doña mr mrs ms miss prof professor professore sig signor "
     "signora sr sra srta ssa"
 )
+# Kinds whose words are all from lists, such as cities.
+_FROM_LISTS: Final = frozenset({Kind.CITY, Kind.REGION, Kind.STATE, Kind.COUNTRY, Kind.ZIP, Kind.PROFESSION, Kind.USER})
 _UNITS: Final = words("anni anno años año mesi mese meses mes giorni months month old years year yo")
 
 
 class Support(IntEnum):
-    """How well a token is supported. GLUE counts between supported tokens, UNIT beside them, such as "anni" or "Dr"."""
+    """How well a token is supported.
+
+    GLUE counts between supported tokens, UNIT beside them, such as "anni" or "Dr". SHAPE, capital letters or figures,
+    counts if nothing else could be meant, or if the model confirms it.
+    """
 
     NONE = 0
     GLUE = 1
     UNIT = 2
     SHAPE = 3
-    RULE = 4
+    KNOWN = 4
 
 
 def families_of(label: LabelWord, label_set: str) -> Families:
@@ -73,29 +87,113 @@ class Evidence:
 
     def __init__(self, text: str, tokens: Sequence[Token]) -> None:
         self._words = [text[token.start : token.end] for token in tokens]
-        self._by_rule: list[set[str]] = [set() for _ in tokens]
-        hits = identifiers(text)
-        for at, token in enumerate(tokens):
-            while hits and hits[0].end <= token.start:
-                hits = hits[1:]
-            if hits and hits[0].start <= token.start and token.end <= hits[0].end:
-                self._by_rule[at].add(hits[0].kind.value.partition(".")[0])
+        self._hits = _covering(tokens, identifiers(text))
+        self._traps = _covering(tokens, traps(text))
+        self._starts = [token.start for token in tokens]
+        self._street_ends = self._last_figures()
         self._first, self._mixed = _sentence_starts(text, tokens, self._words)
 
     def of(self, at: int, families: Families) -> Support:
         """The support of a token as a part of an identifier of one of the families."""
         word = self._words[at]
-        if self._by_rule[at] & families:
-            return Support.RULE
-        if not word[0].isalnum() or word in _GLUE:
-            return Support.GLUE
+        if not word[0].isalnum() or word in _GLUE or (len(word) > 1 and word.casefold() in _GLUE):
+            return self._by_rule(at, families) or Support.GLUE
+        if self.is_clinical(at, families):
+            return Support.NONE
+        if "name" in families and self._is_name(at):
+            return Support.KNOWN
+        found = self._by_rule(at, families)
+        if found is not None:
+            return found
         if word[0].isdigit():
-            return Support.SHAPE if families & _WITH_DIGITS else Support.NONE
+            return Support.SHAPE if families & _WITH_DIGITS and not self._traps[at] else Support.NONE
         if (word.casefold() in _UNITS and "age" in families) or (word.casefold() in _TITLES and "name" in families):
             return Support.UNIT
         # Capital letters tell nothing at the start of a sentence, and where everything is written in them.
         capital = word[0].isupper() and at not in self._first and self._mixed[at]
         return Support.SHAPE if capital and families & _CAPITALIZED else Support.NONE
+
+    def is_clinical(self, at: int, families: Families) -> bool:
+        """Whether a token is a clinical word, and no part of a name or of an institution ("Istituto Tumori")."""
+        word = self._words[at]
+        lower = word.casefold()
+        if not word[0].isalpha() or self._is_given(at):
+            return False
+        if self._hits[at] is not None and self._family(at) == "org" and "org" in families:
+            return False
+        if self._traps[at] is not None and word[0].isupper():
+            return not self._can_be_surname(at)
+        if "name" in families and families.isdisjoint({"place", "org"}) and len(word) > 2:
+            no_name = lower in word_set("not_names") and lower not in _TITLES
+            return no_name or is_clinical_word(word)
+        return is_clinical_word(word)
+
+    def _is_name(self, at: int) -> bool:
+        """Whether a token is a listed given name, or a listed surname that doesn't follow a clinical word."""
+        listed_surname = self._words[at][0].isupper() and self._words[at].casefold() in word_set("surnames")
+        return self._is_given(at) or (listed_surname and not (at and is_clinical_word(self._words[at - 1])))
+
+    def _can_be_surname(self, at: int) -> bool:
+        """Whether the name of a disease or test can be a person's here: "Dr. Turner", "John Turner", "Turner, John"."""
+        hit = self._hits[at]
+        if hit is not None and hit.kind in NAMES and hit.start == self._starts[at]:
+            return True
+        after_given = at > 0 and self._is_given(at - 1)
+        before_given = self._words[at + 1 : at + 2] == [","] and at + 2 < len(self._words) and self._is_given(at + 2)
+        return after_given or before_given
+
+    def _is_given(self, at: int) -> bool:
+        return self._words[at][0].isupper() and self._words[at].casefold() in ALL_GIVEN
+
+    def _family(self, at: int) -> str:
+        hit = self._hits[at]
+        return hit.kind.value.partition(".")[0] if hit else ""
+
+    def _by_rule(self, at: int, families: Families) -> Support | None:
+        """The support by a rule; None without one. Rules for names and places extend over any capitalized words."""
+        hit = self._hits[at]
+        if hit is None or self._family(at) not in families:
+            return None
+        if self._family(at) not in _CAPITALIZED or hit.kind in _FROM_LISTS:
+            return Support.KNOWN
+        word = self._words[at]
+        lower = word.casefold()
+        if hit.kind is Kind.STREET:
+            known = at < self._street_ends[hit.start] or lower in _street_types()
+        elif hit.kind in NAMES:
+            known = False
+        else:
+            known = lower in places() or lower in listed("general_care", "general_es", "general_it")
+        if known:
+            return Support.KNOWN
+        return Support.SHAPE if word[0].isupper() or word[0].isdigit() else None
+
+    def _last_figures(self) -> dict[int, int]:
+        """By the start of each street, the token after its last figure; its words before that are enclosed."""
+        found: dict[int, int] = {}
+        for at, hit in enumerate(self._hits):
+            if hit is not None and hit.kind is Kind.STREET:
+                found.setdefault(hit.start, -1)
+                if self._words[at][0].isdigit():
+                    found[hit.start] = at + 1
+        return found
+
+
+def _covering(tokens: Sequence[Token], hits: Sequence[Hit]) -> list[Hit | None]:
+    """For each token the hit that covers it. The hits are in order and don't overlap."""
+    found: list[Hit | None] = []
+    at = 0
+    for token in tokens:
+        while at < len(hits) and hits[at].end <= token.start:
+            at += 1
+        covers = at < len(hits) and hits[at].start <= token.start and token.end <= hits[at].end
+        found.append(hits[at] if covers else None)
+    return found
+
+
+@cache
+def _street_types() -> frozenset[str]:
+    return frozenset(word.casefold() for word in listed("street_types_es", "street_types_it", "street_types_en"))
 
 
 def _sentence_starts(text: str, tokens: Sequence[Token], words: Sequence[str]) -> tuple[frozenset[int], list[bool]]:

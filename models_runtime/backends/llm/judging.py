@@ -172,11 +172,11 @@ def part_of(text: str, rewritten: str, start: int, end: int) -> str:
     if start == 0 and end == len(text):
         return rewritten
     ours, theirs = ([match.span() for match in re.finditer(r"\S+", one)] for one in (text, rewritten))
-    words = [[one[slice(*bounds)] for bounds in spans] for one, spans in ((text, ours), (rewritten, theirs))]
+    own, new = ([one[slice(*bounds)] for bounds in spans] for one, spans in ((text, ours), (rewritten, theirs)))
     first = bisect_right([bounds[1] for bounds in ours], start)
     past = bisect_left([bounds[0] for bounds in ours], end)
     begin, finish = 0, len(theirs)
-    for a, b, size in SequenceMatcher(None, *words, autojunk=False).get_matching_blocks():
+    for a, b, size in SequenceMatcher(None, own, new, autojunk=False).get_matching_blocks():
         if a <= first and size:
             begin = b + min(first - a, size)
         if a + size >= past and size:

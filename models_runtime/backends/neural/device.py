@@ -99,7 +99,9 @@ def choose_device(requested: str = "auto") -> Device:
 def gpu_memory_full() -> BackendError:
     """The error for work that can't continue on the CPU."""
     return BackendError(
-        "The GPU memory is full. Stop other programs that use the GPU, then start again.", permanent=True
+        "The GPU memory is full. Stop other programs that use the GPU, or choose smaller batches (for a transformer, "
+        "also gradient accumulation), then start again.",
+        permanent=True,
     )
 
 

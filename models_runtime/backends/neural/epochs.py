@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from annotations.domain.spans import Span
 from models_runtime.backends.base import BackendError
-from models_runtime.backends.learner import Step, TrainingTask
+from models_runtime.backends.learner import Step, StepFigures, TrainingTask
 from models_runtime.backends.neural.learning import Loop
 
 H = TypeVar("H", bound=Any)
@@ -17,33 +17,52 @@ def run_epochs(
     loop: Loop,
     orders: Sequence[Sequence[Sequence[int]]],
     key: str,
-    score: Callable[[], float | None],
+    score: Callable[[], float | StepFigures | None],
     *,
     keep_last: bool = False,
+    held_out_loss: Callable[[], float | None] = lambda: None,
+    more: Callable[[Sequence[Step]], bool] = lambda steps: True,
+    keep: Callable[[int], None] = lambda epoch: None,
 ) -> int:
     """Train on `orders` (the batches of each epoch), or until the task should stop. Returns the number of epochs.
 
     After each epoch, the state is written to the task's checkpoint under `key`; a later attempt with the same key
-    continues from it. `score` computes the F1 on the held-out notes, which is only reported. `keep_last`: write a
-    checkpoint after the last epoch too, because another phase follows.
+    continues from it. `score` computes the F1 on the held-out notes, or more figures; they are only reported.
+    `keep_last`: write a checkpoint after the last epoch too, because another phase follows. `held_out_loss` computes
+    the loss on the held-out notes. `more` is called with the steps so far before each epoch; False ends the training.
+    `keep` is called with the number of each epoch that others follow, before its checkpoint is written.
     """
     steps = _earlier(task, loop, key)
     for step in steps:
         task.report(step)
-    for order in orders[len(steps) :]:
-        losses = list(loop.epoch(order))
-        steps.append(Step(len(steps) + 1, len(orders), round(sum(losses) / len(losses), 6), score()))
+    for number in range(len(steps), len(orders)):
+        if not more(steps):
+            break
+        losses = list(loop.epoch(orders[number]))
+        mean, outside, found = sum(losses) / len(losses), held_out_loss(), score()
+        figures = found if isinstance(found, dict) else StepFigures(f1=found)
+        if outside is not None:
+            figures["held_out_loss"] = round(outside, 6)
+        steps.append(Step(len(steps) + 1, len(orders), round(mean, 6), **figures))
         task.report(steps[-1])
         if task.should_stop():
             break
+        if len(steps) < len(orders):
+            keep(len(steps))
         if task.checkpoint is not None and (keep_last or len(steps) < len(orders)):
             loop.save(task.checkpoint, key, [asdict(step) for step in steps])
     return len(steps)
 
 
-def adapt(task: TrainingTask, loop: Loop, orders: Sequence[Sequence[Sequence[int]]], key: str) -> None:
+def adapt(
+    task: TrainingTask,
+    loop: Loop,
+    orders: Sequence[Sequence[Sequence[int]]],
+    key: str,
+    score: Callable[[], float | StepFigures | None] = lambda: None,
+) -> None:
     """Pre-train on the language of the notes, before any label. Its steps are reported as `adapting`; its checkpoint is
-    next to the task's checkpoint.
+    next to the task's checkpoint. `score` as in run_epochs.
     """
     path = task.checkpoint
     own = replace(
@@ -51,7 +70,7 @@ def adapt(task: TrainingTask, loop: Loop, orders: Sequence[Sequence[Sequence[int
         checkpoint=path and path.with_name(f"{path.name}-adapted"),
         report=lambda step: task.report(replace(step, adapting=True)),
     )
-    run_epochs(own, loop, orders, key, lambda: None, keep_last=True)
+    run_epochs(own, loop, orders, key, score, keep_last=True)
 
 
 def _earlier(task: TrainingTask, loop: Loop, key: str) -> list[Step]:

@@ -53,12 +53,28 @@ Loss = Callable[[Sequence[int]], Any]
 class Loop:
     """Trains a network batch by batch, in place."""
 
-    def __init__(self, network: Any, loss: Loss, plan: Plan, device: Device, *, steps: int) -> None:
-        """`steps`: number of batches in all epochs. The warm-up takes at most a tenth of them."""
+    def __init__(
+        self,
+        network: Any,
+        loss: Loss,
+        plan: Plan,
+        device: Device,
+        *,
+        steps: int,
+        parts: int = 1,
+        weigh: Callable[[Sequence[int]], float] = len,
+    ) -> None:
+        """`steps`: number of batches in all epochs. The warm-up takes at most a tenth of them.
+
+        `parts`: each batch is computed in up to this many parts, whose gradients are accumulated. `weigh`: the weight
+        of some items in the mean loss of a batch, so that the parts together give the gradient of the whole batch.
+        """
         self.network = network
         self._loss = loss
         self._plan = plan
         self._device = device
+        self._parts = parts
+        self._weigh = weigh
         warm = min(plan.warm_up, max(1, steps // 10))
         self._optimizer = torch.optim.AdamW(_groups(network, plan.decay), lr=plan.rate)
         self._schedule = torch.optim.lr_scheduler.LambdaLR(
@@ -81,14 +97,20 @@ class Loop:
         self.network.eval()
 
     def _step(self, batch: Sequence[int]) -> float:
-        with self._device.precision():
-            loss = self._loss(batch)
-        loss.backward()
+        size = -(-len(batch) // self._parts)
+        parts = [batch[at : at + size] for at in range(0, len(batch), size)]
+        weights = [self._weigh(part) for part in parts] if len(parts) > 1 else [1.0]
+        total = 0.0
+        for part, weight in zip(parts, weights, strict=True):
+            with self._device.precision():
+                loss = self._loss(part) * (weight / sum(weights))
+            loss.backward()
+            total += float(loss.detach())
         torch.nn.utils.clip_grad_norm_(self.network.parameters(), self._plan.clip)
         self._optimizer.step()
         self._schedule.step()
         self._optimizer.zero_grad(set_to_none=True)
-        return float(loss.detach())
+        return total
 
     # ── Checkpoints: one safetensors file with JSON in its header, no pickle ─────────────────────────────────────────
 

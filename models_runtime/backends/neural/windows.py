@@ -1,7 +1,8 @@
 """Windows over notes that are longer than a model's input.
 
-Windows overlap. The prediction of each piece (a sub-word of the model's tokenizer) is taken from the window with most
-of its context, never from a window's edge. Bounds are indexes of pieces, end-exclusive.
+Windows overlap unless a model reads disjoint chunks. The prediction of each piece (a sub-word of the model's
+tokenizer) is taken from the window with most of its context, never from a window's edge. Bounds are indexes of pieces,
+end-exclusive.
 """
 
 from collections.abc import Sequence
@@ -20,6 +21,15 @@ class Window:
 
     def __len__(self) -> int:
         return self.past - self.start
+
+    def moved(self, by: int) -> "Window":
+        """The same window `by` pieces further on."""
+        return Window(self.start + by, self.past + by, self.kept + by, self.kept_past + by)
+
+
+def chunks(count: int, most: int) -> list[Window]:
+    """Disjoint windows of `most` pieces, the last one shorter (Salierno et al. 2024, section 6)."""
+    return [Window(at, past, at, past) for at in range(0, count, most) for past in [min(at + most, count)]]
 
 
 def windows(count: int, most: int, overlap: int) -> list[Window]:
@@ -51,3 +61,9 @@ def batches(lengths: Sequence[int], budget: int) -> list[list[int]]:
         else:
             found.append([at])
     return found
+
+
+def batches_of(lengths: Sequence[int], number: int) -> list[list[int]]:
+    """Batches of `number` items with similar lengths, the longest first; the last batch may be smaller."""
+    order = sorted(range(len(lengths)), key=lambda at: (-lengths[at], at))
+    return [order[at : at + number] for at in range(0, len(order), number)]

@@ -20,9 +20,14 @@ def rules_for(label_set: str) -> RulesBackend:
 
 def rule_tags(note: Note, rule_spans: Sequence[Span]) -> list[str]:
     """For each token `B-`, `I-` or `E-` (last token) with the label of the rules' span; empty without a span."""
-    tags = [""] * len(note.tokens)
-    for span in rule_spans:
+    return [tag for tag, _ in tagged_spans(note, rule_spans)]
+
+
+def tagged_spans(note: Note, spans: Sequence[Span]) -> list[tuple[str, Span | None]]:
+    """The tag of each token, as in `rule_tags`, with the span that it comes from."""
+    tags: list[tuple[str, Span | None]] = [("", None)] * len(note.tokens)
+    for span in spans:
         first, past = covered(note.tokens, span.start, span.end)
         for at in range(first, past):
-            tags[at] = f"{'B' if at == first else 'E' if at == past - 1 else 'I'}-{span.label}"
+            tags[at] = f"{'B' if at == first else 'E' if at == past - 1 else 'I'}-{span.label}", span
     return tags

@@ -4,6 +4,7 @@ from functools import cache
 
 from models_runtime.backends.rules.backend import RULES
 from models_runtime.backends.rules.engine import Table, resolve_overlaps, scan, table
+from models_runtime.backends.rules.kinds import Kind
 from models_runtime.backends.rules.memory import remember
 from models_runtime.backends.rules.rule import Hit
 
@@ -13,6 +14,17 @@ def identifiers(text: str) -> list[Hit]:
     scanned = scan(text, _all())
     kept = resolve_overlaps(scanned.hits, len(text))
     return sorted(kept + remember(text, scanned, kept), key=lambda hit: hit.start)
+
+
+def traps(text: str) -> list[Hit]:
+    """Text that looks like an identifier and is none, such as eponyms and doses, in order and without overlaps."""
+    found: list[Hit] = []
+    for hit in sorted(
+        (hit for hit in scan(text, _all()).hits if hit.kind is Kind.TRAP), key=lambda hit: (hit.start, -hit.end)
+    ):
+        if not found or found[-1].end <= hit.start:
+            found.append(hit)
+    return found
 
 
 @cache

@@ -67,7 +67,7 @@ def learn(task: TrainingTask, path: Path) -> str:
     """
     hyper = _way(task)
     base = load_model(Path(task.base)) if task.base else None
-    labels = labels_of(task, base.card.labels if base else ())
+    labels = labels_of(task.notes, base.card.labels if base else ())
     lexicon = learn_words([*(text for text, _ in task.notes), *task.unlabeled])
     if base is not None:
         lexicon = {word: list(fields) for word, fields in base.lexicon.items()} | lexicon

@@ -5,20 +5,30 @@
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any, Final
 
 import torch
 
+from models_runtime.backends.base import BackendError
+from models_runtime.backends.learner import Step, StepFigures, TrainingTask
 from models_runtime.backends.neural.device import Device, Placement
 from models_runtime.backends.neural.learning import IGNORED, Loop, Plan
-from models_runtime.backends.neural.windows import Window, batches
-from models_runtime.backends.token_classification.encoding import Encoded
+from models_runtime.backends.neural.windows import batches
+from models_runtime.backends.token_classification.batching import Batching, Orders
+from models_runtime.backends.token_classification.encoding import Pieces
+from models_runtime.backends.token_classification.network import padding, room
+from models_runtime.backends.token_classification.probing import Probe, sentences_of
 from models_runtime.backends.token_classification.scoring import Scorer
+from models_runtime.backends.token_classification.stored_pieces import StoredPieces
 
 SHARE: Final = 0.15
 MASKED: Final = 0.8
 SWAPPED: Final = 0.1
+# The masks of the held-out notes are the same in each epoch.
+HELD_OUT_SEED: Final = 11
+DECIMALS: Final = 4
 
 
 class Masking:
@@ -45,38 +55,76 @@ class Masking:
 
 
 class MaskedLmTraining:
-    """A masked-word training. `plan` and `batch` (in pieces) are those of the training that follows."""
+    """A masked-word training on the notes of a task and its other notes, except the held-out ones.
+
+    Raises BackendError (permanent) if the tokenizer has no mask piece, and if there is no text.
+    """
 
     def __init__(
-        self,
-        network: Any,
-        scorer: Scorer,
-        texts: Sequence[Encoded],
-        gaps: Masking,
-        device: Device,
-        *,
-        epochs: int,
-        plan: Plan,
-        batch: int,
+        self, task: TrainingTask, network: Any, pieces: Pieces, batching: Batching, device: Device, *, disjoint: bool
     ) -> None:
-        self._network = network
+        config = network.config
+        if pieces.mask is None:
+            raise BackendError(
+                "These weights don't support language pre-training: their tokenizer has no mask piece.", permanent=True
+            )
+        self.network = network.eval()
         Placement(device, network)
-        self._scorer = scorer
-        self._gaps = gaps
+        self._scorer = Scorer(network, pieces.around, most=room(config), pad=padding(config), disjoint=disjoint)
+        before, after = pieces.around
+        self._masking = Masking(pieces.mask, config.vocab_size, (len(before), len(after)))
         self._device = device
-        self._items: list[tuple[Window, Encoded]] = [
-            (window, encoded) for encoded in texts for window in scorer.windows(encoded)
-        ]
-        self.orders = [self._order(number, batch) for number in range(epochs)]
-        self.loop = Loop(self._network, self._loss, plan, device, steps=sum(map(len, self.orders)))
+        self._batching = batching
+        folder = task.checkpoint.parent if task.checkpoint else None
+        texts = chain((text for text, _ in task.notes), task.unlabeled)
+        self._stored = StoredPieces(map(pieces.numbers, texts), self._scorer.cut, folder)
+        if not len(self._stored):
+            raise BackendError("The notes have no text to learn from. Import notes first.", permanent=True)
+        held_out = (pieces.numbers(text) for text, _ in task.held_out)
+        self._held_out = StoredPieces(held_out, self._scorer.cut, folder)
+        self._probe = Probe(pieces, self._scorer, sentences_of(str(task.settings.get("probe", "")), task.language))
 
-    def _order(self, epoch: int, budget: int) -> list[list[int]]:
-        found = batches([len(window) for window, _ in self._items], budget)
+    def orders(self, epochs: int) -> Orders:
+        return Orders(epochs, self._order)
+
+    def loop(self, orders: Orders, plan: Plan) -> Loop:
+        return Loop(self.network, self._loss, plan, self._device, steps=orders.steps, parts=self._batching.parts)
+
+    def figures(self) -> StepFigures:
+        """The loss on the held-out notes, and what the model fills into the sentences of the probe."""
+        return StepFigures(held_out_loss=self.held_out_loss(), probe=self._probe.fill(self.network, self._device))
+
+    def first_step(self, most: int) -> Step:
+        """The figures before the training, as a step with the iteration 0."""
+        return Step(0, most, 0.0, **self.figures())
+
+    def held_out_loss(self) -> float | None:
+        """The mean cross-entropy of masked pieces (natural logarithm) of the held-out notes; None without any.
+
+        The masks are always the same, and the random numbers of the training don't depend on this.
+        """
+        total, targets = 0.0, 0
+        with torch.random.fork_rng(devices=[]), torch.inference_mode(), self._device.precision():
+            torch.manual_seed(HELD_OUT_SEED)
+            for numbers in batches(self._held_out.lengths, self._batching.pieces):
+                loss, count = self._scored(self._held_out, numbers, reduction="sum")
+                total, targets = total + float(loss), targets + count
+        return round(total / targets, DECIMALS) if targets else None
+
+    def _order(self, epoch: int) -> list[list[int]]:
+        found = self._batching.cut(self._stored.lengths)
         random.Random(epoch).shuffle(found)  # noqa: S311 - an order of notes
         return found
 
     def _loss(self, numbers: Sequence[int]) -> Any:
-        inputs = self._scorer.inputs([self._items[number] for number in numbers], self._device)
-        shown, right = self._gaps(inputs["input_ids"], inputs["attention_mask"])
-        scores = self._network(**inputs | {"input_ids": shown}).logits.float()
-        return torch.nn.functional.cross_entropy(scores.flatten(0, 1), right.flatten(), ignore_index=IGNORED)
+        return self._scored(self._stored, numbers)[0]
+
+    def _scored(self, stored: StoredPieces, numbers: Iterable[int], reduction: str = "mean") -> tuple[Any, int]:
+        """The loss of masked windows, and the number of masked pieces."""
+        inputs = self._scorer.inputs([stored.window(number) for number in numbers], self._device)
+        shown, right = self._masking(inputs["input_ids"], inputs["attention_mask"])
+        scores = self.network(**inputs | {"input_ids": shown}).logits.float()
+        loss = torch.nn.functional.cross_entropy(
+            scores.flatten(0, 1), right.flatten(), ignore_index=IGNORED, reduction=reduction
+        )
+        return loss, int((right != IGNORED).sum())

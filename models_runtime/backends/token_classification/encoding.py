@@ -3,7 +3,7 @@
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 from typing import Any, Final
@@ -13,6 +13,7 @@ from tokenizers import Tokenizer
 
 from annotations.domain.tokens import Token, tokenize
 from models_runtime.backends.base import BackendError
+from models_runtime.backends.token_classification.reading import Part, parts_of
 
 FILE: Final = "tokenizer.json"
 MASKS: Final = ("[MASK]", "<mask>")
@@ -25,20 +26,37 @@ class Encoded:
     """The pieces of a text (sub-words, an array of their ids), and our tokens.
 
     `bounds`: start and end of each piece (code points, end-exclusive). `first[n]`: index of the piece in which token n
-    begins. Tokens that the tokenizer drops (such as a zero-width joiner) are not in `tokens`.
+    begins. Tokens that the tokenizer drops (such as a zero-width joiner) are not in `tokens`. `parts`: the pieces of
+    each group of sentences, if the model groups sentences; empty for one part.
     """
 
     pieces: Any
     bounds: list[tuple[int, int]]
     tokens: list[Token]
     first: list[int]
+    parts: list[Part] = field(default_factory=list)
+
+    def owners(self) -> list[int]:
+        """The index of the token to which each piece belongs; -1 for pieces outside all tokens.
+
+        A piece in which two tokens begin belongs to the first one.
+        """
+        found = [-1] * len(self.pieces)
+        for at, (token, start) in enumerate(zip(self.tokens, self.first, strict=True)):
+            for piece in range(start, len(self.bounds)):
+                begin, end = self.bounds[piece]
+                if begin >= token.end:
+                    break
+                if begin < end and found[piece] < 0:
+                    found[piece] = at
+        return found
 
 
 class Pieces:
     """A tokenizer from its tokenizer.json alone, without its own truncation and padding."""
 
-    def __init__(self, content: str) -> None:
-        """`content` is a tokenizer.json. Raises BackendError (permanent) if it can't be read."""
+    def __init__(self, content: str, grouped: int = 0) -> None:
+        """`content` is a tokenizer.json, `grouped` as in Reading. Raises BackendError (permanent) for other content."""
         try:
             self._tokenizer = Tokenizer.from_str(content)
         except Exception as error:  # the library raises plain Exception for all errors
@@ -46,14 +64,28 @@ class Pieces:
                 f"The file {FILE} can't be read as a tokenizer ({type(error).__name__}).", permanent=True
             ) from None
         self.content = content
+        self._grouped = grouped
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
 
     @property
     def mask(self) -> int | None:
         """The id of the mask piece; None if the tokenizer has none."""
-        found = (self._tokenizer.token_to_id(word) for word in MASKS)
-        return next((number for number in found if number is not None), None)
+        word = self._mask_word
+        return None if word is None else self._tokenizer.token_to_id(word)
+
+    @property
+    def _mask_word(self) -> str | None:
+        return next((word for word in MASKS if self._tokenizer.token_to_id(word) is not None), None)
+
+    def masked(self, text: str, mask: str) -> Encoded:
+        """The pieces of a text in which `mask` stands for the mask piece, without tokens."""
+        own = self._mask_word
+        return Encoded(self.numbers(text.replace(mask, own) if own else text), [], [], [])
+
+    def word(self, piece: int) -> str:
+        """A piece as text. A piece that continues a word keeps the tokenizer's sign, such as `##`."""
+        return str(self._tokenizer.id_to_token(piece)).replace("\u2581", "").replace("\u0120", "")
 
     @cached_property
     def around(self) -> tuple[list[int], list[int]]:
@@ -68,7 +100,13 @@ class Pieces:
         found: Any = self._tokenizer.encode(text, add_special_tokens=False)
         # Building large batches from an array is much faster than from Python integers.
         pieces, bounds = np.array(found.ids, dtype=np.int64), [(int(start), int(end)) for start, end in found.offsets]
-        return Encoded(pieces, bounds, *_seen(text, tokenize(text), bounds))
+        tokens, first = _seen(text, tokenize(text), bounds)
+        return Encoded(pieces, bounds, tokens, first, parts_of(text, tokens, first, len(pieces), self._grouped))
+
+    def numbers(self, text: str) -> Any:
+        """The pieces of a text as an array of their ids, for trainings that need no tokens."""
+        found: Any = self._tokenizer.encode(text, add_special_tokens=False)
+        return np.array(found.ids, dtype=np.int64)
 
 
 def _seen(text: str, tokens: Sequence[Token], bounds: Sequence[tuple[int, int]]) -> tuple[list[Token], list[int]]:

@@ -9,7 +9,7 @@ import torch
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.neural.device import Device, Placement
 from models_runtime.backends.neural.learning import IGNORED
-from models_runtime.backends.neural.windows import Window, windows
+from models_runtime.backends.neural.windows import Window, chunks, windows
 from models_runtime.backends.token_classification.encoding import Encoded
 
 # Number of pieces that neighboring windows share. Each piece has at least half as many pieces of context.
@@ -17,17 +17,39 @@ OVERLAP: Final = 128
 
 
 class Scorer:
-    """Computes scores. `most`: pieces in a window, special pieces included. `pad`: the id of the padding piece."""
+    """Computes scores. `most`: pieces in a window, special pieces included. `pad`: the id of the padding piece.
 
-    def __init__(self, network: Any, around: tuple[list[int], list[int]], *, most: int, pad: int) -> None:
+    `disjoint`: read disjoint chunks instead of overlapping windows.
+    """
+
+    def __init__(
+        self, network: Any, around: tuple[list[int], list[int]], *, most: int, pad: int, disjoint: bool = False
+    ) -> None:
         self._network = network
         self._before, self._after = around
         self._room = most - len(self._before) - len(self._after)
         self._overlap = min(OVERLAP, self._room // 4)
         self._pad = pad
+        self._disjoint = disjoint
+
+    @property
+    def room(self) -> int:
+        """The number of pieces in a window, special pieces not included."""
+        return self._room
+
+    @property
+    def lead(self) -> int:
+        """The number of special pieces before each window."""
+        return len(self._before)
 
     def windows(self, encoded: Encoded) -> list[Window]:
-        return windows(len(encoded.pieces), self._room, self._overlap)
+        """The windows of each part of the text, in order."""
+        parts = encoded.parts or [(0, len(encoded.pieces))]
+        return [window.moved(start) for start, past in parts for window in self.cut(past - start)]
+
+    def cut(self, count: int) -> list[Window]:
+        """The windows over `count` pieces."""
+        return chunks(count, self._room) if self._disjoint else windows(count, self._room, self._overlap)
 
     def scores(self, texts: Sequence[Encoded], placement: Placement) -> list[Any]:
         """Log probabilities [pieces, tags] of each text, float32. Raises BackendError if a piece has no scores."""

@@ -1,4 +1,4 @@
-"""The starting weights of a training: a folder of weights, or a transformer that was trained here."""
+"""The starting weights of a training: a folder, or a transformer or masked language model that was trained here."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,17 +8,25 @@ from typing import Any, Final
 import torch
 from transformers import AutoModelForMaskedLM, AutoModelForTokenClassification
 
+from models_runtime.backends import files
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.neural.continuing import copy_rows, shared_rows
 from models_runtime.backends.neural.tags import Tags
 from models_runtime.backends.token_classification.encoding import FILE, Pieces
-from models_runtime.backends.token_classification.model import Loaded, load_model
+from models_runtime.backends.token_classification.model import (
+    MASKED_FORMAT,
+    Loaded,
+    LoadedMasked,
+    load_masked,
+    load_model,
+)
 from models_runtime.backends.token_classification.network import (
     check_folder,
     read_masked_lm,
     read_network,
     unreadable_tokenizer,
 )
+from models_runtime.backends.token_classification.reading import Reading
 
 # Prefixes of the parameters of classification heads in the architectures of transformers.
 HEADS: Final = ("classifier.", "score.", "qa_outputs.")
@@ -32,10 +40,14 @@ class StartingPoint:
     tokenizer: str
     _path: Path
     _model: Loaded | None
+    _masked: LoadedMasked | None = None
 
     @classmethod
     def at(cls, path: Path) -> "StartingPoint":
         """The weights at `path`, a folder or a model of ours. Raises BackendError (permanent) if they are unusable."""
+        if path.suffix == ".zip" and files.format_of(path) == MASKED_FORMAT:
+            masked = load_masked(path)
+            return cls(masked.card.base, masked.pieces.content, path, None, masked)
         if path.suffix == ".zip":
             model = load_model(path)
             return cls(model.card.base, model.pieces.content, path, model)
@@ -50,8 +62,13 @@ class StartingPoint:
         """The labels of a model of ours; none of a folder of weights."""
         return self._model.card.labels if self._model else ()
 
-    def pieces(self) -> Pieces:
-        return Pieces(self.tokenizer)
+    @property
+    def reading(self) -> Reading:
+        """How a model of ours reads notes; the default for a folder of weights."""
+        return self._model.card.reading if self._model else Reading()
+
+    def pieces(self, grouped: int = 0) -> Pieces:
+        return Pieces(self.tokenizer, grouped)
 
     def network(self, tags: Tags) -> Any:
         """The network with a head for these tags. A model of ours keeps the rows of the tags that it knows."""
@@ -60,6 +77,12 @@ class StartingPoint:
             "id2label": dict(enumerate(tags.names)),
             "label2id": {name: number for number, name in enumerate(tags.names)},
         }
+        if self._masked is not None:
+            config = self._masked.network.config
+            config.update(labels)
+            made = AutoModelForTokenClassification.from_config(config)
+            copy_body(self._masked.network, made)
+            return made
         if self._model is None:
             return read_network(self._path, ignore_mismatched_sizes=True, **labels)
         if self._model.tags.names == tags.names:
@@ -74,6 +97,8 @@ class StartingPoint:
 
     def masked_lm(self) -> Any:
         """The network with a head for masked words. Raises BackendError (permanent) if its architecture has none."""
+        if self._masked is not None:
+            return self._masked.network
         try:
             if self._model is None:
                 return read_masked_lm(self._path)

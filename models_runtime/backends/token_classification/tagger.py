@@ -1,4 +1,4 @@
-"""From scores of pieces to spans. Each token gets the tag of the piece in which it begins, on the best path."""
+"""From scores of pieces to spans. Each token gets the tag of the piece in which it begins."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -22,29 +22,44 @@ DECIMALS = 3
 
 
 class Tagger:
-    """Predicts spans. `columns` converts the network's log probabilities [pieces, its tags] to those of `tags`."""
+    """Predicts spans. `columns` converts the network's log probabilities [pieces, its tags] to those of `tags`.
 
-    def __init__(self, pieces: Pieces, scorer: Scorer, tags: Tags, columns: Any, source: str) -> None:
+    `decoding`: `path` for the best path that BIO allows, `argmax` for the likeliest tag of each token.
+    """
+
+    def __init__(
+        self, pieces: Pieces, scorer: Scorer, tags: Tags, columns: Any, source: str, decoding: str = "path"
+    ) -> None:
         self._pieces = pieces
         self._scorer = scorer
         self._tags = tags
         self._columns = columns
         self._source = source
+        self._decoding = decoding
         self._barred = tags.barred()
+
+    @property
+    def labels(self) -> frozenset[str]:
+        return frozenset(name[2:] for name in self._tags.names[1:])
 
     def stream(self, texts: Iterable[str], placement: Placement) -> Iterator[list[Span]]:
         """The spans of each text, in order. Reads at most one block of texts ahead."""
+        for spans, _, _ in self.scored(texts, placement):
+            yield spans
+
+    def scored(self, texts: Iterable[str], placement: Placement) -> Iterator[tuple[list[Span], Encoded, Any]]:
+        """The spans of each text, its pieces, and their log probabilities [pieces, tags], as `stream`."""
         for block in _blocks(texts):
             encoded = [self._pieces.encode(text) for text in block]
             scores = self._scorer.scores(encoded, placement)
             for text, each, rows in zip(block, encoded, scores, strict=True):
-                yield self._spans(text, each, rows)
+                yield self._spans(text, each, rows), each, rows
 
     def _spans(self, text: str, encoded: Encoded, rows: Any) -> list[Span]:
         if not encoded.tokens:
             return []
         scores = _shared(self._columns(rows[encoded.first]), encoded.first, self._tags)
-        path = _likeliest(scores, *self._barred)
+        path = scores.argmax(axis=1) if self._decoding == "argmax" else _likeliest(scores, *self._barred)
         probabilities = np.exp(scores[np.arange(len(path)), path])
         found = []
         for span in decode(encoded.tokens, [self._tags.names[tag] for tag in path]):

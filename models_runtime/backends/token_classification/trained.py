@@ -23,12 +23,13 @@ class TransformerBackend:
         model = load_model(Path(path))
         network = model.network
         self.placement = Placement(choose_device(device), network)
-        scorer = Scorer(network, model.pieces.around, most=room(network.config), pad=padding(network.config))
+        reading, config = model.card.reading, network.config
+        scorer = Scorer(network, model.pieces.around, most=room(config), pad=padding(config), disjoint=reading.disjoint)
         self.label_set = model.card.label_set
         self.labels = model.card.labels
         self.revision = f"{VERSION}-{model.revision}"
         source = f"transformer-{model.revision[:8]}"
-        self._tagger = Tagger(model.pieces, scorer, model.tags, lambda scores: scores, source)
+        self._tagger = Tagger(model.pieces, scorer, model.tags, lambda scores: scores, source, reading.decoding)
 
     @property
     def device(self) -> Device:

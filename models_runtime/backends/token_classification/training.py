@@ -1,6 +1,7 @@
 """Fine-tuning of a transformer on gold notes (Salierno et al. 2024, section 6), with optional language pre-training.
 
-Windows, targets on first pieces, class weights and AdamW follow section 6; pre-training on all notes follows section 5.
+Class weights and AdamW follow section 6, pre-training on all notes follows section 5. Which sub-words have a target,
+and how notes are cut, can be chosen: as in section 6, as in Catelli 2021, section 3.3, or as is usual today.
 """
 
 import random
@@ -15,33 +16,49 @@ import transformers
 
 from annotations.domain.bio import encode_tokens
 from annotations.domain.spans import Span
-from models_runtime.backends.base import BackendError
-from models_runtime.backends.learner import TrainingTask, labels_of, task_key
+from models_runtime.backends.learner import StepFigures, TrainingTask, labels_of, model_beside, task_key
 from models_runtime.backends.neural.device import Device, Placement, choose_device
-from models_runtime.backends.neural.epochs import adapt, f1, hyperparameters_of, run_epochs
+from models_runtime.backends.neural.epochs import adapt, hyperparameters_of, run_epochs
 from models_runtime.backends.neural.learning import IGNORED, Loop, Plan, class_weights, seeded
 from models_runtime.backends.neural.tags import Tags
-from models_runtime.backends.neural.windows import Window, batches
-from models_runtime.backends.token_classification.adapting import MaskedLmTraining, Masking
+from models_runtime.backends.neural.windows import Window
+from models_runtime.backends.token_classification.adapting import MaskedLmTraining
+from models_runtime.backends.token_classification.batching import Batching, Orders
 from models_runtime.backends.token_classification.encoding import Encoded
-from models_runtime.backends.token_classification.model import Card, save_model
+from models_runtime.backends.token_classification.held_out import HeldOut
+from models_runtime.backends.token_classification.model import Card, MaskedCard, save_model
 from models_runtime.backends.token_classification.network import padding, room
+from models_runtime.backends.token_classification.reading import Reading
 from models_runtime.backends.token_classification.scoring import Scorer
 from models_runtime.backends.token_classification.starting_point import StartingPoint, copy_body
 from models_runtime.backends.token_classification.tagger import Tagger
 
 SEED: Final = 7
+FIRST, EVERY, REST = "first", "every", "rest"
+"""Which sub-words of a token count in the loss: the first one, all alike, or all but the first with less weight."""
+
+# The target of a piece whose label only the held-out notes have.
+UNKNOWN: Final = -1
 
 
 @dataclass(frozen=True, slots=True)
 class Hyperparameters:
-    """Hyperparameters of an algorithm. `weighted`: use class weights. `batch`: pieces in a batch, with padding."""
+    """Hyperparameters of an algorithm. `weighted`: use class weights. `batch`: pieces in a batch, with padding.
+
+    `rest`: weight of the later sub-words of a token, if these count less.
+    """
 
     epochs: int
     weighted: bool
     batch: int = 4096
     rate: float = 5e-5
     warm_up: int = 500
+    sub_words: str = FIRST
+    rest: float = 0.25
+
+    @property
+    def plan(self) -> Plan:
+        return Plan(self.rate, warm_up=self.warm_up)
 
 
 ALGORITHMS: Final[dict[str, Hyperparameters]] = {
@@ -59,53 +76,69 @@ def learn(task: TrainingTask, path: Path) -> str:
     for notes without spans, or unusable starting weights.
     """
     name, hyper = hyperparameters_of(task, ALGORITHMS)
+    hyper = replace(hyper, **{key: task.settings[key] for key in ("rate", "sub_words", "rest") if key in task.settings})
     begin = StartingPoint.at(Path(task.base))
-    labels = labels_of(task, begin.labels)
+    reading = begin.reading.changed(task.settings, task.grouping)
+    labels = labels_of(task.notes, begin.labels)
     device = replace(choose_device(), stays=True)  # the optimizer's state can't move to the CPU
-    key = task_key(task, str(hyper), torch.__version__, transformers.__version__, device.name)
-    masked_lm = _adapted(task, hyper, begin, key, device) if task.adapt else None
-    training = _Training(task, hyper, begin, Tags.of(labels), masked_lm, device)
-    done = run_epochs(task, training.loop, training.orders, key, training.f1)
-    card = Card(task.label_set, labels, name, begin.name, len(task.notes), done)
-    return save_model(path, card, training.network, begin.tokenizer)
+    key = task_key(task, str(hyper), str(reading), torch.__version__, transformers.__version__, device.name)
+    masked_lm = _adapted(task, hyper, begin, reading, key, device) if task.adapt else None
+    if masked_lm is not None and task.settings.get("keep_language"):
+        language = MaskedCard(name, begin.name, len(task.notes), task.adapt)
+        save_model(model_beside(task, path, "language"), language, masked_lm, begin.tokenizer)
+    training = _Training(task, hyper, begin, Tags.of(labels), masked_lm, reading, device)
+
+    def save(at: Path, epochs: int) -> str:
+        card = Card(
+            task.label_set, labels, name, begin.name, len(task.notes), epochs,
+            chunks=reading.chunks, decoding=reading.decoding, grouped=reading.grouped,
+        )  # fmt: skip
+        return save_model(at, card, training.network, begin.tokenizer)
+
+    def keep(epoch: int) -> None:
+        if task.settings.get("checkpoints"):
+            save(model_beside(task, path, f"epoch-{epoch}"), epoch)
+
+    return save(path, run_epochs(task, training.loop, training.orders, key, training.figures, keep=keep))
 
 
-def _adapted(task: TrainingTask, hyper: Hyperparameters, begin: StartingPoint, key: str, device: Device) -> Any:
+def _adapted(
+    task: TrainingTask, hyper: Hyperparameters, begin: StartingPoint, reading: Reading, key: str, device: Device
+) -> Any:
     """The network after language pre-training on all notes of the task except the held-out ones."""
     seeded(SEED)
-    pieces = begin.pieces()
-    if pieces.mask is None:
-        raise BackendError(
-            "These weights don't support language pre-training: their tokenizer has no mask piece.", permanent=True
-        )
-    network = begin.masked_lm()
-    config = network.config
-    before, after = pieces.around
-    training = MaskedLmTraining(
-        network,
-        Scorer(network, pieces.around, most=room(config), pad=padding(config)),
-        [pieces.encode(text) for text in (*(text for text, _ in task.notes), *task.unlabeled)],
-        Masking(pieces.mask, config.vocab_size, (len(before), len(after))),
-        device,
-        epochs=task.adapt,
-        plan=Plan(hyper.rate, warm_up=hyper.warm_up),
-        batch=hyper.batch,
-    )
-    adapt(task, training.loop, training.orders, key)
-    return network
+    batching = Batching(hyper.batch).changed(task.settings)
+    training = MaskedLmTraining(task, begin.masked_lm(), begin.pieces(), batching, device, disjoint=reading.disjoint)
+    orders = training.orders(task.adapt)
+    task.report(replace(training.first_step(task.adapt), adapting=True))
+    adapt(task, training.loop(orders, hyper.plan), orders, key, training.figures)
+    return training.network
 
 
-def targets(encoded: Encoded, spans: Sequence[Span], tags: Tags) -> list[int]:
-    """The target of each piece: the number of the token's tag for its first piece, IGNORED for all others.
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """The target of each piece: a tag's number, or IGNORED. `later`: 1 for pieces in which no token begins."""
 
-    A piece in which two tokens begin has the tag of the first one. (Salierno et al. 2024, section 6.)
+    tags: list[int]
+    later: list[int]
+
+
+def targets(encoded: Encoded, spans: Sequence[Span], tags: Tags, sub_words: str = FIRST) -> Targets:
+    """The targets of a text. By default, each token's first piece has its tag, and all others are IGNORED.
+
+    With other `sub_words`, all pieces of a token have its tag, `B-` included (Salierno et al. 2024, section 6). A piece
+    in which two tokens begin has the tag of the first one. A tag that isn't in `tags` is UNKNOWN.
     """
-    found = [IGNORED] * len(encoded.pieces)
     numbers = {name: number for number, name in enumerate(tags.names)}
-    for piece, tag in zip(encoded.first, encode_tokens(list(encoded.tokens), spans).tags, strict=True):
-        if found[piece] == IGNORED:
-            found[piece] = numbers[tag]
-    return found
+    right = [numbers.get(tag, UNKNOWN) for tag in encode_tokens(list(encoded.tokens), spans).tags]
+    found, later = [IGNORED] * len(encoded.pieces), [0] * len(encoded.pieces)
+    if sub_words != FIRST:
+        for piece, token in enumerate(encoded.owners()):
+            if token >= 0:
+                found[piece], later[piece] = right[token], 1
+    for piece, number in reversed(list(zip(encoded.first, right, strict=True))):
+        found[piece], later[piece] = number, 0
+    return Targets(found, later)
 
 
 class _Training:
@@ -118,55 +151,86 @@ class _Training:
         begin: StartingPoint,
         tags: Tags,
         masked_lm: Any | None,
+        reading: Reading,
         device: Device,
     ) -> None:
         """`masked_lm`: the pre-trained network, of which all but the head is copied."""
         seeded(SEED)
-        pieces = begin.pieces()
-        self.device = device
+        pieces = begin.pieces(reading.grouped)
+        self.device, self.tags = device, tags
         network = begin.network(tags)
         if masked_lm is not None:
             copy_body(masked_lm, network)
         self.network = network
-        self.placement = Placement(device, network)
+        placement = Placement(device, network)
         config = self.network.config
-        self.scorer = Scorer(self.network, pieces.around, most=room(config), pad=padding(config))
-        self.tagger = Tagger(pieces, self.scorer, tags, lambda scores: scores, "")
-        self.held_out = task.held_out
-        self.items: list[tuple[Window, Encoded, list[int]]] = []
+        self.scorer = Scorer(
+            self.network, pieces.around, most=room(config), pad=padding(config), disjoint=reading.disjoint
+        )
+        self.rest = hyper.rest if hyper.sub_words == REST else 1.0
+        self.items: list[tuple[Window, Encoded, Targets]] = []
         for text, spans in task.notes:
             encoded = pieces.encode(text)
-            right = targets(encoded, spans, tags)
+            right = targets(encoded, spans, tags, hyper.sub_words)
             self.items += [(window, encoded, right) for window in self.scorer.windows(encoded)]
-        self.weights = self._weights(len(tags)).to(self.device.name) if hyper.weighted else None
-        self.orders = [self._order(number, hyper.batch) for number in range(hyper.epochs)]
-        plan = Plan(hyper.rate, warm_up=hyper.warm_up)
-        self.loop = Loop(self.network, self._loss, plan, self.device, steps=sum(map(len, self.orders)))
-
-    def _weights(self, number: int) -> Any:
-        counts = Counter(
-            tag for window, _, right in self.items for tag in right[window.kept : window.kept_past] if tag != IGNORED
+        counts = self._counts()
+        self.weights = class_weights(counts, len(tags)).to(self.device.name) if hyper.weighted else None
+        self.batching = Batching(hyper.batch).changed(task.settings)
+        self.orders = Orders(hyper.epochs, self._order)
+        self.loop = Loop(
+            self.network, self._loss, hyper.plan, self.device,
+            steps=self.orders.steps, parts=self.batching.parts, weigh=self._weigh,
+        )  # fmt: skip
+        self._held_out = HeldOut(
+            task.held_out,
+            Tagger(pieces, self.scorer, tags, lambda scores: scores, "", reading.decoding),
+            placement,
+            lambda encoded, spans: (
+                targets(encoded, spans, tags, hyper.sub_words).tags if hyper.sub_words != FIRST else None
+            ),
         )
-        return class_weights(counts, number)
 
-    def _order(self, epoch: int, budget: int) -> list[list[int]]:
+    def figures(self) -> StepFigures:
+        """Figures of the held-out notes. They are only reported."""
+        return self._held_out.figures()
+
+    def _counts(self) -> Counter[int]:
+        return Counter(
+            tag
+            for window, _, right in self.items
+            for tag in right.tags[window.kept : window.kept_past]
+            if tag != IGNORED
+        )
+
+    def _order(self, epoch: int) -> list[list[int]]:
         """Batches of windows of similar length, shuffled. They depend only on the epoch's number."""
         chance = random.Random(epoch)  # noqa: S311 - an order of notes
         lengths = [len(window) * (1 + 0.1 * chance.random()) for window, _, _ in self.items]
-        found = batches([round(length) for length in lengths], budget)
+        found = self.batching.cut([round(length) for length in lengths])
         chance.shuffle(found)
         return found
 
+    def _weigh(self, numbers: Sequence[int]) -> float:
+        """The sum of the weights of the windows' targets, which the mean loss is divided by."""
+        weight = [1.0] * len(self.tags) if self.weights is None else self.weights.tolist()
+        total = 0.0
+        for window, _, right in (self.items[number] for number in numbers):
+            for at in range(window.kept, window.kept_past):
+                if right.tags[at] != IGNORED:
+                    total += weight[right.tags[at]] * (self.rest if right.later[at] else 1.0)
+        return total
+
     def _loss(self, numbers: Sequence[int]) -> Any:
         shown = [self.items[number] for number in numbers]
-        right = self.scorer.targets([(window, tags) for window, _, tags in shown], self.device)
+        right = self.scorer.targets([(window, each.tags) for window, _, each in shown], self.device).flatten()
         inputs = self.scorer.inputs([(window, encoded) for window, encoded, _ in shown], self.device)
-        scores = self.network(**inputs).logits.float()
-        return torch.nn.functional.cross_entropy(
-            scores.flatten(0, 1), right.flatten(), weight=self.weights, ignore_index=IGNORED
+        scores = self.network(**inputs).logits.float().flatten(0, 1)
+        if self.rest == 1.0:
+            return torch.nn.functional.cross_entropy(scores, right, weight=self.weights, ignore_index=IGNORED)
+        later = self.scorer.targets([(window, each.later) for window, _, each in shown], self.device).flatten()
+        losses = torch.nn.functional.cross_entropy(
+            scores, right, weight=self.weights, ignore_index=IGNORED, reduction="none"
         )
-
-    def f1(self) -> float | None:
-        """F1 of exact spans on the held-out notes. It is only reported."""
-        found = self.tagger.stream((text for text, _ in self.held_out), self.placement)
-        return f1((spans, gold) for spans, (_, gold) in zip(found, self.held_out, strict=True))
+        weights = torch.where(later == 1, self.rest, 1.0) * (right != IGNORED)
+        plain = weights if self.weights is None else weights * self.weights[right.clamp(min=0)]
+        return (losses * weights).sum() / plain.sum().clamp(min=1e-9)

@@ -179,7 +179,7 @@ def _threshold(value: float) -> float:
     # This comparison also refuses NaN.
     if not 0.5 <= value < 1:
         raise ServiceError(
-            gettext("The threshold can't be %(value)s. Enter a number of at least 0.5 and below 1.")
+            gettext("The threshold can't be %(value)s. Enter a number from 0.5 to less than 1.")
             % {"value": f"{value:g}"},
             code="threshold",
         )

@@ -9,6 +9,7 @@ from annotations.gold.services.rounds import held_out
 from annotations.jobs.services.allowance import LIVE
 from annotations.models import Author, Document, GoldVersion, Project
 from annotations.review.selectors.reviewing import ReviewProgress, review_progress, run_authors
+from models_runtime.core.registry import language_models
 from models_runtime.loop.services.rounds import LEARNED
 from models_runtime.models import Run, TrainedModel
 
@@ -66,7 +67,14 @@ def loop_of(project: Project) -> Loop:
     gold = gold_sets(project)
     golden = gold.count()
     version = project.gold_versions.order_by("-number").first()
-    models = TrainedModel.objects.filter(project=project, gold_version=version).order_by("-pk") if version else None
+    models = (
+        TrainedModel.objects.filter(project=project, gold_version=version)
+        .exclude(backend__in=language_models())
+        .exclude(card__has_key="epoch")
+        .order_by("-pk")
+        if version
+        else None
+    )
     model = models.filter(state__in=LEARNED).first() if models is not None else None
     training = models.filter(state=TrainedModel.State.TRAINING, job__state__in=LIVE).first() if models else None
     run = model.runs.select_related("author", "job").order_by("-pk").first() if model else None

@@ -14,6 +14,7 @@ from annotations.domain.scoring.intervals import FewNotes
 from annotations.gold.events import GOLD_FROZEN
 from annotations.models import Event, GoldVersion, GoldVersionNote, Project
 from annotations.review.services.effort import Effort, effort_between
+from models_runtime.core.registry import language_models
 from models_runtime.models import Run, TrainedModel
 from models_runtime.training.services.model_cards import few_notes_of, headline
 
@@ -113,9 +114,13 @@ def _ends(project: Project, versions: Sequence[GoldVersion]) -> list[int]:
 
 
 def _models(project: Project) -> dict[int, list[TrainedModel]]:
-    """Return the trained models by gold version, newest first, without unfinished trainings."""
+    """Return the trained models by gold version, newest first.
+
+    Unfinished trainings, language models and the models of single epochs are left out.
+    """
     found: dict[int, list[TrainedModel]] = defaultdict(list)
     rows = TrainedModel.objects.filter(project=project, state__in=LEARNED, gold_version__isnull=False)
+    rows = rows.exclude(backend__in=language_models()).exclude(card__has_key="epoch")
     for model in rows.order_by("-pk").defer("losses", "hold_out"):
         found[model.gold_version_id or 0].append(model)
     return found

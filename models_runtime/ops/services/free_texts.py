@@ -20,6 +20,9 @@ def free_texts(project: Project) -> Iterator[FreeText]:
         yield FreeText(what, 1, reverse("run", args=[slug, run.pk]))
     if models := TrainedModel.objects.filter(project=project).count():
         yield FreeText(_("Names of trained models"), models, reverse("models", args=[slug]))
+    for model in TrainedModel.objects.filter(project=project, card__has_key="probe"):
+        what = _("Fill-mask probe of the model %(name)s, with its words") % {"name": model.name}
+        yield FreeText(what, 1, reverse("model", args=[slug, model.pk]))
     for judging in Judging.objects.filter(project=project).exclude(prompt="").select_related("author", "gold_version"):
         what = _("Prompt of the judges of %(name)s, gold version %(number)s") % {
             "name": judging.author.name, "number": judging.gold_version.number,

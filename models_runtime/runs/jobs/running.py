@@ -22,10 +22,10 @@ from annotations.core.labels import labels_of_today
 from annotations.core.progress import Canceled
 from annotations.core.suggested_notes import add_notes
 from annotations.core.suggested_strings import add_strings, tally_of
+from annotations.domain.combining.merging import Merged
 from annotations.domain.crowding import DEEPEST, MOST_SPANS, Crowd, crowd_in
 from annotations.domain.doubtful import Doubtful
 from annotations.domain.hashing import text_sha256
-from annotations.domain.merging import Merged
 from annotations.domain.spans import Span as DomainSpan
 from annotations.domain.spans import SpanError, checked
 from annotations.domain.strings import string_key

@@ -7,7 +7,15 @@ from django.utils.translation import gettext as _
 from annotations.core.errors import ServiceError
 from annotations.models import Job, Project
 from models_runtime.core.model_files import missing_labels
-from models_runtime.core.registry import BACKENDS, ENSEMBLE, EXTERNAL, LLM, backend_kind, trainable_kind
+from models_runtime.core.registry import (
+    BACKENDS,
+    ENSEMBLE,
+    EXTERNAL,
+    LLM,
+    backend_kind,
+    language_models,
+    trainable_kind,
+)
 from models_runtime.models import OF_MODEL, Run, TrainedModel
 
 # A worker with a GPU can also call a server of language models, but not the other way round.
@@ -24,8 +32,9 @@ class Chosen:
 
 
 def ready_models(project: Project) -> list[TrainedModel]:
-    """List the models that can be run, by name."""
+    """List the models that can be run, by name. A language model can't."""
     rows = TrainedModel.objects.filter(project=project, state=TrainedModel.State.READY)
+    rows = rows.exclude(backend__in=language_models())
     return list(rows.select_related("gold_version").order_by("name"))
 
 

@@ -1,4 +1,4 @@
-"""Start ensembles: choose and check members, weights and notes. The voting itself is in annotations.domain.voting."""
+"""Start ensembles: choose and check members, weights and notes. For the voting see domain.combining.voting."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from django.db.models import Count, Q
 from django.utils.translation import gettext
 
 from annotations.core.errors import ServiceError
-from annotations.domain.voting import LEAST, Method
+from annotations.domain.combining.voting import LEAST, Method
 from annotations.jobs.services.starting import started_with
 from annotations.models import AnnotationSet, Author, Document, Job, Project, User
 from models_runtime.core.registry import BACKENDS, ENSEMBLE

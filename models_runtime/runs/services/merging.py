@@ -1,11 +1,11 @@
-"""Merge several finished runs into one list of suggestions, to review them together (domain.merging)."""
+"""Merge several finished runs into one list of suggestions, to review them together (domain.combining.merging)."""
 
 from collections.abc import Sequence
 
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.domain.voting import LEAST
+from annotations.domain.combining.voting import LEAST
 from annotations.models import Job, Project, User
 from models_runtime.core.registry import ENSEMBLE, MERGED
 from models_runtime.models import Run, RunItem

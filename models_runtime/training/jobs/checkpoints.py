@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db import transaction
 
 from annotations.models import Project
+from models_runtime.core.gold_sources import models_elsewhere
 from models_runtime.models import TrainedModel
 
 FILE = "checkpoint"
@@ -32,18 +33,24 @@ def forget(model_id: int) -> None:
 
 
 def forget_all(project: Project) -> None:
-    """Delete all checkpoints of a project after an erasure, because they may contain text of the patient's notes.
+    """Delete all checkpoints of models that learn from a project after an erasure in it.
 
-    Trainings under way end by themselves.
+    They may contain text of the patient's notes. Trainings under way end by themselves.
     """
-    for model_id in TrainedModel.objects.filter(project=project).values_list("pk", flat=True):
+    for model_id in _learning_from(project):
         forget(model_id)
 
 
 def forget_with_project(project: Project) -> None:
-    """Delete all checkpoints of a project that is being deleted, once its rows are gone."""
-    for model_id in TrainedModel.objects.filter(project=project).values_list("pk", flat=True):
+    """Delete all checkpoints of models that learn from a project that is being deleted, once its rows are gone."""
+    for model_id in _learning_from(project):
         transaction.on_commit(partial(forget, model_id))
+
+
+def _learning_from(project: Project) -> list[int]:
+    """List the ids of the project's models, and of the models of other projects that learned from its gold."""
+    own = TrainedModel.objects.filter(project=project).values_list("pk", flat=True)
+    return [*own, *(model.pk for model in models_elsewhere(project))]
 
 
 def forget_stale() -> None:

@@ -7,7 +7,7 @@ from annotations.domain.scoring.covering import covered_characters
 from annotations.domain.spans import Span
 from annotations.scores.selectors import LabelWords
 from models_runtime.backends.base import Backend
-from models_runtime.models.cards import HeldOutScores
+from models_runtime.models.cards import HeldOutLevel, HeldOutScores
 
 OnNote = Callable[[int, Sequence[Span], Sequence[Span]], None]
 """Called for every note with its index, the predicted spans and the gold spans."""
@@ -37,14 +37,14 @@ def hold_out_scores(
     if not count:
         return None
     table = scorer.table()
+    levels: dict[str, list[HeldOutLevel]] = {"entity": [], "token": []}
+    for level in (level.as_dict() for level in table.levels):
+        levels[level["unit"]].append({"granularity": level["granularity"], "micro": level["micro"]})
     return {
         "notes": count,
         "few_notes": table.few_notes,
-        "levels": [
-            {"granularity": level["granularity"], "micro": level["micro"]}
-            for level in (level.as_dict() for level in table.levels)
-            if level["unit"] == "entity"
-        ],
+        "levels": levels["entity"],
+        "tokens": levels["token"],
         "labels": [{"label": row.label, "category": row.category, **row.entity.as_dict()} for row in table.labels],
         "characters": characters.as_dict(),
     }

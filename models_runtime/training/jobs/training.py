@@ -6,6 +6,7 @@ with the same notes in the same order, which gives the same model, byte for byte
 
 import tempfile
 import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,22 +18,25 @@ from django.utils.translation import gettext
 from annotations.core.erasures import erasures_of, unerased
 from annotations.core.errors import ServiceError
 from annotations.core.stored_files import store_file
+from annotations.domain.spans import Span
 from annotations.jobs.registry import load
 from annotations.jobs.runner import Claim
 from annotations.models import GoldVersion, StoredFile, User
 from annotations.scores.selectors import label_words
-from models_runtime.backends import children
+from models_runtime.backends import children, files
 from models_runtime.backends.base import Backend, BackendError
 from models_runtime.backends.learner import TrainingResult
 from models_runtime.calibration.jobs import HeldOut, calibration_of, keep
-from models_runtime.core import weights
-from models_runtime.core.gold_notes import TrainingNotes, gold_notes, language_of, other_notes, training_notes
+from models_runtime.core import embeddings, weights
+from models_runtime.core.gold_notes import Note, all_other_notes, language_of, languages_of, other_notes
+from models_runtime.core.gold_sources import GoldSource, gold_sources, manages, versions_of
 from models_runtime.core.model_files import cached
 from models_runtime.core.registry import trainable_kind
 from models_runtime.models import OF_MODEL, Calibration, TrainedModel
-from models_runtime.models.cards import ModelCard
+from models_runtime.models.cards import EpochFigures, FilledMask, ModelCard, OtherVersion
 from models_runtime.training.jobs.checkpoints import checkpoint_of, forget, forget_stale
 from models_runtime.training.jobs.holding_out import hold_out_scores
+from models_runtime.training.jobs.kept_models import Kept, kept_models, store_kept
 
 State = TrainedModel.State
 # The number of steps to expect before the trainer reports the maximum.
@@ -52,34 +56,27 @@ def run(claim: Claim) -> dict[str, Any]:
             code="state",
         )
     forget_stale()
-    begun, erased = time.monotonic(), erasures_of(row.project_id)
-    notes = training_notes(version, row.params.get("language", ""))
+    begun = time.monotonic()
+    versions = _versions(row, claim)
+    erased = {one.project_id: erasures_of(one.project_id) for one in versions}
+    sources = gold_sources(row.project, versions, row.params.get("language", ""))
     watch = _Watch(claim, row, erased)
     with tempfile.TemporaryDirectory(prefix="deidreview-train-") as folder:
         path = Path(folder) / "model.zip"
         try:
-            learned = _learn(row, version, notes, path, int(claim.params["newest"]), watch)
-            backend: Backend = load(trainable_kind(row.backend).factory)(path=str(path))
+            learned = _learn(row, sources, path, int(claim.params["newest"]), watch)
+            scored, calibration = _scored(row, sources, path, watch)
+            card: ModelCard = {
+                **_card(row, sources, watch),
+                **learned,
+                **scored,
+                "seconds": round(time.monotonic() - begun, 1),
+                "date": timezone.now().isoformat(timespec="seconds"),
+            }
+            kept = kept_models(row, lambda: _held_out(sources), card, watch.scoring)
         except BackendError as error:
             raise ServiceError(str(error), code="training") from error
-        held_out = HeldOut(notes.hold_out)
-        scores = hold_out_scores(
-            backend,
-            gold_notes(version, notes.hold_out),
-            label_words(row.project),
-            tick=watch.scoring,
-            on_note=held_out,
-        )
-        card: ModelCard = {
-            **_card(row, version, notes, watch),
-            **learned,
-            "labels": list(backend.labels),
-            "scores": scores,
-            "seconds": round(time.monotonic() - begun, 1),
-            "date": timezone.now().isoformat(timespec="seconds"),
-        }
-        calibration = _calibration(row, version, backend, held_out, len(notes.hold_out))
-        _keep(claim, row, path, card, watch, erased, calibration)
+        _keep(claim, row, path, card, watch, erased, calibration, kept)
     forget(row.pk)
     return _result(row, card)
 
@@ -115,11 +112,17 @@ def redo(params: dict[str, Any]) -> None:
 class _Watch:
     """Receives the trainer's reports: stores the losses, reports progress, and ends the training early on request."""
 
-    def __init__(self, claim: Claim, row: TrainedModel, erased: int) -> None:
+    def __init__(self, claim: Claim, row: TrainedModel, erased: Mapping[int, int]) -> None:
         self.claim, self.row, self._erased = claim, row, erased
         self.losses: list[float] = []
         self.hold_out: list[float] = []
         self.adapted: list[float] = []
+        self.epochs: list[EpochFigures] = []
+        self.adapted_held_out: list[float] = []
+        self.held_out_losses: list[float] = []
+        self.held_out_before: float | None = None
+        self.probe: list[FilledMask] = []
+        self.unlabeled = 0
         self._adapt = int(row.params.get("adapt") or 0)
         self._most = int(row.params.get("iterations") or STEPS)
         self._written = float("-inf")
@@ -127,27 +130,68 @@ class _Watch:
 
     def __call__(self, report: dict[str, Any] | None) -> bool:
         """Receive a report; None is a sign of life. Return whether the training should end early."""
+        if report is not None:
+            self._language(report)
         if report is not None and report["adapting"]:
-            self.adapted.append(round(float(report["loss"]), 4))
+            self.adapted += [round(float(report["loss"]), 4)] if report["iteration"] else []
         elif report is not None:
             self._most = int(report["most"])
             if report["iteration"]:
                 self.losses.append(round(float(report["loss"]), 4))
                 self.hold_out += [report["f1"]] if report["f1"] is not None else []
+                if report.get("tokens") is not None:
+                    self.epochs.append({"f1": report["f1"], "tokens": report["tokens"], "pieces": report["pieces"]})
         if report is None or time.monotonic() - self._written < WRITE_EVERY:
             self._report()
         else:
             self._write()
         return TrainedModel.objects.filter(pk=self.row.pk, enough=True).exists()
 
+    def _language(self, report: dict[str, Any]) -> None:
+        """Keep what a step of a language model tells: its loss on held-out notes, and the words of its probe."""
+        if (outside := report.get("held_out_loss")) is not None:
+            loss = round(float(outside), 4)
+            if not report["iteration"]:
+                self.held_out_before = loss
+            else:
+                (self.adapted_held_out if report["adapting"] else self.held_out_losses).append(loss)
+        for number, filled in enumerate(report.get("probe") or []):
+            if number == len(self.probe):
+                self.probe.append({"sentence": filled["sentence"], "before": filled["words"], "after": []})
+            else:
+                self.probe[number]["after"] = filled["words"]
+
     def _write(self) -> None:
         self._written = time.monotonic()
         with transaction.atomic():
             self._report()  # Inside a transaction, reporting progress also fences the job.
-            unerased(self.row.project_id, self._erased)
+            _check_unerased(self._erased)
             TrainedModel.objects.filter(pk=self.row.pk).update(
-                losses=self.losses, hold_out=self.hold_out, card={"adapted": self.adapted} if self.adapted else {}
+                losses=self.losses, hold_out=self.hold_out, card=self.so_far()
             )
+
+    def so_far(self) -> ModelCard:
+        """Return the figures of the card that grow during the training."""
+        card: ModelCard = {}
+        if self.adapted:
+            card["adapted"] = self.adapted
+        if self.epochs:
+            card["epochs"] = self.epochs
+        if self.adapted_held_out:
+            card["adapted_held_out"] = self.adapted_held_out
+        if self.held_out_losses:
+            card["held_out_losses"] = self.held_out_losses
+        if self.held_out_before is not None:
+            card["held_out_before"] = self.held_out_before
+        if self.probe:
+            card["probe"] = self.probe
+        return card
+
+    def counted(self, texts: Iterable[str]) -> Iterator[str]:
+        """Yield the texts and count them."""
+        for text in texts:
+            self.unlabeled += 1
+            yield text
 
     def scoring(self) -> None:
         """Report the last step, which scores the hold-out."""
@@ -158,13 +202,49 @@ class _Watch:
         self.claim.progress(len(self.adapted) + len(self.losses), self._adapt + self._most + 1)
 
 
-def _learn(
-    row: TrainedModel, version: GoldVersion, notes: TrainingNotes, path: Path, newest: int, watch: _Watch
-) -> TrainingResult:
-    kind = trainable_kind(row.backend)
+def _check_unerased(erased: Mapping[int, int]) -> None:
+    """Check that no note was erased in any project of the training. The locks are taken by ascending project id."""
+    for project_id, begun in sorted(erased.items()):
+        unerased(project_id, begun)
+
+
+def _versions(row: TrainedModel, claim: Claim) -> list[GoldVersion]:
+    """Return the versions of the training, the own one first.
+
+    Raises ServiceError `also` if one no longer exists, or if the person who started the job no longer manages its
+    project.
+    """
+    actor = User.objects.filter(pk=claim.actor_id).first() if claim.actor_id else None
+    versions = versions_of(row)
+    lost = len(versions) < 1 + len(row.params.get("also", []))
+    if lost or (actor and not all(manages(actor, one.project) for one in versions[1:])):
+        raise ServiceError(
+            gettext(
+                "The gold of another project can't be used: it was deleted, or you no longer manage that project. "
+                "Start a new training."
+            ),
+            code="also",
+        )
+    return versions
+
+
+def _held_out(sources: Sequence[GoldSource]) -> Iterator[Note]:
+    return (note for source in sources for note in source.read(source.notes.hold_out))
+
+
+def _learn(row: TrainedModel, sources: Sequence[GoldSource], path: Path, newest: int, watch: _Watch) -> TrainingResult:
+    kind, version = trainable_kind(row.backend), sources[0].version
+    train: Iterator[Note] = (note for source in sources for note in source.read(source.notes.train))
+    held_out = _held_out(sources) if kind.by_epoch else iter(())
+    unlabeled = other_notes(version, newest)
+    if not kind.predicts:
+        train, held_out = _without_spans(train), _without_spans(held_out)
+    if not kind.predicts or (kind.reads_all and row.params.get("adapt")):
+        language = row.params.get("language", "")
+        unlabeled = watch.counted(all_other_notes(version, newest, language, streamed=kind.reads_all))
     return children.train(
         kind.child,
-        gold_notes(version, notes.train),
+        train,
         path,
         options={
             "label_set": row.project.label_set.key,
@@ -175,12 +255,41 @@ def _learn(
             "adapt": row.params.get("adapt", 0),
             "grouping": row.params.get("grouping", 0),
             "settings": row.params.get("settings", {}),
+            "embeddings": _embeddings(row),
+            "embeddings_folder": str(embeddings.home()) if kind.stacked else "",
             "checkpoint": str(checkpoint_of(row.pk)) if kind.by_epoch else None,
         },
-        unlabeled=other_notes(version, newest),
-        held_out=gold_notes(version, notes.hold_out) if kind.by_epoch else (),
+        unlabeled=unlabeled,
+        held_out=held_out,
         on_step=watch,
     )
+
+
+def _without_spans(notes: Iterable[Note]) -> Iterator[Note]:
+    return ((text, []) for text, _ in notes)
+
+
+def _scored(
+    row: TrainedModel, sources: Sequence[GoldSource], path: Path, watch: _Watch
+) -> tuple[ModelCard, Calibration | None]:
+    """Score and calibrate the model on the hold-out. A language model was measured by its trainer instead."""
+    kind, own = trainable_kind(row.backend), sources[0].notes.hold_out
+    if not kind.predicts:
+        return {"scores": None}, None
+    backend: Backend = load(kind.factory)(**embeddings.factory_params(kind, path))
+    held_out = HeldOut(own)
+
+    def count(index: int, found: Sequence[Span], gold: Sequence[Span]) -> None:
+        """Count a held-out note for the calibration, which is the project's: only its own notes, the first ones."""
+        if index < len(own):
+            held_out(index, found, gold)
+
+    scores = hold_out_scores(backend, _held_out(sources), label_words(row.project), tick=watch.scoring, on_note=count)
+    calibration = _calibration(row, sources[0].version, backend, held_out, len(own))
+    found: ModelCard = {"labels": list(backend.labels), "scores": scores}
+    if kind.stacked:
+        found["embeddings"] = files.card_of(path)["embeddings"]
+    return found, calibration
 
 
 def _base(row: TrainedModel) -> Path | None:
@@ -206,9 +315,39 @@ def _base(row: TrainedModel) -> Path | None:
     return None
 
 
-def _card(row: TrainedModel, version: GoldVersion, notes: TrainingNotes, watch: _Watch) -> ModelCard:
-    spans = sum(len(spans) for _, spans in gold_notes(version, notes.train))
+def _embeddings(row: TrainedModel) -> list[tuple[str, str, str]]:
+    """Return kind, name and path of each embedding on this machine. Raises ServiceError `embeddings`."""
+    found = []
+    for wanted in row.params.get("embeddings", []):
+        if "model" in wanted:
+            model = TrainedModel.objects.select_related("stored_file").filter(
+                project=row.project_id, pk=wanted["model"]
+            )
+            if not (language := model.first()):
+                raise ServiceError(
+                    gettext("The language model “%(name)s” no longer exists. Start a new training without it.")
+                    % {"name": wanted["name"]},
+                    code="embeddings",
+                )
+            found.append(("characters", wanted["name"], str(cached(language))))
+        elif path := embeddings.path_of(wanted["name"]):
+            found.append(("words", wanted["name"], str(path)))
+        else:
+            raise ServiceError(
+                gettext("This worker has no word vectors “%(name)s”. Copy the file to %(folder)s.")
+                % {"name": wanted["name"], "folder": embeddings.home()},
+                code="embeddings",
+            )
+    return found
+
+
+def _card(row: TrainedModel, sources: Sequence[GoldSource], watch: _Watch) -> ModelCard:
+    version, notes = sources[0].version, sources[0].notes
+    held_out = [pk for source in sources for pk in source.notes.hold_out]
+    predicts = trainable_kind(row.backend).predicts
+    spans = [_spans(source) if predicts else 0 for source in sources]
     card: ModelCard = {
+        **watch.so_far(),
         "gold": version.number,
         "gold_hash": version.content_hash,
         "seed": notes.seed,
@@ -216,18 +355,40 @@ def _card(row: TrainedModel, version: GoldVersion, notes: TrainingNotes, watch: 
         "label_set": row.project.label_set.key,
         "algorithm": row.params["algorithm"],
         "iterations": len(watch.losses),
-        "notes": len(notes.train),
-        "held_out": len(notes.hold_out),
-        "held_out_notes": notes.hold_out,
-        "spans": spans,
+        "notes": sum(len(source.notes.train) for source in sources),
+        "held_out": len(held_out),
+        "held_out_notes": held_out,
+        "spans": sum(spans),
+        "languages": sorted({code for source in sources for code in languages_of(source.version)}),
+        "erased": version.erased_count,
     }
+    if len(sources) > 1:
+        card["also"] = [_other_version(source, own) for source, own in zip(sources[1:], spans[1:], strict=True)]
+    if watch.unlabeled or not predicts:
+        card["unlabeled"] = watch.unlabeled
     if "base" in row.params:
         card["base"] = row.params["base"]
     if "language" in row.params:
         card["language"] = row.params["language"]
-    if watch.adapted:
-        card["adapted"] = watch.adapted
     return card
+
+
+def _spans(source: GoldSource) -> int:
+    return sum(len(spans) for _, spans in source.read(source.notes.train))
+
+
+def _other_version(source: GoldSource, spans: int) -> OtherVersion:
+    return {
+        "project": source.version.project_id,
+        "gold": source.version.number,
+        "gold_hash": source.version.content_hash,
+        "notes": len(source.notes.train),
+        "spans": spans,
+        "held_out": len(source.notes.hold_out),
+        "left_out": source.left_out,
+        "no_label": source.without_label(),
+        "erased": source.version.erased_count,
+    }
 
 
 def _calibration(
@@ -255,24 +416,28 @@ def _keep(
     path: Path,
     card: ModelCard,
     watch: _Watch,
-    erased: int,
+    erased: Mapping[int, int],
     calibration: Calibration | None,
+    kept: list[Kept],
 ) -> None:
-    """Store the model. Raises ErasedMeanwhile if a patient was erased since the training began.
+    """Store the model, and those that the training kept besides it.
 
-    The weights may then contain text of the erased notes.
+    Raises ErasedMeanwhile if notes of its projects were erased since the training began: the weights may contain their
+    text.
     """
     actor = User.objects.filter(pk=claim.actor_id).first() if claim.actor_id else None
     with transaction.atomic(), path.open("rb") as content:
         claim.fence()
-        unerased(row.project_id, erased)
+        _check_unerased(erased)
         name = f"{slugify(row.name) or row.backend}.zip"
         stored = store_file(project=row.project, kind=StoredFile.Kind.MODEL, name=name, content=content, actor=actor)
         TrainedModel.objects.filter(pk=row.pk).update(
             state=State.READY, card=card, losses=watch.losses, hold_out=watch.hold_out, stored_file=stored
         )
+        row.card, row.losses, row.hold_out = card, watch.losses, watch.hold_out
         if calibration is not None:
             keep(calibration, actor)
+        store_kept(row, kept, actor)
         claim.done = claim.total
         claim.finish(_result(row, card))
 

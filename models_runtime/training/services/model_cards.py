@@ -1,11 +1,18 @@
 """Values of a trained model's card for pages and commands."""
 
+import math
 from typing import TypedDict
+
+from django.db.models import QuerySet
 
 from annotations.domain.scoring.intervals import FEW_NOTES, FewNotes
 from annotations.domain.scoring.rates import RatesData
+from annotations.models import Project, User
+from models_runtime.core.gold_sources import versions_of
+from models_runtime.core.registry import language_models
+from models_runtime.core.stages import stages
 from models_runtime.models import TrainedModel
-from models_runtime.models.cards import ModelCard
+from models_runtime.models.cards import EpochFigures, ModelCard, OtherVersion
 from models_runtime.training.services.trained import trouble_of
 
 # Of a model that was trained before its card held the interval.
@@ -23,6 +30,7 @@ class Summary(TypedDict):
     trouble: str
     gold: int | None
     gold_hash: str | None
+    also: list[OtherVersion]
     algorithm: str | None
     notes: int | None
     held_out: int | None
@@ -31,6 +39,11 @@ class Summary(TypedDict):
     f1: float | None
     few_notes: FewNotes | None
     character_recall: float | None
+    perplexity: float | None
+    epochs: list[EpochFigures]
+    held_out_before: float | None
+    held_out_losses: list[float]
+    kept: list[str]
     levels: dict[str, RatesData]
 
 
@@ -40,12 +53,65 @@ def headline(card: ModelCard) -> RatesData | None:
     return scores["levels"][0]["micro"] if scores else None
 
 
+def perplexity(card: ModelCard) -> float | None:
+    """Return a language model's perplexity on held-out notes: e to the power of its last loss. None without one."""
+    losses = card.get("held_out_losses")
+    return math.exp(losses[-1]) if losses else None
+
+
+def held_out_losses(card: ModelCard) -> list[float]:
+    """Return the losses on held-out notes after each epoch: of a language model, or of language pre-training."""
+    return card.get("held_out_losses") or card.get("adapted_held_out", [])
+
+
+def kept_with(model: TrainedModel) -> "QuerySet[TrainedModel]":
+    """Return the models that the training of this one kept besides it."""
+    return TrainedModel.objects.filter(project=model.project_id, card__made_with=model.pk).order_by("pk")
+
+
+def made_with(model: TrainedModel) -> TrainedModel | None:
+    """Return the model whose training kept this one besides it."""
+    return TrainedModel.objects.filter(project=model.project_id, pk=model.card.get("made_with", 0)).first()
+
+
 def few_notes_of(card: ModelCard) -> FewNotes | None:
     """Return the interval of the headline's F1 on few notes; None for a hold-out of FEW_NOTES notes or more."""
     scores = card.get("scores")
     if not scores or scores["notes"] >= FEW_NOTES:
         return None
     return scores.get("few_notes") or {"low": None, "high": None, "no_interval": NO_INTERVAL}
+
+
+class ShownVersion(TypedDict):
+    """A version of another project on a model's page. `project` is None if the person is not a member there."""
+
+    project: Project | None
+    of: OtherVersion
+
+
+def other_versions(model: TrainedModel, person: User) -> list[ShownVersion]:
+    """List the versions of other projects from which a model learned, as the person may see them."""
+    also = model.card.get("also", [])
+    ids = [of["project"] for of in also]
+    rows = Project.objects.filter(pk__in=ids, memberships__user=person, memberships__active=True)
+    seen = {project.pk: project for project in rows} if also else {}
+    return [{"project": seen.get(of["project"]), "of": of} for of in also]
+
+
+def erased_since(model: TrainedModel) -> bool:
+    """Whether notes of the model's gold versions, or of an earlier stage's, were erased or deleted since its training.
+
+    Its weights may still contain words of these notes. Unknown, so False, for models whose card lacks the counts.
+    """
+    return model.state == TrainedModel.State.READY and any(map(_erased_since, stages(model)))
+
+
+def _erased_since(model: TrainedModel) -> bool:
+    card = model.card
+    counts = {one.content_hash: one.erased_count for one in versions_of(model)}
+    known = [(of["gold_hash"], of["erased"]) for of in card.get("also", [])]
+    known += [(card["gold_hash"], card["erased"])] if "erased" in card else []
+    return any(counts.get(gold_hash) != erased for gold_hash, erased in known)
 
 
 def summary(model: TrainedModel) -> Summary:
@@ -59,6 +125,7 @@ def summary(model: TrainedModel) -> Summary:
         "trouble": trouble_of(model),
         "gold": model.card.get("gold"),
         "gold_hash": model.card.get("gold_hash"),
+        "also": model.card.get("also", []),
         "algorithm": model.card.get("algorithm") or model.params.get("algorithm"),
         "notes": model.card.get("notes"),
         "held_out": model.card.get("held_out"),
@@ -67,5 +134,10 @@ def summary(model: TrainedModel) -> Summary:
         "f1": levels["label"]["f1"] if scores else None,
         "few_notes": few_notes_of(model.card),
         "character_recall": scores["characters"]["recall"] if scores else None,
+        "perplexity": perplexity(model.card) if model.backend in language_models() else None,
+        "epochs": model.card.get("epochs", []),
+        "held_out_before": model.card.get("held_out_before"),
+        "held_out_losses": held_out_losses(model.card),
+        "kept": list(kept_with(model).values_list("name", flat=True)),
         "levels": levels,
     }

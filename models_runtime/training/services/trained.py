@@ -23,7 +23,7 @@ from models_runtime.backends.base import BackendError
 from models_runtime.backends.learner import Outline
 from models_runtime.core.model_files import missing_labels
 from models_runtime.core.model_names import free_name, good_model_name, taken
-from models_runtime.core.registry import TRAINABLE
+from models_runtime.core.registry import TRAINABLE, language_models
 from models_runtime.models import OF_MODEL, TrainedModel
 from models_runtime.models.cards import ModelCard
 from models_runtime.training.events import MODEL_RENAMED, MODEL_RETIRED, MODEL_UPLOADED
@@ -34,15 +34,20 @@ ZIP = b"PK\x03\x04"
 
 @dataclass(frozen=True)
 class ModelRow:
-    """A model in the list. `trouble` says why the model can't be run; empty if it can."""
+    """A model in the list. `trouble` says why the model can't be run; empty if it can.
+
+    `predicts` is False for a language model, which is never run.
+    """
 
     model: TrainedModel
     trouble: str
     runs: int
+    predicts: bool
 
 
 def model_rows(models: Iterable[TrainedModel]) -> list[ModelRow]:
-    return [ModelRow(model, trouble_of(model), model.runs.count()) for model in models]
+    unable = language_models()
+    return [ModelRow(model, trouble_of(model), model.runs.count(), model.backend not in unable) for model in models]
 
 
 def trouble_of(model: TrainedModel) -> str:
@@ -116,6 +121,8 @@ def _store(
                 "sha256": stored.sha256,
                 "date": timezone.now().isoformat(timespec="seconds"),
             }
+            if "embeddings" in card:
+                model_card["embeddings"] = card["embeddings"]
             row = TrainedModel.objects.create(
                 project=project,
                 name=name,

@@ -1,6 +1,6 @@
 """Start trainings. The work itself is in models_runtime.training.jobs.training."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypedDict, Unpack
 
@@ -9,12 +9,13 @@ from django.db.models import Max
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
-from annotations.domain.splits import Split
+from annotations.domain.numbers import whole
 from annotations.jobs.services.queue import enqueue
 from annotations.jobs.services.starting import key_of, started_with
-from annotations.models import Document, GoldVersion, GoldVersionNote, Job, Project, User
+from annotations.models import Document, GoldVersion, Job, Membership, Project, Role, User
 from models_runtime.core import weights
-from models_runtime.core.gold_notes import languages_of, training_notes
+from models_runtime.core.gold_notes import languages_of
+from models_runtime.core.gold_sources import gold_sources, lending_project, unseen_by
 from models_runtime.core.model_files import missing_labels
 from models_runtime.core.model_names import free_name, good_model_name, taken
 from models_runtime.core.registry import TRAINABLE, trainable_kind
@@ -22,7 +23,8 @@ from models_runtime.core.stages import learned_from
 from models_runtime.core.training_settings import checked
 from models_runtime.models import OF_MODEL, TrainedModel
 from models_runtime.models.cards import TrainingParams
-from models_runtime.training.events import MODEL_TRAINED
+from models_runtime.training.events import GOLD_LENT, MODEL_TRAINED, GoldLent
+from models_runtime.training.services.embeddings import wanted_embeddings
 
 DEFAULT = next(iter(TRAINABLE))
 MOST_ITERATIONS = 1000
@@ -34,6 +36,7 @@ MOST_GROUPED = 32
 class TrainingSettings(TypedDict, total=False):
     """Settings of a training. Missing settings have the kind's default.
 
+    `also`: gold versions of other projects, as “project:number”.
     `base`: a model of the same kind to start from, or for a transformer a folder of weights. `adapt`: epochs of
     language pre-training.
     `grouping`: sentences per sequence. `language`: only notes in this language. The strategies of Catelli 2021 are
@@ -48,6 +51,7 @@ class TrainingSettings(TypedDict, total=False):
     adapt: int
     grouping: int
     language: str
+    also: Sequence[str]
     settings: Mapping[str, object]
 
 
@@ -60,6 +64,7 @@ class _Settings:
     adapt: int = 0
     grouping: int = 0
     language: str = ""
+    also: Sequence[str] = ()
     settings: Mapping[str, object] = field(default_factory=dict)
 
 
@@ -84,8 +89,12 @@ def start_training(
     settings = _Settings(**given)
     backend = settings.backend
     params = _params(project, settings)
-    version = _version(project, gold, params.get("language", ""))
-    _check_hold_out(project, params, version)
+    also = chosen_versions(project, settings.also, actor)
+    version = _version(project, gold, params.get("language", ""), also, spans=trainable_kind(backend).predicts)
+    if also:
+        params["also"] = [one.pk for one in also]
+        gold_sources(project, [version, *also])  # Raises ServiceError for labels that can't be mapped.
+    _check_hold_out(project, params, [version, *also])
     name = good_model_name(name) if name.strip() else ""
     try:
         with transaction.atomic():
@@ -113,6 +122,9 @@ def start_training(
                 project_id=project.pk,
                 data={"model": row.pk, "gold": version.number, "algorithm": params["algorithm"]},
             )
+            for one in also:
+                data: GoldLent = {"gold": one.number, "borrower": project.pk}
+                GOLD_LENT.record(actor=actor, project_id=one.project_id, data=data)
     except IntegrityError as error:
         existing = started_with(TrainedModel, project, "train", key)
         if existing is not None:  # A simultaneous request has just started the training.
@@ -136,14 +148,18 @@ def end_early(*, model: TrainedModel) -> TrainedModel:
 
 
 def base_models(project: Project, backend: str) -> list[TrainedModel]:
-    """List the project's models that a training of the same kind can start from, by name."""
-    rows = TrainedModel.objects.filter(project=project, backend=backend, state=TrainedModel.State.READY)
+    """List the project's models that a training of this kind can start from, by name."""
+    return _ready(project, [backend, *TRAINABLE[backend].starts_from])
+
+
+def _ready(project: Project, backends: list[str]) -> list[TrainedModel]:
+    rows = TrainedModel.objects.filter(project=project, backend__in=backends, state=TrainedModel.State.READY)
     return list(rows.exclude(stored_file=None).order_by("name"))
 
 
 def all_base_models(project: Project) -> list[TrainedModel]:
-    """List the models that a training can start from, of all kinds that can continue from a model."""
-    return [row for key, kind in TRAINABLE.items() if kind.continues for row in base_models(project, key)]
+    """List the models that a training can start from, of all kinds."""
+    return [row for key in TRAINABLE for row in _ready(project, [key])]
 
 
 def _params(project: Project, settings: _Settings) -> TrainingParams:
@@ -199,15 +215,16 @@ def _params(project: Project, settings: _Settings) -> TrainingParams:
         params["adapt"] = settings.adapt
     if chosen := checked(kind.settings, settings.settings, title=kind.title):
         params["settings"] = chosen
-    if kind.based or (kind.continues and settings.base):
+    if kind.stacked:
+        named = str(params.get("settings", {}).get("embeddings", ""))
+        if settings.base and named:
+            raise ServiceError(
+                _("A starting model brings its own embeddings. Leave the embeddings empty."), code="embeddings"
+            )
+        if not settings.base:
+            params["embeddings"] = wanted_embeddings(project, named)
+    if kind.based or settings.base:
         return params | _base(project, settings, folders=kind.based)
-    if settings.base:
-        based = ", ".join(each.title for each in TRAINABLE.values() if each.continues)
-        raise ServiceError(
-            _("%(title)s can't start from weights. Leave them empty, or choose one of: %(based)s.")
-            % {"title": kind.title, "based": based},
-            code="base",
-        )
     return params
 
 
@@ -247,25 +264,69 @@ def _base(project: Project, settings: _Settings, *, folders: bool) -> TrainingPa
     raise ServiceError(message % {"base": settings.base, "choices": choices}, code="base")
 
 
-def _check_hold_out(project: Project, params: TrainingParams, version: GoldVersion) -> None:
-    """Raise ServiceError `base` if the starting model learned from notes that this training holds out or tests on."""
-    base = TrainedModel.objects.filter(project=project, pk=params.get("base_model", 0)).first()
-    if base is None:
-        return
-    tested = GoldVersionNote.objects.filter(version=version, split=Split.TEST).values_list("document_id", flat=True)
-    unseen = {*training_notes(version, params.get("language", "")).hold_out, *tested}
-    if shared := len(learned_from(base) & unseen):
-        raise ServiceError(
-            _(
-                "The model “%(name)s” learned from %(count)s notes that this training must not see before scoring. "
-                "Choose a model of the same split, or train a new one."
+def chosen_versions(project: Project, words: Sequence[str], actor: User | None) -> list[GoldVersion]:
+    """Return the versions of other projects that the words “project:number” name.
+
+    Raises ServiceError `also` for a word of another form, a project that the person doesn't manage, one that is
+    archived or named twice, the project itself, and an unknown version.
+    """
+    found: list[GoldVersion] = []
+    for word in dict.fromkeys(words):
+        slug, _colon, number = word.rpartition(":")
+        wanted = whole(number)
+        if not slug or wanted is None:
+            raise ServiceError(
+                _("Name a gold version of another project as PROJECT:NUMBER, such as ward-2:1, not “%(word)s”.")
+                % {"word": word[:60]},
+                code="also",
             )
-            % {"name": base.name, "count": shared},
-            code="base",
-        )
+        if slug == project.slug or any(slug == one.project.slug for one in found):
+            raise ServiceError(
+                _("A training uses one gold version of each project, so “%(word)s” can't be added.")
+                % {"word": word[:60]},
+                code="also",
+            )
+        lender = lending_project(slug, actor)
+        version = GoldVersion.objects.select_related("project__label_set").filter(project=lender, number=wanted).first()
+        if version is None:
+            numbers = lender.gold_versions.order_by("number").values_list("number", flat=True)
+            raise ServiceError(
+                _("The project “%(slug)s” has no gold version %(number)s. Frozen versions: %(choices)s.")
+                % {"slug": slug, "number": wanted, "choices": ", ".join(map(str, numbers)) or _("none yet")},
+                code="also",
+            )
+        found.append(version)
+    return found
 
 
-def _version(project: Project, number: int, language: str) -> GoldVersion:
+def lendable_versions(project: Project, person: User) -> list[GoldVersion]:
+    """List the gold versions with spans of the other open projects that the person manages, newest first."""
+    managed = Membership.objects.filter(user=person, role=Role.MANAGER, active=True).values("project")
+    rows = GoldVersion.objects.filter(project__in=managed, project__archived_at=None, span_count__gt=0)
+    return list(rows.exclude(project=project).select_related("project").order_by("project__name", "-number"))
+
+
+def _check_hold_out(project: Project, params: TrainingParams, versions: Sequence[GoldVersion]) -> None:
+    """Raise ServiceError `base` if the starting model learned from notes that this training holds out or tests on."""
+    used = [params.get("base_model", 0), *(each.get("model", 0) for each in params.get("embeddings", []))]
+    bases = TrainedModel.objects.filter(project=project, pk__in=used)
+    if not bases:
+        return
+    unseen = unseen_by(versions, params.get("language", ""))
+    for base in bases:
+        if shared := len(learned_from(base) & unseen):
+            raise ServiceError(
+                _(
+                    "The model “%(name)s” learned from %(count)s notes that this training must not see before scoring. "
+                    "Choose a model of the same split, or train a new one."
+                )
+                % {"name": base.name, "count": shared},
+                code="base" if base.pk == used[0] else "embeddings",
+            )
+
+
+def _version(project: Project, number: int, language: str, also: Sequence[GoldVersion], *, spans: bool) -> GoldVersion:
+    """Return the version. `spans`: the training needs spans. Raises ServiceError `version` or `language`."""
     version = GoldVersion.objects.filter(project=project, number=number).first()
     if version is None:
         numbers = project.gold_versions.order_by("number").values_list("number", flat=True)
@@ -275,15 +336,20 @@ def _version(project: Project, number: int, language: str) -> GoldVersion:
             % {"number": number, "choices": choices},
             code="version",
         )
-    if not version.span_count:
+    if spans and not version.span_count:
         raise ServiceError(
             _("Gold version %(number)s has no spans to learn from. Choose another version.") % {"number": number},
             code="version",
         )
-    if language and language not in (languages := languages_of(version)):
+    languages = [code for one in (version, *also) for code in languages_of(one)]
+    if language and language not in languages:
         raise ServiceError(
             _("Gold version %(number)s has no notes in “%(language)s”. Its languages: %(languages)s.")
-            % {"number": number, "language": language, "languages": ", ".join(languages) or _("unknown")},
+            % {
+                "number": number,
+                "language": language,
+                "languages": ", ".join(sorted({*languages} - {""})) or _("unknown"),
+            },
             code="language",
         )
     return version

@@ -1,5 +1,6 @@
 /** The page around the note: the selected location with its layers, the list of locations, their counts, and the bar. */
 
+import { showLocation } from "../agreement/in_view.js";
 import { Panel, fill, keepInList, row } from "../editor/deciding/panel.js";
 import { byId, el } from "../editor/dom.js";
 import { shorten } from "../editor/panel.js";
@@ -35,6 +36,7 @@ export class AdjudicationPanel extends Panel {
     byId("unanimous").replaceChildren(words.unanimous(agreed.length), " ", el("kbd", {}, "*"));
     this.#why(chosen, note.finished);
     fill(byId("chosen"), this.#chosen(note, chosen, text), "focus");
+    showLocation(byId("chosen").querySelector(".ad-scroll"));
     fill(byId("list"), locations.map((location) => this.#row(note, location, chosen)), "location");
     keepInList(byId("list"));
     this.state(note.finished, "finished-forms");

@@ -3,6 +3,7 @@
 import { byId } from "../editor/dom.js";
 import { Listing } from "../editor/listing.js";
 import { causeKeys } from "./causes.js";
+import { showLocation } from "./in_view.js";
 import { words } from "./words.js";
 
 const list = byId("locations");
@@ -49,11 +50,7 @@ function begin() {
     const written = /** @type {NodeListOf<HTMLTextAreaElement>} */ (list.querySelectorAll(".ad-talk textarea"));
     if ([...written].some(({ value }) => value.trim())) event.preventDefault();
   });
-  for (const box of list.querySelectorAll(".ad-scroll")) {
-    const mark = box.querySelector("thead .here");
-    const name = box.querySelector("tbody th");
-    if (mark && name) box.scrollLeft = Math.max(0, mark.offsetLeft - name.offsetWidth - 24);
-  }
+  list.querySelectorAll(".ad-scroll").forEach(showLocation);
   // In an opened discussion, focus the field, so that typed letters don't act as keys. htmx knows its form by then.
   document.body.addEventListener("htmx:afterSettle", ({ detail }) => {
     const { elt } = detail.requestConfig;

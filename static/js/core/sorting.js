@@ -1,6 +1,7 @@
-// Tables with `data-sortable` are sorted by a click on a column's name: figures from the highest, words from A; the second
-// click reverses the order, the third restores the order of the page. Only for tables that are complete on one page.
-// A column without a visible name, such as one of plots, can't be sorted. Rows without a value always come last.
+// Tables with `data-sortable` are sorted by a click on a column's name: figures from the highest, times from the newest, words
+// from A; the second click reverses the order, the third restores the order of the page. Only for tables that are complete on
+// one page.
+// A column without a visible name or without text, such as one of plots, can't be sorted. Rows without a value always come last.
 "use strict";
 
 (() => {
@@ -22,19 +23,28 @@
   /** @param {HTMLTableRowElement} row @param {number} column */
   const text = (row, column) => row.cells[column]?.textContent.trim() ?? "";
 
-  /** @param {HTMLTableSectionElement} body @param {number} column @param {boolean} numeric @param {number} sign */
-  const sort = (body, column, numeric, sign) => {
+  /** The time in a cell, in milliseconds; NaN where it has none. @param {HTMLTableRowElement} row @param {number} column */
+  const time = (row, column) => Date.parse(row.cells[column]?.querySelector("time")?.dateTime ?? "");
+
+  /** @typedef {(row: HTMLTableRowElement) => number} Value */
+
+  /** What a column holds: the number or time of a row, or null if the column holds words. @param {HTMLTableSectionElement} body */
+  const valueIn = (body, /** @type {number} */ column, /** @type {boolean} */ numeric) => {
+    if (numeric) return /** @type {Value} */ ((row) => figure(text(row, column)));
+    const dated = [...body.rows].some((row) => !Number.isNaN(time(row, column)));
+    return dated ? /** @type {Value} */ ((row) => time(row, column)) : null;
+  };
+
+  /** @param {HTMLTableSectionElement} body @param {number} column @param {Value | null} value @param {number} sign */
+  const sort = (body, column, value, sign) => {
     const rows = orders.get(body) ?? [...body.rows];
     orders.set(body, rows);
     if (!sign) {
       body.append(...rows);
       return;
     }
-    const known = rows.filter((row) => (numeric ? !Number.isNaN(figure(text(row, column))) : text(row, column)));
-    known.sort((a, b) => {
-      const [x, y] = [text(a, column), text(b, column)];
-      return sign * (numeric ? figure(x) - figure(y) : words.compare(x, y));
-    });
+    const known = rows.filter((row) => (value ? !Number.isNaN(value(row)) : text(row, column)));
+    known.sort((a, b) => sign * (value ? value(a) - value(b) : words.compare(text(a, column), text(b, column))));
     const sorted = new Set(known);
     body.append(...known, ...rows.filter((row) => !sorted.has(row)));
   };
@@ -46,20 +56,21 @@
     if (!body || body.rows.length < 2 || table.tHead?.querySelector("button.sort")) return;
     heads.forEach((head, column) => {
       if (!head.textContent.trim() || head.querySelector(":scope > .sr-only")) return;
-      const numeric = head.classList.contains("num");
+      const value = valueIn(body, column, head.classList.contains("num"));
+      if (!value && ![...body.rows].some((row) => text(row, column))) return;
       const button = document.createElement("button");
       button.type = "button";
       button.className = "sort";
       button.append(...head.childNodes);
       head.append(button);
       button.addEventListener("click", () => {
-        const first = numeric ? "descending" : "ascending";
-        const second = numeric ? "ascending" : "descending";
+        const first = value ? "descending" : "ascending";
+        const second = value ? "ascending" : "descending";
         const now = head.getAttribute("aria-sort");
         const next = now === first ? second : now === second ? "" : first;
         for (const other of heads) other.removeAttribute("aria-sort");
         if (next) head.setAttribute("aria-sort", next);
-        sort(body, column, numeric, { ascending: 1, descending: -1 }[next] ?? 0);
+        sort(body, column, value, { ascending: 1, descending: -1 }[next] ?? 0);
       });
     });
   };

@@ -284,12 +284,23 @@ def test_two_adjudicators_and_anonymous_annotators(world: SimpleNamespace, page_
 
 
 def test_on_a_phone(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
+    world.people["carla"].username = "carla-of-the-second-ward"
+    world.people["carla"].save()
     read_by_three(world)
     options = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark", "has_touch": True}
     page = open_desk(page_of(world.rita, **options), live, world)
     head, table = (page.locator(selector).bounding_box() for selector in (".ad-dock .de-head", "#chosen"))
     assert head and table and head["y"] + head["height"] <= table["y"]
     assert page.locator("#why").evaluate("e => e.getBoundingClientRect().bottom") <= table["y"]
+    # The words of the selected location are visible in the table, and not only the words before them.
+    for _ in range(5):
+        here, box, name = (
+            page.locator(selector).first.bounding_box()
+            for selector in ("#chosen thead .here", "#chosen .ad-scroll", "#chosen tbody th")
+        )
+        assert here and box and name
+        assert name["x"] + name["width"] <= here["x"] < box["x"] + box["width"] - 20
+        press(page, "j")
     page.get_by_role("button", name="carla").tap()
     expect(page.locator("#left")).to_have_text("4 of 5 open")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -246,7 +246,7 @@ def test_two_reviewers_by_keys(scored: SimpleNamespace, page_of: Any, live: Any,
 
 def test_a_planted_leak_by_keys(scored: SimpleNamespace, page_of: Any, live: Any, axe: Any, monkeypatch: Any) -> None:
     """A missed leak is shown when finishing and decided; a found one is reported on the next page."""
-    monkeypatch.setattr("annotations.domain.planting.chance", lambda *about: 0.0)
+    monkeypatch.setattr("annotations.domain.reviewing.planting.chance", lambda *about: 0.0)
     type(scored.project).objects.update(planted_share=10)
     for note in scored.notes:
         suggest(note, scored.other)
@@ -312,6 +312,9 @@ def test_notes_with_gold_are_included_in_a_bulk_act_by_keys(
     page.get_by_role("button", name="Preview").press("Enter")
     button = page.get_by_role("button", name="Accept 3 suggestions")
     expect(button).to_be_focused()
+    # The focus does not scroll away what the act skips.
+    for facts in ("#count", "#skipped"):
+        expect(page.locator(facts)).to_be_in_viewport()
     assert axe(page) == []
     hint, below = page.locator("#with-gold-hint").bounding_box(), button.bounding_box()
     assert hint and below and below["y"] - hint["y"] - hint["height"] >= 8, "the hint does not touch the button"

@@ -55,6 +55,11 @@ def test_train_run_review(project: Project, page_of: Any, live: Any, axe: Any, s
     page.set_viewport_size({"width": 390, "height": 800})
     page.emulate_media(color_scheme="dark")
     check(page, axe)
+    # Codes of labels are not broken, however long.
+    codes = page.locator("#scores-title ~ .table-box th code")
+    codes.evaluate_all("all => all.forEach((code) => { code.append('_OTHER'); })")
+    assert [code.evaluate("one => one.getClientRects().length") for code in codes.all()] == [1] * codes.count()
+    assert codes.count() >= 2
     page.goto(live("models", "ward"))
     check(page, axe)
     page.set_viewport_size({"width": 1440, "height": 900})

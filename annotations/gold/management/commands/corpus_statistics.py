@@ -4,6 +4,7 @@ from django.core.management.base import CommandParser
 
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
+from annotations.core.tokenizers import KINDS
 from annotations.gold.management.commands.diff_gold import find_version
 from annotations.gold.services.statistics import statistics_of
 from annotations.gold.services.statistics_rows import Column, Row, table_of
@@ -21,6 +22,10 @@ class Command(JourneyCommand):
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")
         parser.add_argument("--gold", type=int, metavar="VERSION", help="A frozen version. Default: the newest.")
+        parser.add_argument(
+            "--tokenizer", default="", choices=["", *KINDS],
+            help="Tokenizer for the language of each note (Catelli 2021: spaCy's). Without it, the default rule.",
+        )  # fmt: skip
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"])
@@ -32,9 +37,10 @@ class Command(JourneyCommand):
             raise ServiceError(
                 "No gold version is frozen yet. Freeze one with “manage.py freeze_gold”.", code="version"
             )
-        table = table_of(project, statistics_of(version))
+        table = table_of(project, statistics_of(version, tokenizer=options["tokenizer"]))
         return {
             "version": version.number,
+            "tokenizer": options["tokenizer"] or None,
             "splits": {column.name or WHOLE: _part(column) for column in table.columns},
             "labels": [
                 {"label": row.name, "category": row.category} | _row(table.columns, row) for row in table.labels
@@ -43,12 +49,14 @@ class Command(JourneyCommand):
         }
 
     def say(self, result: dict[str, Any]) -> str:
-        lines = [f"Gold version {result['version']}:"]
+        tokens = f" (tokens: {result['tokenizer']})" if result["tokenizer"] else ""
+        lines = [f"Gold version {result['version']}{tokens}:"]
         for split, part in result["splits"].items():
             lines.append(
                 f"  {split}: {part['notes']} notes, {part['tokens']} tokens, {part['spans']} spans; "
                 f"{_short(part['tokens_per_note'])} tokens per note, {_short(part['spans_per_note'])} spans per note, "
-                f"{_short(part['tokens_per_span'])} tokens per span"
+                f"{_short(part['tokens_per_span'])} tokens per span; BIO tags per note: "
+                + ", ".join(f"{tag} {_short(n)}" for tag, n in part["tags_per_note"].items())
             )
         lines.append("Spans (spans per note, tokens per span):")
         for row in [*result["labels"], *result["categories"]]:
@@ -67,6 +75,8 @@ def _part(column: Column) -> dict[str, Any]:
         "tokens_per_note": column.tokens_per_note,
         "spans_per_note": part.per_note(spans.spans),
         "tokens_per_span": spans.tokens_per_span,
+        "tags": {tag.name: tag.count for tag in column.tags},
+        "tags_per_note": {tag.name: tag.per_note for tag in column.tags},
     }
 
 

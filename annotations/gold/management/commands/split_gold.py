@@ -3,7 +3,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.commands import JourneyCommand, find_project
-from annotations.domain.splits import Split
+from annotations.domain.gold.splits import Split
 from annotations.gold.management.commands.diff_gold import find_version
 from annotations.gold.services.splitting import split_version
 from annotations.models import User

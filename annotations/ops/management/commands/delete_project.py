@@ -5,6 +5,7 @@ from django.core.management.base import CommandParser
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.models import User
+from annotations.ops.selectors.kept_weights import weights_elsewhere
 from annotations.ops.services.backup_list import backups_of
 from annotations.ops.services.deleting import delete_project, deletion_preview
 
@@ -19,9 +20,12 @@ class Command(JourneyCommand):
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"])
-        backups = {"backups": backups_of(project)}
+        kept = {
+            "backups": backups_of(project),
+            "models_elsewhere": [one.as_dict() for one in weights_elsewhere(project)],
+        }
         if options["preview"]:
-            return dict(deletion_preview(project)) | {"deleted": False} | backups
+            return dict(deletion_preview(project)) | {"deleted": False} | kept
         if options["name"] is None:
             notes = deletion_preview(project)["notes"]
             raise ServiceError(
@@ -30,7 +34,7 @@ class Command(JourneyCommand):
                 code="confirm",
             )
         counts = delete_project(project=project, name=options["name"], actor=actor, seconds=None)
-        return dict(counts) | {"deleted": True} | backups
+        return dict(counts) | {"deleted": True} | kept
 
     def say(self, result: dict[str, Any]) -> str:
         done = "Deleted" if result["deleted"] else "This would delete"
@@ -39,6 +43,9 @@ class Command(JourneyCommand):
             f"{result['gold_versions']} gold versions, {result['models']} trained models, "
             f"and {result['files']} uploads and exports."
         ]
+        if result["models_elsewhere"]:
+            lines.append("These models of other projects learned from its gold and are kept. Retire them:")
+        lines += [f"  {one['model']} in {one['project']}: {one['url']}" for one in result["models_elsewhere"]]
         if result["backups"]:
             lines.append("These backups in the data folder may contain the project. Delete them:")
         lines += [f"  {backup['file']} ({backup['created']})" for backup in result["backups"]]

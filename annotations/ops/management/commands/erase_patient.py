@@ -6,6 +6,7 @@ from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.models import Project, User
 from annotations.ops.selectors.free_texts import free_texts
+from annotations.ops.selectors.kept_weights import weights_elsewhere
 from annotations.ops.services.backup_list import backups_before_erasing
 from annotations.ops.services.erasing import erase_patient, erasure_preview
 
@@ -33,18 +34,22 @@ class Command(JourneyCommand):
         return erased | {"erased": True} | self._to_check(project)
 
     def _to_check(self, project: Project) -> dict[str, Any]:
-        """Return what an erasure leaves for a person to check: free texts with their addresses, and backup files."""
+        """Return what an erasure leaves for a person to check: free texts, models of other projects, backup files."""
         texts = [text.as_dict() for text in free_texts(project)]
-        return {"free_texts": texts, "backups": backups_before_erasing(project)}
+        weights = [one.as_dict() for one in weights_elsewhere(project)]
+        return {"free_texts": texts, "models_elsewhere": weights, "backups": backups_before_erasing(project)}
 
     def say(self, result: dict[str, Any]) -> str:
         counts = f"{result['notes']} notes with {result['annotation_sets']} annotation sets"
         lines = [f"Erased {counts}." if result["erased"] else f"This would erase {counts}."]
         if result["models"]:
             lines.append(
-                f"{result['models']} trained models of this project may contain words of these notes. "
+                f"{result['models']} trained models may contain words of these notes. "
                 "Retire them to delete their weights, then train again."
             )
+        if result["models_elsewhere"]:
+            lines.append("Of these models, the following are in other projects, which trained on this project's gold:")
+        lines += [f"  {one['model']} in {one['project']}: {one['url']}" for one in result["models_elsewhere"]]
         if result["free_texts"]:
             lines.append("These free texts may name the patient. Check them:")
         lines += [f"  {text['what']} ({text['count']}): {text['url']}" for text in result["free_texts"]]

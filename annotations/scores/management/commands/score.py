@@ -7,14 +7,14 @@ from annotations.core.errors import ServiceError
 from annotations.core.templatetags.coefficients import percent
 from annotations.core.tokenizers import KINDS
 from annotations.domain.agreement import Granularity
+from annotations.domain.gold.splits import Split
 from annotations.domain.numbers import MAX_OFFSET, whole
 from annotations.domain.scoring.by_pass import AfterPass
 from annotations.domain.scoring.counts import Counting
 from annotations.domain.scoring.intervals import in_text
 from annotations.domain.scoring.published.miranda import BY_MODEL, COUNTED_LABELS, counted_f1
-from annotations.domain.scoring.rates import AverageData
+from annotations.domain.scoring.rates import AverageData, RatesData
 from annotations.domain.scoring.similarity import THRESHOLD
-from annotations.domain.splits import Split
 from annotations.models import User
 from annotations.scores.selectors import FOUND, LEVELS, copied_in_text
 from annotations.scores.services.error_table import error_lines, error_table
@@ -184,11 +184,16 @@ def _all_or_nothing(result: dict[str, Any]) -> list[str]:
     return lines + _by_pass(result["by_pass"])
 
 
+def _rates(rates: RatesData) -> str:
+    shown = (("precision", rates["precision"]), ("recall", rates["recall"]), ("F1", rates["f1"]))
+    return " · ".join(f"{word} {_shown(rate)}" for word, rate in shown)
+
+
 def _by_pass(rows: list[AfterPass]) -> list[str]:
     """Rates of text and position and all-or-nothing recall after each pass of a run."""
     return [
         f"After {row['passes']} {'pass' if row['passes'] == 1 else 'passes'}, text and position, same category: "
-        + " · ".join(f"{word} {_shown(row['tolerant']['same_category'][rate])}" for word, rate in RATES)
+        + _rates(row["tolerant"]["same_category"])
         + " · all or nothing "
         + _shown(row["all_or_nothing_pooled"]["categories"]["tolerant_category"]["share"])
         for row in rows

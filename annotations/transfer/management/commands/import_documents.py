@@ -63,7 +63,7 @@ class Command(JourneyCommand):
         parser.add_argument(
             "--repair-offsets",
             action="store_true",
-            help="In brat, move a span to the text that it quotes if that stands nearby. The report lists these spans.",
+            help="In brat, move a span to its quoted text if that text is nearby. The report lists these spans.",
         )
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:

@@ -3,8 +3,8 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.commands import JourneyCommand, find_project
+from annotations.domain.gold.splits import Split
 from annotations.domain.scoring.intervals import in_text
-from annotations.domain.splits import Split
 from annotations.models import User
 from annotations.scores.selectors import copied_in_text
 from annotations.scores.services.side_by_side import AuthorFigures, common_notes, comparison_request, side_by_side

@@ -5,10 +5,10 @@ from django.core.management.base import CommandParser
 
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
+from annotations.domain.gold.splits import Split
 from annotations.domain.scoring.intervals import in_text
 from annotations.domain.scoring.judging import THRESHOLD
 from annotations.domain.scoring.judging_rules import RULES, STANDARD, Unit
-from annotations.domain.splits import Split
 from annotations.jobs.waiting import wait_for
 from annotations.models import Job, User
 from annotations.scores.selectors import copied_in_text

@@ -7,7 +7,7 @@ from django.core.management.base import CommandParser
 
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
-from annotations.domain.voting import Method
+from annotations.domain.combining.voting import Method
 from annotations.jobs.waiting import wait_for
 from annotations.models import Job, Project, User
 from models_runtime.backends.llm.params import OMEGA, PASSES, STRATEGIES

@@ -64,10 +64,16 @@ class Command(JourneyCommand):
             return "No models yet. Train a model with train_model PROJECT --gold N."
         return "\n".join(
             f"{row['model']:24} {TrainedModel.State(row['state']).label:11} {row['backend']:5} "
-            + (with_interval(row["f1"], row["few_notes"]) if row["f1"] is not None else "F1 unknown")
+            + _measured(row)
             + (f"  {row['trouble']}" if row["trouble"] else "")
             for row in result["models"]
         )
+
+
+def _measured(row: dict[str, Any]) -> str:
+    if row["perplexity"] is not None:
+        return f"perplexity {row['perplexity']:.2f}"
+    return with_interval(row["f1"], row["few_notes"]) if row["f1"] is not None else "F1 unknown"
 
 
 def _uploaded(project: Project, path: Path, name: str, actor: User | None) -> TrainedModel:

@@ -1,5 +1,4 @@
 import uuid
-from collections.abc import Sequence
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -10,9 +9,11 @@ from annotations.domain.scoring.intervals import with_interval
 from annotations.jobs.waiting import wait_for
 from annotations.models import Job, User
 from models_runtime.core.registry import TRAINABLE
+from models_runtime.core.training_settings import key_values
 from models_runtime.models import TrainedModel
+from models_runtime.training.management.commands.ablation import shown
+from models_runtime.training.services.groups import group_of, start_group
 from models_runtime.training.services.model_cards import summary
-from models_runtime.training.services.training import start_training
 
 ALGORITHMS = [name for kind in TRAINABLE.values() for name in kind.algorithms]
 
@@ -34,17 +35,6 @@ def _settings_help() -> str:
     return " ".join(["A setting of the type of model. May be repeated.", *named])
 
 
-def _settings(words: Sequence[str]) -> dict[str, str]:
-    """Read the values of --set. Raises ServiceError `set` for one without a key, and for a repeated key."""
-    found: dict[str, str] = {}
-    for word in words:
-        key, sign, value = word.partition("=")
-        if not sign or not key or key in found:
-            raise ServiceError(f"--set takes KEY=VALUE, each key once, not “{word}”.", code="set")
-        found[key] = value
-    return found
-
-
 class Command(JourneyCommand):
     help = "Train a model on a gold version. With --wait, wait for the end, and train here if there is no worker."
 
@@ -59,7 +49,10 @@ class Command(JourneyCommand):
             "--iterations", type=int, metavar="N", help="Maximum number of iterations. Default: that of the algorithm."
         )
         parser.add_argument(
-            "--base", default="", metavar="NAME", help="Starting model of the same type, or weights (transformer)."
+            "--base",
+            default="",
+            metavar="NAME",
+            help="Starting model of the same type; weights or a masked language model (transformer).",
         )
         parser.add_argument(
             "--adapt",
@@ -68,7 +61,9 @@ class Command(JourneyCommand):
             metavar="N",
             help="Language pre-training epochs (transformer, BiLSTM-CRF).",
         )
-        parser.add_argument("--grouping", type=int, default=0, metavar="N", help="Sentences per sequence (BiLSTM-CRF).")
+        parser.add_argument(
+            "--grouping", type=int, default=0, metavar="N", help="Sentences per sequence (BiLSTM-CRF, transformer)."
+        )
         parser.add_argument(
             "--set",
             action="append",
@@ -77,20 +72,38 @@ class Command(JourneyCommand):
             help=_settings_help(),
         )
         parser.add_argument("--language", default="", metavar="CODE", help="Train only on notes in this language.")
+        parser.add_argument(
+            "--also",
+            action="append",
+            default=[],
+            metavar="PROJECT:N",
+            help="Also train on gold version N of another project, which --by must manage. May be repeated.",
+        )
         parser.add_argument("--name", default="", help="Name of the model, for run_model PROJECT NAME.")
+        parser.add_argument("--runs", type=int, default=1, metavar="N", help="Trainings with different seeds.")
         parser.add_argument("--wait", action="store_true", help="Wait for the end.")
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
-        model = start_training(
+        models = start_group(
             project=find_project(options["project"]),
             gold=options["gold"],
             actor=actor,
             key=uuid.uuid4().hex,
             name=options["name"],
+            runs=options["runs"],
             backend=options["backend"] or _kind_of(options["algorithm"]),
-            settings=_settings(options["set"]),
+            settings=key_values(options["set"]),
+            also=options["also"],
             **{word: options[word] for word in ("algorithm", "iterations", "base", "adapt", "grouping", "language")},
         )
+        summaries = [self._waited(model, options) for model in models]
+        if len(models) == 1:
+            return summaries[0]
+        (figures,) = group_of(models[0])
+        return {"models": summaries, "f1": figures.as_dict()["f1"]}
+
+    def _waited(self, model: TrainedModel, options: dict[str, Any]) -> dict[str, Any]:
+        """Wait for the training, if asked to, and return its summary. Raises ServiceError if it failed."""
         job = Job.objects.get(trained_model=model)
         if options["wait"]:
             wait_for(job, tell=None if options["json"] else self.stderr)
@@ -99,11 +112,23 @@ class Command(JourneyCommand):
             raise ServiceError(
                 f"The training of “{model.name}” is not complete. {job.get_state_display()}: {job.error}", code="train"
             )
-        return summary(model) | {"job": job.number}
+        # Not in the list of models: words of the probe may come from notes.
+        return summary(model) | {"job": job.number, "probe": model.card.get("probe", [])}
 
     def say(self, result: dict[str, Any]) -> str:
-        line = f"Model {result['model']} (job {result['job']}): {TrainedModel.State(result['state']).label}."
-        if result["f1"] is not None:
-            f1 = with_interval(result["f1"], result["few_notes"])
-            line += f" Hold-out: {f1}, characters found {result['character_recall']:.4f}."
-        return line
+        if "models" not in result:
+            return _line(result)
+        lines = [_line(row) for row in result["models"]]
+        if means := ", ".join(f"{level} {shown(figure)}" for level, figure in result["f1"].items()):
+            lines.append(f"F1 on the hold-out, mean ± standard deviation: {means}.")
+        return "\n".join(lines)
+
+
+def _line(result: dict[str, Any]) -> str:
+    line = f"Model {result['model']} (job {result['job']}): {TrainedModel.State(result['state']).label}."
+    if result["f1"] is not None:
+        f1 = with_interval(result["f1"], result["few_notes"])
+        line += f" Hold-out: {f1}, characters found {result['character_recall']:.4f}."
+    if result["perplexity"] is not None:
+        line += f" Hold-out: perplexity {result['perplexity']:.2f}."
+    return line

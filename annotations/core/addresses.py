@@ -1,0 +1,38 @@
+"""Addresses of pages that a lower feature links to without knowing which feature has them.
+
+The lower feature names a purpose. The feature that has the page registers its URL name in its AppConfig.ready():
+
+* `home`, `project`, `project.settings`: the pages that the frame of all pages links to
+* `project.notes`: the list of notes; the page of a note is below it, at its id
+* `note.annotate`: the page on which a person annotates a note
+* `note.outcome`: the page that compares a person's annotations with the adjudicated ones
+
+A feature that links to one of a higher feature may add a purpose, named after the page it means.
+An address is empty if no feature has registered a page; the lower feature then shows no link.
+"""
+
+from django.urls import reverse
+
+_PAGES: dict[str, str] = {}
+
+
+def register(purpose: str, page: str) -> None:
+    """Make the page with the URL name `page` the one for this purpose."""
+    _PAGES[purpose] = page
+
+
+def address(purpose: str, *args: object) -> str:
+    """Return the address of the page for this purpose; empty without one."""
+    return reverse(_PAGES[purpose], args=args) if purpose in _PAGES else ""
+
+
+def around_note(purpose: str, slug: str) -> tuple[str, str] | None:
+    """Return what is before and after the note's id in the addresses of one project; None without a page.
+
+    A list reverses one address this way, not one for each note: reversing is slow.
+    """
+    found = address(purpose, slug, 0)
+    if not found:
+        return None
+    before, after = found.rsplit("/0/", 1)
+    return f"{before}/", f"/{after}"

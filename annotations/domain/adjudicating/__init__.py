@@ -1,0 +1,1 @@
+"""Deciding between annotators: where annotation sets differ, majorities, adjudication, its outcome."""

@@ -1,0 +1,1 @@
+"""Several runs' suggestions on one note, combined by votes or merged into one list."""

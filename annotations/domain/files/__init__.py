@@ -1,0 +1,1 @@
+"""Reading and writing files that don't hold annotations: CSV, JSON, zip."""

@@ -1,0 +1,1 @@
+"""Gold versions: statistics, differences, splits by patient."""

@@ -1,0 +1,1 @@
+"""Reviewing suggestions: precision so far, conflicts, planted leaks, two reviewers."""

@@ -1,0 +1,155 @@
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from annotations.domain.adjudicating.majority import OpenLocation, majority
+from annotations.domain.spans import Span, SpanError
+from annotations.domain.tokens import Token, split_at, tokenize
+from tests.domain.strategies import LABELS, spans_of, texts
+
+TEXT = "Dr. Anna Maria Neri, Roma"
+ANNA, NERI, WHOLE = Span(4, 8, "NAME"), Span(15, 19, "NAME"), Span(4, 19, "NAME")
+
+
+def test_no_annotation_sets() -> None:
+    assert majority(TEXT, []).spans == majority(TEXT, []).open == []
+
+
+def test_a_single_annotator_is_a_majority() -> None:
+    result = majority(TEXT, [[ANNA, NERI]])
+    assert (result.spans, result.open) == ([ANNA, NERI], [])
+
+
+def test_two_of_three() -> None:
+    result = majority(TEXT, [[WHOLE], [WHOLE], []])
+    assert (result.spans, result.open) == ([WHOLE], [])
+
+
+def test_one_of_three_is_outvoted_by_o() -> None:
+    result = majority(TEXT, [[WHOLE], [], []])
+    assert (result.spans, result.open) == ([], [])
+
+
+def test_a_tie_is_left_open() -> None:
+    result = majority(TEXT, [[WHOLE], []])
+    assert result.spans == []
+    assert result.open == [OpenLocation(4, 19, (("NAME", 1), ("O", 1)))]
+
+
+def test_three_opinions_are_left_open_in_label_order() -> None:
+    bounds = (21, 25)
+    annotation_sets = [[Span(*bounds, "STATE")], [Span(*bounds, "CITY")], []]
+    assert majority(TEXT, annotation_sets).open == [OpenLocation(*bounds, (("CITY", 1), ("STATE", 1), ("O", 1)))]
+    ordered = majority(TEXT, annotation_sets, label_order=["STATE", "CITY"]).open
+    assert ordered == [OpenLocation(*bounds, (("STATE", 1), ("CITY", 1), ("O", 1)))]
+
+
+def test_where_bounds_differ_each_token_is_decided_by_its_own_majority() -> None:
+    result = majority(TEXT, [[WHOLE], [Span(9, 19, "NAME")], [Span(4, 14, "NAME")]])
+    assert (result.spans, result.open) == ([WHOLE], [])
+    result = majority(TEXT, [[WHOLE], [Span(9, 14, "NAME")], [Span(9, 14, "NAME")]])
+    assert (result.spans, result.open) == ([Span(9, 14, "NAME")], [])
+
+
+def test_a_new_span_needs_more_than_half_of_those_who_chose_the_label() -> None:
+    text, one, two = "aa bb", [Span(0, 5, "X")], [Span(0, 2, "X"), Span(3, 5, "X")]
+    assert majority(text, [two, two, one]).spans == two
+    assert majority(text, [one, two, []]).spans == one  # one of two is not more than half
+    assert majority(text, [one, one, two]).spans == one
+
+
+def test_split_inside_a_word() -> None:
+    result = majority("GambiaHome", [[Span(0, 6, "X")], [Span(0, 6, "X")], [Span(0, 10, "X")]])
+    assert (result.spans, result.open) == ([Span(0, 6, "X")], [])
+
+
+def test_nested_spans_with_other_labels_are_voted_on_separately() -> None:
+    inner = Span(9, 14, "WOMAN")
+    result = majority(TEXT, [[WHOLE, inner], [WHOLE, inner], [WHOLE]])
+    assert (result.spans, result.open) == ([WHOLE, inner], [])
+    result = majority(TEXT, [[WHOLE, inner], [WHOLE]])
+    assert result.spans == [WHOLE]
+    assert result.open == [OpenLocation(9, 14, (("NAME", 2), ("WOMAN", 1)))]
+
+
+def test_overlapping_spans_with_one_label_in_one_annotation_set_are_left_open() -> None:
+    result = majority("Ospedale San Carlo", [[Span(0, 18, "H"), Span(9, 18, "H")]] * 3)
+    assert result.spans == [Span(0, 18, "H")]
+    assert result.open == [OpenLocation(9, 18, (("H", 3),))]
+
+
+def test_open_locations_are_split_where_an_annotator_starts_a_span() -> None:
+    result = majority("aa bb", [[Span(0, 2, "X"), Span(3, 5, "X")], []])
+    assert [(location.start, location.end) for location in result.open] == [(0, 2), (3, 5)]
+
+
+def test_a_span_outside_is_refused() -> None:
+    with pytest.raises(SpanError):
+        majority("ab", [[Span(0, 3, "X")]])
+
+
+@st.composite
+def annotation_sets(draw: st.DrawFn) -> tuple[str, list[list[Span]]]:
+    """A text with up to five annotation sets, each without overlapping spans."""
+    text = draw(texts(10))
+    made = []
+    for _ in range(draw(st.integers(0, 5))):
+        apart: list[Span] = []
+        for span in sorted(draw(spans_of(text, 5, LABELS[:2]))):
+            if not apart or span.start >= apart[-1].end:
+                apart.append(span)
+        made.append(apart)
+    return text, made
+
+
+def tag(token: Token, annotation_set: list[Span]) -> tuple[str, Span | None]:
+    for span in annotation_set:
+        if span.start <= token.start and token.end <= span.end:
+            return span.label, span
+    return "O", None
+
+
+@given(annotation_sets())
+def test_against_a_plain_count(made: tuple[str, list[list[Span]]]) -> None:
+    """More than half of the annotators per token and label; a new span where most of them start one."""
+    text, given_annotation_sets = made
+    n = len(given_annotation_sets)
+    tokens = split_at(tokenize(text), [edge for r in given_annotation_sets for s in r for edge in (s.start, s.end)])
+    expected: list[list] = []
+    before = "O"
+    open_at = set()
+    for token in tokens:
+        tags = [tag(token, annotation_set) for annotation_set in given_annotation_sets]
+        counts = Counter(label for label, _ in tags)
+        winner = next((label for label, count in counts.items() if 2 * count > n), None)
+        if winner is None and set(counts) - {"O"}:
+            open_at.add(token.start)
+        if winner in (None, "O"):
+            before = "O"
+            continue
+        begins = sum(span is not None and label == winner and span.start == token.start for label, span in tags)
+        if before == winner and 2 * begins <= counts[winner]:
+            expected[-1][1] = token.end
+        else:
+            expected.append([token.start, token.end, winner])
+        before = winner
+    result = majority(text, given_annotation_sets)
+    assert result.spans == [Span(*each) for each in expected]
+    assert {t.start for t in tokens for location in result.open if location.start <= t.start < location.end} == open_at
+    for location in result.open:
+        assert sum(count for _, count in location.votes) == n
+        inside = [token for token in tokens if location.start <= token.start < location.end]
+        for token in inside:
+            assert dict(location.votes) == Counter(
+                tag(token, annotation_set)[0] for annotation_set in given_annotation_sets
+            )
+
+
+@given(annotation_sets())
+def test_unanimous_annotation_sets_come_back(made: tuple[str, list[list[Span]]]) -> None:
+    text, given_annotation_sets = made
+    for annotation_set in given_annotation_sets[:1]:
+        result = majority(text, [annotation_set] * 3)
+        assert (result.spans, result.open) == (annotation_set, [])
