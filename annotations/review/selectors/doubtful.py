@@ -15,4 +15,4 @@ DOUBTFUL: Final = Q(provenance__has_key=_KEY)
 
 def is_doubtful(provenance: Mapping[str, Any] | None) -> bool:
     """Whether a suggestion with this provenance is doubtful."""
-    return bool(provenance) and _KEY in (provenance or {})
+    return provenance is not None and _KEY in provenance

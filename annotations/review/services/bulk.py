@@ -4,8 +4,8 @@ A bulk act decides suggestions that are still open when their batch begins. It l
 that a person has decided meanwhile and notes whose review was finished. Notes that already have gold (from
 adjudication, annotations, an import or the review of another run) are skipped and counted, unless the person includes
 them; whether a note has gold is checked under the lock of the gold set. Suggestions that overlap gold with different
-bounds stay open (domain.reviewing.conflicts). Doubtful suggestions (selectors.doubtful) are skipped and counted, too, unless the
-person includes them.
+bounds stay open (domain.reviewing.conflicts). Doubtful suggestions (selectors.doubtful) are skipped and counted, too,
+unless the person includes them.
 
 Each decision is an event of its own that names the act as its cause. Notes are locked in the order of their ids, so
 that two acts can't deadlock.
@@ -66,7 +66,7 @@ def plan_bulk(*, project: Project, user: User, rule: Rule, act: BulkAct.Act) -> 
 def _counts(found: Preview) -> dict[str, int]:
     return {
         "planned": found.decided, "skipped": found.skipped, "skipped_notes": found.notes,
-        "conflicts": found.conflicts or 0,
+        "doubtful": found.doubtful, "conflicts": found.conflicts or 0,
     }  # fmt: skip
 
 
@@ -117,7 +117,8 @@ def run_bulk(*, bulk: BulkAct, progress: Progress = silent, fence: Fence | None 
     # Planned but not decided: another person decided first, or the note got gold meanwhile.
     BulkAct.objects.filter(pk=bulk.pk, planned__gt=F("decided")).update(left=F("planned") - F("decided"))
     skipped, notes = skipped_of(rule, project, bulk.user)
-    _count(bulk, State.WORKING, skipped=skipped, skipped_notes=notes)
+    doubtful = doubtful_of(rule, project, bulk.user)
+    _count(bulk, State.WORKING, skipped=skipped, skipped_notes=notes, doubtful=doubtful)
     return _end(bulk, State.DONE, REVIEW_BULK_DONE)
 
 
@@ -172,7 +173,7 @@ def _end(bulk: BulkAct, state: BulkAct.State, verb: Verb[BulkEnded]) -> dict[str
         counts: BulkCounts = {
             "decided": bulk.decided, "left": bulk.left, "beside": bulk.beside, "undone": bulk.undone,
             "kept": bulk.kept, "skipped": bulk.skipped, "skipped_notes": bulk.skipped_notes,
-            "conflicts": bulk.conflicts, "doubtful": doubtful_of(rule_of(bulk.rule), bulk.project, bulk.user),
+            "conflicts": bulk.conflicts, "doubtful": bulk.doubtful,
         }  # fmt: skip
         verb.record(
             actor=bulk.user,

@@ -36,8 +36,9 @@ def finish_review(
 
     `rest`: suggestions that the person saw open and accepts by finishing; other people's decisions made meanwhile are
     kept. `with_gold`: the person allows `rest` to add to finished gold (selectors.finished_gold). `with_doubtful`: the
-    person allows it to accept doubtful suggestions (selectors.doubtful). `stage`: the stage that the page showed (selectors.state), so that nobody makes a second review by mistake. `most_to_learn`: the person
-    follows that order (services.offering), so how the note was chosen is stored.
+    person allows it to accept doubtful suggestions (selectors.doubtful). `stage`: the stage that the page showed
+    (selectors.state), so that nobody makes a second review by mistake. `most_to_learn`: the person follows that order
+    (services.offering), so how the note was chosen is stored.
 
     Planted leaks of the note are revealed (services.planting). Missed ones are then open suggestions, which must be
     decided one by one before the review can be finished; `rest` never accepts them.

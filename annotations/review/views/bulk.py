@@ -21,7 +21,7 @@ from annotations.models import Author, BulkAct, Label, SuggestedString
 from annotations.notes.events import NOTES_SEARCHED
 from annotations.review.forms import BulkForm
 from annotations.review.selectors.bulk_preview import preview, with_doubtful, with_gold
-from annotations.review.selectors.bulk_rules import Rule, doubtful_of, open_of, rule_of, waiting_by_string
+from annotations.review.selectors.bulk_rules import Rule, open_of, rule_of, waiting_by_string
 from annotations.review.selectors.occurrences import Occurrence, occurrences
 from annotations.review.selectors.planted import aliases
 from annotations.review.selectors.precision import expected_of, rates_by, together
@@ -71,7 +71,6 @@ def review_bulk(request: Request, slug: str, bulk: UUID) -> HttpResponse:
     found = preview(rule, row.act, access.project, access.user) if planned else None
     wider = with_gold(rule, row.act, access.project, access.user) if found and found.skipped else None
     doubtful = with_doubtful(rule, row.act, access.project, access.user) if found and found.doubtful else None
-    ended = row.state in (BulkAct.State.DONE, BulkAct.State.WORKING)
     examples = _examples(access, rule) if planned else []
     labels = _labels_by_id(access)
     context = {
@@ -89,7 +88,6 @@ def review_bulk(request: Request, slug: str, bulk: UUID) -> HttpResponse:
         "wider": wider,
         "more": max(0, wider.decided - found.decided) if wider and found else 0,
         "doubtful": max(0, doubtful.decided - found.decided) if doubtful and found else 0,
-        "doubtful_left": doubtful_of(rule, access.project, access.user) if ended else 0,
         "rate": together(expected),
         "examples": examples,
         "labels": labels,

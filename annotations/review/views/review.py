@@ -175,8 +175,9 @@ def review_finish(request: Request, access: Access, run: Author, note: Document)
     """Finish the review of this note. The script gets JSON; a form is redirected to the next note.
 
     JSON `rest`: aliases of open suggestions that finishing accepts. `with_gold`: true if the person allows them to be
-    added to gold that the note already has. `with_doubtful`: true if doubtful ones are accepted too. If missed planted leaks or differences between two reviewers must be
-    decided first, the answer is the new state of the review.
+    added to gold that the note already has. `with_doubtful`: true if the person allows doubtful ones to be accepted. If
+    missed planted leaks or differences between two reviewers must be decided first, the answer is the new state of the
+    review.
     """
     hidden = hidden_at(run, note)
     most_to_learn = Queue.of(request.GET).order == "informative"

@@ -22,8 +22,8 @@ def bulk_start(request: Request, slug: str, bulk: UUID) -> HttpResponse:
 
     POST `with_gold`: 1 to include notes that already have gold. `with_doubtful`: 1 to include doubtful suggestions.
     """
-    included = {name: request.POST.get(name) == "1" for name in ("with_gold", "with_doubtful")}
-    return _begin(request, slug, bulk, partial(start_bulk, **included))
+    with_gold, with_doubtful = (request.POST.get(name) == "1" for name in ("with_gold", "with_doubtful"))
+    return _begin(request, slug, bulk, partial(start_bulk, with_gold=with_gold, with_doubtful=with_doubtful))
 
 
 @require_POST
