@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from annotations.domain.reviewing.conflicts import Candidate, LabeledBounds, conflicting
 from annotations.models import Author, BulkAct, Project, Span, User
-from annotations.review.selectors.bulk_rules import Rule, doubtful_of, open_of, skipped_of
+from annotations.review.selectors.bulk_rules import Rule, open_and_doubtful, open_of, skipped_of
 from annotations.review.selectors.finished_gold import with_finished_gold
 from annotations.review.selectors.merged_lists import candidate_of
 
@@ -36,10 +36,10 @@ class Preview:
 
 
 def preview(rule: Rule, act: str, project: Project, user: User) -> Preview:
-    found = open_of(rule, project, user).count()
+    found, doubtful = open_and_doubtful(rule, project, user)
     skipped, notes = skipped_of(rule, project, user)
     conflicts = _conflicts(rule, act, project, user, found)
-    return Preview(found, conflicts, skipped, notes, doubtful_of(rule, project, user))
+    return Preview(found, conflicts, skipped, notes, doubtful)
 
 
 def with_gold(rule: Rule, act: str, project: Project, user: User) -> Preview:

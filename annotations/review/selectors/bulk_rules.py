@@ -104,6 +104,15 @@ def doubtful_of(rule: Rule, project: Project, user: User | None) -> int:
     return 0 if rule.with_doubtful else _in_notes_of(rule, project, user).filter(DOUBTFUL).count()
 
 
+def open_and_doubtful(rule: Rule, project: Project, user: User | None) -> tuple[int, int]:
+    """The numbers of `open_of` and `doubtful_of`, counted together."""
+    spans = _in_notes_of(rule, project, user)
+    if rule.with_doubtful:
+        return spans.count(), 0
+    found = spans.aggregate(open=Count("pk", filter=~DOUBTFUL), doubtful=Count("pk", filter=DOUBTFUL))
+    return found["open"], found["doubtful"]
+
+
 def _in_notes_of(rule: Rule, project: Project, user: User | None) -> "QuerySet[Span]":
     """The open suggestions that match the rule, doubtful ones too, without those in notes that the act skips."""
     spans = only_open(suggestions_of(rule), project, user)
