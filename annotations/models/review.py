@@ -44,7 +44,7 @@ class Review(models.Model):
 
 class BulkAct(models.Model):
     """Many decisions by one rule, undone together. It decides only open suggestions, and skips notes that already have
-    gold unless the rule includes them.
+    gold and doubtful suggestions unless the rule includes them.
 
     `rule` selects the suggestions (review.selectors.bulk_rules). The counts grow while the job runs. The primary key is
     part of the URL.
@@ -75,6 +75,7 @@ class BulkAct(models.Model):
     )
     skipped = models.PositiveIntegerField(default=0, help_text="Open suggestions in notes that already have gold.")
     skipped_notes = models.PositiveIntegerField(default=0, help_text="The notes with skipped suggestions.")
+    doubtful = models.PositiveIntegerField(default=0, help_text="Skipped doubtful suggestions in other notes.")
     conflicts = models.PositiveIntegerField(
         default=0, help_text="Left open because they overlap gold or each other with different bounds."
     )

@@ -42,9 +42,10 @@ ReviewDecided = TypedDict(
         "pass": str,
         "over": int,
         "planted": str,
-        # Accepted by finishing the review, and overlapping gold that existed before.
+        # Accepted by finishing the review, adding to gold that existed before, and although it is doubtful.
         "rest": bool,
         "with_gold": bool,
+        "with_doubtful": bool,
     },
     total=False,
 )
@@ -60,6 +61,7 @@ class BulkCounts(TypedDict):
     skipped: int
     skipped_notes: int
     conflicts: int
+    doubtful: int
 
 
 class BulkEnded(BulkCounts):

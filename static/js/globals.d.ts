@@ -73,6 +73,7 @@ interface PageElements {
   "undo-submit": HTMLButtonElement;
   upload: HTMLFormElement;
   "with-gold": HTMLInputElement;
+  "with-doubtful": HTMLInputElement;
   "rest-skipped": HTMLElement;
 }
 interface Document {

@@ -24,7 +24,8 @@ from annotations.ops.services.erasing import erase_patient
 from annotations.projects.events import PROJECT_CHANGED
 from annotations.projects.services.projects import update_project
 from annotations.review.events import REVIEW_REVEALED
-from annotations.review.selectors.bulk_rules import Rule, open_of
+from annotations.review.selectors.bulk_preview import preview
+from annotations.review.selectors.bulk_rules import Rule, open_of, waiting_by_string
 from annotations.review.selectors.decision_log import decisions
 from annotations.review.selectors.known import known_among, suggested_in
 from annotations.review.selectors.leaks_found import measured_by, together, unsuggested
@@ -263,6 +264,21 @@ def test_agreement_of_runs_does_not_count_hidden_leaks(world):
     assert open_of(agreed, world.project, world.rosa).count() == 4, (
         "counting the other run's span would reveal the hidden one"
     )
+
+
+def test_counts_of_doubtful_suggestions_leave_hidden_leaks_out(world):
+    hidden = world.suggestion(NAME)
+    world.store()
+    Span.objects.update(provenance={"removed": [], "unsupported": [], "places": 2})
+    rule = Rule("threshold", [world.run.pk], least=0.5)
+    found = preview(rule, BulkAct.Act.ACCEPT, world.project, world.rosa)
+    assert (found.open, found.doubtful) == (0, 8)
+    name = hidden.string_key, hidden.label_id
+    assert waiting_by_string([name], [world.run.pk], world.project, world.rosa)[name].doubtful == 2
+    bulk = plan_bulk(project=world.project, user=world.rosa, rule=rule, act=BulkAct.Act.ACCEPT)
+    begin_bulk(bulk=bulk, user=world.rosa, with_doubtful=True)
+    at_once(bulk, run_bulk)
+    assert not Decision.objects.filter(suggestion=hidden).exists() and bulk.decided == 8
 
 
 def test_a_bulk_act_planned_earlier_leaves_hidden_leaks_alone(world):

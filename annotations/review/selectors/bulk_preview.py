@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from annotations.domain.reviewing.conflicts import Candidate, LabeledBounds, conflicting
 from annotations.models import Author, BulkAct, Project, Span, User
-from annotations.review.selectors.bulk_rules import Rule, open_of, skipped_of
+from annotations.review.selectors.bulk_rules import Rule, open_and_doubtful, open_of, skipped_of
 from annotations.review.selectors.finished_gold import with_finished_gold
 from annotations.review.selectors.merged_lists import candidate_of
 
@@ -19,14 +19,16 @@ NOTES = 500
 class Preview:
     """Counts of the suggestions that match a rule.
 
-    `open`: open suggestions in notes that are not skipped. `conflicts`: how many of these would stay open, or None if
-    there are too many to check. `skipped`: open suggestions in the `notes` that already have gold.
+    `open`: open suggestions that are not skipped. `conflicts`: how many of these would stay open, or None if there are
+    too many to check. `skipped`: open suggestions in the `notes` that already have gold. `doubtful`: doubtful open
+    suggestions in other notes, which are skipped too.
     """
 
     open: int
     conflicts: int | None
     skipped: int
     notes: int
+    doubtful: int
 
     @property
     def decided(self) -> int:
@@ -34,13 +36,20 @@ class Preview:
 
 
 def preview(rule: Rule, act: str, project: Project, user: User) -> Preview:
-    found = open_of(rule, project, user).count()
-    return Preview(found, _conflicts(rule, act, project, user, found), *skipped_of(rule, project, user))
+    found, doubtful = open_and_doubtful(rule, project, user)
+    skipped, notes = skipped_of(rule, project, user)
+    conflicts = _conflicts(rule, act, project, user, found)
+    return Preview(found, conflicts, skipped, notes, doubtful)
 
 
 def with_gold(rule: Rule, act: str, project: Project, user: User) -> Preview:
     """The preview of the same act if it includes the notes that already have gold."""
     return preview(replace(rule, with_gold=True), act, project, user)
+
+
+def with_doubtful(rule: Rule, act: str, project: Project, user: User) -> Preview:
+    """The preview of the same act if it includes doubtful suggestions."""
+    return preview(replace(rule, with_doubtful=True), act, project, user)
 
 
 def _conflicts(rule: Rule, act: str, project: Project, user: User, found: int) -> int | None:

@@ -6,7 +6,8 @@ Kinds of rule, all of them over `runs` (author ids):
     merged     in merged lists: suggested by at least `agree` runs, and by more runs than any conflicting suggestion
     threshold  confidence of at least `least`; `label` and `source`, or None for any
 `to` is the label to accept with; None accepts with the suggested label.
-`with_gold` includes notes that already have finished gold (selectors.finished_gold), which are skipped otherwise.
+`with_gold` includes notes that already have finished gold (selectors.finished_gold), and `with_doubtful` suggestions
+that are doubtful (selectors.doubtful). Both are skipped otherwise.
 """
 
 from collections.abc import Collection, Sequence
@@ -17,6 +18,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from annotations.models import AnnotationSet, Author, Handover, PlantedLeak, Project, Review, Span, User
+from annotations.review.selectors.doubtful import DOUBTFUL
 from annotations.review.selectors.finished_gold import finished_gold_of, finished_sets
 from annotations.review.selectors.handovers import handed_over_by
 from annotations.review.selectors.planted import not_for_bulk, without_hidden
@@ -38,6 +40,7 @@ class Rule:
     but: Sequence[int] = field(default_factory=list)
     to: int | None = None
     with_gold: bool = False
+    with_doubtful: bool = False
 
     def data(self) -> dict[str, Any]:
         return asdict(self)
@@ -90,8 +93,28 @@ def open_of(rule: Rule, project: Project, user: User | None) -> "QuerySet[Span]"
     """The suggestions that a bulk act of this person decides by the rule, including those that conflict with gold.
 
     Each has no decision and is not in gold exactly as suggested. The review of its note is neither finished nor handed
-    over by this person. Its note has no finished gold, unless the rule includes such notes.
+    over by this person. Its note has no finished gold, and it is not doubtful, unless the rule includes these.
     """
+    spans = _in_notes_of(rule, project, user)
+    return spans if rule.with_doubtful else spans.exclude(DOUBTFUL)
+
+
+def doubtful_of(rule: Rule, project: Project, user: User | None) -> int:
+    """The number of open suggestions that the bulk act skips because they are doubtful, in notes that it decides."""
+    return 0 if rule.with_doubtful else _in_notes_of(rule, project, user).filter(DOUBTFUL).count()
+
+
+def open_and_doubtful(rule: Rule, project: Project, user: User | None) -> tuple[int, int]:
+    """The numbers of `open_of` and `doubtful_of`, counted together."""
+    spans = _in_notes_of(rule, project, user)
+    if rule.with_doubtful:
+        return spans.count(), 0
+    found = spans.aggregate(open=Count("pk", filter=~DOUBTFUL), doubtful=Count("pk", filter=DOUBTFUL))
+    return found["open"], found["doubtful"]
+
+
+def _in_notes_of(rule: Rule, project: Project, user: User | None) -> "QuerySet[Span]":
+    """The open suggestions that match the rule, doubtful ones too, without those in notes that the act skips."""
     spans = only_open(suggestions_of(rule), project, user)
     return spans if rule.with_gold else spans.filter(~Exists(finished_gold_of(project, "annotation_set__document")))
 
@@ -115,12 +138,14 @@ class StringCounts:
     """The suggestions of one string that wait for a decision.
 
     `open` counts those that a bulk act of this person decides (`open_of`), `skipped` those in the `notes` that already
-    have gold, which it skips (`skipped_of`).
+    have gold, which it skips (`skipped_of`), and `doubtful` the doubtful ones elsewhere, which it skips too
+    (`doubtful_of`).
     """
 
     open: int = 0
     skipped: int = 0
     notes: int = 0
+    doubtful: int = 0
 
 
 def waiting_by_string(
@@ -140,12 +165,13 @@ def waiting_by_string(
         .annotate(inside=Exists(finished_gold_of(project, note)))
         .values_list("string_key", "label_id")
         .annotate(
-            outside=Count("pk", filter=~inside),
+            outside=Count("pk", filter=~inside & ~DOUBTFUL),
             skipped=Count("pk", filter=inside),
             notes=Count(note, filter=inside, distinct=True),
+            doubtful=Count("pk", filter=~inside & DOUBTFUL),
         )
     )
-    columns = ("string_key", "label_id", "outside", "skipped", "notes")
+    columns = ("string_key", "label_id", "outside", "skipped", "notes", "doubtful")
     found = {(key, label): StringCounts(*counts) for key, label, *counts in rows.values_list(*columns)}
     return {string: found.get(string, StringCounts()) for string in strings}
 

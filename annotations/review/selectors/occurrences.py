@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 from annotations.core.gold_sets import notes_in_review
 from annotations.domain.finding import around
 from annotations.models import Author, Decision, Document, Review, Span, User
+from annotations.review.selectors.doubtful import is_doubtful
 from annotations.review.selectors.finished_gold import with_finished_gold
 from annotations.review.selectors.handovers import handed_over_pairs
 from annotations.review.selectors.planted import aliases, left_for_one
@@ -23,7 +24,7 @@ class Occurrence:
     the draft of an open review, which is not gold yet. unavailable: the suggestion has no decision and can't get one
     here, because the review of its note is finished or was handed over by the person who looks, or because the
     suggestion is a planted leak that the first reviewer must decide on in the note.
-    `has_finished_gold`: bulk acts skip the note (selectors.finished_gold).
+    `has_finished_gold`: bulk acts skip the note (selectors.finished_gold). `is_doubtful`: they skip the suggestion.
     """
 
     pk: int
@@ -44,6 +45,7 @@ class Occurrence:
     state: str
     by: str
     has_finished_gold: bool = False
+    is_doubtful: bool = False
 
     @property
     def is_open(self) -> bool:
@@ -109,5 +111,5 @@ def _occurrence(
     return Occurrence(
         row.pk, named, annotation_set.document_id, name, language, annotation_set.author.name,
         annotation_set.author_id, row.label_id, row.start, row.end, before, marked, after, row.confidence, row.source,
-        state, by, has_finished_gold,
+        state, by, has_finished_gold, is_doubtful(row.provenance),
     )  # fmt: skip

@@ -10,6 +10,7 @@ from annotations.domain.provenance import Doubt, Provenance, RunSays
 from annotations.domain.reviewing.conflicts import LabeledBounds
 from annotations.models import AnnotationSet, Author, Decision, Document, Handover, Review, Span, User
 from annotations.projects.selectors.second_reviews import ACTIVE
+from annotations.review.selectors.doubtful import is_doubtful
 from annotations.review.selectors.finished_gold import is_finished
 from annotations.review.selectors.handovers import Between, between
 from annotations.review.selectors.merged_lists import backing_of, conflicting_among
@@ -115,7 +116,7 @@ def review_state(*, document: Document, author: Author, user: User | None = None
         for pk, start, end, label, _, confidence, source in rows
     ]
     for suggestion, row in zip(suggestions, rows, strict=True):
-        if row[4] and "unsupported" in row[4]:
+        if is_doubtful(row[4]):
             suggestion["doubt"] = row[4]
     merged = [(row[0], row[1], row[2], backing) for row in rows if (backing := backing_of(row[4]))]
     if merged:

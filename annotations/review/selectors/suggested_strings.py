@@ -22,7 +22,7 @@ class Row:
     """A string with one label in the chosen runs. `pk` is the id of one of its count rows and part of its URL.
 
     `open` counts suggestions without a decision; after `as_waiting`, those that a bulk act would decide. `skipped` then
-    counts those in notes that already have gold, which it would skip.
+    counts those in notes that already have gold, and `doubtful` the doubtful ones elsewhere, which it would skip.
     """
 
     pk: int
@@ -33,6 +33,7 @@ class Row:
     open: int
     confidence: float | None
     skipped: int = 0
+    doubtful: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +66,9 @@ def as_waiting(page: Page, runs: Sequence[int], project: Project, user: User) ->
     """
     counts = waiting_by_string([(row.key, row.label) for row in page.rows], runs, project, user)
     rows = [
-        replace(row, open=found.open, skipped=found.skipped)
+        replace(row, open=found.open, skipped=found.skipped, doubtful=found.doubtful)
         for row in page.rows
-        if (found := counts[row.key, row.label]) and (found.open or found.skipped)
+        if (found := counts[row.key, row.label]) and (found.open or found.skipped or found.doubtful)
     ]
     return replace(page, rows=rows)
 

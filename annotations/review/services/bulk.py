@@ -4,7 +4,8 @@ A bulk act decides suggestions that are still open when their batch begins. It l
 that a person has decided meanwhile and notes whose review was finished. Notes that already have gold (from
 adjudication, annotations, an import or the review of another run) are skipped and counted, unless the person includes
 them; whether a note has gold is checked under the lock of the gold set. Suggestions that overlap gold with different
-bounds stay open (domain.reviewing.conflicts).
+bounds stay open (domain.reviewing.conflicts). Doubtful suggestions (selectors.doubtful) are skipped and counted, too,
+unless the person includes them.
 
 Each decision is an event of its own that names the act as its cause. Notes are locked in the order of their ids, so
 that two acts can't deadlock.
@@ -28,7 +29,7 @@ from annotations.core.progress import Progress, silent
 from annotations.models import BulkAct, Decision, Label, Project, User
 from annotations.review.events import REVIEW_BULK_DONE, REVIEW_BULK_UNDONE, BulkCounts, BulkEnded
 from annotations.review.selectors.bulk_preview import Preview, preview
-from annotations.review.selectors.bulk_rules import Rule, open_of, rule_of, skipped_of
+from annotations.review.selectors.bulk_rules import Rule, doubtful_of, open_of, rule_of, skipped_of
 from annotations.review.services.bulk_batches import decide_batch, undo_batch
 
 # Up to this many suggestions are decided in the request itself; more need a job.
@@ -55,7 +56,7 @@ def plan_bulk(*, project: Project, user: User, rule: Rule, act: BulkAct.Act) -> 
             gettext("A label can be set only for accepting. Choose “Accept”, or leave the label empty."), code="act"
         )
     found = preview(rule, act, project, user)
-    if not found.open and not found.skipped:
+    if not found.open and not found.skipped and not found.doubtful:
         raise ServiceError(
             gettext("No open suggestion matches this rule. Change the rule, or choose other runs."), code="none"
         )
@@ -65,21 +66,21 @@ def plan_bulk(*, project: Project, user: User, rule: Rule, act: BulkAct.Act) -> 
 def _counts(found: Preview) -> dict[str, int]:
     return {
         "planned": found.decided, "skipped": found.skipped, "skipped_notes": found.notes,
-        "conflicts": found.conflicts or 0,
+        "doubtful": found.doubtful, "conflicts": found.conflicts or 0,
     }  # fmt: skip
 
 
-def begin_bulk(*, bulk: BulkAct, user: User, with_gold: bool = False) -> bool:
+def begin_bulk(*, bulk: BulkAct, user: User, with_gold: bool = False, with_doubtful: bool = False) -> bool:
     """Mark the act as begun. Returns whether this call did so; a second call returns False.
 
-    `with_gold`: the person includes notes that already have gold, which the act's rule then records. Raises
-    ServiceError `user` unless the user planned the act.
+    `with_gold`: the person includes notes that already have gold. `with_doubtful`: the person includes doubtful
+    suggestions. The act's rule records both. Raises ServiceError `user` unless the user planned the act.
     """
     if bulk.user_id != user.pk:
         raise ServiceError(gettext("Another person planned this bulk act. Plan a new one."), code="user")
     begun = bool(BulkAct.objects.filter(pk=bulk.pk, state=State.PLANNED).update(state=State.WORKING))
-    if begun and with_gold:
-        rule = replace(rule_of(bulk.rule), with_gold=True)
+    if begun and (with_gold or with_doubtful):
+        rule = replace(rule_of(bulk.rule), with_gold=with_gold, with_doubtful=with_doubtful)
         found = preview(rule, bulk.act, bulk.project, user)
         BulkAct.objects.filter(pk=bulk.pk).update(rule=rule.data(), **_counts(found))
     bulk.refresh_from_db()
@@ -116,7 +117,8 @@ def run_bulk(*, bulk: BulkAct, progress: Progress = silent, fence: Fence | None 
     # Planned but not decided: another person decided first, or the note got gold meanwhile.
     BulkAct.objects.filter(pk=bulk.pk, planned__gt=F("decided")).update(left=F("planned") - F("decided"))
     skipped, notes = skipped_of(rule, project, bulk.user)
-    _count(bulk, State.WORKING, skipped=skipped, skipped_notes=notes)
+    doubtful = doubtful_of(rule, project, bulk.user)
+    _count(bulk, State.WORKING, skipped=skipped, skipped_notes=notes, doubtful=doubtful)
     return _end(bulk, State.DONE, REVIEW_BULK_DONE)
 
 
@@ -171,7 +173,7 @@ def _end(bulk: BulkAct, state: BulkAct.State, verb: Verb[BulkEnded]) -> dict[str
         counts: BulkCounts = {
             "decided": bulk.decided, "left": bulk.left, "beside": bulk.beside, "undone": bulk.undone,
             "kept": bulk.kept, "skipped": bulk.skipped, "skipped_notes": bulk.skipped_notes,
-            "conflicts": bulk.conflicts,
+            "conflicts": bulk.conflicts, "doubtful": bulk.doubtful,
         }  # fmt: skip
         verb.record(
             actor=bulk.user,

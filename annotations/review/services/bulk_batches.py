@@ -10,6 +10,7 @@ from annotations.domain.reviewing.conflicts import LabeledBounds
 from annotations.models import AnnotationSet, BulkAct, Document, Event, Review
 from annotations.review.events import REVIEW_DECIDED, REVIEW_FINISHED, REVIEW_UNDONE, GoldRow
 from annotations.review.selectors.bulk_rules import rule_of
+from annotations.review.selectors.doubtful import is_doubtful
 from annotations.review.selectors.finished_gold import finishing_events
 from annotations.review.selectors.merged_lists import backing_of
 from annotations.review.selectors.planted import not_for_bulk
@@ -46,6 +47,7 @@ def decide_batch(bulk: BulkAct, pairs: Sequence[Pair]) -> Done:
         if one.decision is None
         and _of(reviews, one).pk not in refused
         and one.bounds not in held.rows[one.document_id]
+        and (rule.with_doubtful or not is_doubtful(one.provenance))
         # A person may have finished the gold of the note since the suggestions were listed.
         and (rule.with_gold or not held.has_finished_gold(one.document_id))
     ]

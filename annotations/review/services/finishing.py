@@ -14,6 +14,7 @@ from annotations.core.label_lock import keep_labels
 from annotations.models import AnnotationSet, Author, Document, Handover, Review, User
 from annotations.models.project import SecondReview
 from annotations.review.events import REVIEW_FINISHED, REVIEW_REOPENED, ReviewDecided, ReviewFinished
+from annotations.review.selectors.doubtful import is_doubtful
 from annotations.review.selectors.handovers import between
 from annotations.review.selectors.planted import not_for_bulk
 from annotations.review.selectors.state import review_state
@@ -29,14 +30,15 @@ from annotations.review.services.planting import reveal_leaks
 
 def finish_review(
     *, document: Document, author: Author, user: User, rest: Collection[int] = (), stage: str | None = None,
-    with_gold: bool = False, most_to_learn: bool = False,
+    with_gold: bool = False, with_doubtful: bool = False, most_to_learn: bool = False,
 ) -> Review:  # fmt: skip
     """Finish the review of a note, so that its gold counts. A review that is already finished is returned unchanged.
 
     `rest`: suggestions that the person saw open and accepts by finishing; other people's decisions made meanwhile are
-    kept. `with_gold`: the person allows `rest` to add to finished gold (selectors.finished_gold). `stage`: the stage
-    that the page showed (selectors.state), so that nobody makes a second review by mistake. `most_to_learn`: the person
-    follows that order (services.offering), so how the note was chosen is stored.
+    kept. `with_gold`: the person allows `rest` to add to finished gold (selectors.finished_gold). `with_doubtful`: the
+    person allows it to accept doubtful suggestions (selectors.doubtful). `stage`: the stage that the page showed
+    (selectors.state), so that nobody makes a second review by mistake. `most_to_learn`: the person follows that order
+    (services.offering), so how the note was chosen is stored.
 
     Planted leaks of the note are revealed (services.planting). Missed ones are then open suggestions, which must be
     decided one by one before the review can be finished; `rest` never accepts them.
@@ -46,7 +48,8 @@ def finish_review(
 
     Raises ServiceError: `open` (undecided suggestions), `conflicting` (`rest` holds conflicting suggestions of a merged
     list), `conflict` (`rest` overlaps gold or itself with different bounds, domain.reviewing.conflicts), `gold`
-    (finished gold without `with_gold`), `moved` (the stage has changed), `waiting` (another person must go on).
+    (finished gold without `with_gold`), `doubtful` (doubtful suggestions without `with_doubtful`), `moved` (the stage
+    has changed), `waiting` (another person must go on).
     """
     with transaction.atomic():
         keep_labels(document.project_id)
@@ -55,7 +58,10 @@ def finish_review(
             return review
         shared = between(review.pk, user)
         _check_stage(shared.stage if shared else "first", shared.first if shared else "", stage)
-        accepted = _accept_rest(document, author, user, review, gold, rest, with_gold=with_gold) if rest else 0
+        accepted = 0
+        if rest:
+            included = {"with_gold": with_gold, "with_doubtful": with_doubtful}
+            accepted = _accept_rest(document, author, user, review, gold, rest, **included)
         _check_open(document, author)
         if _reveal(document, author, user, review, gold):
             return review
@@ -83,7 +89,7 @@ def finish_review(
 
 def _accept_rest(
     document: Document, author: Author, user: User, review: Review, gold: AnnotationSet, rest: Collection[int],
-    *, with_gold: bool,
+    *, with_gold: bool, with_doubtful: bool,
 ) -> int:  # fmt: skip
     """Accept the open suggestions in `rest`, each as a decision of its own. Returns their number."""
     held = LockedNotes(document.project, user, {document.pk: gold})
@@ -107,12 +113,23 @@ def _accept_rest(
             ),
             code="gold",
         )
+    doubtful = {one.pk for one in wanted if is_doubtful(one.provenance)}
+    if doubtful and not with_doubtful:
+        message = ngettext(
+            "%(count)s suggestion is doubtful, so nothing was accepted. Decide on it, or select the box above the note "
+            "that includes doubtful suggestions. If there is no box, reload the page.",
+            "%(count)s suggestions are doubtful, so nothing was accepted. Decide on each of them, or select the box "
+            "above the note that includes doubtful suggestions. If there is no box, reload the page.",
+            len(doubtful),
+        )
+        raise ServiceError(message % {"count": len(doubtful)}, code="doubtful")
     _check_conflicts(len(held.conflicts(wanted)))
     noted: ReviewDecided = {"rest": True}
     if has_finished_gold:
         noted["with_gold"] = True
     for one in wanted:
-        held.decide(one, one.bounds, review, Act.ACCEPT, change_id=uuid4(), noted=noted)
+        about: ReviewDecided = {**noted, "with_doubtful": True} if one.pk in doubtful else noted
+        held.decide(one, one.bounds, review, Act.ACCEPT, change_id=uuid4(), noted=about)
     held.write()
     return len(wanted)
 

@@ -10,14 +10,15 @@ from annotations.models import BulkAct, Job, Project, User
 from annotations.review.services.bulk import AT_ONCE, at_once, begin_bulk, begin_undo, run_bulk, undo_bulk
 
 
-def start_bulk(*, bulk: BulkAct, actor: User, with_gold: bool = False) -> Job | None:
+def start_bulk(*, bulk: BulkAct, actor: User, with_gold: bool = False, with_doubtful: bool = False) -> Job | None:
     """Run the act, or start a job for it and return the job. A second call does nothing more.
 
-    `with_gold`: include notes that already have gold. Raises ServiceError `user`.
+    `with_gold`: include notes that already have gold. `with_doubtful`: include doubtful suggestions. Raises
+    ServiceError `user`.
     """
     with transaction.atomic():
         _keep_project(bulk, bulk.planned)
-        begun = begin_bulk(bulk=bulk, user=actor, with_gold=with_gold)
+        begun = begin_bulk(bulk=bulk, user=actor, with_gold=with_gold, with_doubtful=with_doubtful)
         if bulk.planned > AT_ONCE:
             key = f"bulk-{bulk.pk}"
             return enqueue(kind="bulk", project=bulk.project, params={"bulk": str(bulk.pk)}, key=key, actor=actor)

@@ -20,7 +20,7 @@ from annotations.domain.reviewing.precision import Rate
 from annotations.models import Author, BulkAct, Label, SuggestedString
 from annotations.notes.events import NOTES_SEARCHED
 from annotations.review.forms import BulkForm
-from annotations.review.selectors.bulk_preview import preview, with_gold
+from annotations.review.selectors.bulk_preview import preview, with_doubtful, with_gold
 from annotations.review.selectors.bulk_rules import Rule, open_of, rule_of, waiting_by_string
 from annotations.review.selectors.occurrences import Occurrence, occurrences
 from annotations.review.selectors.planted import aliases
@@ -70,6 +70,7 @@ def review_bulk(request: Request, slug: str, bulk: UUID) -> HttpResponse:
     expected = expected_of(rule, access.project, access.user) if planned else []
     found = preview(rule, row.act, access.project, access.user) if planned else None
     wider = with_gold(rule, row.act, access.project, access.user) if found and found.skipped else None
+    doubtful = with_doubtful(rule, row.act, access.project, access.user) if found and found.doubtful else None
     examples = _examples(access, rule) if planned else []
     labels = _labels_by_id(access)
     context = {
@@ -86,6 +87,7 @@ def review_bulk(request: Request, slug: str, bulk: UUID) -> HttpResponse:
         "count": found.decided if found else 0,
         "wider": wider,
         "more": max(0, wider.decided - found.decided) if wider and found else 0,
+        "doubtful": max(0, doubtful.decided - found.decided) if doubtful and found else 0,
         "rate": together(expected),
         "examples": examples,
         "labels": labels,
@@ -170,6 +172,7 @@ def review_string(request: Request, slug: str, pk: int) -> HttpResponse:
         "open": waiting.open,
         "skipped": waiting.skipped,
         "skipped_notes": waiting.notes,
+        "doubtful": waiting.doubtful,
         "rate": _rate_of(string, runs),
     }
     return render(request, "review/string.html", context)

@@ -1,6 +1,6 @@
 """The review of a run's suggestions in one note: a page for people, and JSON for its script."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urlencode
 
@@ -175,8 +175,9 @@ def review_finish(request: Request, access: Access, run: Author, note: Document)
     """Finish the review of this note. The script gets JSON; a form is redirected to the next note.
 
     JSON `rest`: aliases of open suggestions that finishing accepts. `with_gold`: true if the person allows them to be
-    added to gold that the note already has. If missed planted leaks or differences between two reviewers must be
-    decided first, the answer is the new state of the review.
+    added to gold that the note already has. `with_doubtful`: true if the person allows doubtful ones to be accepted. If
+    missed planted leaks or differences between two reviewers must be decided first, the answer is the new state of the
+    review.
     """
     hidden = hidden_at(run, note)
     most_to_learn = Queue.of(request.GET).order == "informative"
@@ -185,12 +186,9 @@ def review_finish(request: Request, access: Access, run: Author, note: Document)
         data = body_of(request)
         known = suggestion_named(access.project, run, note)
         rest, stage = _rest(data.get("rest", []), known), _stage(data.get("stage"))
-        wanted = data.get("with_gold", False)
-        if not isinstance(wanted, bool):
-            raise malformed(_("The field “with_gold” must be true or false."))
         finish_review(
-            document=note, author=run, user=access.user, rest=rest, stage=stage, with_gold=wanted,
-            most_to_learn=most_to_learn,
+            document=note, author=run, user=access.user, rest=rest, stage=stage,
+            with_gold=_yes(data, "with_gold"), with_doubtful=_yes(data, "with_doubtful"), most_to_learn=most_to_learn,
         )  # fmt: skip
         state = _state(access, run, note)
         if _goes_on(state):
@@ -207,6 +205,14 @@ def review_finish(request: Request, access: Access, run: Author, note: Document)
         return redirect("review", access.project.slug, run.pk, note.pk)
     _tell_found(request, hidden)
     return redirect(following)
+
+
+def _yes(data: Mapping[str, Any], field: str) -> bool:
+    """A field that is true or false; false if it is missing."""
+    value = data.get(field, False)
+    if not isinstance(value, bool):
+        raise malformed(_("The field “%(field)s” must be true or false.") % {"field": field})
+    return value
 
 
 def _goes_on(state: ReviewState) -> bool:

@@ -18,8 +18,12 @@ from annotations.review.services.starting import job_of, start_bulk, start_undo
 
 @require_POST
 def bulk_start(request: Request, slug: str, bulk: UUID) -> HttpResponse:
-    """Start the act. POST `with_gold`: 1 to include notes that already have gold."""
-    return _begin(request, slug, bulk, partial(start_bulk, with_gold=request.POST.get("with_gold") == "1"))
+    """Start the act.
+
+    POST `with_gold`: 1 to include notes that already have gold. `with_doubtful`: 1 to include doubtful suggestions.
+    """
+    with_gold, with_doubtful = (request.POST.get(name) == "1" for name in ("with_gold", "with_doubtful"))
+    return _begin(request, slug, bulk, partial(start_bulk, with_gold=with_gold, with_doubtful=with_doubtful))
 
 
 @require_POST

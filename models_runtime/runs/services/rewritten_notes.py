@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from annotations.models import RewrittenNote, Span
+from annotations.review.selectors.doubtful import DOUBTFUL
 from models_runtime.models import Run, RunItem
 from models_runtime.runs.services.placeholders import unmapped_placeholders
 
@@ -25,7 +26,7 @@ def rewritten_facts(run: Run) -> RewrittenFacts | None:
     """Return the numbers of a run that rewrites notes, or None for other runs."""
     if run.params.get("strategy") != "rewrite":
         return None
-    doubtful = Span.objects.filter(annotation_set__author=run.author_id, provenance__has_key="unsupported")
+    doubtful = Span.objects.filter(DOUBTFUL, annotation_set__author=run.author_id)
     return RewrittenFacts(
         notes=RewrittenNote.objects.filter(author=run.author_id).count(),
         doubtful=doubtful.count(),

@@ -57,6 +57,9 @@ export class ReviewPanel extends Panel {
     byId("finish-rest").hidden = review.finished || !rest || rest < review.open;
     byId("rest-count").textContent = rest;
     this.restSkipped(review.finished ? 0 : rest);
+    const doubtful = review.finished ? 0 : review.rest().filter(({ doubt }) => doubt).length;
+    byId("has-doubtful").hidden = !doubtful;
+    byId("doubtful-count").textContent = doubtful ? words.restDoubtful(doubtful) : "";
     byId("hints-left").textContent = words.hintsLeft(hints.length);
     fill(byId("hints"), hints.map((hint) => this.#hintRow(hint, chosen?.hint)), "hint");
     fill(byId("recent"), review.recent().slice(0, RECENT).map((suggestion) => this.#row(suggestion, null)), "suggestion");

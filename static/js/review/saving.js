@@ -11,7 +11,7 @@ export function reviewSaving({ api, urls, note, panel, work, quote, showUndecide
   const page = {
     post: (change) => api.post(urls.decide, QUOTED.includes(change.act) ? { ...change, quote: quote(change) } : change),
     mayFinish: () => mayFinish(note, panel, work),
-    finishData: () => ({ stage: note.stage, with_gold: byId("with-gold")?.checked ?? false }),
+    finishData: () => ({ stage: note.stage, with_gold: byId("with-gold")?.checked ?? false, with_doubtful: byId("with-doubtful").checked }),
     finished: (next) => window.location.assign(next),
     notYet: () => showUndecided(),
   };

@@ -170,6 +170,16 @@ export const words = {
       { count },
     ),
   chooseFirst: gettext("Suggestions conflict here. Accept one of them before you finish."),
+  doubtfulFirst: gettext("This suggestion is doubtful. Decide on it, or select the box above the note that includes doubtful suggestions."),
+  restDoubtful: (count) =>
+    interpolate(
+      ngettext(
+        "%(count)s open suggestion is doubtful. “Accept the rest” waits for your decision on it.",
+        "%(count)s open suggestions are doubtful. “Accept the rest” waits for your decisions on them.",
+        count,
+      ),
+      { count },
+    ),
   restSkipped: (count) =>
     interpolate(
       ngettext(

@@ -312,6 +312,12 @@ export class ReviewWork extends NoteWork {
       this.panel.tell(words.chooseFirst);
       return;
     }
+    const doubtful = rest.find(({ doubt }) => doubt);
+    if (doubtful && !byId("with-doubtful").checked) {
+      this.selectSpan(`p${doubtful.id}`);
+      this.panel.tell(words.doubtfulFirst);
+      return;
+    }
     const seen = this.#acceptingRest || !rest.length;
     this.#acceptingRest = true;
     this.redraw();

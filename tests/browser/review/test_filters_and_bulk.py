@@ -354,3 +354,61 @@ def test_accepting_the_rest_of_a_note_with_gold_needs_permission(
     button.click()
     page.wait_for_url(f"**/{scored.notes[1].pk}/*")
     assert len(gold(scored.note)) == 4
+
+
+DOUBT = {"removed": [], "unsupported": [], "places": 2}
+
+
+@pytest.mark.parametrize("width, scheme", [(1440, "light"), (390, "dark")])
+def test_doubtful_suggestions_are_included_in_a_bulk_act_by_keys(
+    scored: SimpleNamespace, page_of: Any, live: Any, axe: Any, width: int, scheme: str
+) -> None:
+    spans = Span.objects.filter(annotation_set__author=scored.run, annotation_set__document=scored.note)
+    spans.filter(label__name="PATIENT").update(provenance=DOUBT)
+    page = page_of(scored.rita, viewport={"width": width, "height": 900}, color_scheme=scheme)
+    string = SuggestedString.objects.get(author=scored.run, label_id=make.label_of(scored.project, "PATIENT").pk)
+    page.goto(live("review_string", "covid", string.pk) + f"?run={scored.run.pk}")
+    box = page.get_by_text("doubtful", exact=True).bounding_box()
+    assert box and box["height"] < 40, "on a phone the tag is no taller than its text"
+    expect(page.locator("#doubtful")).to_have_text("1 open suggestion is skipped because it is doubtful.")
+    assert axe(page) == []
+    page.goto(live("review_bulk_new", "covid") + f"?run={scored.run.pk}")
+    page.get_by_label("Minimum confidence in percent").fill("50")
+    page.get_by_role("button", name="Preview").press("Enter")
+    button = page.get_by_role("button", name="Accept 5 suggestions")
+    expect(button).to_be_focused()
+    for facts in ("#count", "#doubtful"):
+        expect(page.locator(facts)).to_be_in_viewport()
+    assert axe(page) == []
+    page.keyboard.press("Shift+Tab")
+    expect(page.get_by_label("Also accept 1 doubtful suggestion")).to_be_focused()
+    page.keyboard.press("Space")
+    button.press("Enter")
+    expect(page.locator("#decided")).to_contain_text("6 of 6")
+    expect(page.locator("#doubtful")).to_have_count(0)
+    expect(page.locator("body")).to_contain_text("Doubtful suggestions were included.")
+    assert axe(page) == []
+    assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_accepting_the_rest_waits_for_doubtful_suggestions(
+    scored: SimpleNamespace, page_of: Any, live: Any, axe: Any, width: int
+) -> None:
+    spans = Span.objects.filter(annotation_set__author=scored.run, annotation_set__document=scored.note)
+    spans.filter(label__name="PATIENT").update(provenance=DOUBT)
+    page = page_of(scored.rita, viewport={"width": width, "height": 900})
+    open_review(page, live, scored)
+    expect(page.locator("#doubtful-count")).to_have_text(
+        "1 open suggestion is doubtful. “Accept the rest” waits for your decision on it."
+    )
+    page.locator("#finish-rest").click()
+    expect(page.locator("body")).to_contain_text("This suggestion is doubtful. Decide on it, or select the box above")
+    expect(page.locator("#chosen")).to_contain_text("Mario Rossi")
+    assert gold(scored.note) == []
+    assert axe(page) == []
+    assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")
+    page.get_by_label("Let “Accept the rest” accept doubtful suggestions").check()
+    page.locator("#finish-rest").click()
+    page.wait_for_url(f"**/{scored.notes[1].pk}/*")
+    assert ("PATIENT", "Mario Rossi") in gold(scored.note)
