@@ -29,6 +29,14 @@ class Doubtful(Span):
         return doubt
 
 
+def doubtful(span: Span, doubt: Doubt) -> Doubtful:
+    """The span of a suggestion that was stored with this provenance."""
+    removed, unsupported = (tuple((start, end) for start, end in doubt[key]) for key in ("removed", "unsupported"))
+    return Doubtful(
+        span.start, span.end, span.label, span.confidence, span.source, removed, unsupported, doubt.get("places", 0)
+    )
+
+
 def shifted(span: Span, by: int) -> Span:
     """The span of a piece of a note, with the offsets of the whole note."""
     moved = replace(span, start=span.start + by, end=span.end + by)

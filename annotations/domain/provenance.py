@@ -20,6 +20,10 @@ class Backed(TypedDict):
     agree: int
     of: int
     clear: int
+    # As in Doubt, if all runs that suggested the span doubt it.
+    removed: NotRequired[list[list[int]]]
+    unsupported: NotRequired[list[list[int]]]
+    places: NotRequired[int]
 
 
 class Doubt(TypedDict):

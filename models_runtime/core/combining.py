@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from django.utils.translation import gettext
@@ -14,10 +15,12 @@ from django.utils.translation import gettext
 from annotations.core.errors import ServiceError
 from annotations.domain.combining.merging import merge
 from annotations.domain.combining.voting import Member, Method
+from annotations.domain.doubtful import doubtful
 from annotations.domain.spans import Span as DomainSpan
 from annotations.domain.spans import renamed
 from annotations.models import AnnotationSet, Author, Document, Project, Span
 from annotations.projects.selectors.labels import accepted_labels
+from annotations.review.selectors.doubtful import is_doubtful
 from models_runtime.backends.base import Backend, Budget, budget_of
 from models_runtime.backends.ensemble import EnsembleBackend, Votes
 from models_runtime.core.model_files import load_backend, load_model
@@ -79,7 +82,7 @@ class Merging:
 def _merged(sources: Sequence[Backend | Author], revisions: Sequence[str], codes: Mapping[str, str]) -> Combined:
     authors = [source for source in sources if isinstance(source, Author)]
     merging = Merging([author.name for author in authors], revisions, codes)
-    return Combined(merging, [_predictor(author) for author in authors], budget_of(*authors))
+    return Combined(merging, [partial(_stored, author, doubts=True) for author in authors], budget_of(*authors))
 
 
 def models_behind(run: Run) -> list[TrainedModel]:
@@ -127,16 +130,17 @@ def _author(project: Project, params: dict[str, Any]) -> Author:
     return author
 
 
-def _stored(author: Author, notes: Sequence[Document]) -> list[list[DomainSpan]]:
-    """Return the run's stored spans for these notes, by one query."""
+def _stored(author: Author, notes: Sequence[Document], *, doubts: bool = False) -> list[list[DomainSpan]]:
+    """Return the run's stored spans for these notes, by one query. `doubts`: doubtful ones with their doubts."""
     found: defaultdict[int, list[DomainSpan]] = defaultdict(list)
     rows = Span.objects.filter(
         annotation_set__author=author,
         annotation_set__state=AnnotationSet.State.SUBMITTED,
         annotation_set__document__in=notes,
     ).order_by("start", "end", "id")
-    for note, start, end, code, confidence, source in rows.values_list(
-        "annotation_set__document", "start", "end", "label__code", "confidence", "source"
+    for note, start, end, code, confidence, source, provenance in rows.values_list(
+        "annotation_set__document", "start", "end", "label__code", "confidence", "source", "provenance"
     ):
-        found[note].append(DomainSpan(start, end, code, confidence, source))
+        span = DomainSpan(start, end, code, confidence, source)
+        found[note].append(doubtful(span, provenance) if doubts and provenance and is_doubtful(provenance) else span)
     return [found[note.pk] for note in notes]

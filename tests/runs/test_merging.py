@@ -22,6 +22,7 @@ from annotations.models import (
     SuggestedString,
 )
 from annotations.review.events import REVIEW_DECIDED
+from annotations.review.selectors.bulk_preview import preview
 from annotations.review.selectors.bulk_rules import Rule
 from annotations.review.selectors.decision_log import decisions
 from annotations.review.selectors.misses import hints_of
@@ -110,6 +111,20 @@ def test_one_list_of_what_all_runs_suggest(world):
     assert found[1]["runs"][1] == {"run": "b", "confidence": 0.6, "source": "of b"}
     assert hints_of(world.notes[0], world.author.project.authors.get(name="a")) != []
     assert "together-1" not in str(hints_of(world.notes[0], world.author.project.authors.get(name="a")))
+
+
+def test_a_suggestion_that_all_its_runs_doubt_is_doubtful_in_the_list(world):
+    doubt = {"removed": [], "unsupported": [[6, 11]], "places": 2}
+    Span.objects.filter(annotation_set__author__name__in=["a", "c"]).update(provenance=doubt)
+    world.merged()
+    found = review_state(document=world.notes[0], author=world.author)["suggestions"]
+    assert [(p["start"], p["end"], p["source"], "doubt" in p) for p in found] == [
+        (0, 5, "c", True), (0, 11, "a+b", False), (6, 11, "c", True), (21, 27, "a", True), (21, 27, "b", False),
+    ]  # fmt: skip
+    found = preview(Rule("threshold", [world.author.pk], least=0.0), "accept", world.project, world.rita)
+    every = Span.objects.filter(annotation_set__author=world.author)
+    assert found.doubtful == every.filter(source__in=["a", "c"]).count() > 2
+    assert found.open == every.exclude(source__in=["a", "c"]).count() > 0
 
 
 def test_leaks_are_planted_in_a_merged_list_as_it_is_stored(world, monkeypatch):

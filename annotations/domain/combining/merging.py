@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from annotations.domain.combining.voting import joined
-from annotations.domain.provenance import Backed, RunSays
+from annotations.domain.doubtful import Doubtful
+from annotations.domain.provenance import Backed, Doubt, RunSays
 from annotations.domain.spans import Span
 
 SOURCE: Final = 80
@@ -28,18 +29,21 @@ class Backing:
 class Merged(Span):
     """A span with the runs that suggested it (`backing`), out of `of` runs.
 
-    `clear` is the number of runs that suggested it if every conflicting span has fewer, else 0.
+    `clear` is the number of runs that suggested it if every conflicting span has fewer, else 0. `doubt` is the doubt of
+    the first of these runs if all of them doubt the span, else None.
     """
 
     backing: tuple[Backing, ...] = field(default=(), compare=False)
     of: int = field(default=0, compare=False)
     clear: int = field(default=0, compare=False)
+    doubt: Doubt | None = field(default=None, compare=False)
 
     @property
     def provenance(self) -> Backed:
         """The provenance that is stored with the suggestion."""
         runs = [RunSays(run=b.run, confidence=b.confidence, source=b.source) for b in self.backing]
-        return {"runs": runs, "agree": len(runs), "of": self.of, "clear": self.clear}
+        found: Backed = {"runs": runs, "agree": len(runs), "of": self.of, "clear": self.clear}
+        return {**found, **self.doubt} if self.doubt else found
 
 
 def merge(names: Sequence[str], annotation_sets: Sequence[Sequence[Span]]) -> list[Merged]:
@@ -50,11 +54,14 @@ def merge(names: Sequence[str], annotation_sets: Sequence[Sequence[Span]]) -> li
     source count suggestions of the same runs together.
     """
     found: dict[Span, list[Backing]] = {}
+    doubts: dict[Span, list[Doubt | None]] = {}
     for run, annotation_set in zip(names, annotation_sets, strict=True):
         for span in annotation_set:
-            backing = found.setdefault(span, [])
+            plain = Span(span.start, span.end, span.label)  # A doubtful span is never equal to a plain one.
+            backing = found.setdefault(plain, [])
             if not backing or backing[-1].run != run:
                 backing.append(Backing(run, span.confidence, span.source))
+                doubts.setdefault(plain, []).append(span.provenance if isinstance(span, Doubtful) else None)
     spans = sorted(found)
     bounds = [(span.start, span.end) for span in spans]
     against = conflicting_spans(bounds, [frozenset(b.run for b in found[span]) for span in spans])
@@ -67,6 +74,7 @@ def merge(names: Sequence[str], annotation_sets: Sequence[Sequence[Span]]) -> li
             Merged(
                 span.start, span.end, span.label, round(confidence, 4), joined([b.run for b in backing], SOURCE),
                 tuple(backing), len(names), len(backing) if len(backing) > most else 0,
+                doubts[span][0] if all(doubts[span]) else None,
             )
         )  # fmt: skip
     return merged

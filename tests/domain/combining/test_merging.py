@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotations.domain.combining.merging import conflicting_spans, merge
+from annotations.domain.doubtful import Doubtful, doubtful
 from annotations.domain.spans import Span, overlaps
 
 NAMES = ("rules", "crf", "llm")
@@ -37,6 +38,18 @@ def test_every_distinct_span_is_listed_once_with_its_runs():
         "of": 3,
         "clear": 2,
     }  # fmt: skip
+
+
+def test_a_span_is_doubtful_if_all_its_runs_doubt_it():
+    def doubted(start, end):
+        return Doubtful(start, end, "PATIENT", None, "rewrite", removed=((end, end + 3),), places=2)
+
+    found = merge(NAMES, [[Span(0, 5, "PATIENT")], [doubted(0, 5), doubted(20, 26)], [doubted(20, 26)]])
+    assert [(s.start, s.provenance["agree"], "unsupported" in s.provenance) for s in found] == [
+        (0, 2, False), (20, 2, True),
+    ]  # fmt: skip
+    assert found[1].provenance["removed"] == [[26, 29]] and found[1].provenance["places"] == 2
+    assert doubtful(Span(20, 26, "PATIENT"), found[1].provenance) == doubted(20, 26)
 
 
 def test_overlapping_spans_of_one_run_do_not_conflict():
