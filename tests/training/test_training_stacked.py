@@ -117,6 +117,7 @@ def test_from_the_form_with_two_seeds_to_a_run(world, client, language, vectors)
     assert row.figures["token binary"].mean > 0
     shown = check_page(client.get(page("model", first.pk)))
     assert "Trainings started together" in shown and page("model", second.pk) in shown and "±" in shown
+    assert "2 trainings with different seeds" in shown
     assert "Sequences in a batch" not in shown and "small.vec" in shown and "Without them" not in shown
     run = start_run(project=world.project, backend="it-1", actor=world.manager, key="r")
     work(run.job_id)
