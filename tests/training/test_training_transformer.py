@@ -174,7 +174,7 @@ def test_one_language_after_the_other(world, trained, home, client):
         ({"backend": "transformer", "base": "../etc"}, "There are no weights “../etc”"),
         ({"backend": "transformer", "base": "tiny-bert", "adapt": 101}, "must be between 0 and 100"),
         ({"backend": "crf", "base": "tiny-bert"}, "no ready model of this type to start from"),
-        ({"backend": "crf", "adapt": 1}, "choose one of: BiLSTM-CRF, Transformer"),
+        ({"backend": "crf", "adapt": 1}, "choose one of: BiLSTM-CRF with features and rules, Transformer"),
         ({"backend": "bilstm", "grouping": 33}, "must be between 1 and 32"),
         ({"backend": "crf", "grouping": 2}, "doesn't group sentences"),
         ({"language": "de"}, "has no notes in “de”. Its languages: it"),
