@@ -24,7 +24,7 @@ from tests.backends.made_weights import tiny_bert  # noqa: E402
 
 BF16 = Device("cpu", "CPU in bf16", 4096, torch.bfloat16)
 AS_GPU = Device("cpu:0", "GPU (made up)", 1024)
-NOTE = joined(made_notes(3))
+NOTE = joined(made_notes(6))
 EITHER = pytest.mark.parametrize("kind", ["transformer", "bilstm"])
 
 

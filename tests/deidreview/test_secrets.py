@@ -2,9 +2,6 @@
 
 The URLs come from the URL patterns with every object of the project, and from the links of the pages, so a new
 URL is included automatically.
-
-What a page hides is decided by conditions that both databases evaluate alike, so most walks are on one. The walk that
-sees everything is on both: it requests each page, export and action with all of the data.
 """
 
 import re
@@ -22,7 +19,7 @@ from tests.deidreview.access_table import EVERYONE_405, OPEN_405, TABLE
 from tests.deidreview.access_world import ROUTES, World, answer_of
 from tests.deidreview.test_access_matrix import models_of_others, undone  # noqa: F401
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once, pytest.mark.usefixtures("fast_requests")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("fast_requests")]
 MOST_LINKS = 400
 
 
@@ -136,7 +133,6 @@ def client_url(client: Client, world: World, name: str) -> str:
     return reverse(name, args=["ours", world.objects["ours"]["case"]])
 
 
-@pytest.mark.both_databases
 def test_every_url_is_requested(world):
     asked = set(secret.urls(world))
     left = {name for name in ROUTES if "admin" not in name and "logout" not in name}
@@ -144,7 +140,6 @@ def test_every_url_is_requested(world):
     assert len(asked) > len(left)
 
 
-@pytest.mark.both_databases
 def test_a_manager_sees_everything(world):
     """This proves that the walk finds the tokens."""
     found = Walk(world, "manager").all()
@@ -152,7 +147,6 @@ def test_a_manager_sees_everything(world):
     assert everything - set(found) == set()
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize("persona", ["annotator", "zqfinn"])
 def test_before_submitting_nothing_of_others_is_shown(world, persona):
     """Check an annotator with a draft, and a former viewer who has not begun."""
