@@ -7,12 +7,14 @@ from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from annotations.core.templatetags.plots import CHARACTER, NOTHING, Scale
+from annotations.core.templatetags.plots import NOTHING, Scale
 
 register = template.Library()
 
 BAR, GAP, LENGTH, LEGEND, NUMBER = 14, 12, 200, 24, 50
 MOST_NAME = 24
+# The width of a character of a name, in pixels. Most names are codes in capitals, of which M and W are the widest.
+CHARACTER, CAPITAL, WIDEST = 7.5, 9.2, 12.0
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,7 @@ def clustered_bars(clusters: Sequence[Cluster], series: Sequence[str], title: st
     """
     if not clusters:
         return NOTHING
-    left = round(max(min(len(cluster.name), MOST_NAME) for cluster in clusters) * CHARACTER) + 16
+    left = round(max(_width(_short(cluster.name)) for cluster in clusters)) + 16
     scale = Scale(0, max(1, *(value for cluster in clusters for value in cluster.values)), 0, LENGTH)
     top = LEGEND if series else 0
     rows, y = [], top
@@ -44,6 +46,14 @@ def clustered_bars(clusters: Sequence[Cluster], series: Sequence[str], title: st
         _legend(series, left),
         format_html_join("", "{}", ((row,) for row in rows)),
     )
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= MOST_NAME else f"{name[: MOST_NAME - 1]}…"
+
+
+def _width(name: str) -> float:
+    return sum(WIDEST if each in "MW" else CAPITAL if each.isupper() else CHARACTER for each in name)
 
 
 def _legend(series: Sequence[str], left: int) -> SafeString:
@@ -66,7 +76,10 @@ def _cluster(cluster: Cluster, scale: Scale, left: int, y: int) -> SafeString:
             for at, n in enumerate(cluster.values)
         ),
     )
-    name = cluster.name if len(cluster.name) <= MOST_NAME else f"{cluster.name[: MOST_NAME - 1]}…"
     return format_html(
-        '<text class="plot-name" x="{}" y="{}" text-anchor="end">{}</text>{}', left - 8, middle, name, bars
+        '<text class="plot-name" x="{}" y="{}" text-anchor="end">{}</text>{}',
+        left - 8,
+        middle,
+        _short(cluster.name),
+        bars,
     )

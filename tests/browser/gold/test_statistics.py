@@ -32,3 +32,28 @@ def test_from_a_version_to_its_statistics(page_of, live, axe, width, scheme):
     expect(page.get_by_role("img", name="Number of spans by label and split.")).to_be_visible()
     assert axe(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+# The names that begin left of their chart, or end right of it.
+CUT = """() => [...document.querySelectorAll("svg.plot")].flatMap((plot) => {
+  const box = plot.getBoundingClientRect();
+  return [...plot.querySelectorAll("text")].filter((text) => {
+    const own = text.getBoundingClientRect();
+    return own.left < box.left || own.right > box.right;
+  }).map((text) => text.textContent);
+})"""
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_no_name_of_a_label_is_cut(page_of, live, axe, width):
+    labels = ("MEDICALRECORD", "LOCATION_OTHER", "WWWWWWWWMMMM", "CITY")
+    project = make.make_project("ward", labels=[("ALL", [(label, "") for label in labels])])
+    gold = make.make_author(project, kind="gold", name="gold")
+    spans = [(at * 5, at * 5 + 4, label) for at, label in enumerate(labels)]
+    make.make_set(make.make_note(project, TEXT), gold, spans, submitted=True)
+    freeze(project=project, actor=None)
+    page = page_of(make.make_member(project, "manager"), viewport={"width": width, "height": 900})
+    page.goto(live("gold_statistics", "ward"))
+    assert set(labels) <= set(page.locator("svg.plot text").all_text_contents())
+    assert page.evaluate(CUT) == []
+    assert axe(page) == []
