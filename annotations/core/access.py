@@ -26,17 +26,19 @@ class Can(StrEnum):
     READ_NOTES = "read every note"
     MAKE_GOLD = "make gold"
     EXPORT = "export notes"
+    AUDIT_RELEASES = "audit released notes"
+    RELEASE = "release de-identified text"
     SEE_AUDIT = "see the audit log"
     MANAGE = "manage the project"
     ARCHIVE = "archive, restore or delete the project"
 
 
-_REVIEWER = {Can.SEE_PROJECT, Can.READ_NOTES, Can.ANNOTATE, Can.MAKE_GOLD, Can.EXPORT}
+_REVIEWER = {Can.SEE_PROJECT, Can.READ_NOTES, Can.ANNOTATE, Can.MAKE_GOLD, Can.EXPORT, Can.AUDIT_RELEASES}
 RIGHTS: dict[str, frozenset[Can]] = {
     Role.VIEWER: frozenset({Can.SEE_PROJECT, Can.READ_NOTES}),
     Role.ANNOTATOR: frozenset({Can.SEE_PROJECT, Can.ANNOTATE}),
     Role.REVIEWER: frozenset(_REVIEWER),
-    Role.MANAGER: frozenset(_REVIEWER | {Can.SEE_AUDIT, Can.MANAGE, Can.ARCHIVE}),
+    Role.MANAGER: frozenset(_REVIEWER | {Can.RELEASE, Can.SEE_AUDIT, Can.MANAGE, Can.ARCHIVE}),
 }
 # The rights that remain of a role while the project is archived: all that change nothing, and restoring it.
 WHEN_ARCHIVED = frozenset({Can.SEE_PROJECT, Can.READ_NOTES, Can.EXPORT, Can.SEE_AUDIT, Can.ARCHIVE})

@@ -27,7 +27,7 @@ disagreements_shown = Hook()
 # the value stored there: {"model": {3: "crf-1"}}.
 audit_names = Hook()
 # Notes are being erased from `project`, a patient's or a single one: each feature deletes what it derived from them and
-# keeps elsewhere.
+# keeps elsewhere. `notes` are their ids; they still exist. `patient` is the patient's id, empty for a single note.
 patient_erased = Hook()
 # An erasure in `project` is committed: each feature deletes files that were made from the notes.
 patient_erasure_committed = Hook()

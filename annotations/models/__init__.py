@@ -12,10 +12,12 @@ from annotations.models.gold import GoldVersion, GoldVersionNote
 from annotations.models.handover import Handover
 from annotations.models.imports import Import
 from annotations.models.job import Job
+from annotations.models.keys import ProjectKey, SigningKey
 from annotations.models.label import Category, Label, LabelSet
 from annotations.models.personal import PersonalKey, Search
 from annotations.models.planted import PlantedLeak
 from annotations.models.project import Membership, Project, Role
+from annotations.models.release import LeakFinding, Release, ReleasedNote, ReleasePolicy
 from annotations.models.review import BulkAct, Decision, Review, SuggestedLabel, SuggestedNote, SuggestedString
 from annotations.models.rewritten import RewrittenNote
 from annotations.models.sets import AnnotationSet, Span
@@ -50,18 +52,24 @@ __all__ = [
     "Job",
     "Label",
     "LabelSet",
+    "LeakFinding",
     "MajorityAct",
     "MajorityNote",
     "Membership",
     "PersonalKey",
     "PlantedLeak",
     "Project",
+    "ProjectKey",
+    "Release",
+    "ReleasePolicy",
+    "ReleasedNote",
     "Resolution",
     "Review",
     "RewrittenNote",
     "Role",
     "Search",
     "Share",
+    "SigningKey",
     "Span",
     "Stale",
     "StoredChunk",

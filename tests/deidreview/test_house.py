@@ -29,7 +29,7 @@ ANNOTATIONS = [
         "agreement",
         "adjudicate",
     ),
-    *("review", "scores", "ops"),
+    *("review", "scores", "known", "surrogates", "release", "audits", "certificates", "ops"),
 ]
 MODELS = ["calibration", "training", "runs", "judging", "comparing", "loop"]
 # Folders of templates, and of scripts, that every feature may use.

@@ -73,6 +73,6 @@ def purge_searches() -> int:
     return Search.objects.filter(created_at__lte=timezone.now() - KEPT).delete()[0]
 
 
-def forget_searches(*, project: Project) -> int:
+def forget_searches(*, project: Project, **_erased: object) -> int:
     """Delete all searches of a project, since any of them may hold a name that is being erased. Return their number."""
     return Search.objects.filter(project=project).delete()[0]

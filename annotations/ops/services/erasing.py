@@ -56,7 +56,7 @@ def erase_patient(*, project: Project, patient_id: str, actor: User | None) -> E
     def record(counts: Erasure, ids: list[int]) -> None:
         PATIENT_ERASED.record(actor=actor, project_id=project.pk, data={**counts, "documents": ids})
 
-    return _erase_again_after_collisions(project, partial(_of_patient, project, patient_id), record)
+    return _erase_again_after_collisions(project, partial(_of_patient, project, patient_id), record, patient_id)
 
 
 def delete_note(*, project: Project, note: int, actor: User | None) -> Erasure:
@@ -65,7 +65,7 @@ def delete_note(*, project: Project, note: int, actor: User | None) -> Erasure:
     def record(counts: Erasure, ids: list[int]) -> None:
         NOTE_DELETED.record(actor=actor, project_id=project.pk, document_id=note, data=counts)
 
-    return _erase_again_after_collisions(project, partial(_of_id, project, note), record)
+    return _erase_again_after_collisions(project, partial(_of_id, project, note), record, "")
 
 
 def _of_patient(project: Project, patient_id: str) -> QuerySet[Document]:
@@ -99,17 +99,17 @@ Chosen = Callable[[], QuerySet[Document]]
 Record = Callable[[Erasure, list[int]], None]
 
 
-def _erase_again_after_collisions(project: Project, chosen: Chosen, record: Record) -> Erasure:
+def _erase_again_after_collisions(project: Project, chosen: Chosen, record: Record, patient: str) -> Erasure:
     for tries_left in reversed(range(TRIES)):
         try:
-            return _erase(project, chosen, record)
+            return _erase(project, chosen, record, patient)
         except (IntegrityError, OperationalError):
             if not tries_left or connection.in_atomic_block:
                 raise
     raise AssertionError("The last try returns or raises.")
 
 
-def _erase(project: Project, chosen: Chosen, record: Record) -> Erasure:
+def _erase(project: Project, chosen: Chosen, record: Record, patient: str) -> Erasure:
     """Erase the chosen notes in one transaction. `chosen` raises ServiceError if there are none."""
     with transaction.atomic():
         begin_erasure(project.pk)
@@ -132,7 +132,7 @@ def _erase(project: Project, chosen: Chosen, record: Record) -> Erasure:
         _deletable_files(project).delete()
         Figures.objects.filter(project=project).delete()
         # Comments and flags are deleted with their notes. Each feature erases its other data itself.
-        patient_erased(project=project)
+        patient_erased(project=project, notes=ids, patient=patient)
         spans = Span.objects.filter(annotation_set__document__in=ids)
         tally = tally_of(spans)
         strings = set(spans.order_by().values_list("string_key", flat=True))

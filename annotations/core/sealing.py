@@ -1,0 +1,86 @@
+"""Keys of projects: sealing what must stay secret, and keyed digests of it.
+
+Every project has a random key, sealed with a key that is derived from the instance's secret key. Without the secret key
+nothing that was sealed can be read again, so keep it beside the backups.
+"""
+
+import hashlib
+import hmac
+import json
+import secrets
+from base64 import urlsafe_b64encode
+from dataclasses import dataclass
+from typing import Any, Final
+
+from cryptography.fernet import Fernet, InvalidToken
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from django.conf import settings
+from django.utils.translation import gettext as _
+
+from annotations.core.errors import ServiceError
+from annotations.models import Project, ProjectKey
+
+_BYTES: Final = 32
+
+
+@dataclass(frozen=True, repr=False)
+class Key:
+    """The key of a project. Keep it no longer than the work for which it was opened."""
+
+    secret: bytes
+
+    def digest(self, purpose: str, *parts: str) -> bytes:
+        """The HMAC-SHA256 of the parts, in 32 bytes. Digests for different purposes have nothing in common."""
+        message = json.dumps([purpose, *parts], ensure_ascii=True).encode()
+        return hmac.digest(self.secret, message, hashlib.sha256)
+
+    def hexdigest(self, purpose: str, *parts: str) -> str:
+        return self.digest(purpose, *parts).hex()
+
+    def number(self, purpose: str, *parts: str) -> int:
+        """A signed number of 64 bits, for an indexed column."""
+        return int.from_bytes(self.digest(purpose, *parts)[:8], "big", signed=True)
+
+    def seal(self, value: Any) -> bytes:
+        """Encrypt a JSON value."""
+        return self._fernet().encrypt(json.dumps(value, ensure_ascii=False).encode())
+
+    def open(self, sealed: bytes) -> Any:
+        """Decrypt a JSON value. Raises ServiceError `sealed` where it was sealed with another key."""
+        return json.loads(_opened(self._fernet(), sealed))
+
+    def _fernet(self) -> Fernet:
+        return Fernet(urlsafe_b64encode(self.digest("sealing")))
+
+
+def instance_fernet(purpose: str) -> Fernet:
+    """Encryption with a key derived from the instance's secret key."""
+    derived = HKDF(algorithm=SHA256(), length=_BYTES, salt=None, info=f"deidreview {purpose}".encode())
+    return Fernet(urlsafe_b64encode(derived.derive(settings.SECRET_KEY.encode())))
+
+
+def project_key(project: Project | int) -> Key:
+    """Return the project's key, which is made on first use. Two first uses at a time give the same key."""
+    pk = project if isinstance(project, int) else project.pk
+    row = ProjectKey.objects.filter(pk=pk).first()
+    if row is None:
+        sealed = instance_fernet("project key").encrypt(secrets.token_bytes(_BYTES))
+        ProjectKey.objects.bulk_create([ProjectKey(project_id=pk, sealed=sealed)], ignore_conflicts=True)
+        row = ProjectKey.objects.get(pk=pk)
+    return Key(opened_by_instance("project key", bytes(row.sealed)))
+
+
+def opened_by_instance(purpose: str, sealed: bytes) -> bytes:
+    """Decrypt what `instance_fernet` encrypted. Raises ServiceError `sealed` under another secret key."""
+    return _opened(instance_fernet(purpose), sealed)
+
+
+def _opened(fernet: Fernet, sealed: bytes) -> bytes:
+    try:
+        return fernet.decrypt(bytes(sealed))
+    except InvalidToken:
+        raise ServiceError(
+            _("Sealed data can't be read with the secret key of this instance. Restore the key that sealed it."),
+            code="sealed",
+        ) from None

@@ -1,0 +1,50 @@
+"""The kinds of identifiers that policies and surrogates tell apart, and the kind of each label of a shipped set."""
+
+import json
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+
+
+class Kind(StrEnum):
+    """What an identifier is, whatever a label set calls it."""
+
+    NAME = "name"  # patients, relatives, friends
+    STAFF = "staff"  # people who treat them
+    USERNAME = "username"
+    AGE = "age"
+    DATE = "date"
+    PROFESSION = "profession"
+    HOSPITAL = "hospital"
+    ORGANIZATION = "organization"
+    STREET = "street"
+    ZIP = "zip"
+    CITY = "city"
+    REGION = "region"
+    COUNTRY = "country"
+    LOCATION = "location"  # any other or mixed place
+    PHONE = "phone"
+    FAX = "fax"
+    EMAIL = "email"
+    URL = "url"
+    IP = "ip"
+    NATIONAL_ID = "national id"
+    RECORD = "medical record"
+    HEALTH_PLAN = "health plan"
+    ACCOUNT = "account"
+    LICENSE = "license"
+    VEHICLE = "vehicle"
+    DEVICE = "device"
+    BIOMETRIC = "biometric"
+    ID = "id"  # any other number or code of a person
+    SEX = "sex"
+    FAMILY = "family"  # relatives as words: "his brother", marital status
+    ETHNICITY = "ethnicity"
+    OTHER = "other"
+
+
+@cache
+def kinds_of(label_set: str) -> dict[str, Kind]:
+    """The kind of each label code of a shipped label set; empty for a set that is not shipped."""
+    data = json.loads(Path(__file__).with_name("kinds.json").read_text(encoding="utf-8"))
+    return {code: Kind(kind) for code, kind in data.get(label_set, {}).items()}

@@ -1,0 +1,101 @@
+"""The five steps of making surrogates, each behind one interface (Singh et al. 2025, appendix A.6, algorithm 3).
+
+Cluster the mentions of one entity, retrieve what the project's index knows of it, decide whether that fits, generate a
+new surrogate if not, and store it. The offline default is in this package; a language model can take each step's place.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from annotations.domain.redaction.kinds import Kind
+
+SHARED = frozenset(
+    {Kind.STAFF, Kind.HOSPITAL, Kind.ORGANIZATION, Kind.CITY, Kind.REGION, Kind.COUNTRY, Kind.ZIP, Kind.STREET}
+)
+"""Kinds whose entities are the same for all patients of a project. Entities of other kinds belong to one patient."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mentioned:
+    """A mention with its note: `start` and `end` are code points. `before` and `after` are up to 40 characters."""
+
+    note: int
+    start: int
+    end: int
+    kind: Kind
+    text: str
+    before: str = ""
+    after: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """All mentions of one entity by one patient's notes. `language` is that of most of the notes."""
+
+    kind: Kind
+    language: str
+    mentions: Sequence[Mentioned]
+
+    @property
+    def forms(self) -> list[str]:
+        """The distinct texts, longest first."""
+        return sorted({mention.text for mention in self.mentions}, key=lambda text: (-len(text), text))
+
+
+@dataclass(frozen=True, slots=True)
+class Surrogate:
+    """What replaces an entity: `parts` by name, such as given, family and gender of a person, or value of an id."""
+
+    kind: Kind
+    parts: Mapping[str, str]
+    made_by: str = "rules"
+
+
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """An entity of the index: its known original forms and its surrogate."""
+
+    pk: int
+    kind: Kind
+    forms: Sequence[str]
+    surrogate: Surrogate
+    locked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What a new surrogate must agree with: the patient's other entities (a city for a street, a name for an e-mail).
+
+    `related` holds surrogates that exist already, by the kind of entity, with the original forms that they replace.
+    `taken` answers whether another entity of the project has this surrogate, or is named so.
+    """
+
+    related: Sequence[Indexed] = field(default_factory=tuple)
+
+
+class Clusterer(Protocol):
+    def cluster(self, mentions: Sequence[Mentioned], language: str) -> list[Cluster]:
+        """Group the mentions of one patient's notes by entity. Every mention is in exactly one cluster."""
+
+
+class Retriever(Protocol):
+    def retrieve(self, cluster: Cluster) -> list[Indexed]:
+        """Entities of the index that may be this one, the likeliest first."""
+
+
+class Decider(Protocol):
+    def decide(self, cluster: Cluster, found: Sequence[Indexed]) -> Indexed | None:
+        """The entity of the index that the cluster is, or None for a new one."""
+
+
+class Generator(Protocol):
+    def generate(self, cluster: Cluster, around: Around, avoid: Collection[str], attempt: int) -> Surrogate:
+        """A new surrogate. `avoid`: folded texts that it must not be or contain. `attempt` counts collisions from 0."""
+
+
+class Index(Protocol):
+    """Stores entities. Two workers that store the same entity at a time get the same one."""
+
+    def store(self, cluster: Cluster, surrogate: Surrogate) -> Indexed | None:
+        """Store an entity, or return the one that somebody has just stored; None where its surrogate is taken."""

@@ -1,0 +1,159 @@
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from annotations.models.author import Author
+from annotations.models.document import Document
+from annotations.models.gold import GoldVersion
+from annotations.models.job import Job
+from annotations.models.project import Project
+
+
+class ReleasePolicy(models.Model):
+    """One version of a project's policy: what a release does with each label. Versions never change.
+
+    `rules` maps every label code of the project to {"kind", "action", "numbered"} (domain.redaction.policy).
+    """
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="release_policies", db_index=False)
+    slug = models.SlugField(max_length=40, help_text="Short name, as used for --policy; the same for all versions.")
+    version = models.PositiveIntegerField()
+    name = models.CharField(max_length=80)
+    rules = models.JSONField()
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["slug", "-version"]
+        constraints = [
+            models.UniqueConstraint(fields=["project", "slug", "version"], name="release_policy_version_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"policy {self.slug}, version {self.version}"
+
+
+class Release(models.Model):
+    """De-identified texts of a project's notes, from one choice of annotation sets under one policy.
+
+    `number` counts the project's releases from 1. `content_hash` covers names, texts and spans of the released notes
+    (domain.hashing.gold_hash); it is empty until the release is prepared.
+    """
+
+    class State(models.TextChoices):
+        PREPARING = "preparing", _("Being prepared")
+        PREPARED = "prepared", _("Prepared")
+        SIGNED = "signed", _("Signed")
+        WITHDRAWN = "withdrawn", _("Withdrawn")
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="releases", db_index=False)
+    number = models.PositiveIntegerField()
+    set_spec = models.CharField(max_length=200, help_text="Which annotations: gold, gold:VERSION, run:NAME and so on.")
+    author = models.ForeignKey(Author, models.SET_NULL, null=True, related_name="+")
+    gold_version = models.ForeignKey(GoldVersion, models.SET_NULL, null=True, related_name="+")
+    policy = models.ForeignKey(ReleasePolicy, models.PROTECT, related_name="releases")
+    state = models.CharField(max_length=10, choices=State, default=State.PREPARING)
+    job = models.ForeignKey(Job, models.SET_NULL, null=True, related_name="+")
+    purpose = models.CharField(max_length=300, blank=True)
+    recipient = models.CharField(max_length=200, blank=True)
+    expires_on = models.DateField(null=True, help_text="When the certificate expires.")
+    note_count = models.PositiveIntegerField(default=0)
+    span_count = models.PositiveIntegerField(default=0)
+    erased_count = models.PositiveIntegerField(default=0, help_text="Notes erased since they were released.")
+    content_hash = models.CharField(max_length=64, blank=True)
+    figures = models.JSONField(default=dict, help_text="Counts and measures of the prepared release.")
+    risks = models.JSONField(default=list, help_text="Accepted open risks: [{text, by, at}].")
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+    signed_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
+    signed_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["-number"]
+        constraints = [models.UniqueConstraint(fields=["project", "number"], name="release_number_once")]
+
+    def __str__(self) -> str:
+        return f"release {self.number}"
+
+
+class ReleasedNote(models.Model):
+    """A note of a release: the de-identified text. It is derived from the note and deleted with it.
+
+    The rows of one patient follow each other by id. `spans`: [start, end, label code] in the released text. `pieces`:
+    [start, end, released start, released end, label code, action] of every replaced stretch, which maps the original to
+    the released text and back. `name` is the name in the release.
+    """
+
+    class State(models.TextChoices):
+        PENDING = "pending", _("Waiting")
+        DONE = "done", _("Ready")
+        HELD = "held", _("Held back")
+
+    release = models.ForeignKey(Release, models.CASCADE, related_name="notes", db_index=False)
+    document = models.ForeignKey(Document, models.CASCADE, related_name="+")
+    name = models.CharField(max_length=255)
+    state = models.CharField(max_length=7, choices=State, default=State.PENDING)
+    sha256 = models.CharField(max_length=64, blank=True)
+    span_count = models.PositiveIntegerField(default=0)
+    spans = models.JSONField(default=list)
+    pieces = models.JSONField(default=list)
+    extra = models.JSONField(
+        default=list, help_text="[start, end, label code] in the original: what the leak gate's decisions added."
+    )
+    text = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [models.UniqueConstraint(fields=["release", "document"], name="released_note_once")]
+        indexes = [models.Index(fields=["release", "state", "id"], name="released_note_by_state")]
+
+    def __str__(self) -> str:
+        return f"released note {self.pk}"
+
+
+class LeakFinding(models.Model):
+    """An identifier that the leak gate found in a released note, until somebody decides about it.
+
+    `start` and `end` are code points of the released text or, for `where` name, of the released name. `source` and its
+    bounds are the labeled span whose string it is. The row holds no text.
+    """
+
+    class Where(models.TextChoices):
+        TEXT = "text", _("Text")
+        NAME = "name", _("Name of the note")
+
+    class Origin(models.TextChoices):
+        NOTE = "note", _("Labeled in this note")
+        PATIENT = "patient", _("Labeled in another note of the patient")
+        KNOWN = "known", _("Known identifier of the patient")
+        DENIED = "denied", _("On the deny list")
+
+    class Answer(models.TextChoices):
+        REPLACE = "replace", _("Replace here too")
+        ALLOW = "allow", _("Allow")
+
+    note = models.ForeignKey(ReleasedNote, models.CASCADE, related_name="findings", db_index=False)
+    where = models.CharField(max_length=4, choices=Where, default=Where.TEXT)
+    start = models.PositiveIntegerField()
+    end = models.PositiveIntegerField()
+    origin = models.CharField(max_length=7, choices=Origin)
+    part = models.BooleanField(default=False, help_text="Only a part of the string, of four letters or more.")
+    label = models.CharField(max_length=60, blank=True)
+    source = models.ForeignKey(Document, models.CASCADE, null=True, related_name="+")
+    source_start = models.PositiveIntegerField(null=True)
+    source_end = models.PositiveIntegerField(null=True)
+    string_key = models.BigIntegerField(help_text="A keyed hash of the folded string, to decide equal ones together.")
+    decision = models.CharField(max_length=7, choices=Answer, blank=True)
+    decided_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
+    decided_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["note", "where", "start", "id"]
+        constraints = [
+            models.UniqueConstraint(fields=["note", "where", "start", "end"], name="leak_finding_once"),
+            models.CheckConstraint(condition=Q(end__gt=models.F("start")), name="leak_finding_not_empty"),
+        ]
+
+    def __str__(self) -> str:
+        return f"leak finding {self.pk}"
