@@ -52,7 +52,7 @@ class Release(models.Model):
     set_spec = models.CharField(max_length=200, help_text="Which annotations: gold, gold:VERSION, run:NAME and so on.")
     author = models.ForeignKey(Author, models.SET_NULL, null=True, related_name="+")
     gold_version = models.ForeignKey(GoldVersion, models.SET_NULL, null=True, related_name="+")
-    policy = models.ForeignKey(ReleasePolicy, models.PROTECT, related_name="releases")
+    policy = models.ForeignKey(ReleasePolicy, models.RESTRICT, related_name="releases")
     state = models.CharField(max_length=10, choices=State, default=State.PREPARING)
     job = models.ForeignKey(Job, models.SET_NULL, null=True, related_name="+")
     purpose = models.CharField(max_length=300, blank=True)
