@@ -202,7 +202,7 @@ def _understood(text: str, language: str) -> _Text | None:
             at = found.end
         elif between := _BETWEEN.match(text, at):
             word = between[0].lower()
-            if word[0].isalpha() and word not in _WORDS and word not in _FINER:
+            if word[0].isalnum() and word not in _WORDS and word not in _FINER:
                 return None
             finer, at = finer or word in _FINER, between.end()
         else:
