@@ -179,6 +179,8 @@ def test_a_shifted_date_equal_to_another_original_is_a_leak_but_a_shifted_month_
     text = "March 2021 and April 2021, 2021 on 5/5/2021"
     marks = (("March 2021", "DATE"), ("April 2021", "DATE"), ("5/5/2021", "DATE"))
     assert leaks(text, *marks, DATE=shift) == ([], {"generalized"})
+    week = Told(days=70)
+    assert leaks("on Tue", ("Tue", "DATE"), told=week, DATE=shift) == ([], {"generic"})
     assert leaks("2021 on 5/5/2021", ("2021", "DATE"), ("5/5/2021", "DATE"), DATE=shift) == ([], {"generalized"})
 
 

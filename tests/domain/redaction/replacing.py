@@ -17,7 +17,7 @@ class Told:
     numbers: dict[Bounds, int] = field(default_factory=dict)
 
     def hashed(self, mention: Mention) -> str:
-        return hashlib.sha256(f"{mention.kind} {mention.text.casefold()}".encode()).hexdigest()
+        return hashlib.sha256(f"{mention.kind} {mention.text.casefold()}".encode()).hexdigest()[:12]
 
     def number(self, mention: Mention) -> int:
         return self.numbers.get((mention.start, mention.end), 1)

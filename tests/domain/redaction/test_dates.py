@@ -103,7 +103,9 @@ def test_a_date_without_a_year_moves_back_to_itself(month: int, day: int, days: 
         ("5/99", "en", 20, "6/99"),
         ("March 12th, 2021", "en", 20, "April 1st, 2021"),
         ("the 1st and 2nd of March", "en", 11, "the 12th and 13th of March"),
-        ("1° luglio 2014", "it", 2, "3° luglio 2014"),
+        ("1° luglio 2014", "it", 2, "3 luglio 2014"),
+        ("1º de mayo", "es", 365, "1º de mayo"),
+        ("5º de mayo", "es", 2, "7º de mayo"),
         ("12MAR2021", "en", 20, "1APR2021"),
         ("12-mar-21", "es", 20, "1-abr-21"),
         ("12-14/03/2021", "es", 5, "17-19/03/2021"),
@@ -195,6 +197,7 @@ def test_two_digits_stand_for_1940_to_2039() -> None:
 def test_months_and_years_name_no_day_and_what_is_undecipherable_may() -> None:
     assert not names_day("marzo de 2021", "es")
     assert not names_day("2021", "es")
+    assert not names_day("lunes", "es")
     assert names_day("12 de marzo", "es")
     assert names_day("Easter 2021", "en")
 
