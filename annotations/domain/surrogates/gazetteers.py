@@ -71,11 +71,6 @@ def kept(group: str) -> frozenset[str]:
     return frozenset(out[group])
 
 
-def staying() -> frozenset[str]:
-    """All folded words that surrogates of places and institutions keep ("hospital", "avenida"): they name nobody."""
-    return kept("institution") | kept("street") | kept("honor") | kept("small")
-
-
 @cache
 def _common() -> dict[str, list[str]]:
     groups: dict[str, list[str]] = {}

@@ -310,7 +310,7 @@ class _Making:
             named = any(letter.isalpha() for text in entity.forms for letter in text)
             if own and named and any(own & areas_in(text, country) for text in entity.forms):
                 return areas()[key]
-        if own:
+        if own and not any(key.startswith(country) for key in own):
             country = min(own)[:2]
         listed = [area for area in of_country(country) if area.key not in own]
         free = [area for area in listed if area.key not in taken] or listed

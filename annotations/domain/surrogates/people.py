@@ -61,6 +61,12 @@ class Person:
     gender: str = ""
 
 
+def titles() -> frozenset[str]:
+    """The folded words of titles."""
+    words = {word for listed in _TITLES.values() for title in listed.split() for word in folded(title).split()}
+    return frozenset(words)
+
+
 def field_of(before: str) -> str:
     """Whether the text before a mention says that a given name or a surname follows: GIVEN, FAMILY or empty."""
     if _FULL_FIELD.search(before):
@@ -161,11 +167,11 @@ def _split(
     if where == GIVEN:
         return count, False
     comma = text.find(",")
-    before = sum(word.start < comma for word in cores)
-    if 0 < before < count:
-        return before, True
+    first = sum(word.start < comma for word in cores)
+    if 0 < first < count:
+        return first, True
     lists = names_of(known_language(language))
-    titles = [word.key for word in words if word.what == "title"]
+    before_name = [word.key for word in words if word.what == "title"]
 
     def given(at: int) -> bool:
         return cores[at].what == "initial" or cores[at].key in lists.given or cores[at].key in nicknames()
@@ -174,7 +180,7 @@ def _split(
         return cores[at].key in lists.surnames
 
     if count == 1:
-        return _single(cores[0], titles, titled, language), False
+        return _single(cores[0], before_name, titled, language), False
     if not given(0) and given(count - 1) and (surname(0) or not surname(count - 1)) and cores[0].what == "word":
         tail = 1  # "Rossi Mario", "Wilson A."
         while tail < count - 1 and given(count - 1 - tail) and not surname(count - 1 - tail):
@@ -186,7 +192,7 @@ def _split(
         and not given(0)
         and surname(0)
         and surname(1)
-        and not (titles or titled)
+        and not (before_name or titled)
     ):
         return 0, False
     leading = 1
@@ -204,14 +210,14 @@ def _split(
     return leading, False
 
 
-def _single(word: _Word, titles: Sequence[str], titled: bool, language: str) -> int:
+def _single(word: _Word, before: Sequence[str], titled: bool, language: str) -> int:
     """Whether a single word is a given name (1) or a surname (0)."""
     if word.what == "initial":
         return 1
     lists = names_of(known_language(language))
     known, surname = lists.given.get(word.key), lists.surnames.get(word.key)
-    if titles or titled:
-        return int(known is not None and bool(titles) and titles[0] in _GIVEN_TITLES)
+    if before or titled:
+        return int(known is not None and bool(before) and before[0] in _GIVEN_TITLES)
     if known is not None and surname is not None:
         return int(surname.band >= known.band)
     return int(known is not None or word.key in nicknames())
