@@ -8,12 +8,8 @@ from django.db.models import Count, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from annotations.models import LeakFinding, Project, Release, ReleasedNote
+from annotations.models import LeakFinding, Release, ReleasedNote
 from annotations.notes.selectors.in_context import LabelLook, label_looks
-from annotations.transfer.forms.exports import set_choices
-
-UNION = "+"
-
 
 def open_counts(releases: Iterable[Release]) -> dict[int, int]:
     """The number of open findings by release id."""
@@ -125,11 +121,3 @@ def around_note(note: ReleasedNote) -> tuple[int | None, int | None]:
     before = rows.filter(pk__lt=note.pk).order_by("-pk").values_list("document", flat=True).first()
     after = rows.filter(pk__gt=note.pk).order_by("pk").values_list("document", flat=True).first()
     return before, after
-
-
-def named_sets(project: Project, releases: Iterable[Release]) -> dict[int, str]:
-    """The annotations of each release in words, by release id."""
-    names = {choice.spec: choice.name for choice in set_choices(project)}
-    return {
-        release.pk: " + ".join(names.get(spec, spec) for spec in release.set_spec.split(UNION)) for release in releases
-    }
