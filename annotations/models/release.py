@@ -38,7 +38,8 @@ class Release(models.Model):
     """De-identified texts of a project's notes, from one choice of annotation sets under one policy.
 
     `number` counts the project's releases from 1. `content_hash` covers names, texts and spans of the released notes
-    (domain.hashing.gold_hash); it is empty until the release is prepared.
+    (domain.hashing.gold_hash); it is empty until the release is prepared, and after a decision until it is computed again
+    (release.services.settling).
     """
 
     class State(models.TextChoices):
@@ -61,6 +62,7 @@ class Release(models.Model):
     note_count = models.PositiveIntegerField(default=0)
     span_count = models.PositiveIntegerField(default=0)
     erased_count = models.PositiveIntegerField(default=0, help_text="Notes erased since they were released.")
+    revision = models.PositiveIntegerField(default=0, help_text="Counts the changes of its notes since they were prepared.")
     content_hash = models.CharField(max_length=64, blank=True)
     figures = models.JSONField(default=dict, help_text="Counts and measures of the prepared release.")
     risks = models.JSONField(default=list, help_text="Accepted open risks: [{text, by, at}].")
