@@ -23,6 +23,7 @@ from annotations.models.rewritten import RewrittenNote
 from annotations.models.sets import AnnotationSet, Span
 from annotations.models.share import Share
 from annotations.models.stored_file import StoredChunk, StoredFile
+from annotations.models.surrogates import SurrogateEntity, SurrogateKey, SurrogateMention
 from annotations.models.talk import Comment, Flag
 from annotations.models.user import User
 
@@ -77,5 +78,8 @@ __all__ = [
     "SuggestedLabel",
     "SuggestedNote",
     "SuggestedString",
+    "SurrogateEntity",
+    "SurrogateKey",
+    "SurrogateMention",
     "User",
 ]
