@@ -356,7 +356,7 @@ class Plan:
         names = [
             []
             if entity.kind in REPEATABLE
-            else identities(_only(Cluster(entity.kind, entity.language, ()), whole(one)))
+            else identities(_named(entity.kind, entity.language, whole(one)))
             for entity, one in zip(entities, made, strict=True)
         ]
         owned = taken(self.project, {digest for digest in digests if digest})
