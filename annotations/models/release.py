@@ -54,6 +54,9 @@ class Release(models.Model):
     author = models.ForeignKey(Author, models.SET_NULL, null=True, related_name="+")
     gold_version = models.ForeignKey(GoldVersion, models.SET_NULL, null=True, related_name="+")
     policy = models.ForeignKey(ReleasePolicy, models.PROTECT, related_name="releases")
+    surrogate_maker = models.JSONField(
+        default=dict, help_text="The language model that makes surrogates (surrogates.services.makers); empty: rules."
+    )
     state = models.CharField(max_length=10, choices=State, default=State.PREPARING)
     job = models.ForeignKey(Job, models.SET_NULL, null=True, related_name="+")
     purpose = models.CharField(max_length=300, blank=True)
