@@ -19,6 +19,7 @@ class ReleaseConfig(AppConfig):
                     title=_("Release"),
                     handler="annotations.release.jobs.run",
                     right=Can.RELEASE,
+                    result="release/result.html",
                     can_pause=True,
                     shared=True,
                 ),
@@ -26,6 +27,7 @@ class ReleaseConfig(AppConfig):
                     title=_("Export of a release"),
                     handler="annotations.release.jobs.run_export",
                     right=Can.RELEASE,
+                    result="release/export_result.html",
                 ),
             }
         )
@@ -33,7 +35,6 @@ class ReleaseConfig(AppConfig):
         navigation.add_group(navigation.Group("release", _("Release"), 85))
 
         from annotations.core import addresses, offers
-        from annotations.core.access import Can
 
         made = frozenset({"release", "release_new", "release_findings", "release_note"})
         navigation.register(

@@ -65,6 +65,7 @@ class ReleaseExportForm(forms.Form):
     """The format of an export. Sending the same `token` twice starts one job."""
 
     format = forms.ChoiceField(label=gettext_lazy("Format"), widget=forms.RadioSelect)
+    leave_out = forms.BooleanField(label=gettext_lazy("Leave out the notes with open findings"), required=False)
     token = forms.UUIDField(widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, formats: Sequence[str], **kwargs: Any) -> None:

@@ -72,7 +72,6 @@ class Figures:
     labels: Sequence[Figure]
     actions: Sequence[Figure]
     leaks: Mapping[str, int]
-    exceptions: Sequence[Figure]
     surrogates: Mapping[str, Any]
     years: Sequence[int]
     patients: int
@@ -96,7 +95,6 @@ def figures_of(release: Release) -> Figures | None:
         labels=_figures([(code, n, looks.get(code) or LabelLook(code, code)) for code, n in by_label]),
         actions=_figures([(action, n, None) for action, n in stored.get("spans_by_action", {}).items()]),
         leaks={name: int(n) for name, n in leaks.items() if isinstance(n, int)},
-        exceptions=_figures([(name, n, None) for name, n in leaks.get("exceptions", {}).items()]),
         surrogates=stored.get("surrogates") or {},
         years=stored.get("years") or [],
         patients=int(stored.get("patients", 0)),

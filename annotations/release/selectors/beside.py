@@ -37,7 +37,10 @@ class Bit:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line, or several lines that a stretch joins. `same`: nothing in the row was replaced or found."""
+    """A line, or several lines that a stretch joins. `number` is that of the first line, in the original.
+
+    `same`: nothing in the row was replaced or found.
+    """
 
     number: int
     same: bool
@@ -73,7 +76,7 @@ def beside(
     """The rows of both texts. Offsets are code points, end-exclusive; pieces are in order and don't overlap."""
     rows: list[Row] = []
     ordered = sorted(findings, key=lambda one: (one.start, one.end))
-    at, new_at, begun = 0, 0, 0
+    at, new_at, begun, number = 0, 0, 0, 1
     for end, new_end, after, new_after in _breaks(text, released, pieces):
         ending = begun
         while ending < len(pieces) and pieces[ending].end <= end and pieces[ending].new_end <= new_end:
@@ -82,7 +85,8 @@ def beside(
         found = [one for one in ordered if one.start < new_end and new_at < one.end]
         before = _bits(text, at, end, [(n, piece, piece.start, piece.end) for n, piece in mine], (), looks)
         new = _bits(released, new_at, new_end, [(n, piece, piece.new_start, piece.new_end) for n, piece in mine], found, looks)  # fmt: skip
-        rows.append(Row(len(rows) + 1, not mine and not found, before, new))
+        rows.append(Row(number, not mine and not found, before, new))
+        number += sum(1 for _break in BREAK.finditer(text, at, after))
         at, new_at, begun = after, new_after, ending
     return rows
 

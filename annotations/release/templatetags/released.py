@@ -5,14 +5,21 @@ A stretch and what replaced it are links to each other (#o3 and #n3), so that th
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from django import template
+from django.template import Context
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
+from annotations.core.errors import ServiceError
 from annotations.core.templatetags.rows import EMPTY, fill
 from annotations.domain.redaction.policy import Action
-from annotations.release.selectors.beside import Bit, Row
+from annotations.domain.spans import Span
+from annotations.models import Label
+from annotations.notes.selectors.in_context import label_looks
+from annotations.release.selectors.beside import Bit, Row, beside
+from annotations.release.services.viewing import MASKED, SURROGATES, VIEWS, viewed
 
 register = template.Library()
 
@@ -25,6 +32,10 @@ LINE = (
     '{}</td><td class="beside-text is-released" dir="auto" data-label="{}">{}</td></tr>\n'
 )
 STRETCH = '<a class="span hue-{} underline-{} stretch is-{}{}" href="#{}{}" data-piece="{}"{}{}>{}</a>'
+VIEWED = (
+    '<div class="line" id="L{}"><span class="gutter" aria-hidden="true">{}</span><div class="line-text" dir="auto">{}</div>'
+    "</div>\n"
+)
 FOUND = '<mark class="leak{}"{} title="{}">{}</mark>'
 
 
@@ -70,6 +81,69 @@ def _chip(bit: Bit, here: str) -> str:
     if bit.action in (Action.MASK, None):
         return ""
     return action_name(bit.action)
+
+
+@dataclass(frozen=True)
+class NoteView:
+    """A view of a note: its rows, or why it is not possible."""
+
+    rows: Sequence[Row]
+    error: str = ""
+
+
+def asked_view(context: Context) -> str:
+    """The view ?view= of the note's page; empty for the original text."""
+    asked = context["request"].GET.get("view", "")
+    return asked if asked in VIEWS and context.get("chosen") else ""
+
+
+@register.simple_tag(takes_context=True)
+def note_views(context: Context) -> list[tuple[str, str, str, bool]]:
+    """The views of a note with a chosen annotation set: value, name, address, and whether it is shown."""
+    if not context.get("chosen"):
+        return []
+    current, query = asked_view(context), context["request"].GET.copy()
+    found = []
+    for value, name in (("", _("Original")), (MASKED, _("Masked")), (SURROGATES, _("Surrogates"))):
+        query.pop("view", None)
+        if value:
+            query["view"] = value
+        found.append((value, name, f"?{query.urlencode()}", value == current))
+    return found
+
+
+@register.simple_tag(takes_context=True)
+def note_view(context: Context) -> NoteView | None:
+    """The note as ?view= asks; None for the original text. Spans that the page hides have no effect."""
+    view = asked_view(context)
+    if not view:
+        return None
+    access, note = context["access"], context["note"]
+    codes = dict(Label.objects.filter(label_set__project=access.project).values_list("pk", "code"))
+    spans = [Span(one["start"], one["end"], codes[one["label"]]) for one in context["spans"]]
+    note.project = access.project
+    try:
+        found = viewed(document=note, spans=spans, view=view)
+    except ServiceError as error:
+        return NoteView([], str(error))
+    return NoteView(beside(note.text, found.text, found.pieces, looks=label_looks(access.project)))
+
+
+@register.simple_tag
+def viewed_lines(rows: Sequence[Row]) -> SafeString:
+    """Show the released column of the rows as the lines of a note."""
+    lines = [fill(VIEWED, str(row.number), str(row.number), SafeString("".join(map(_viewed, row.after)))) for row in rows]
+    return fill('<div class="lines">{}</div>', SafeString("".join(lines)))
+
+
+def _viewed(bit: Bit) -> SafeString:
+    if bit.piece is None or bit.look is None:
+        return fill("{}", bit.text)
+    name = bit.look.name
+    return fill(
+        '<span class="span hue-{} underline-{}" role="group" aria-label="{}" title="{}">{}</span>',
+        str(bit.look.hue), str(bit.look.underline), name, name, bit.text,
+    )  # fmt: skip
 
 
 @register.filter

@@ -17,10 +17,12 @@ from annotations.jobs.services.status import status_of
 from annotations.jobs.tokens import form_token
 from annotations.models import Release
 from annotations.release.forms.releases import ReleaseExportForm
-from annotations.release.selectors.about import figures_of, named_sets, open_counts, released_notes, steps_of
-from annotations.release.selectors.exports import ready_exports
+from annotations.release.selectors.about import figures_of, open_counts, released_notes, steps_of
+from annotations.release.selectors.exported import ready_exports
 from annotations.release.selectors.releases import release_for, releases_of
-from annotations.release.services.exporting import FORMATS, start_release_export
+from annotations.release.services.exporting import start_release_export
+from annotations.release.services.files import RELEASE_FORMATS
+from annotations.release.services.naming import named_sets
 from annotations.release.services.withdrawing import withdraw
 
 RELEASES = 30
@@ -72,8 +74,8 @@ def _context(request: Request, access: Access, found: Release) -> dict[str, Any]
         "steps": steps_of(found, open_findings),
         "figures": figures_of(found),
         "page": paged(request, released_notes(found), NOTES),
-        "formats": list(about_formats().items()),
-        "chosen": next(iter(FORMATS)),
+        "export_formats": [(name, *about) for name, about in about_formats().items()],
+        "chosen": next(iter(RELEASE_FORMATS)),
         "files": ready_exports(found),
         "hours": settings.STORED_FILE_HOURS,
         "token": uuid.uuid4(),
@@ -85,11 +87,11 @@ def about_formats() -> dict[str, tuple[str, str]]:
     described = {
         "text": (_("Text files"), _("One .txt file for each note.")),
         "jsonl": ("JSON Lines", _("One line for each note: name, text, and the spans in the released text.")),
-        "csv": ("CSV", _("One row for each note, for spreadsheets and databases.")),
+        "csv": ("CSV", _("A table of the notes and a table of their spans, for spreadsheets and databases.")),
         "brat": ("brat", _("A .txt and an .ann file for each note, with the spans in the released text.")),
         "conll": ("CoNLL", _("One token per line with offsets and BIO tag in the released text.")),
     }
-    return {name: described.get(name, (name, "")) for name in FORMATS}
+    return {name: described.get(name, (name, "")) for name in RELEASE_FORMATS}
 
 
 @require_POST
@@ -97,13 +99,17 @@ def release_export(request: Request, slug: str, number: int) -> HttpResponse:
     """Start the export of a release. The same form starts one job."""
     access = enter(request.user, slug, Can.RELEASE)
     found = release_for(access, number)
-    form = ReleaseExportForm(request.POST, formats=list(FORMATS))
+    form = ReleaseExportForm(request.POST, formats=list(RELEASE_FORMATS))
     if "format" in form.errors:
         messages.error(request, _("Choose one of the formats. Nothing was exported."))
         return redirect("release", slug, number)
     try:
         job = start_release_export(
-            release=found, format=form.cleaned_data["format"], actor=access.user, token=form_token(request)
+            release=found,
+            format=form.cleaned_data["format"],
+            actor=access.user,
+            token=form_token(request),
+            leave_out=form.cleaned_data["leave_out"],
         )
     except ServiceError as error:
         messages.error(request, str(error))
