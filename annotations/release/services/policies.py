@@ -58,8 +58,8 @@ def policies_of(project: Project) -> list[ReleasePolicy]:
     for row in ReleasePolicy.objects.filter(project=project).order_by("slug", "-version"):
         newest.setdefault(row.slug, row)
     kinds = kinds_in(project) if SHIPPED.keys() - newest.keys() else {}
-    found = [newest.pop(slug, None) or _unsaved(project, slug, kinds) for slug in SHIPPED]
-    return [*found, *newest.values()]
+    found = [newest[slug] if slug in newest else _unsaved(project, slug, kinds) for slug in SHIPPED]
+    return [*found, *(row for slug, row in newest.items() if slug not in SHIPPED)]
 
 
 def _unsaved(project: Project, slug: str, kinds: Mapping[str, Kind]) -> ReleasePolicy:
