@@ -8,8 +8,9 @@ from django.db.models import Count, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from annotations.models import LeakFinding, Release, ReleasedNote
+from annotations.models import Event, LeakFinding, Release, ReleasedNote
 from annotations.notes.selectors.in_context import LabelLook, label_looks
+from annotations.release.events import RELEASE_EXPORTED
 
 def open_counts(releases: Iterable[Release]) -> dict[int, int]:
     """The number of open findings by release id."""
@@ -19,37 +20,48 @@ def open_counts(releases: Iterable[Release]) -> dict[int, int]:
 
 @dataclass(frozen=True)
 class Step:
-    """A step on the way to an exported release. `url` is the name of the page where it is done."""
+    """A step on the way to an exported release. `page` is the URL name of the page where it is done now, if there is one."""
 
     title: str
     text: str
     done: bool
-    url: str = ""
+    page: str = ""
     action: str = ""
 
 
 def steps_of(release: Release, open_findings: int) -> list[Step]:
-    """The steps that this feature knows: preparing, and deciding what the leak gate found."""
-    prepared = release.state != Release.State.PREPARING
+    """The steps from preparing to exporting a release, and whether each is done."""
+    state = release.state
+    prepared = state != Release.State.PREPARING and bool(release.content_hash or open_findings)
     if open_findings:
         leaks = ngettext(
-            "%(n)d finding is open. Its note is held back from exports until you decide.",
-            "%(n)d findings are open. Their notes are held back from exports until you decide.",
+            "%(n)d finding of the leak gate is open. Its note can't be exported until you decide.",
+            "%(n)d findings of the leak gate are open. Their notes can't be exported until you decide.",
             open_findings,
         ) % {"n": open_findings}
     elif prepared:
-        leaks = _("No finding is open.")
+        leaks = _("No finding of the leak gate is open.")
     else:
         leaks = _("The leak gate looks for labeled strings and known identifiers in every released note.")
+    exported = Event.objects.filter(
+        project_id=release.project_id, verb=RELEASE_EXPORTED, data__release=release.number
+    ).exists()
+    decide = prepared and state == Release.State.PREPARED and bool(open_findings)
     return [
         Step(_("Prepare the notes"), _("Every labeled span is treated as the policy says."), prepared),
         Step(
             _("Check for leaks"),
             leaks,
             prepared and not open_findings,
-            "release_findings" if open_findings else "",
+            "release_findings" if decide else "",
             _("Decide findings"),
         ),
+        Step(
+            _("Audit and sign"),
+            _("Reviewers read a sample of the released notes, then you sign the release with a certificate."),
+            release.signed_at is not None,
+        ),
+        Step(_("Export"), _("Files in the format that the recipient needs."), exported),
     ]
 
 
@@ -61,6 +73,10 @@ class Figure:
     count: int
     share: float
     look: LabelLook | None = None
+
+    @property
+    def percent(self) -> int:
+        return round(100 * self.share)
 
 
 @dataclass(frozen=True)
@@ -76,6 +92,11 @@ class Figures:
     years: Sequence[int]
     patients: int
     without_patient: int
+
+    @property
+    def kept_percent(self) -> str:
+        """The share of the text that is kept, in percent with one digit; empty without text."""
+        return "" if self.kept is None else f"{100 * self.kept:.1f}"
 
 
 def figures_of(release: Release) -> Figures | None:
