@@ -22,7 +22,7 @@ from annotations.surrogates.selectors.index import (
     surrogate_of,
     taken,
 )
-from annotations.surrogates.services.keys import known_by, named_as
+from annotations.surrogates.selectors.names import named_as
 from annotations.surrogates.services.planning import MOST_ATTEMPTS, STRICT_ATTEMPTS
 
 MOST_RELATED: Final = 300
@@ -81,11 +81,11 @@ def typed(project: Project, key: Key, row: SurrogateEntity, sealed: Sealed, text
 
 def problem_with(project: Project, key: Key, row: SurrogateEntity, sealed: Sealed, made: Surrogate) -> str:
     """Why an entity can't get this surrogate: `original`, `taken`, or empty."""
-    own = {folded(form) for form in sealed.forms}
-    if surrogate_key(made) in own or set(named_as(made.kind, sealed.language, made)) & own:
+    names = named_as(cluster_of(made.kind, sealed), made)
+    if {surrogate_key(made), *names} & {folded(form) for form in sealed.forms}:
         return "original"
     among = kinds_with(made.kind)
-    digests = [identity_digest(key, name) for name in named_as(made.kind, sealed.language, made)]
+    digests = [identity_digest(key, name) for name in names]
     for owners in named(project, digests).values():
         if any(kind in among and scope in ("", row.scope) for kind, scope in owners):
             return "original"

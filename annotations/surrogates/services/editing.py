@@ -28,8 +28,8 @@ from annotations.surrogates.events import (
     SURROGATE_UNLOCKED,
 )
 from annotations.surrogates.selectors.index import Sealed, form_number, in_order, opened, surrogate_digest, taken
+from annotations.surrogates.selectors.names import keys_of
 from annotations.surrogates.services.drawing import BY_PERSON, Drawn, draw, typed
-from annotations.surrogates.services.keys import keys_of
 from annotations.surrogates.services.making import lock_index
 
 MOST_MERGED = 100
@@ -99,9 +99,10 @@ def split(*, project: Project, entity: int, version: int, mentions: Collection[i
         gone, stay = ({form for pk, form in own if (pk in chosen) is moved} for moved in (True, False))
         forms = [form for form in sealed.forms if form_number(key, form) in gone]
         left = [form for form in sealed.forms if form_number(key, form) in stay]
-        new = SurrogateEntity(project=project, kind=row.kind, scope=row.scope)
+        # With the version of the old one, so that the new one is drawn differently.
+        new = SurrogateEntity(project=project, kind=row.kind, scope=row.scope, version=row.version)
         made = Sealed(in_order(forms), {}, sealed.language)
-        drawn = draw(project, key, with_scope(new, row), made)
+        drawn = draw(project, key, new, made)
         _give(new, key, with_changes(made, parts=dict(drawn.surrogate.parts)), drawn)
         _edited(new, actor)
         SurrogateMention.objects.filter(pk__in=chosen).update(entity=new)
@@ -186,12 +187,6 @@ def restore(*, project: Project, entity: int, version: int, actor: User) -> None
             )
         _change(row, key, sealed, Drawn(made, digest), actor)
         SURROGATE_RESTORED.record(actor=actor, project_id=project.pk, data={"entity": row.pk})
-
-
-def with_scope(new: SurrogateEntity, row: SurrogateEntity) -> SurrogateEntity:
-    """The new entity, as if it had the version of the one from which it comes, so that it is drawn differently."""
-    new.version = row.version
-    return new
 
 
 def _held(project: Project, versions: Mapping[int, int]) -> list[SurrogateEntity]:

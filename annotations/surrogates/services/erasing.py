@@ -6,7 +6,7 @@ from annotations.core.sealing import Key, project_key
 from annotations.domain.redaction.kinds import Kind
 from annotations.models import Project, SurrogateEntity, SurrogateKey, SurrogateMention
 from annotations.surrogates.selectors.index import Sealed, form_number, in_parts, opened, private_scope
-from annotations.surrogates.services.keys import keys_of
+from annotations.surrogates.selectors.names import keys_of
 
 
 def forget_notes(*, project: Project, notes: Sequence[int], patient: str) -> None:

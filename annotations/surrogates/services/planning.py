@@ -25,7 +25,7 @@ from annotations.surrogates.selectors.index import (
     surrogate_digest,
     taken,
 )
-from annotations.surrogates.services.keys import is_name, known_by, named_as
+from annotations.surrogates.selectors.names import is_name, known_by, named_as
 from annotations.surrogates.services.makers import Maker, PatientMentions, Wanted
 
 MOST_ATTEMPTS: Final = 40
@@ -360,7 +360,7 @@ class Plan:
     ) -> list[int]:
         """Give the entities those surrogates that are new; return the positions of the others."""
         digests = [surrogate_digest(self.key, one.kind, surrogate_key(one)) for one in made]
-        names = [named_as(entity.kind, entity.language, one) for entity, one in zip(entities, made, strict=True)]
+        names = [named_as(entity.cluster(), one) for entity, one in zip(entities, made, strict=True)]
         owned = taken(self.project, {digest for digest in digests if digest})
         originals = named(self.project, {self._digest(name) for own in names for name in own})
         again = []

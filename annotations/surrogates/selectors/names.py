@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from annotations.core.sealing import Key
 from annotations.domain.redaction.kinds import Kind
 from annotations.domain.surrogates.pipeline import Cluster, Mentioned, Surrogate
-from annotations.domain.surrogates.rules import identities, surrogate_text
+from annotations.domain.surrogates.rules import identities, written
 from annotations.surrogates.selectors.index import REPEATABLE, identity_digest
 
 
@@ -19,11 +19,12 @@ def is_name(identity: str) -> bool:
     return any(len(word) > 1 for word in identity.split())
 
 
-def named_as(kind: Kind, language: str, surrogate: Surrogate) -> list[str]:
+def named_as(cluster: Cluster, surrogate: Surrogate) -> list[str]:
     """The folded names of a surrogate, which must not be those of an entity; none for kinds whose values may repeat."""
-    if kind in REPEATABLE:
+    if cluster.kind in REPEATABLE or not cluster.mentions:
         return []
-    names = identities(known_by(kind, language, [surrogate_text(surrogate)]))
+    full = max(cluster.mentions, key=lambda one: len(one.text))
+    names = identities(known_by(cluster.kind, cluster.language, [written(surrogate, full, cluster)]))
     return [name for name in names if is_name(name)]
 
 
