@@ -14,7 +14,7 @@ from annotations.domain.redaction.kinds import Kind
 
 _LEAST_FOR_TYPO: Final = 5
 _AROUND: Final = frozenset(" \t\r\n ,.-‐–/ºª°#'’()")
-_CITY_JOINTS: Final = frozenset(" \t\r\n -‐‑–'’.")
+_CITY_JOINTS: Final = frozenset("/, \t\r\n -‐‑–'’.")
 
 
 @dataclass(frozen=True, slots=True)
