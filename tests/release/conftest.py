@@ -45,8 +45,8 @@ NOTES = [
         "it-1",
         "it",
         "P-01133",
-        "«Giulia Venturi|PATIENT», «91|AGE» anni, visitata il «12 marzo 2021|DATE» dal dott. «Paolo Serra|DOCTOR» presso "
-        "l'«Ospedale San Lino|HOSPITAL» di «Borgonovo|CITY».\n",
+        "«Giulia Venturi|PATIENT», «91|AGE» anni, visitata il «12 marzo 2021|DATE» dal dott. «Paolo Serra|DOCTOR» "
+        "presso l'«Ospedale San Lino|HOSPITAL» di «Borgonovo|CITY».\n",
     ),
 ]
 
@@ -97,5 +97,8 @@ def ward(db, no_redis):
     """A project with gold of four notes of three patients, and its manager."""
     project = new_project()
     manager = make.make_member(project, "manager", "mara")
-    notes = {name: add_note(project, name, text, language=language, patient_id=patient) for name, language, patient, text in NOTES}  # fmt: skip
+    notes = {
+        name: add_note(project, name, text, language=language, patient_id=patient)
+        for name, language, patient, text in NOTES
+    }
     return SimpleNamespace(project=project, manager=manager, notes=notes)

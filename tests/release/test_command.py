@@ -18,14 +18,14 @@ def test_the_command_masks_and_reports(ward, tmp_path):
     out = tmp_path / "out"
     result = release_command("ward", "--set", "gold", "--policy", "mask", "--out", out, "--purpose", "Research")
     assert (result["notes"], result["leaks"], result["held_back"]) == (4, 0, 0)
-    assert (result["release"], result["policy"], result["spans"]) == (1, "mask:1", 24)
+    assert (result["release"], result["policy"], result["spans"]) == (1, "mask:1", 25)
     texts = texts_in(out)
     assert texts["en-2"].startswith("[PATIENT] came back on [DATE], MRN [MEDICALRECORD].")
     release = Release.objects.get()
     assert (release.state, release.note_count, release.purpose) == ("prepared", 4, "Research")
     assert release.content_hash == result["content_hash"]
     verbs = list(Event.objects.order_by("id").values_list("verb", flat=True))
-    assert verbs == ["policy.saved", "release.started", "release.exported"]
+    assert verbs[-3:] == ["policy.saved", "release.started", "release.exported"]
 
 
 @pytest.mark.parametrize("slug", SHIPPED)
@@ -63,14 +63,14 @@ def test_moved_offsets_can_be_read_back(ward, tmp_path, format):
     groups, _problems = reader.group(name for name in names if name != "release.json")
     assert len(groups) == 4
     for group in groups:
-        note = reader.read(group, lambda name: (tmp_path / "out" / name).read_bytes(), {label: label for label in LABELS})
+        note = reader.read(group, lambda name: (tmp_path / "out" / name).read_bytes(), LABELS)
         _name, _language, _patient, text = next(row for row in NOTES if row[0] == group.name)
         assert [(span.label, note.text[span.start : span.end]) for span in sorted(note.spans)] == [
             (label, f"[{label}]") for _start, _end, label in marked(text)[1]
         ]
 
 
-LABELS = {label for *_row, text in NOTES for _start, _end, label in marked(text)[1]}
+LABELS = {label: label for *_row, text in NOTES for _start, _end, label in marked(text)[1]}
 
 
 def test_json_lines_and_csv(ward, tmp_path):
@@ -132,7 +132,9 @@ def test_notes_with_findings_are_held_back(ward, tmp_path):
 
 
 def test_strings_of_the_patients_other_notes_are_found(ward, tmp_path):
-    add_note(ward.project, "en-4", "Spoke with «Helen|DOCTOR». Millbrook clinic.\n", language="en", patient_id="P-00417")
+    add_note(
+        ward.project, "en-4", "Spoke with «Helen|DOCTOR». Millbrook clinic.\n", language="en", patient_id="P-00417"
+    )
     result = release_command("ward", "--set", "gold", "--policy", "mask", "--out", tmp_path / "out")
     assert (result["leaks"], result["held_back"]) == (1, 1)
 
@@ -172,7 +174,7 @@ def test_a_frozen_version_of_gold(ward, tmp_path):
     freeze(project=ward.project, actor=ward.manager)
     Span.objects.all().delete()
     result = release_command("ward", "--set", "gold:1", "--policy", "mask", "--out", tmp_path / "out")
-    assert (result["notes"], result["spans"]) == (4, 24)
+    assert (result["notes"], result["spans"]) == (4, 25)
     assert Release.objects.get().gold_version.number == 1
 
 

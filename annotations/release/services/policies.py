@@ -153,7 +153,10 @@ def read_policy(rules: Mapping[str, Mapping[str, Any]]) -> Policy:
 
 
 def require_total(project: Project, policy: Policy) -> None:
-    """Raise ServiceError `unmapped` unless the policy has a rule for every label of the project."""
+    """Raise ServiceError `unmapped` unless the policy has a rule for every label of the project.
+
+    Raises ServiceError `policy` where a rule is not possible for the kind of its label.
+    """
     missing = missing_labels(project, policy.rules)
     if missing:
         raise ServiceError(
@@ -161,6 +164,10 @@ def require_total(project: Project, policy: Policy) -> None:
             % {"labels": ", ".join(missing)},
             code="unmapped",
         )
+    try:
+        policy.require(())
+    except PolicyError as error:
+        raise ServiceError(str(error), code="policy") from error
 
 
 def _unknown(project: Project, slug: str, version: int | None) -> ServiceError:
