@@ -20,8 +20,8 @@ NAME_LENGTH = 80
 def kind_names() -> dict[Kind, str]:
     """What an identifier is, for people; in the order of the menu."""
     return {
-        Kind.NAME: _("Name of a patient or relative"),
-        Kind.STAFF: _("Name of a staff member"),
+        Kind.NAME: _("Patient or relative"),
+        Kind.STAFF: _("Staff member"),
         Kind.USERNAME: _("Username"),
         Kind.DATE: _("Date"),
         Kind.AGE: _("Age"),
