@@ -14,13 +14,14 @@ string is also sought by its parts of four letters or more, except dates and age
 Placeholders and hashes are not searched. Offsets are code points, end-exclusive.
 """
 
-from bisect import bisect_right
+import re
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import attrgetter
-from typing import Final
+from typing import Final, TypeVar
 
 from annotations.domain.folding import WORD, Folded, folded, words
 from annotations.domain.leaks.generic import generic_words
@@ -49,6 +50,8 @@ GENERALIZED: Final = "generalized"
 _FIXED: Final = frozenset({Action.MASK, Action.HASH})
 _READABLE: Final = frozenset({Action.KEEP, Action.GENERALIZE, Action.SHIFT})
 _BARRIER: Final = "\0"
+_CAPITAL: Final = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])")
+_T = TypeVar("_T")
 # With fewer digits, a number must also have the same characters between the digits: 3/12 isn't 3.12.
 _LONG_NUMBER: Final = 7
 _new_start: Callable[[Piece], int] = attrgetter("new_start")
@@ -134,14 +137,32 @@ class Gate:
                     found[bounds] = sought.part, _best(sought.needles, note)
         return [Leak(start, end, needle, part) for (start, end), (part, needle) in _outermost(found)]
 
+    def find_in_name(
+        self,
+        name: str,
+        needles: Prepared | Iterable[Needle],
+        *,
+        note: int | None = None,
+        exceptions: Counter[str] | None = None,
+    ) -> list[Leak]:
+        """The needles that occur in the name of a note or file, also where capitals separate its words: AdamWilson."""
+        needles = needles if isinstance(needles, Prepared) else self.prepared(needles)
+        cuts = [match.start() for match in _CAPITAL.finditer(name)]
+        spaces = [cut + before for before, cut in enumerate(cuts)]  # their places in the name that is written apart
+        found = self.find(name, needles, note=note, exceptions=exceptions)
+        for leak in self.find(_CAPITAL.sub(" ", name), needles, note=note) if cuts else ():
+            start, end = (at - bisect_left(spaces, at) for at in (leak.start, leak.end))
+            found.append(replace(leak, start=start, end=end))
+        return [leak for _, leak in _outermost({(leak.start, leak.end): leak for leak in reversed(found)})]
+
 
 def _best(needles: Sequence[Needle], note: int | None) -> Needle:
     return next((needle for needle in needles if needle.note == note), needles[0])
 
 
-def _outermost(found: dict[Bounds, tuple[bool, Needle]]) -> list[tuple[Bounds, tuple[bool, Needle]]]:
+def _outermost(found: dict[Bounds, _T]) -> list[tuple[Bounds, _T]]:
     """The places that lie inside no other place, in order."""
-    kept: list[tuple[Bounds, tuple[bool, Needle]]] = []
+    kept: list[tuple[Bounds, _T]] = []
     for (start, end), rest in sorted(found.items(), key=lambda item: (item[0][0], -item[0][1])):
         if not kept or end > kept[-1][0][1]:
             kept.append(((start, end), rest))

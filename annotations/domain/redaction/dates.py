@@ -154,7 +154,7 @@ def years(text: str, language: str) -> list[int]:
 
 
 def names_day(text: str, language: str) -> bool:
-    """Whether the text names a day, or is undecipherable: not merely months and years."""
+    """Whether the text names a day, or is undecipherable: not merely months, years and weekdays."""
     understood = _understood(text, language)
     return understood is None or any(found.has_day for found in understood.dates)
 
@@ -202,7 +202,7 @@ def _understood(text: str, language: str) -> _Text | None:
             at = found.end
         elif between := _BETWEEN.match(text, at):
             word = between[0].lower()
-            if word[0].isalpha() and word not in _WORDS and word not in _FINER:
+            if word[0].isalnum() and word not in _WORDS and word not in _FINER:
                 return None
             finer, at = finer or word in _FINER, between.end()
         else:
@@ -325,12 +325,12 @@ def _year_to_year(match: re.Match[str], _language: str) -> Found:
 # Several days of a month, and months with names
 
 _NUMBER: Final = re.compile(r"[0-9]+")
-_SUFFIX: Final = re.compile(r"st|nd|rd|th", re.IGNORECASE)
+_SUFFIX: Final = re.compile(r"st|nd|rd|th|[ ]?[ºª°]", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class _Day:
-    """A day of a list: its number as written, its bounds, and the bounds of its English suffix (empty without one)."""
+    """A day of a list: its number as written, its bounds, and the end of its ordinal suffix."""
 
     number: str
     start: int
@@ -348,7 +348,10 @@ def _days(match: re.Match[str]) -> list[_Day]:
 
 def _day_edit(text: str, day: _Day, new: int, padded: bool) -> Edit:
     suffix = text[day.end : day.suffix_end]
-    if suffix:
+    if suffix[-1:] in "ºª°":
+        if int(day.number) == 1 != new:  # Spanish and Italian write only the first day of a month so
+            suffix = ""
+    elif suffix:
         last = new % 10 if new // 10 != 1 else 0
         plain = ("th", "st", "nd", "rd")[last] if last < 4 else "th"
         suffix = plain.upper() if suffix.isupper() else plain
@@ -449,7 +452,7 @@ def _weekday(match: re.Match[str], language: str) -> Found:
     def edits(move: Move) -> list[Edit]:
         return [(*match.span("weekday"), weekday_like(match["weekday"], move.days, language))]
 
-    return Found(match.start(), match.end(), edits, has_day=True)
+    return Found(match.start(), match.end(), edits)
 
 
 _READERS: Final[Sequence[tuple[re.Pattern[str], Callable[[re.Match[str], str], Found | None]]]] = (
