@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 from annotations.core.sealing import Key
 from annotations.domain.redaction.kinds import Kind
+from annotations.domain.surrogates.deciding import identities
 from annotations.domain.surrogates.pipeline import Cluster, Mentioned, Surrogate
-from annotations.domain.surrogates.rules import identities, written
-from annotations.surrogates.selectors.index import REPEATABLE, identity_digest
+from annotations.domain.surrogates.writing import written
+from annotations.surrogates.selectors.index import REPEATABLE, Sealed, identity_digest
 
 
 def known_by(kind: Kind, language: str, forms: Sequence[str]) -> Cluster:
@@ -28,11 +29,12 @@ def named_as(cluster: Cluster, surrogate: Surrogate) -> list[str]:
     return [name for name in names if is_name(name)]
 
 
-def keys_of(key: Key, kind: Kind, language: str, forms: Sequence[str]) -> set[str]:
+def keys_of(key: Key, kind: Kind, sealed: Sealed) -> set[str]:
     """The digests of the names of an entity: of all its forms together, and of each one."""
-    if not forms:
+    if not sealed.forms:
         return set()
-    names = dict.fromkeys(identities(known_by(kind, language, forms)))
-    for form in forms:
-        names |= dict.fromkeys(identities(known_by(kind, language, [form])))
+    mentions = sealed.mentions(kind)
+    names = dict.fromkeys(identities(Cluster(kind, sealed.language, mentions)))
+    for one in mentions:
+        names |= dict.fromkeys(identities(Cluster(kind, sealed.language, [one])))
     return {identity_digest(key, name) for name in names}
