@@ -331,10 +331,15 @@ class Names:
             word = note.words[at]
             if note.gap(between) == ", " and at > last:
                 continue
-            if len(word) > 1 and note.capital(at) and word not in self.words and word in usual_names() and word not in common_words():
+            if (
+                len(word) > 1
+                and note.capital(at)
+                and word not in self.words
+                and word in usual_names()
+                and word not in common_words()
+            ):
                 return True
         return False
-
 
     def _only_initials(self, note: Reading) -> Iterator[Mention]:
         """All initials of the name with points: "M.R." after a word for the patient, "J.G.P." anywhere."""
@@ -343,7 +348,11 @@ class Names:
             while last + 1 < len(note.words) and note.gap(last) in (".", ". ", ".-") and len(note.words[last + 1]) == 1:
                 last += 1
                 letters += note.words[last]
-            if len(letters) < 2 or letters not in self.orders or note.text[note.ends[last] : note.ends[last] + 1] != ".":
+            if (
+                len(letters) < 2
+                or letters not in self.orders
+                or note.text[note.ends[last] : note.ends[last] + 1] != "."
+            ):
                 continue
             before = at > 0 and note.words[at - 1] in CUES
             if before or len(letters) > 2:

@@ -39,7 +39,9 @@ class Street:
         if not core:
             return None
         numbers = frozenset(word for word in words if word.isdigit())
-        return cls(written, core, numbers, frozenset(words), frozenset(kind for each in types for kind in STREET_TYPES[each]))
+        return cls(
+            written, core, numbers, frozenset(words), frozenset(kind for each in types for kind in STREET_TYPES[each])
+        )
 
 
 @dataclass(slots=True)
@@ -75,7 +77,9 @@ def _streets(note: Reading, street: Street) -> Iterator[Mention]:
         core = sum(word in street.core for word in tokens) + typo
         abbreviated = typed
         typed = typed or any(_typed(word, street) for word in tokens)
-        other = not abbreviated and any(word in STREET_TYPES and not _same_type(word, street) for word in tokens if word not in street.own)
+        other = not abbreviated and any(
+            word in STREET_TYPES and not _same_type(word, street) for word in tokens if word not in street.own
+        )
         numbered = any(word in street.numbers for word in tokens)
         enough = (typed or numbered) if typo else (typed or numbered or core > 1)
         if not enough or other or (core == 1 and not typed and not note.capital(at)):
@@ -124,10 +128,7 @@ def _right(note: Reading, street: Street, at: int) -> int:
         word = note.words[reached + 1]
         if len(gap) > 5 or not all(character in _AROUND for character in gap) or gap.count("\n") > 1:
             break
-        if word in street.own and word not in PARTICLES:
-            reached += 1
-            last = reached
-        elif _typed(word, street) and "\n" not in gap:
+        if (word in street.own and word not in PARTICLES) or (_typed(word, street) and "\n" not in gap):
             reached += 1
             last = reached
         elif word in ADDRESS_WORDS or word in PARTICLES:
