@@ -12,8 +12,6 @@ from annotations.release.services.policies import policy_named
 from annotations.release.services.starting import start_release
 from tests import factories as make
 
-pytest_plugins = ["tests.worlds.pages"]
-
 # Each note: name, patient, text, and the labeled strings, each at its first occurrence.
 NOTES: list[tuple[str, str, str, list[tuple[str, str]]]] = [
     (
@@ -27,7 +25,7 @@ NOTES: list[tuple[str, str, str, list[tuple[str, str]]]] = [
 ]
 
 
-def make_ward() -> SimpleNamespace:
+def make_clinic() -> SimpleNamespace:
     """The project “covid” with the label set of i2b2 2014, gold of three notes, and one member of each role.
 
     With the policy `mask` the leak gate finds Rossi once in the first note, and Rossi and Torino in the second.
@@ -63,8 +61,8 @@ def make_release(project: Project, actor: User | None = None, policy: str = "mas
 
 
 @pytest.fixture
-def ward(db: None) -> SimpleNamespace:
-    """The ward with a prepared release of its gold, masked."""
-    made = make_ward()
+def clinic(db: None) -> SimpleNamespace:
+    """The project of `make_clinic` with a prepared release of its gold, masked."""
+    made = make_clinic()
     made.release = make_release(made.project, made.mia)
     return made
