@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy
 
 from annotations.core.offering import offer
 from annotations.domain.redaction.kinds import Kind
-from annotations.domain.redaction.policy import Action, Rule
+from annotations.domain.redaction.policy import Action, Rule, actions_for
 from annotations.models import Label
 
 NAME_LENGTH = 80
@@ -113,6 +113,19 @@ class PolicyForm(forms.Form):
                     f"action-{label.code}": str(rule.action),
                     f"numbered-{label.code}": rule.numbered,
                 }
+
+    def clean(self) -> dict[str, Any]:
+        found = super().clean() or {}
+        names = action_names()
+        for label in self._labels:
+            kind, action = found.get(f"kind-{label.code}"), found.get(f"action-{label.code}")
+            if kind and action and action not in actions_for(Kind(kind)):
+                possible = ", ".join(f"“{names[one]}”" for one in actions_for(Kind(kind)))
+                reason = _("“%(action)s” is not possible for this kind. Choose one of: %(possible)s.")
+                self.add_error(
+                    f"action-{label.code}", reason % {"action": names[Action(action)], "possible": possible}
+                )
+        return found
 
     def rows(self) -> Iterator[PolicyRow]:
         for label in self._labels:

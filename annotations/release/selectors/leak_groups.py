@@ -20,7 +20,7 @@ FILTER_NAMES = {"open": _("Open"), "decided": _("Decided"), "all": _("All")}
 
 @dataclass(frozen=True)
 class Shown:
-    """A finding in its sentence. `released_at` is the id of its place on the page of the released note."""
+    """A finding in its sentence: of the released text or, once it is replaced there, of the original."""
 
     pk: int
     note: int
@@ -116,7 +116,7 @@ def groups_of(release: Release, keys: Sequence[int], *, most: int = SHOWN, after
 
 
 def _some(release: Release, key: int, most: int, after: int) -> list[LeakFinding]:
-    rows = findings_of(release).filter(string_key=key).select_related("decided_by", "note")
+    rows = findings_of(release).filter(string_key=key).select_related("decided_by", "note__document")
     if most < OF_STRING:
         # The list shows open findings before decided ones. A decision changes no order among those shown.
         return sorted(rows.order_by("decision", "pk")[:most], key=lambda finding: finding.pk)
@@ -126,9 +126,7 @@ def _some(release: Release, key: int, most: int, after: int) -> list[LeakFinding
 def _in_context(findings: Iterable[LeakFinding]) -> dict[int, Shown]:
     rows = list(findings)
     texts = _texts({finding.source_id for finding in rows if finding.source_id})
-    named = {finding.note.document_id for finding in rows}
-    languages = dict(Document.objects.filter(pk__in=named).values_list("pk", "language"))
-    return {finding.pk: _shown(finding, texts, languages) for finding in rows}
+    return {finding.pk: _shown(finding, texts) for finding in rows}
 
 
 def _texts(notes: Collection[int]) -> dict[int, tuple[str, str]]:
@@ -136,11 +134,10 @@ def _texts(notes: Collection[int]) -> dict[int, tuple[str, str]]:
     return {pk: (name, text) for pk, name, text in rows}
 
 
-def _shown(finding: LeakFinding, sources: dict[int, tuple[str, str]], languages: dict[int, str]) -> Shown:
+def _shown(finding: LeakFinding, sources: dict[int, tuple[str, str]]) -> Shown:
     note = finding.note
     in_name = finding.where == LeakFinding.Where.NAME
-    text = note.name if in_name else note.text
-    start, end = finding.start, finding.end
+    text, start, end = _where(finding)
     low, high = (0, len(text)) if in_name else around(text, start, end)
     source_name, source_text = sources.get(finding.source_id or 0, ("", ""))
     placed = bool(source_text) and finding.source_start is not None and finding.source_end is not None
@@ -148,7 +145,7 @@ def _shown(finding: LeakFinding, sources: dict[int, tuple[str, str]], languages:
         pk=finding.pk,
         note=note.document_id,
         name=note.name,
-        language=languages.get(note.document_id, ""),
+        language=note.document.language,
         in_name=in_name,
         before=text[low:start],
         marked=text[start:end],
@@ -165,6 +162,16 @@ def _shown(finding: LeakFinding, sources: dict[int, tuple[str, str]], languages:
         decided_by=_username(finding.decided_by),
         decided_at=finding.decided_at,
     )
+
+
+def _where(finding: LeakFinding) -> tuple[str, int, int]:
+    """The text in which to show a finding, and its bounds there: once it is replaced, the original."""
+    note = finding.note
+    if finding.where == LeakFinding.Where.NAME:
+        return note.document.name, finding.start, finding.end
+    if finding.decision == LeakFinding.Answer.REPLACE:
+        return note.document.text, finding.original_start, finding.original_end
+    return note.text, finding.start, finding.end
 
 
 def _username(user: User | None) -> str:

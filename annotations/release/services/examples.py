@@ -3,7 +3,7 @@
 import hashlib
 from dataclasses import dataclass
 
-from annotations.domain.redaction.policy import Policy, PolicyError, Rule
+from annotations.domain.redaction.policy import Policy, Rule, actions_for
 from annotations.domain.redaction.released import Mention
 from annotations.domain.redaction.releasing import release_text
 from annotations.domain.spans import Span
@@ -38,10 +38,9 @@ class _Invented:
 
 def example_of(rule: Rule, placeholder: str) -> Example | None:
     """What the rule does with an identifier of its kind; None where the rule is not possible."""
-    text = EXAMPLES[rule.kind][0]
-    try:
-        spans, policy = [Span(0, len(text), LABEL)], Policy({LABEL: rule})
-        released = release_text(text, spans, policy, {LABEL: placeholder}, _Invented())
-    except PolicyError:
+    if rule.action not in actions_for(rule.kind):
         return None
+    text = EXAMPLES[rule.kind][0]
+    spans, policy = [Span(0, len(text), LABEL)], Policy({LABEL: rule})
+    released = release_text(text, spans, policy, {LABEL: placeholder}, _Invented())
     return Example(text, released.text)

@@ -143,8 +143,7 @@ def _versions(access: Access, current: ReleasePolicy) -> list[Version]:
     """The saved versions, newest first, each with its changes to the one before."""
     names: dict[str, Any] = {"kinds": kind_names(), "actions": action_names(), "looks": label_looks(access.project)}
     rows = versions_of(access.project, current.slug)
-    earlier = [*rows[1:], None]
+    pairs = [(row, rows[at + 1] if at + 1 < len(rows) else None) for at, row in enumerate(rows)]
     return [
-        Version(row, changes_between(before, row, **names) if before else [], before is None)
-        for row, before in zip(rows, earlier, strict=True)
+        Version(row, changes_between(before, row, **names) if before else [], before is None) for row, before in pairs
     ]
