@@ -251,6 +251,20 @@ TABLE: dict[str, dict[str, str]] = {
     "admin:app_list": {"GET": STAFF, "POST": STAFF},
     "admin/(?P<url>.*)$": {"GET": STAFF_404, "POST": STAFF_404},
     "admin:auth_user_password_change": {"GET": STAFF, "POST": STAFF},
+
+    # Releases
+    "releases": {"GET": MANAGERS, "POST": EVERYONE_405},
+    # A POST without more is a preview.
+    "release_new": {"GET": MANAGERS, "POST": MANAGERS},
+    "release": {"GET": MANAGERS, "POST": EVERYONE_405},
+    "release_export": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
+    "release_withdraw": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
+    "release_findings": {"GET": MANAGERS, "POST": EVERYONE_405},
+    "release_decide": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
+    "release_note": {"GET": MANAGERS, "POST": EVERYONE_405},
+    "release_policies": {"GET": MANAGERS, "POST": EVERYONE_405},
+    "release_policy": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
+    "note_surrogates": {"GET": EVERYONE_405, "POST": REVIEWERS.replace("302", "401")},
 }
 # fmt: on
 
