@@ -265,6 +265,7 @@ TABLE: dict[str, dict[str, str]] = {
     "release_policies": {"GET": MANAGERS, "POST": EVERYONE_405},
     "release_policy": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
     "note_surrogates": {"GET": EVERYONE_405, "POST": REVIEWERS.replace("302", "401")},
+
     # Known identifiers
     "known": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
     "known_lists": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
