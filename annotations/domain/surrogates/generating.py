@@ -13,6 +13,7 @@ from annotations.domain.surrogates.folding import LONG, accented, folded, plain,
 from annotations.domain.surrogates.gazetteers import COMMON, KNOWN, RARE, Known, Names, known_language, names_of
 from annotations.domain.surrogates.identifiers import (
     compact,
+    digits,
     example_domain,
     new_ip,
     new_number,
@@ -40,6 +41,7 @@ from annotations.domain.surrogates.templates import (
     JOB,
     LETTER,
     NUMBER,
+    SHORT,
     SURNAME,
     WORD,
     ZIP,
@@ -50,7 +52,7 @@ from annotations.domain.surrogates.templates import (
 from annotations.domain.surrogates.writing import TEMPLATES, part_name
 
 _TRIES: Final = 60
-_PLACE_KINDS: Final = frozenset({CITY, PROVINCE, REGION, ZIP, "short"})
+_PLACE_KINDS: Final = frozenset({CITY, PROVINCE, REGION, ZIP, SHORT})
 ORDER: Final = (
     Kind.NAME,
     Kind.STAFF,
@@ -313,22 +315,12 @@ class _Making:
         if slot.kind == ZIP:
             like = slot.text
             return self._unlike(like, lambda: zip_in(self.source, area, city or self._city_of(area), like))
-        if slot.kind == "short":
+        if slot.kind == SHORT:
             return area.short or self.source.choice(
                 [other.short for other in of_country(area.country) if other.short] or [""]
             )
-        if slot.kind == REGION:
-            return self._use(
-                self._pick(area.regions)
-                or self._pick([n for a in of_country(area.country) for n in a.regions])
-                or self._coin_town(slot, area)
-            )
-        if slot.kind == PROVINCE:
-            return self._use(
-                self._pick(area.names)
-                or self._pick([n for a in of_country(area.country) for n in a.names])
-                or self._coin_town(slot, area)
-            )
+        if slot.kind in (REGION, PROVINCE):
+            return self._use(self._region(slot.kind, area) or self._coin_town(slot, area))
         known = areas_in(slot.text, area.country)
         if known:
             if self.attempt < 2 and any(folded(capital(areas()[key])) == slot.key for key in known):
@@ -338,6 +330,15 @@ class _Making:
             if self.attempt < 6 and (found := self._pick(pool)):
                 return self._use(found)
         return self._coin_town(slot, area)
+
+    def _region(self, kind: str, area: Area) -> str:
+        """The name of a region or province: the area's, after collisions that of another; empty if all are taken."""
+        if self.attempt < 3 and (found := self._pick(area.regions if kind == REGION else area.names)):
+            return found
+        if self.attempt > 30:
+            return ""
+        others = of_country(area.country)
+        return self._pick([name for other in others for name in (other.regions if kind == REGION else other.names)])
 
     def _city_of(self, area: Area) -> str:
         """A city of the area that the patient's surrogates have already; empty if none."""
@@ -395,7 +396,7 @@ class _Making:
         area = next(
             (entity.surrogate.parts["area"] for entity in self.around.related if "area" in entity.surrogate.parts), ""
         )
-        return new_number(
+        new = new_number(
             self.source,
             text,
             kind=str(kind),
@@ -403,7 +404,11 @@ class _Making:
             area=area,
             person=self._owner(),
             days=self.around.days,
+            loose=self.attempt > 5,
         )
+        if self.attempt > 20:  # there are too few numbers this short
+            new += digits(self.source, self.attempt // 20)
+        return new
 
     def _owner(self) -> tuple[str, str, str] | None:
         """The surrogate of the patient's name, for codes that contain it: given names, surnames, gender."""

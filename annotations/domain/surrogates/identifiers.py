@@ -61,14 +61,18 @@ def digits(source: random.Random, count: int) -> str:
     return "".join(source.choice(string.digits) for _ in range(count))
 
 
-def scrambled(source: random.Random, text: str, area: str = "") -> str:
+def scrambled(source: random.Random, text: str, area: str = "", *, loose: bool = False) -> str:
     """Other digits for digits and letters for letters; separators stay, and equal groups stay equal.
 
     A first digit that isn't 0 stays other than 0. A group of two digits that is the code of a Spanish province, as in
     the numbers of members of a medical association, becomes that of `area` or of another province.
     """
     groups = re.findall(r"[0-9]+|[^\W\d_]+", text)
-    spanish = sum(len(group) == 2 and "01" <= group <= "52" for group in groups) > 1 and len(groups) > 2
+    spanish = (
+        not loose
+        and sum(len(group) == 2 and "01" <= group <= "52" for group in groups) > 1
+        and (len(groups) > 2 or len(set(groups)) < len(groups))
+    )
     hexadecimal = bool(re.fullmatch(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", text.strip()))
     new: dict[str, str] = {}
     for group in groups:
@@ -269,8 +273,12 @@ def new_number(
     area: str = "",
     person: tuple[str, str, str] | None = None,
     days: int = 0,
+    loose: bool = False,
 ) -> str:
-    """Another number of the format of `text`. `person`: given name, surname and gender of the surrogate it belongs to."""
+    """Another number in the format of `text`. `person`: given name, surname and gender of the surrogate of the owner.
+
+    `days`: by how much a birth date in a code is shifted. `loose`: codes of provinces may become any digits.
+    """
     code = compact(text)
     if re.fullmatch(r"[A-Z]{6}[0-9A-Z]{2}[A-Z][0-9A-Z]{2}[A-Z][0-9A-Z]{3}[A-Z]", code) and (found := birth_in(code)):
         if codicefiscale.calc_check_digit(code[:15]) == code[15]:
@@ -288,7 +296,7 @@ def new_number(
     if kind == "vehicle":
         new = scrambled(source, text)
         return re.sub(r"[^\W\d_]+", lambda found: _plate(source, found.group(0)), new) if _is_plate(code) else new
-    return scrambled(source, text, area)
+    return scrambled(source, text, area, loose=loose)
 
 
 def _is_plate(code: str) -> bool:
