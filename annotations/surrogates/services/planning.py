@@ -394,9 +394,7 @@ class Plan:
                 bool(among & self._used.get(digest, set())) or any(kind in among for _pk, kind in owned.get(digest, ()))
             )
             original = draft.attempt < STRICT_ATTEMPTS and self._is_original(entity, own, originals)
-            # Where the words only say what something is, nothing about it can be replaced.
-            fixed = original and bool(draft.refused) and own == named_as(draft.cluster, draft.refused[-1])
-            if (repeats or original) and not fixed and draft.attempt < MOST_ATTEMPTS:
+            if (repeats or original) and draft.attempt < MOST_ATTEMPTS:
                 draft.attempt += 1
                 draft.refused.append(surrogate)
                 if draft.attempt == STRICT_ATTEMPTS:
