@@ -13,6 +13,7 @@ from annotations.models.handover import Handover
 from annotations.models.imports import Import
 from annotations.models.job import Job
 from annotations.models.keys import ProjectKey, SigningKey
+from annotations.models.known import KnownPerson, KnownUpload, ListedTerm
 from annotations.models.label import Category, Label, LabelSet
 from annotations.models.personal import PersonalKey, Search
 from annotations.models.planted import PlantedLeak
@@ -51,9 +52,12 @@ __all__ = [
     "Handover",
     "Import",
     "Job",
+    "KnownPerson",
+    "KnownUpload",
     "Label",
     "LabelSet",
     "LeakFinding",
+    "ListedTerm",
     "MajorityAct",
     "MajorityNote",
     "Membership",
