@@ -122,11 +122,11 @@ class Gate:
         """
         needles = needles if isinstance(needles, Prepared) else self.prepared(needles)
         searched = Folded(_without_placeholders(text, pieces))
-        present = frozenset(WORD.findall(searched.text))
-        candidates = present & needles.by_word.keys()
+        found_words = WORD.findall(searched.text)
+        candidates = frozenset(found_words) & needles.by_word.keys()
         if not candidates:
             return []
-        search = _Search(searched, pieces, self._language, Counter() if exceptions is None else exceptions)
+        search = _Search(searched, found_words, pieces, self._language, Counter() if exceptions is None else exceptions)
         found: dict[Bounds, tuple[bool, Needle]] = {}
         for at, word in enumerate(search.words):
             if word not in candidates:
@@ -183,13 +183,19 @@ def _without_placeholders(text: str, pieces: Sequence[Piece]) -> str:
 class _Search:
     """The search in one text: its words and where they are, and what its pieces let stay."""
 
-    def __init__(self, text: Folded, pieces: Sequence[Piece], language: str, exceptions: Counter[str]) -> None:
+    def __init__(
+        self,
+        text: Folded,
+        found_words: Sequence[str],
+        pieces: Sequence[Piece],
+        language: str,
+        exceptions: Counter[str],
+    ) -> None:
         self._text = text
         self._pieces = [piece for piece in pieces if piece.action in _READABLE]
         self._language = language
         self._exceptions = exceptions
-        self._matches = list(WORD.finditer(text.text))
-        self.words = [match[0] for match in self._matches]
+        self.words = found_words
 
     def match(self, sought: Sought, at: int) -> Bounds | None:
         """The bounds in the text of a string whose rarest word is word number `at` of the text.
@@ -202,19 +208,24 @@ class _Search:
             first -= sought.words.index(self.words[at])
             if first < 0 or tuple(self.words[first : first + length]) != sought.words:
                 return None
-        start, end = self._matches[first].start(), self._matches[first + length - 1].end()
-        if length > 1:
+            start, end = self._bounds[first][0], self._bounds[first + length - 1][1]
             stretch = self._text.text[start:end]
             if _BARRIER in stretch or (_is_short_number(sought.words) and stretch not in _numbers(sought)):
                 return None
         if sought.exception:
             self._exceptions[sought.exception] += 1
             return None
+        start, end = self._bounds[first][0], self._bounds[first + length - 1][1]
         bounds = self._text.original_bounds(start, end)
         exception = self._exception(bounds, sought)
         if exception:
             self._exceptions[exception] += 1
         return None if exception else bounds
+
+    @cached_property
+    def _bounds(self) -> list[Bounds]:
+        """The bounds of the words in the folded text."""
+        return [match.span() for match in WORD.finditer(self._text.text)]
 
     def _exception(self, bounds: Bounds, sought: Sought) -> str:
         """The exception that lets the string stay at this place; empty if there is none."""

@@ -77,7 +77,7 @@ _FIGURES: Final = _compiled(
     rf"(?P<a>[0-9]{{1,2}})[ ]?(?P<s>[/.\-–]){{1,2}}[ ]?(?P<b>[0-9]{{1,2}})[ ]?(?P=s){{1,2}}[ ]?{_YEAR}(?!(?P=s)[0-9])"
 )
 _DAYS_FIRST: Final = _compiled(rf"{_SEVERAL_DAYS}(?P<s>[/.])(?P<m>[0-9]{{1,2}})(?:(?P=s){_YEAR})?(?![/.]?[0-9])")
-_DAYS_SECOND: Final = _compiled(rf"(?P<m>[0-9]{{1,2}})(?P<s>/){_SEVERAL_DAYS}(?:(?P=s){_YEAR})?(?![/.]?[0-9])")
+_DAYS_SECOND: Final = _compiled(rf"(?P<m>[0-9]{{1,2}})(?P<s>/){_SEVERAL_DAYS}/{_LONG_YEAR}")
 _MONTH_YEAR: Final = _compiled(rf"(?P<m>[0-9]{{1,2}})[/.\-–]{_LONG_YEAR}")
 _YEAR_MONTH: Final = _compiled(r"(?P<y>[12][0-9]{3})(?P<s>[\-/.])(?P<m>0[1-9]|1[0-2])(?![0-9]|(?P=s)[0-9])")
 _YEAR_TO_YEAR: Final = _compiled(r"(?P<y>[12][0-9]{3})[\-–/](?P<z>[0-9]{2})(?![0-9])")
@@ -139,7 +139,7 @@ def year_of(text: str, language: str) -> str | None:
     """
     understood = _understood(text, language)
     if understood is None:
-        years = [found[0] for found in re.finditer(r"(?<!\w)(?:1[89]|20)[0-9]{2}(?!\w)", text)]
+        years = [found[0] for found in re.finditer(r"(?<!\w)(?:1[89]|20)[0-9]{2}(?!['’]?\w)", text)]
         return years[0] if len(re.findall(r"[0-9]+", text)) == len(years) == 1 else None
     if not understood.finer and all(found.only_year for found in understood.dates):
         return text
@@ -372,6 +372,8 @@ def _listed(
     year = _year(match["y"]) if has_year else None
     for day in found:
         _checked(year, month, int(day.number))
+    if any(int(day.number) > int(after.number) for day, after in pairwise(found)):
+        raise ValueError("The days of a list follow each other.")
     first = match.start(month_group) < match.start("days")  # March 12-14
 
     def edits(move: Move) -> list[Edit]:

@@ -120,6 +120,8 @@ def test_a_date_without_a_year_moves_back_to_itself(month: int, day: int, days: 
         ("noviembre-diciembre de 2009", "es", 31, "diciembre de 2009-enero de 2010"),
         ("28/12-02/01/2021", "es", 20, "17/01-22/01/2021"),
         ("12/03/2021-14/03/2021", "es", 20, "01/04/2021-03/04/2021"),
+        ("9/12/2010 - 9/15/2010", "en", 20, "10/2/2010 - 10/5/2010"),
+        ("06/07-06/09", "en", 20, "06/27-06/29"),
         ("lunes 12/03/2021", "es", 1, "martes 13/03/2021"),
         ("Tuesday", "en", 3, "Friday"),
         ("TUE", "en", 3, "FRI"),
@@ -181,6 +183,7 @@ def test_what_is_not_understood_completely_is_undecipherable(text: str, language
         ("31/02/2021", "es", None),
         ("Easter", "en", None),
         ("room 2013-2", "en", None),
+        ("the 1990's", "en", None),
     ],
 )
 def test_only_the_years_of_a_date_remain(text: str, language: str, expected: str | None) -> None:
