@@ -2,6 +2,7 @@
 
 from annotations.models.adjudication import Adjudication, Amendment, Figures, MajorityAct, MajorityNote, Resolution
 from annotations.models.assignment import Assignment
+from annotations.models.audits import AuditMark, AuditNote, AuditPlan
 from annotations.models.author import Author
 from annotations.models.causes import Cause, ErrorCause
 from annotations.models.comparison import Comparison, Difference, Stale
@@ -31,6 +32,9 @@ __all__ = [
     "Amendment",
     "AnnotationSet",
     "Assignment",
+    "AuditMark",
+    "AuditNote",
+    "AuditPlan",
     "Author",
     "BulkAct",
     "Category",

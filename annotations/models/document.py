@@ -16,6 +16,8 @@ class Document(models.Model):
     length = models.PositiveIntegerField()
     language = models.CharField(max_length=8, blank=True)
     patient_id = models.CharField(max_length=80, blank=True)
+    note_type = models.CharField(max_length=80, blank=True)
+    site = models.CharField(max_length=80, blank=True)
     imported_by = models.ForeignKey(Import, models.SET_NULL, null=True, related_name="documents")
     created_at = models.DateTimeField(auto_now_add=True)
     text = models.TextField()
