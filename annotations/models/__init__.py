@@ -7,7 +7,7 @@ from annotations.models.author import Author
 from annotations.models.causes import Cause, ErrorCause
 from annotations.models.comparison import Comparison, Difference, Stale
 from annotations.models.deletion import Deletion
-from annotations.models.document import Document
+from annotations.models.document import Document, NoteMetadata
 from annotations.models.event import Event
 from annotations.models.gold import GoldVersion, GoldVersionNote
 from annotations.models.handover import Handover
@@ -65,6 +65,7 @@ __all__ = [
     "MajorityAct",
     "MajorityNote",
     "Membership",
+    "NoteMetadata",
     "PersonalKey",
     "PlantedLeak",
     "Project",
