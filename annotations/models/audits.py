@@ -3,7 +3,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from annotations.models.release import Release, ReleasedNote
+from annotations.models.release import LeakFinding, Release, ReleasedNote
 
 
 class AuditPlan(models.Model):
@@ -85,24 +85,19 @@ class AuditNote(models.Model):
 class AuditMark(models.Model):
     """A stretch that an auditor marked as a leak, in code points of the original note.
 
-    `leak` is unknown until the note is finished; False if only a planted leak was marked. `answer` is the decision of a
-    manager about a leak.
+    `leak` is unknown until the note is finished; False if only a planted leak was marked. `finding` is the finding of
+    the release, about which a manager decides; a manager may also have said that the stretch identifies nobody.
     """
-
-    class Answer(models.TextChoices):
-        REPLACE = "replace", _("Replaced")
-        ACCEPT = "accept", _("Accepted")
-        NONE = "none", _("No identifier")
 
     note = models.ForeignKey(AuditNote, models.CASCADE, related_name="marks", db_index=False)
     start = models.PositiveIntegerField()
     end = models.PositiveIntegerField()
     label = models.CharField(max_length=60)
     leak = models.BooleanField(null=True)
+    finding = models.ForeignKey(LeakFinding, models.SET_NULL, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
-    answer = models.CharField(max_length=7, choices=Answer, blank=True)
-    answered_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
-    answered_at = models.DateTimeField(null=True)
+    dismissed_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
+    dismissed_at = models.DateTimeField(null=True)
 
     class Meta:
         ordering = ["note", "start", "id"]

@@ -153,17 +153,17 @@ class State(StrEnum):
 
 
 class Reading(Protocol):
-    """What was read, in the order of the sample. Only notes before the first unread one count."""
+    """What was read, in the order of the sample: notes are at positions from 1."""
 
     @property
     def read(self) -> int:
-        """How many notes were read."""
+        """The last position before the first unread note. Only notes up to there count."""
 
     def found(self, read: int) -> Found:
-        """What the first `read` notes have shown."""
+        """What the notes up to the position `read` have shown."""
 
     def leak_at(self, number: int) -> int | None:
-        """How many notes were read when the `number`-th note with a leak was found; None if it was not."""
+        """The position of the `number`-th note with a leak; None if there are not so many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +171,7 @@ class Verdict:
     """The state of an audit: the bounds hold for the first `read` notes of the sample, at the look `look`.
 
     `bounds` is None before the first look. `leaks` is the number of notes with a leak on which the bound is based.
+    `by_leak`: the bound follows from the leak that ended the audit, and not from a planned look.
     """
 
     state: State
@@ -178,6 +179,7 @@ class Verdict:
     read: int = 0
     leaks: int = 0
     bounds: Bounds | None = None
+    by_leak: bool = False
 
 
 def judge(design: Design, looks: Sequence[Mapping[str, int]], reading: Reading) -> Verdict:
@@ -205,8 +207,13 @@ def judge(design: Design, looks: Sequence[Mapping[str, int]], reading: Reading) 
     if stop is not None and stop <= reading.read:
         bounds = design.bounds(reading.found(stop - 1), last)
         strata = verdict.bounds.strata if verdict.bounds else dict.fromkeys(design.strata, 1.0)
-        return better(Verdict(State.UNMET, last, stop - 1, design.leaks, replace(bounds, strata=strata)))
+        return better(Verdict(State.UNMET, last, stop - 1, design.leaks, replace(bounds, strata=strata), by_leak=True))
     return verdict
+
+
+def reached(looks: Sequence[Mapping[str, int]], read: int) -> int:
+    """The position at which the last look ended that the notes up to the position `read` allow; 0 before the first."""
+    return max((end for end in (sum(look.values()) for look in looks) if end <= read), default=0)
 
 
 def _chance(recall: float | None) -> float:

@@ -120,7 +120,9 @@ def test_the_bounds_hold_in_95_percent_of_10000_releases() -> None:
             order = np.array([one.pk for one in sample])
             strata = [one.stratum for one in sample]
             # The order is random, so planting in every n-th note is as good as planting at random.
-            every = np.arange(len(order)) % round(1 / world.planted) == 0 if world.planted else np.zeros(len(order), bool)
+            every = (
+                np.arange(len(order)) % round(1 / world.planted) == 0 if world.planted else np.zeros(len(order), bool)
+            )
             for _release in range(min(LEAK_PATTERNS, each - drawing * LEAK_PATTERNS)):
                 share = world.target * chance.uniform(0, 1.6)
                 leaks = leaky(chance, units, clusters, share)
