@@ -1,7 +1,7 @@
 """Ages over 89, which HIPAA's Safe Harbor aggregates (45 CFR 164.514(b)(2)(i)(C)). All other ages stay as they are.
 
 A number over 89 becomes "90+". A number in words becomes "over 89" in its language. An age is in years unless its text
-names a shorter unit.
+names a shorter unit. Only numbers, units and the small words of ages may be in the text.
 """
 
 import re
@@ -59,12 +59,22 @@ _UNDER: Final = re.compile(
     rf"|{_ONES_IT}|dieci|undici|dodici|\w+dici|dicia\w+|diciotto|(?:vent|trent|quarant|cinquant|sessant|settant|ottant)\w+)\b",
     re.IGNORECASE,
 )
+_SMALL_LIST: Final = (
+    "year years yr yrs yo y o old age aged of in her his their the a an and half about almost nearly over under early mid "
+    "late to or between than more less at "
+    "año años edad de del con casi unos unas entre más menos medio media tiene los las el la aprox aproximadamente "
+    "anno anni età di e circa quasi tra fra più meno mezzo mezza ha gli i s"
+)
+_SMALL: Final = frozenset(_SMALL_LIST.split())
+_WORD: Final = re.compile(r"[^\W\d_]+")
 
 
 def generalized_age(text: str) -> str | None:
     """The text with ages over 89 aggregated; None if it holds no age that can be read."""
     numbers = list(_NUMBER.finditer(text))
     if any(_undecided(match) for match in numbers):
+        return None
+    if any(not _is_known(word) for word in _WORD.findall(text)):
         return None
     # Numbers go first, since the words that replace numbers in words contain one.
     new = _NUMBER.sub(_number, text)
@@ -73,6 +83,17 @@ def generalized_age(text: str) -> str | None:
         if count:
             return new
     return new if numbers or _UNDER.search(text) else None
+
+
+def _is_known(word: str) -> bool:
+    lower = word.lower()
+    return (
+        lower in _SMALL
+        or lower in _UNITS
+        or _UNDER.fullmatch(word) is not None
+        or any(words.fullmatch(word) for words, _ in _OVER)
+        or len(word) == 1
+    )
 
 
 def _undecided(match: re.Match[str]) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 from itertools import groupby, pairwise
 from typing import Final
 
@@ -188,6 +189,7 @@ def _edited(text: str, edits: Sequence[Edit]) -> str:
     return "".join([*parts, text[done:]])
 
 
+@lru_cache(maxsize=1 << 10)
 def _understood(text: str, language: str) -> _Text | None:
     dates: list[Found] = []
     finer = False
