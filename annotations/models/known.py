@@ -8,14 +8,15 @@ from annotations.models.project import Project
 class KnownPerson(models.Model):
     """One patient of a project's patient master.
 
-    `sealed` holds the person (domain.knowing.person.Person), encrypted with the project's key; `digest` is a keyed digest
-    of it, by which an import finds rows that it would not change.
+    `sealed` holds the person (domain.knowing.person.Person), encrypted with the project's key; `digest` is a keyed
+    digest of it, by which an import finds rows that it would not change.
     """
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="+", db_index=False)
     patient_id = models.CharField(max_length=80)
     sealed = models.BinaryField()
     digest = models.CharField(max_length=64)
+    fields = models.PositiveIntegerField(default=0, help_text="One bit for each field of Person that has a value.")
     updated_at = models.DateTimeField(auto_now=True)
 
     class Meta:

@@ -16,8 +16,8 @@ Mark = tuple[str, int, int, int]
 """By which a finding is recognized again: where, bounds in the original, and the key of its string."""
 DIGITS = 12
 COLUMNS = (
-    "name", "state", "sha256", "span_count", "spans", "pieces", "extra", "characters_kept", "first_year", "last_year",
-    "text",
+    "name", "state", "sha256", "span_count", "spans", "pieces", "extra", "exceptions", "characters_kept",
+    "first_year", "last_year", "text",
 )  # fmt: skip
 
 
@@ -44,11 +44,11 @@ def store_prepared(release: Release, rows: Sequence[ReleasedNote], prepared: Seq
         row = row_of[one.pk]
         known = {mark_of(finding): finding for finding in before[row.pk]}
         for found in one.found:
-            finding = known.pop(_mark(found), None)
-            if finding is None:
+            mark = _mark(found)
+            if mark not in known:
                 finding = _finding(row, found)
                 added.append(finding)
-            elif _again(finding, found):
+            elif _again(finding := known.pop(mark), found):
                 changed.append(finding)
             held[row.pk] = held.get(row.pk, False) or not finding.decision
         for finding in known.values():
@@ -106,12 +106,12 @@ def _finding(row: ReleasedNote, found: Found) -> LeakFinding:
         end=found.end,
         original_start=found.original_start,
         original_end=found.original_end,
-        origin=found.source.origin,
+        origin=found.origin,
         part=found.part,
         label=found.label,
-        source_id=found.source.document,
-        source_start=found.source.start,
-        source_end=found.source.end,
+        source_id=found.document,
+        source_start=found.source_start,
+        source_end=found.source_end,
         string_key=found.string_key,
     )
 
@@ -125,6 +125,7 @@ def _fill(row: ReleasedNote, one: Prepared) -> None:
         [piece.start, piece.end, piece.new_start, piece.new_end, piece.label, str(piece.action)]
         for piece in one.released.pieces
     ]
+    row.exceptions = dict(sorted(one.exceptions.items()))
     row.characters_kept = one.characters_kept
     row.first_year, row.last_year = (one.years[0], one.years[-1]) if one.years else (None, None)
 
@@ -134,7 +135,7 @@ def _name(release: Release, rows: Iterable[ReleasedNote], renamed: Collection[in
     neutral = [row for row in rows if row.pk in renamed]
     names = neutral_names(release, neutral)
     for row in rows:
-        row.name = names[row.pk] if row.pk in names else row.document.name
+        row.name = names.get(row.pk, row.document.name)
 
 
 def neutral_names(release: Release, rows: Sequence[ReleasedNote]) -> dict[int, str]:

@@ -1,22 +1,21 @@
 """The index of surrogates as stored: what is sealed in an entity, and the keyed digests by which it is found."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from typing import Any, Final, TypeVar
 
 from annotations.core.sealing import Key
 from annotations.domain.redaction.kinds import Kind
-from annotations.domain.surrogates.pipeline import SHARED, Cluster, Indexed, Mentioned, Surrogate
+from annotations.domain.surrogates.clustering import PEOPLE
+from annotations.domain.surrogates.people import FAMILY, GIVEN, field_of, title_before
+from annotations.domain.surrogates.pipeline import Cluster, Mentioned, Surrogate
 from annotations.models import Project, SurrogateEntity, SurrogateKey
 
 # Values in one query: SQLite allows 250,000, and plans of long lists get slow.
 AT_ONCE: Final = 5000
 REPEATABLE: Final = frozenset({Kind.AGE, Kind.DATE, Kind.SEX, Kind.FAMILY, Kind.ETHNICITY, Kind.PROFESSION, Kind.OTHER})
 """Kinds of few values: two entities may have the same surrogate, and the values name nobody."""
-OF_ONE_PATIENT: Final = frozenset({Kind.LOCATION})
-"""Kinds whose surrogates differ within a patient's notes but may repeat with other patients."""
-PEOPLE: Final = frozenset({Kind.NAME, Kind.STAFF})
 T = TypeVar("T")
 
 
@@ -24,58 +23,64 @@ T = TypeVar("T")
 class Sealed:
     """What an entity keeps secret. `parts` by name as in domain.surrogates; `before`: the parts that a person replaced.
 
-    `before_by` is who had made those: an entity's `made_by`.
+    `cues`: for forms that a field's name or a title explains ("Surname:"), words that say the same of them.
+    `before_by` is who had made `before`: an entity's `made_by`.
     """
 
     forms: tuple[str, ...]
     parts: dict[str, str]
     language: str
+    cues: dict[str, str] = field(default_factory=dict)
     before: dict[str, str] | None = None
     before_by: str = ""
 
     def closed(self, key: Key) -> bytes:
-        return key.seal(
-            {
-                "forms": list(self.forms),
-                "parts": self.parts,
-                "language": self.language,
-                "before": self.before,
-                "before_by": self.before_by,
-            }
-        )
+        return key.seal(asdict(self))
 
-    def with_forms(self, forms: Iterable[str]) -> "Sealed":
-        """The same with more forms, longest first."""
-        return replace(self, forms=in_order({*self.forms, *forms}))
+    def with_forms(self, forms: Iterable[str], cues: Mapping[str, str]) -> "Sealed":
+        """The same with more forms, longest first. Cues of known forms stay."""
+        return replace(self, forms=in_order({*self.forms, *forms}), cues={**cues, **self.cues})
+
+    def only(self, forms: Collection[str]) -> "Sealed":
+        """The same with these of its forms."""
+        kept = tuple(form for form in self.forms if form in forms)
+        return replace(self, forms=kept, cues={form: cue for form, cue in self.cues.items() if form in forms})
+
+    def mentions(self, kind: Kind) -> list[Mentioned]:
+        """The forms as mentions without a note."""
+        return [Mentioned(0, 0, len(form), kind, form, self.cues.get(form, "")) for form in self.forms]
 
 
 def in_order(forms: Collection[str]) -> tuple[str, ...]:
     return tuple(sorted(forms, key=lambda text: (-len(text), text)))
 
 
+_CUES: Final = {FAMILY: "Surname: ", GIVEN: "Given name: "}
+_TITLES: Final = {"f": "Mrs. ", "m": "Mr. ", "": "Dr. "}
+
+
+def cue_of(kind: Kind, before: str) -> str:
+    """Words that say of a person's name what the text before it says, without that text; mostly empty."""
+    if kind not in PEOPLE or not before:
+        return ""
+    title = title_before(before)
+    return _CUES.get(field_of(before), "" if title is None else _TITLES.get(title, ""))
+
+
 def opened(key: Key, row: SurrogateEntity) -> Sealed:
     """Decrypt what an entity keeps secret. Raises ServiceError `sealed` under another secret key."""
     found: dict[str, Any] = key.open(bytes(row.sealed))
-    return Sealed(
-        tuple(found["forms"]), found["parts"], found["language"], found.get("before"), found.get("before_by", "")
-    )
+    return Sealed(**found | {"forms": tuple(found["forms"])})
 
 
-def indexed(row: SurrogateEntity, sealed: Sealed) -> Indexed:
-    kind = Kind(row.kind)
-    return Indexed(row.pk, kind, sealed.forms, Surrogate(kind, sealed.parts, row.made_by), row.locked)
+def surrogate_of(row: SurrogateEntity, sealed: Sealed) -> Surrogate:
+    return Surrogate(Kind(row.kind), sealed.parts, row.made_by)
 
 
 def cluster_of(kind: Kind, sealed: Sealed, mentions: Sequence[Mentioned] = ()) -> Cluster:
     """The cluster of an entity: its mentions, and its other known forms as mentions without a note."""
     here = {mention.text for mention in mentions}
-    others = [Mentioned(0, 0, len(form), kind, form) for form in sealed.forms if form not in here]
-    return Cluster(kind, sealed.language, [*mentions, *others])
-
-
-def scope_of(key: Key, kind: Kind, patient: str, document: int) -> str:
-    """The scope of an entity of this kind that a note mentions: empty if all patients share entities of the kind."""
-    return "" if kind in SHARED else private_scope(key, patient, document)
+    return Cluster(kind, sealed.language, [*mentions, *(one for one in sealed.mentions(kind) if one.text not in here)])
 
 
 def private_scope(key: Key, patient: str, document: int) -> str:
@@ -89,11 +94,9 @@ def identity_digest(key: Key, identity: str) -> str:
     return key.hexdigest("surrogate identity", identity)[:32]
 
 
-def surrogate_digest(key: Key, kind: Kind, scope: str, folded: str) -> str | None:
+def surrogate_digest(key: Key, kind: Kind, folded: str) -> str | None:
     """The digest under which a surrogate is unique in its project; None for kinds whose surrogates may repeat."""
-    if kind in REPEATABLE or not folded:
-        return None
-    return key.hexdigest("surrogate", scope if kind in OF_ONE_PATIENT else "", folded)[:32]
+    return None if kind in REPEATABLE or not folded else key.hexdigest("surrogate", folded)[:32]
 
 
 def form_number(key: Key, text: str) -> int:
