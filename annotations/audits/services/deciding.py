@@ -17,11 +17,13 @@ Answer = LeakFinding.Answer
 def replace_leak(*, mark: AuditMark, actor: User | None) -> None:
     """Replace the leak in the release, whose note is prepared again. It still counts as a leak of the audit."""
     _decide(mark, Answer.REPLACE, actor)
+    _dismiss(mark, actor, dismissed=False)
 
 
 def accept_leak(*, mark: AuditMark, actor: User | None) -> None:
     """Leave the leak in the release. It counts as a leak, and the certificate names who accepted it."""
     _decide(mark, Answer.ALLOW, actor)
+    _dismiss(mark, actor, dismissed=False)
 
 
 def dismiss_leak(*, mark: AuditMark, actor: User | None) -> None:
@@ -35,8 +37,7 @@ def undo_decision(*, mark: AuditMark, actor: User | None) -> None:
     finding = _finding(mark)
     if finding.decision:
         undecide(release=mark.note.plan.release, findings=[finding.pk], actor=actor)
-    if mark.dismissed_at is not None:
-        _dismiss(mark, actor, dismissed=False)
+    _dismiss(mark, actor, dismissed=False)
 
 
 def _decide(mark: AuditMark, answer: str, actor: User | None) -> None:
@@ -46,8 +47,6 @@ def _decide(mark: AuditMark, answer: str, actor: User | None) -> None:
         undecide(release=release, findings=[finding.pk], actor=actor)
     if finding.decision != answer:
         decide(release=release, findings=[finding.pk], answer=answer, actor=actor)
-    if mark.dismissed_at is not None:
-        _dismiss(mark, actor, dismissed=False)
 
 
 def _finding(mark: AuditMark) -> LeakFinding:
@@ -58,6 +57,7 @@ def _finding(mark: AuditMark) -> LeakFinding:
 
 
 def _dismiss(mark: AuditMark, actor: User | None, *, dismissed: bool) -> None:
+    """Store whether the stretch identifies nobody, unless that is stored already."""
     verb = AUDIT_LEAK_DISMISSED if dismissed else AUDIT_LEAK_RESTORED
     row = mark.note
     data: AuditMarked = {
