@@ -2,17 +2,19 @@
 
 from annotations.models.adjudication import Adjudication, Amendment, Figures, MajorityAct, MajorityNote, Resolution
 from annotations.models.assignment import Assignment
+from annotations.models.audits import AuditMark, AuditNote, AuditPlan
 from annotations.models.author import Author
 from annotations.models.causes import Cause, ErrorCause
 from annotations.models.comparison import Comparison, Difference, Stale
 from annotations.models.deletion import Deletion
-from annotations.models.document import Document
+from annotations.models.document import Document, NoteMetadata
 from annotations.models.event import Event
 from annotations.models.gold import GoldVersion, GoldVersionNote
 from annotations.models.handover import Handover
 from annotations.models.imports import Import
 from annotations.models.job import Job
 from annotations.models.keys import ProjectKey, SigningKey
+from annotations.models.known import KnownPerson, KnownUpload, ListedTerm
 from annotations.models.label import Category, Label, LabelSet
 from annotations.models.personal import PersonalKey, Search
 from annotations.models.planted import PlantedLeak
@@ -23,6 +25,7 @@ from annotations.models.rewritten import RewrittenNote
 from annotations.models.sets import AnnotationSet, Span
 from annotations.models.share import Share
 from annotations.models.stored_file import StoredChunk, StoredFile
+from annotations.models.surrogates import SurrogateEntity, SurrogateKey, SurrogateMention
 from annotations.models.talk import Comment, Flag
 from annotations.models.user import User
 
@@ -31,6 +34,9 @@ __all__ = [
     "Amendment",
     "AnnotationSet",
     "Assignment",
+    "AuditMark",
+    "AuditNote",
+    "AuditPlan",
     "Author",
     "BulkAct",
     "Category",
@@ -50,12 +56,16 @@ __all__ = [
     "Handover",
     "Import",
     "Job",
+    "KnownPerson",
+    "KnownUpload",
     "Label",
     "LabelSet",
     "LeakFinding",
+    "ListedTerm",
     "MajorityAct",
     "MajorityNote",
     "Membership",
+    "NoteMetadata",
     "PersonalKey",
     "PlantedLeak",
     "Project",
@@ -77,5 +87,8 @@ __all__ = [
     "SuggestedLabel",
     "SuggestedNote",
     "SuggestedString",
+    "SurrogateEntity",
+    "SurrogateKey",
+    "SurrogateMention",
     "User",
 ]

@@ -1,0 +1,418 @@
+"""Prepare notes of a release: replace what the policy says, and look for identifiers that are still there.
+
+Nothing here writes; `writing.py` stores the result. The text of a note never changes.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from typing import NamedTuple
+
+from annotations.core.errors import ServiceError
+from annotations.core.sealing import Key, project_key
+from annotations.domain.folding import folded, words
+from annotations.domain.hashing import text_sha256
+from annotations.domain.leaks.gate import GENERIC, Gate, Leak
+from annotations.domain.leaks.needles import Needle, needles_of
+from annotations.domain.leaks.needles import Prepared as Sought
+from annotations.domain.redaction.dates import years
+from annotations.domain.redaction.kinds import Kind
+from annotations.domain.redaction.numbering import numbered
+from annotations.domain.redaction.offsets import span_to_original
+from annotations.domain.redaction.planning import Planned, planned
+from annotations.domain.redaction.policy import Action, Policy, PolicyError, Rule
+from annotations.domain.redaction.released import Mention, Piece, Released
+from annotations.domain.redaction.releasing import release_text
+from annotations.domain.spans import Bounds, Span
+from annotations.domain.surrogates.templates import kept
+from annotations.known.selectors.identifiers import allowed_terms, denied_terms, identifiers_of
+from annotations.models import Document, Label, LeakFinding, Project, Release
+from annotations.release.services.sources import Source, source_of
+from annotations.surrogates.services.making import NoteMentions, surrogates_for
+
+Origin, Where = LeakFinding.Origin, LeakFinding.Where
+MOST_DAYS = 365
+"""The largest offset of dates. It hides the day and the season, and moves no age or calendar year by more than one."""
+SHORTEST_PATIENT_ID = 4
+"""A shorter patient id is looked for in names only: in a text, most equal strings would mean something else."""
+HASH_DIGITS = 16
+"""Hexadecimal digits of a keyed hash: 64 bits, so that different identifiers of a project have different hashes."""
+COINCIDENCE = "coincidence"
+MASKED = "\x00"
+"""Ends the label of a stretch that gets its label's placeholder, whatever the policy does with the label."""
+
+
+Surrogates = Mapping[tuple[int, int, int], str]
+"""What to write for each mention, by note, start and end."""
+
+
+class Extra(NamedTuple):
+    """A stretch of the original that a decision added: bounds, label code, and whether it is masked in any case."""
+
+    start: int
+    end: int
+    label: str
+    masked: bool = False
+
+
+class GoneMeanwhile(Exception):
+    """A note was erased while it was being prepared."""
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """A note to prepare. `spans` are the chosen annotations, with the labels' codes; `extras` are decisions."""
+
+    pk: int
+    name: str
+    text: str
+    language: str
+    patient: str
+    spans: Sequence[Span]
+    extras: Sequence[Extra] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A leak in a prepared note: bounds in the released text (or in the name), and in the original.
+
+    `document` is the note in which its string is labeled, from `source_start` to `source_end`; all three are None for a
+    known identifier or a denied term.
+    """
+
+    where: LeakFinding.Where
+    start: int
+    end: int
+    original_start: int
+    original_end: int
+    part: bool
+    label: str
+    origin: LeakFinding.Origin
+    document: int | None
+    source_start: int | None
+    source_end: int | None
+    string_key: int
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A prepared note. `spans` are those of the released text."""
+
+    pk: int
+    released: Released
+    spans: Sequence[tuple[int, int, str]]
+    sha256: str
+    characters_kept: int
+    years: Sequence[int]
+    found: Sequence[Found]
+    exceptions: Mapping[str, int]
+
+
+def source_of_release(release: Release) -> Source:
+    """The annotations that a release uses. Raises ServiceError if one of them no longer exists."""
+    return source_of(release.project, release.set_spec)
+
+
+class Preparer:
+    """Prepares notes under one policy. Keep it no longer than the work, since it holds the project's key."""
+
+    def __init__(self, project: Project, policy: Policy, source: Source) -> None:
+        self.project = project
+        self.source = source
+        self._policy = policy
+        self._masking = _with_masks(policy)
+        labels = Label.objects.filter(label_set__project=project).values_list("code", "placeholder")
+        placeholders = dict(labels)
+        self._placeholder_of = placeholders | {code + MASKED: text for code, text in placeholders.items()}
+        self._gates: dict[str, Gate] = {}
+        self._denied_sought: dict[str, Sought] = {}
+
+    @cached_property
+    def _key(self) -> Key:
+        return project_key(self.project)
+
+    @cached_property
+    def _allowed(self) -> Collection[str]:
+        return allowed_terms(self.project)
+
+    @cached_property
+    def _denied(self) -> list[Needle]:
+        return [
+            Needle(term.text, term.label, self._kind_of(term.label), Origin.DENIED)
+            for term in denied_terms(self.project)
+        ]
+
+    def _kind_of(self, label: str) -> Kind:
+        return self._policy.rules[label].kind if label in self._policy.rules else Kind.OTHER
+
+    @property
+    def makes_surrogates(self) -> bool:
+        return any(rule.action == Action.SURROGATE for rule in self._policy.rules.values())
+
+    def originals(self, notes: Sequence[tuple[Document, Sequence[Extra]]]) -> list[Original]:
+        """Read the annotations of notes. The text and the patient id of each must be loaded."""
+        spans = self.source.spans([note.pk for note, _extras in notes])
+        return [
+            Original(
+                note.pk,
+                note.name,
+                note.text,
+                note.language or self.project.language,
+                note.patient_id,
+                spans[note.pk],
+                extras,
+            )
+            for note, extras in notes
+        ]
+
+    def prepare(self, notes: Sequence[Original], siblings: Sequence[Original] = ()) -> list[Prepared]:
+        """Prepare notes. `siblings`: the other notes of the same patients, which say what must not be left of them.
+
+        Raises ServiceError `unmapped` for a label without a rule, and GoneMeanwhile.
+        """
+        everything = [*notes, *siblings]
+        self._require({span.label for note in everything for span in note.spans})
+        spans = {note.pk: self._spans(note) for note in everything}
+        plans = {note.pk: planned(note.text, spans[note.pk], self._masking) for note in everything}
+        surrogates = self._surrogates(everything, plans)
+        needles = self._needles(everything)
+        sought: dict[tuple[object, str], Sought] = {}
+        prepared = []
+        for note in notes:
+            mentions = [plan.mention for plan in plans[note.pk]]
+            replacing = _Replacing(self._key, note, mentions, surrogates)
+            released = release_text(note.text, spans[note.pk], self._masking, self._placeholder_of, replacing)
+            whose = (_whose(note), note.language)
+            if whose not in sought:
+                sought[whose] = self._gate(note.language).prepared(needles[_whose(note)])
+            prepared.append(self._prepared(note, mentions, _unmarked(released), sought[whose]))
+        return prepared
+
+    def _require(self, codes: Iterable[str]) -> None:
+        try:
+            self._policy.require(codes)
+        except PolicyError as error:
+            raise ServiceError(str(error), code="unmapped") from error
+
+    def _spans(self, note: Original) -> list[Span]:
+        """The spans to release. Those that a decision masks have a marked label."""
+        forced = [extra for extra in note.extras if extra.masked]
+        spans = [*note.spans, *(Span(*extra[:3]) for extra in note.extras if not extra.masked)]
+        if forced:
+            spans = [self._marked(span, forced) for span in spans]
+        return [*spans, *(Span(extra.start, extra.end, extra.label + MASKED) for extra in forced)]
+
+    def _marked(self, span: Span, forced: Sequence[Extra]) -> Span:
+        if self._policy.rules[span.label].action == Action.KEEP:
+            return span
+        mark = next((one for one in forced if one.start < span.end and span.start < one.end), None)
+        return span if mark is None else Span(span.start, span.end, mark.label + MASKED)
+
+    def _surrogates(self, notes: Sequence[Original], plans: Mapping[int, Sequence[Planned]]) -> Surrogates:
+        wanted = []
+        for note in notes:
+            own = [plan.mention for plan in plans[note.pk] if plan.action == Action.SURROGATE]
+            if own:
+                wanted.append(NoteMentions(note.pk, note.patient, note.language, note.text, own))
+        made = surrogates_for(project=self.project, notes=wanted) if wanted else {}
+        return {(place.document, place.start, place.end): text for place, text in made.items()}
+
+    def _needles(self, notes: Sequence[Original]) -> dict[object, list[Needle]]:
+        """What must not be left of each patient: labeled strings that the policy does not keep, known identifiers, and
+        the patient id.
+        """
+        found: dict[object, list[Needle]] = {}
+        for note in notes:
+            spans = [*note.spans, *(Span(*extra[:3]) for extra in note.extras)]
+            found.setdefault(_whose(note), []).extend(needles_of(note.text, spans, self._policy, note.pk))
+        patients = {note.patient for note in notes if note.patient}
+        for patient, known in identifiers_of(self.project, patients).items():
+            for one in known:
+                label = self._label_of.get(one.kind, "")
+                if not label or self._policy.rules[label].action != Action.KEEP:
+                    found[patient].append(Needle(one.text, label, one.kind, Origin.KNOWN))
+        for patient in patients:
+            if len(patient) >= SHORTEST_PATIENT_ID:
+                found[patient].append(_patient_id(patient))
+        return found
+
+    @cached_property
+    def _label_of(self) -> dict[Kind, str]:
+        """A label of each kind: one that the policy keeps, if there is one."""
+        kept_last = sorted(self._policy.rules.items(), key=lambda pair: pair[1].action == Action.KEEP)
+        return {rule.kind: code for code, rule in kept_last}
+
+    def _prepared(self, note: Original, mentions: Sequence[Mention], released: Released, needles: Sought) -> Prepared:
+        gate, exceptions = self._gate(note.language), Counter[str]()
+        found = []
+        for leak in self._leaks(note, released.text, needles, released.pieces, exceptions):
+            bounds = span_to_original(released.pieces, leak.start, leak.end)
+            found.append(self._found(note, Where.TEXT, released.text, bounds, leak))
+        leaks = self._leaks(note, note.name, needles, (), exceptions)
+        if note.patient:
+            leaks = _merged(leaks, gate.find(note.name, [_patient_id(note.patient)]))
+        found += [self._found(note, Where.NAME, note.name, (leak.start, leak.end), leak) for leak in leaks]
+        # Several leaks may lie in one replaced stretch: each string is one finding there.
+        distinct = {(one.where, one.original_start, one.original_end, one.string_key): one for one in reversed(found)}
+        replaced = sum(piece.end - piece.start for piece in released.pieces if piece.action != Action.KEEP)
+        dates = [one for one in mentions if one.kind == Kind.DATE]
+        return Prepared(
+            pk=note.pk,
+            released=released,
+            spans=[(one.new_start, one.new_end, one.label) for one in released.pieces if one.new_start < one.new_end],
+            sha256=text_sha256(released.text),
+            characters_kept=len(note.text) - replaced,
+            years=sorted({year for one in dates for year in years(one.text, note.language)}),
+            found=list(reversed(distinct.values())),
+            exceptions=exceptions,
+        )
+
+    def _leaks(
+        self, note: Original, text: str, needles: Sought, pieces: Sequence[Piece], exceptions: Counter[str]
+    ) -> list[Leak]:
+        """The leaks in a text or name: of the patient, and of the deny list."""
+        gate = self._gate(note.language)
+        leaks = []
+        for leak in gate.find(text, needles, pieces, note=note.pk, exceptions=exceptions):
+            exception = _in_surrogate(leak, note, text, pieces)
+            if exception:
+                exceptions[exception] += 1
+            else:
+                leaks.append(leak)
+        if not self._denied:
+            return leaks
+        if note.language not in self._denied_sought:
+            self._denied_sought[note.language] = gate.prepared(self._denied)
+        return _merged(leaks, gate.find(text, self._denied_sought[note.language], pieces))
+
+    def _found(self, note: Original, where: LeakFinding.Where, text: str, bounds: Bounds, leak: Leak) -> Found:
+        needle = leak.needle
+        labeled = needle.note is not None and isinstance(needle.source, tuple)
+        start, end = needle.source if labeled and isinstance(needle.source, tuple) else (None, None)
+        origin = needle.source if isinstance(needle.source, Origin) else Origin.PATIENT
+        if labeled and needle.note == note.pk:
+            origin = Origin.NOTE
+        return Found(
+            where=where,
+            start=leak.start,
+            end=leak.end,
+            original_start=bounds[0],
+            original_end=bounds[1],
+            part=leak.part,
+            label=needle.label,
+            origin=origin,
+            document=needle.note,
+            source_start=start,
+            source_end=end,
+            string_key=self._key.number("leak", " ".join(words(text[leak.start : leak.end]))),
+        )
+
+    def _gate(self, language: str) -> Gate:
+        if language not in self._gates:
+            self._gates[language] = Gate(self._allowed, [language] if language else [])
+        return self._gates[language]
+
+
+class _Replacing:
+    """What operators need for one note (domain.redaction.released.Replacing)."""
+
+    def __init__(
+        self,
+        key: Key,
+        note: Original,
+        mentions: Sequence[Mention],
+        surrogates: Surrogates,
+    ) -> None:
+        self._key = key
+        self._note = note
+        self._mentions = mentions
+        self._surrogates = surrogates
+
+    @property
+    def language(self) -> str:
+        return self._note.language
+
+    @cached_property
+    def days(self) -> int:
+        return date_offset(self._key, self._note.patient, self._note.pk)
+
+    def hashed(self, mention: Mention) -> str:
+        text = " ".join(folded(mention.text).split())
+        return self._key.hexdigest("hash", str(mention.kind), text)[:HASH_DIGITS]
+
+    def number(self, mention: Mention) -> int:
+        return self._numbers[mention.start, mention.end]
+
+    @cached_property
+    def _numbers(self) -> Mapping[Bounds, int]:
+        return numbered(replace(one, label=one.label.removesuffix(MASKED)) for one in self._mentions)
+
+    def surrogate(self, mention: Mention) -> str:
+        try:
+            return self._surrogates[self._note.pk, mention.start, mention.end]
+        except KeyError:
+            raise GoneMeanwhile from None
+
+
+def date_offset(key: Key, patient: str, note: int) -> int:
+    """The secret number of days by which a patient's dates move: from -MOST_DAYS to MOST_DAYS, never 0.
+
+    It is the same in all notes and releases, so that intervals are kept. A note without a patient has its own.
+    """
+    number = key.number("date offset", "patient", patient) if patient else key.number("date offset", "note", str(note))
+    days = number % (2 * MOST_DAYS) - MOST_DAYS
+    return days if days < 0 else days + 1
+
+
+def _with_masks(policy: Policy) -> Policy:
+    """The policy with a rule for each label that a decision masks."""
+    masks = {code + MASKED: Rule(rule.kind, Action.MASK, rule.numbered) for code, rule in policy.rules.items()}
+    return Policy({**policy.rules, **masks})
+
+
+def _unmarked(released: Released) -> Released:
+    if not any(piece.label.endswith(MASKED) for piece in released.pieces):
+        return released
+    pieces = [replace(piece, label=piece.label.removesuffix(MASKED)) for piece in released.pieces]
+    return Released(released.text, pieces)
+
+
+def _in_surrogate(leak: Leak, note: Original, text: str, pieces: Sequence[Piece]) -> str:
+    """The exception that lets a part of an identifier stay in a surrogate; empty if there is none.
+
+    `coincidence`: the surrogate replaces something else, which does not have the word. Entities that patients share,
+    such as physicians and streets, have their surrogates before the next patient's names are known. `generic`: the
+    maker of surrogates keeps words that say what a place or an institution is.
+    """
+    if not leak.part:
+        return ""
+    around = (piece for piece in pieces if piece.new_start <= leak.start and leak.end <= piece.new_end)
+    piece = next(around, None)
+    if piece is None or piece.action != Action.SURROGATE:
+        return ""
+    found = words(text[leak.start : leak.end])
+    if not set(found) & set(words(note.text[piece.start : piece.end])):
+        return COINCIDENCE
+    return GENERIC if all(word in kept_words() for word in found) else ""
+
+
+@cache
+def kept_words() -> frozenset[str]:
+    """The words of places and institutions that stay in surrogates, folded as the leak gate folds."""
+    return frozenset(word for group in ("institution", "street") for one in kept(group) for word in words(one))
+
+
+def _whose(note: Original) -> object:
+    """The patient of a note; the note itself where it has none."""
+    return note.patient or note.pk
+
+
+def _patient_id(patient: str) -> Needle:
+    return Needle(patient, "", Kind.ID, Origin.KNOWN)
+
+
+def _merged(first: Sequence[Leak], second: Sequence[Leak]) -> list[Leak]:
+    """Leaks of two searches in order, without those of the second that overlap one of the first."""
+    added = [leak for leak in second if not any(leak.start < one.end and one.start < leak.end for one in first)]
+    return sorted([*first, *added], key=lambda leak: leak.start)

@@ -1,0 +1,45 @@
+"""The keys by which an entity with given forms is found."""
+
+from collections.abc import Sequence
+
+from annotations.core.sealing import Key
+from annotations.domain.redaction.kinds import Kind
+from annotations.domain.surrogates.clustering import PEOPLE
+from annotations.domain.surrogates.deciding import identities, surrogate_key
+from annotations.domain.surrogates.folding import folded
+from annotations.domain.surrogates.people import FAMILY
+from annotations.domain.surrogates.pipeline import Cluster, Mentioned, Surrogate
+from annotations.surrogates.selectors.index import REPEATABLE, Sealed, identity_digest
+
+
+def known_by(kind: Kind, language: str, forms: Sequence[str]) -> Cluster:
+    """An entity of which only its forms are known."""
+    return Cluster(kind, language, [Mentioned(0, 0, len(form), kind, form) for form in forms])
+
+
+def is_name(identity: str) -> bool:
+    """Whether a folded name says more than initials."""
+    return any(len(word) > 1 for word in identity.split())
+
+
+def named_as(cluster: Cluster, surrogate: Surrogate) -> list[str]:
+    """The folded names of a surrogate, which must not be those of an entity; none for kinds whose values may repeat."""
+    if cluster.kind in REPEATABLE:
+        return []
+    if cluster.kind in PEOPLE:
+        families = (text for name, text in surrogate.parts.items() if name.startswith(FAMILY))
+        names = [surrogate_key(surrogate), folded(" ".join(families))]
+    else:
+        names = identities(known_by(cluster.kind, cluster.language, [surrogate.parts.get("value", "")]))
+    return [name for name in names if is_name(name)]
+
+
+def keys_of(key: Key, kind: Kind, sealed: Sealed) -> set[str]:
+    """The digests of the names of an entity: of all its forms together, and of each one."""
+    if not sealed.forms:
+        return set()
+    mentions = sealed.mentions(kind)
+    names = dict.fromkeys(identities(Cluster(kind, sealed.language, mentions)))
+    for one in mentions:
+        names |= dict.fromkeys(identities(Cluster(kind, sealed.language, [one])))
+    return {identity_digest(key, name) for name in names}

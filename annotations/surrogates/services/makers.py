@@ -1,0 +1,192 @@
+"""Who makes surrogates: the rules of domain.surrogates, or a language model that models_runtime offers."""
+
+import random
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+from django.utils.translation import gettext as _
+
+from annotations.core.errors import ServiceError
+from annotations.core.sealing import Key, project_key
+from annotations.domain.surrogates.clustering import RuleClusterer
+from annotations.domain.surrogates.deciding import RuleDecider, identities
+from annotations.domain.surrogates.generating import RuleGenerator
+from annotations.domain.surrogates.pipeline import Around, Cluster, Indexed, Mentioned, Surrogate
+from annotations.models import Project
+
+Params = Mapping[str, Any]
+"""What a release stores of its maker: empty for the rules."""
+
+
+@dataclass(frozen=True, slots=True)
+class PatientMentions:
+    """All mentions of one patient's notes. `language` is that of most of the notes."""
+
+    mentions: Sequence[Mentioned]
+    language: str
+
+
+@dataclass(slots=True)
+class Draft:
+    """A new entity that needs a surrogate.
+
+    `avoid`: folded texts that the surrogate must not be or contain. `attempt` counts from 0 the surrogates that could
+    not be used, which are in `refused`. `scope` is empty for an entity that patients share.
+    """
+
+    cluster: Cluster
+    scope: str
+    avoid: Collection[str]
+    attempt: int = 0
+    refused: list[Surrogate] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class PatientDrafts:
+    """The new entities of one patient, in the order in which they must be made.
+
+    `own` and `shared` have their surrogates already: the patient's entities, and those that patients share. `days` is
+    the patient's secret offset of dates, 0 if unknown.
+    """
+
+    drafts: Sequence[Draft]
+    own: Sequence[Indexed] = ()
+    shared: Sequence[Indexed] = ()
+    days: int = 0
+
+
+class Maker(Protocol):
+    """The steps of domain.surrogates.pipeline for many patients at a time. Nothing of one patient reaches another."""
+
+    def cluster(self, patients: Sequence[PatientMentions]) -> list[list[Cluster]]:
+        """The clusters of each patient, in order."""
+
+    def names(self, clusters: Sequence[Cluster]) -> list[list[str]]:
+        """Further names by which the index may know each entity."""
+
+    def decide(self, asked: Sequence[tuple[Cluster, Sequence[Indexed]]]) -> list[Indexed | None]:
+        """The entity of the index that each cluster is, or None."""
+
+    def generate(self, patients: Sequence[PatientDrafts]) -> list[list[Surrogate]]:
+        """A surrogate for each draft of each patient. The same drafts must give the same surrogates."""
+
+
+class RulesMaker:
+    """The offline default. All chance comes from the project's key, so that the same entity gets the same surrogate."""
+
+    def __init__(self, key: Key) -> None:
+        self._key = key
+        self._clusterer, self._decider = RuleClusterer(), RuleDecider()
+
+    def cluster(self, patients: Sequence[PatientMentions]) -> list[list[Cluster]]:
+        return [self._clusterer.cluster(one.mentions, one.language) for one in patients]
+
+    def names(self, clusters: Sequence[Cluster]) -> list[list[str]]:
+        return [[] for _cluster in clusters]
+
+    def decide(self, asked: Sequence[tuple[Cluster, Sequence[Indexed]]]) -> list[Indexed | None]:
+        return [self._decider.decide(cluster, found) for cluster, found in asked]
+
+    def generate(self, patients: Sequence[PatientDrafts]) -> list[list[Surrogate]]:
+        return [in_turn(one, self.make) for one in patients]
+
+    def make(self, draft: Draft, around: Around) -> Surrogate:
+        """A surrogate for one draft, which depends on the key, the entity and the attempt."""
+        source = generator_source(self._key, draft.cluster, draft.scope, draft.attempt)
+        return RuleGenerator(source).generate(draft.cluster, around, draft.avoid, draft.attempt)
+
+
+def generator_source(key: Key, cluster: Cluster, scope: str, attempt: int) -> random.Random:
+    """The chance for a surrogate of an entity: secret, and the same for every worker."""
+    names = identities(cluster)[:1] or list(cluster.forms[:1])
+    seed = key.digest("surrogate source", cluster.kind, scope, str(attempt), *names)
+    return random.Random(seed)  # noqa: S311  # the seed is the secret
+
+
+def in_turn(patient: PatientDrafts, make: Callable[[Draft, Around], Surrogate]) -> list[Surrogate]:
+    """Make a patient's surrogates in order. Each agrees with those before; a shared entity's only with shared ones."""
+    shared = list(patient.shared)
+    related = [*patient.own, *shared]
+    made = []
+    for draft in patient.drafts:
+        surrogate = make(draft, Around(related if draft.scope else shared, patient.days))
+        made.append(surrogate)
+        cluster = draft.cluster
+        known = Indexed(0, cluster.kind, cluster.forms, surrogate, own=True)
+        related.append(known)
+        if not draft.scope:
+            shared.append(known)
+    return made
+
+
+@dataclass(frozen=True)
+class MakerChoice:
+    """A maker that a release can choose. `host`: the machine to which text of notes would be sent; empty for none."""
+
+    value: str
+    title: str
+    host: str = ""
+
+
+@dataclass(frozen=True)
+class MakerKind:
+    """A kind of makers that a higher feature offers.
+
+    `choices` lists what can be chosen. `checked(project, value, may_leave)` returns the parameters to store, without
+    secrets, or raises ServiceError `maker` or `leaves`. `make(project, params)` makes the maker in a worker.
+    `queue` is the queue whose workers can do it.
+    """
+
+    choices: Callable[[], list[MakerChoice]]
+    checked: Callable[[Project, str, bool], dict[str, Any]]
+    make: Callable[[Project, Params], Maker]
+    queue: str
+
+
+MAKERS: Final[dict[str, MakerKind]] = {}
+"""Makers besides the rules, by the value of `kind` in stored parameters. Features register in AppConfig.ready()."""
+KIND: Final = "kind"
+
+
+def maker_choices() -> list[MakerChoice]:
+    """What can make surrogates here, beside the rules."""
+    return [choice for kind in MAKERS.values() for choice in kind.choices()]
+
+
+def checked_maker(project: Project, value: str, *, may_leave: bool) -> dict[str, Any]:
+    """Return the parameters of the chosen maker, for Release.surrogate_maker; empty for the rules.
+
+    Raises ServiceError `maker` for an unknown choice, and `leaves` if text would leave this machine without consent.
+    """
+    if not value:
+        return {}
+    for name, kind in MAKERS.items():
+        if any(choice.value == value for choice in kind.choices()):
+            return {KIND: name} | kind.checked(project, value, may_leave)
+    choices = ", ".join(choice.value for choice in maker_choices()) or _("none")
+    raise ServiceError(
+        _("“%(value)s” can't make surrogates here. Choose one of: %(choices)s. Without a choice, rules make them.")
+        % {"value": value[:80], "choices": choices},
+        code="maker",
+    )
+
+
+def maker_of(project: Project, params: Params) -> Maker:
+    """Return the maker with these stored parameters. Raises ServiceError `maker` if it is no longer offered."""
+    return _kind_of(params).make(project, params) if params else RulesMaker(project_key(project))
+
+
+def queue_of(params: Params) -> str:
+    """The queue whose workers can use the maker; empty for any."""
+    return _kind_of(params).queue if params else ""
+
+
+def _kind_of(params: Params) -> MakerKind:
+    kind = MAKERS.get(str(params.get(KIND)))
+    if kind is None:
+        raise ServiceError(
+            _("The language model that makes this release's surrogates is no longer offered. Start a new release."),
+            code="maker",
+        )
+    return kind

@@ -1,0 +1,474 @@
+"""Which entity of the index each mention belongs to, and new surrogates for those that have none. Nothing is stored."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Final, NamedTuple
+
+from annotations.core.sealing import Key
+from annotations.domain.redaction.kinds import Kind
+from annotations.domain.redaction.released import Mention
+from annotations.domain.surrogates.deciding import RuleDecider, identities, surrogate_key
+from annotations.domain.surrogates.folding import folded
+from annotations.domain.surrogates.generating import ORDER
+from annotations.domain.surrogates.pipeline import SHARED, Cluster, Indexed, Mentioned, Surrogate
+from annotations.domain.surrogates.writing import Writer
+from annotations.models import Project, SurrogateEntity, SurrogateMention
+from annotations.surrogates.selectors.index import (
+    REPEATABLE,
+    Sealed,
+    cluster_of,
+    cue_of,
+    identity_digest,
+    in_order,
+    in_parts,
+    kinds_with,
+    named,
+    opened,
+    private_scope,
+    surrogate_digest,
+    taken,
+)
+from annotations.surrogates.selectors.names import is_name, known_by, named_as
+from annotations.surrogates.services.makers import Draft, Maker, PatientDrafts, PatientMentions
+
+MOST_ATTEMPTS: Final = 20
+"""How many surrogates are made for an entity until one is new; then it gets one that repeats."""
+STRICT_ATTEMPTS: Final = 8
+"""So many of them must not be the name of anybody in the project; later ones only of nobody in the patient's notes."""
+CONTEXT: Final = 40
+"""Characters before and after a mention."""
+
+
+class Place(NamedTuple):
+    """Where a mention is: the id of the note, start and end in code points."""
+
+    document: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class NoteMentions:
+    """A note with the mentions that get surrogates. `patient` is empty where the note has none.
+
+    `days` is the secret offset of the patient's dates, 0 if unknown: codes that contain a birth date follow it.
+    """
+
+    document: int
+    patient: str
+    language: str
+    text: str
+    mentions: Sequence[Mention]
+    days: int = 0
+
+
+@dataclass(slots=True)
+class Patient:
+    """A patient's mentions. `scope` is that of the kinds of entities that patients don't share."""
+
+    scope: str
+    language: str
+    mentions: list[Mentioned] = field(default_factory=list)
+    days: int = 0
+
+
+def patients_of(key: Key, notes: Sequence[NoteMentions], language: str) -> list[Patient]:
+    """The mentions by patient. A note without a patient is one of its own. `language` is that of the project."""
+    grouped: dict[tuple[str, int], list[NoteMentions]] = {}
+    for note in notes:
+        grouped.setdefault((note.patient, 0 if note.patient else note.document), []).append(note)
+    patients = []
+    for (patient, document), own in grouped.items():
+        most = Counter(note.language or language for note in own).most_common(1)[0][0]
+        mentions = {
+            (note.document, one.start, one.end): mentioned(note.document, note.text, one)
+            for note in own
+            for one in note.mentions
+        }
+        patients.append(Patient(private_scope(key, patient, document), most, list(mentions.values()), own[0].days))
+    return patients
+
+
+def mentioned(document: int, text: str, mention: Mention) -> Mentioned:
+    """The mention with its surroundings in the note's text."""
+    start, end = mention.start, mention.end
+    before, after = text[max(0, start - CONTEXT) : start], text[end : end + CONTEXT]
+    return Mentioned(document, start, end, mention.kind, mention.text, before, after)
+
+
+@dataclass(slots=True, eq=False)
+class Entity:
+    """An entity during the work. `row` is None for a new one, which gets its `surrogate` from a maker.
+
+    `mentions`: those of this call, by patient. `unstored`: those that the index does not hold yet, or holds for another
+    entity. `forms`, with their cues, and `keys` are new.
+    """
+
+    kind: Kind
+    scope: str
+    language: str
+    row: SurrogateEntity | None = None
+    sealed: Sealed | None = None
+    surrogate: Surrogate | None = None
+    digest: str | None = None
+    mentions: dict[int, list[Mentioned]] = field(default_factory=dict)
+    unstored: list[Mentioned] = field(default_factory=list)
+    forms: set[str] = field(default_factory=set)
+    cues: dict[str, str] = field(default_factory=dict)
+    keys: set[str] = field(default_factory=set)
+
+    @property
+    def all_forms(self) -> tuple[str, ...]:
+        return in_order({*(self.sealed.forms if self.sealed else ()), *self.forms})
+
+    def indexed(self, patient: int) -> Indexed:
+        """As an entity of the index, for this patient. A new one has the number 0, and perhaps no surrogate yet."""
+        surrogate = self.surrogate or Surrogate(self.kind, {})
+        pk, locked = (self.row.pk, self.row.locked) if self.row else (0, False)
+        own = bool(self.scope) or patient in self.mentions
+        return Indexed(pk, self.kind, self.all_forms, surrogate, locked, own)
+
+    def cluster(self) -> Cluster:
+        """All that is known of the entity."""
+        mentions = [one for own in self.mentions.values() for one in own]
+        return cluster_of(self.kind, self.sealed_now(), mentions)
+
+    def sealed_now(self) -> Sealed:
+        """What to store."""
+        if self.sealed is not None:
+            return self.sealed.with_forms(self.forms, self.cues) if self.forms else self.sealed
+        parts = dict(self.surrogate.parts) if self.surrogate else {}
+        return Sealed(in_order(self.forms), parts, self.language, self.cues)
+
+
+@dataclass(slots=True)
+class _Part:
+    """A cluster of one patient, given by position, with the names by which it is looked up."""
+
+    patient: int
+    cluster: Cluster
+    names: list[str]
+
+
+class Plan:
+    """What one call is going to store. Make a new plan after every change of the index."""
+
+    def __init__(
+        self,
+        project: Project,
+        key: Key,
+        maker: Maker,
+        patients: Sequence[Patient],
+        clusters: Sequence[Sequence[Cluster]],
+        avoid: Collection[str] = (),
+    ) -> None:
+        """`clusters` of each patient. `avoid`: folded texts that no surrogate of a name or a place may be."""
+        self.project, self.key = project, key
+        self.entities: list[Entity] = []
+        self._maker, self._patients, self._avoid = maker, patients, avoid
+        self._parts = self._with_names(clusters)
+        self._loaded: dict[int, Entity] = {}
+        self._by_key: dict[tuple[str, str, str], Entity] = {}
+        self._digests: dict[str, str] = {}
+        self._originals: dict[int, frozenset[str]] = {}
+        # Kinds of the new entities with a surrogate, by its digest.
+        self._used: dict[str, set[Kind]] = {}
+        self._by_patient: dict[int, list[Entity]] = {}
+        self._names_of: dict[int, set[str]] = {}
+        for part in self._parts:
+            if part.cluster.kind not in REPEATABLE:
+                self._names_of.setdefault(part.patient, set()).update(part.names)
+
+    def make(self) -> None:
+        """Find the entity of each mention, and make the surrogates of new entities."""
+        self._match()
+        self._generate()
+
+    def written(self, present: Collection[int]) -> dict[Place, str]:
+        """What to write for each mention of the notes that are still present."""
+        found = {}
+        for entity in self.entities:
+            if entity.surrogate is None:
+                continue
+            writer = Writer(entity.surrogate, entity.cluster())
+            for own in entity.mentions.values():
+                for one in own:
+                    if one.note in present:
+                        found[Place(one.note, one.start, one.end)] = writer.write(one)
+        return found
+
+    # Matching.
+
+    def _with_names(self, clusters: Sequence[Sequence[Cluster]]) -> list[_Part]:
+        flat = [(at, cluster) for at, own in enumerate(clusters) for cluster in own]
+        more = self._maker.names([cluster for _at, cluster in flat])
+        parts = []
+        for (at, cluster), names in zip(flat, more, strict=True):
+            known = dict.fromkeys(identities(cluster))
+            for name in names:
+                known |= dict.fromkeys(identities(known_by(cluster.kind, cluster.language, [name])))
+            parts.append(_Part(at, cluster, list(known)))
+        return parts
+
+    def _digest(self, identity: str) -> str:
+        found = self._digests.get(identity)
+        if found is None:
+            found = self._digests[identity] = identity_digest(self.key, identity)
+        return found
+
+    def _match(self) -> None:
+        """Find the entity of each cluster: the one that its mentions had before, one of the index, or a new one."""
+        stored = self._stored()
+        looked_up = named(self.project, {self._digest(name) for part in self._parts for name in part.names})
+        self._load({*stored.values(), *(pk for found in looked_up.values() for pk in found.values())})
+        for digest, owners in looked_up.items():
+            for (kind, scope), pk in owners.items():
+                if pk in self._loaded:
+                    self._by_key[kind, scope, digest] = self._loaded[pk]
+        unknown = [rest for part in self._parts if (rest := self._keep(part, stored))]
+        candidates = [self._candidates(part) for part in unknown]
+        asked = [
+            (part.cluster, [entity.indexed(part.patient) for entity in found])
+            for part, found in zip(unknown, candidates, strict=True)
+            if found
+        ]
+        decided = iter(self._maker.decide(asked))
+        for part, found in zip(unknown, candidates, strict=True):
+            chosen = next(decided) if found else None
+            entity = self._loaded.get(chosen.pk) if chosen else None
+            self._attach(part, entity or self._drafted(part))
+
+    def _stored(self) -> dict[Place, int]:
+        """The entity of each mention that the index holds."""
+        wanted = {Place(one.note, one.start, one.end) for part in self._parts for one in part.cluster.mentions}
+        found: dict[Place, int] = {}
+        for some in in_parts(sorted({place.document for place in wanted})):
+            rows = SurrogateMention.objects.filter(document__in=some, entity__project=self.project).order_by()
+            for document, start, end, entity in rows.values_list("document_id", "start", "end", "entity_id"):
+                if (place := Place(document, start, end)) in wanted:
+                    found[place] = entity
+        return found
+
+    def _load(self, pks: Collection[int]) -> None:
+        for some in in_parts(sorted(pks)):
+            for row in SurrogateEntity.objects.filter(project=self.project, pk__in=some).order_by():
+                sealed, kind = opened(self.key, row), Kind(row.kind)
+                surrogate = Surrogate(kind, sealed.parts, row.made_by)
+                self._loaded[row.pk] = Entity(
+                    kind, row.scope, sealed.language, row, sealed, surrogate, row.surrogate_digest
+                )
+
+    def _keep(self, part: _Part, stored: Mapping[Place, int]) -> _Part | None:
+        """Give mentions to the entities that they had before; return the others, or None.
+
+        A mention that is equal to one of those is of the same entity, because a person may have split the cluster.
+        """
+        had = [self._loaded.get(stored.get(Place(one.note, one.start, one.end), 0)) for one in part.cluster.mentions]
+        had = [
+            entity if entity and entity.kind in kinds_with(one.kind) else None
+            for entity, one in zip(had, part.cluster.mentions, strict=True)
+        ]
+        if not any(had):
+            return part
+        by_text: dict[str, Entity] = {}
+        for one, entity in zip(part.cluster.mentions, had, strict=True):
+            if entity is not None:
+                by_text.setdefault(one.text, entity)
+                self._add(part.patient, entity, one, stored=True)
+        rest = []
+        for one, entity in zip(part.cluster.mentions, had, strict=True):
+            if entity is None:
+                same = by_text.get(one.text)
+                if same is None:
+                    rest.append(one)
+                else:
+                    self._add(part.patient, same, one)
+        if not rest:
+            return None
+        cluster = Cluster(part.cluster.kind, part.cluster.language, rest)
+        return _Part(part.patient, cluster, list(dict.fromkeys([*identities(cluster), *part.names])))
+
+    def _near(self, part: _Part) -> list[Entity]:
+        """Entities with a name of the cluster, the fullest name first: the patient's own ones, and shared ones."""
+        kind, own = part.cluster.kind, self._patients[part.patient].scope
+        found = [
+            self._by_key.get((each, scope, self._digest(name)))
+            for name in part.names
+            for each in sorted(kinds_with(kind), key=lambda each: each != kind)
+            for scope in (own, "")
+        ]
+        return list(dict.fromkeys(entity for entity in found if entity is not None))
+
+    def _candidates(self, part: _Part) -> list[Entity]:
+        """Entities of the index that the cluster may be."""
+        return [entity for entity in self._near(part) if entity.row is not None]
+
+    def _drafted(self, part: _Part) -> Entity:
+        """A new entity, or the one that another patient's cluster of this call has just got."""
+        for draft in self._near(part):
+            shared = draft.row is None and not draft.scope
+            if shared and _DECIDER.decide(part.cluster, [draft.indexed(part.patient)]) is not None:
+                return draft
+        scope = "" if part.cluster.kind in SHARED else self._patients[part.patient].scope
+        return Entity(part.cluster.kind, scope, part.cluster.language)
+
+    def _attach(self, part: _Part, entity: Entity) -> None:
+        for one in part.cluster.mentions:
+            self._add(part.patient, entity, one)
+        for name in part.names:
+            digest = self._digest(name)
+            if self._by_key.setdefault((entity.kind, entity.scope, digest), entity) is entity:
+                entity.keys.add(digest)
+
+    def _add(self, patient: int, entity: Entity, one: Mentioned, *, stored: bool = False) -> None:
+        if not entity.mentions:
+            self.entities.append(entity)
+        entity.mentions.setdefault(patient, []).append(one)
+        if not stored:
+            entity.unstored.append(one)
+        if one.text not in entity.forms and (entity.sealed is None or one.text not in entity.sealed.forms):
+            entity.forms.add(one.text)
+            if cue := cue_of(entity.kind, one.before):
+                entity.cues[one.text] = cue
+
+    # Generating.
+
+    def _generate(self) -> None:
+        """Make surrogates until each is new. Those of a patient are made again together, because they must agree."""
+        for entity in self.entities:
+            for patient in entity.mentions:
+                self._by_patient.setdefault(patient, []).append(entity)
+        drafts: dict[int, list[tuple[Entity, Draft]]] = {}
+        for entity in self.entities:
+            if entity.row is None:
+                patient = next(iter(entity.mentions))
+                draft = Draft(entity.cluster(), entity.scope, self._avoided(patient, strict=True))
+                drafts.setdefault(patient, []).append((entity, draft))
+        for own in drafts.values():
+            own.sort(key=lambda each: _RANK.get(each[0].kind, len(_RANK)))
+        refused: set[Entity] = set()
+        # Where to begin in each patient's drafts: those before the first refused one stay.
+        begin = dict.fromkeys(drafts, 0)
+        while begin:
+            wanted = [self._wanted(patient, drafts[patient][first:]) for patient, first in begin.items()]
+            changed = []
+            for (patient, first), made in zip(begin.items(), self._maker.generate(wanted), strict=True):
+                for (entity, draft), surrogate in zip(drafts[patient][first:], made, strict=True):
+                    if entity.surrogate != surrogate or entity in refused:
+                        self._forget(entity)
+                        entity.surrogate = surrogate
+                        changed.append((entity, draft))
+            refused = self._refused(changed)
+            found = {
+                patient: [at for at, (entity, _draft) in enumerate(drafts[patient]) if entity in refused]
+                for patient in begin
+            }
+            begin = {patient: positions[0] for patient, positions in found.items() if positions}
+
+    def _wanted(self, patient: int, drafts: Sequence[tuple[Entity, Draft]]) -> PatientDrafts:
+        new = {entity for entity, _draft in drafts}
+        known = [one for one in self._by_patient[patient] if one.surrogate is not None and one not in new]
+        own = [entity.indexed(patient) for entity in known if entity.scope]
+        shared = [entity.indexed(patient) for entity in known if not entity.scope]
+        return PatientDrafts([draft for _entity, draft in drafts], own, shared, self._patients[patient].days)
+
+    def _forget(self, entity: Entity) -> None:
+        """Free the surrogate that an entity had in this call."""
+        if entity.digest is not None:
+            self._used[entity.digest].discard(entity.kind)
+            entity.digest = None
+
+    def _refused(self, drafts: Sequence[tuple[Entity, Draft]]) -> set[Entity]:
+        """The new entities whose surrogates can't be used. Counts their attempts."""
+        made = [(entity, draft, entity.surrogate) for entity, draft in drafts if entity.surrogate is not None]
+        digests = [surrogate_digest(self.key, entity.kind, surrogate_key(one)) for entity, _draft, one in made]
+        names = [named_as(draft.cluster, one) for _entity, draft, one in made]
+        owned = taken(self.project, {digest for digest in digests if digest})
+        originals = named(self.project, {self._digest(name) for own in names for name in own})
+        refused = set()
+        for (entity, draft, surrogate), digest, own in zip(made, digests, names, strict=True):
+            among = kinds_with(entity.kind)
+            repeats = digest is not None and (
+                bool(among & self._used.get(digest, set())) or any(kind in among for _pk, kind in owned.get(digest, ()))
+            )
+            original = draft.attempt < STRICT_ATTEMPTS and self._is_original(entity, own, originals)
+            if (repeats or original) and draft.attempt < MOST_ATTEMPTS:
+                draft.attempt += 1
+                draft.refused.append(surrogate)
+                if draft.attempt == STRICT_ATTEMPTS:
+                    draft.avoid = self._avoided(next(iter(entity.mentions)), strict=False)
+                refused.add(entity)
+            elif digest is not None and not repeats:
+                entity.digest = digest
+                self._used.setdefault(digest, set()).add(entity.kind)
+        return refused
+
+    def _is_original(
+        self, entity: Entity, names: Sequence[str], originals: Mapping[str, Mapping[tuple[str, str], int]]
+    ) -> bool:
+        """Whether a name of the surrogate is one of the project's originals, by the index or in this call."""
+        among = kinds_with(entity.kind)
+        for name in names:
+            if name in self._avoid:
+                return True
+            owners = originals.get(self._digest(name), {})
+            if any(kind in among and scope in ("", entity.scope) for kind, scope in owners):
+                return True
+            if any((kind, scope, self._digest(name)) in self._by_key for kind in among for scope in ("", entity.scope)):
+                return True
+        return False
+
+    def _avoided(self, patient: int, *, strict: bool) -> Collection[str]:
+        """Folded texts that a patient's surrogates must not be or contain: what the patient's notes say.
+
+        With `strict`, also what the other notes of the release say.
+        """
+        if patient not in self._originals:
+            words = {
+                folded(one.text)
+                for entity in self._by_patient.get(patient, ())
+                if entity.kind not in REPEATABLE
+                for one in entity.mentions[patient]
+            }
+            self._originals[patient] = frozenset(words | self._names_of.get(patient, set()))
+        own = self._originals[patient]
+        return Both(own, self._avoid) if strict and self._avoid else own
+
+
+class Both(Collection[str]):
+    """The texts of two collections, without copying them."""
+
+    def __init__(self, first: Collection[str], second: Collection[str]) -> None:
+        self._first, self._second = first, second
+
+    def __contains__(self, text: object) -> bool:
+        return text in self._first or text in self._second
+
+    def __iter__(self) -> Iterator[str]:
+        return chain(self._first, self._second)
+
+    def __len__(self) -> int:
+        return len(self._first) + len(self._second)
+
+
+def words_of(notes: Iterable[NoteMentions]) -> set[str]:
+    """The folded names of all mentions of a release: no surrogate is one of them (`avoid` of surrogates_for)."""
+    found: set[str] = set()
+    seen: set[tuple[Kind, str]] = set()
+    for note in notes:
+        for one in note.mentions:
+            if one.kind not in REPEATABLE and (one.kind, one.text) not in seen:
+                seen.add((one.kind, one.text))
+                names = identities(known_by(one.kind, note.language, [one.text]))
+                found.update(name for name in names if is_name(name))
+    return found
+
+
+def patient_mentions(patients: Sequence[Patient]) -> list[PatientMentions]:
+    return [PatientMentions(one.mentions, one.language) for one in patients]
+
+
+_DECIDER: Final = RuleDecider()
+_RANK: Final = {kind: at for at, kind in enumerate(ORDER)}
