@@ -302,13 +302,19 @@ class _Making:
             first = self.cluster.mentions[0]
             own = areas_in(first.before, country) | areas_in(first.after, country)
         taken: set[str] = set()
+        named = _has_name(
+            [form]
+        )  # ZIP codes agree with places, not with each other: that would give away a missed city
         for entity in self.around.related:
             key = entity.surrogate.parts.get("area")
             if not key:
                 continue
             taken.add(key)
-            named = any(letter.isalpha() for text in entity.forms for letter in text)
-            if own and named and any(own & areas_in(text, country) for text in entity.forms):
+            if (
+                own
+                and (named or _has_name(entity.forms))
+                and any(own & areas_in(text, country) for text in entity.forms)
+            ):
                 return areas()[key]
         if own and not any(key.startswith(country) for key in own):
             country = min(own)[:2]
@@ -495,6 +501,11 @@ class _Making:
         if piece.casefold() in ("html", "index", "aspx", "home", "https", "http"):
             return piece
         return folded(self._coin("surname", piece))
+
+
+def _has_name(forms: Sequence[str]) -> bool:
+    """Whether an entity's forms have letters, unlike a ZIP code."""
+    return any(letter.isalpha() for text in forms for letter in text)
 
 
 def _group(language: str, group: str) -> Mapping[str, str]:

@@ -112,7 +112,8 @@ NOTES = [
     (
         "en",
         "[name:Adam Wilson], [street:123 Oak Street, Apt 4B], [city:Boston], [region:Massachusetts] [zip:02115],"
-        " [hospital:St. Mary's Hospital], [staff:Dr. Emily Carter], [email:emily.carter@mgh.org], [url:www.mgh.org/staff]",
+        " [hospital:St. Mary's Hospital], [staff:Dr. Emily Carter], [email:emily.carter@mgh.org],"
+        " [url:www.mgh.org/staff]",
     ),
 ]
 
