@@ -10,7 +10,7 @@ from annotations.domain.redaction.kinds import Kind
 from annotations.domain.surrogates.clustering import PEOPLE
 from annotations.domain.surrogates.deciding import person_of
 from annotations.domain.surrogates.folding import LONG, accented, folded, plain, runs
-from annotations.domain.surrogates.gazetteers import COMMON, KNOWN, RARE, Known, Names, known_language, names_of
+from annotations.domain.surrogates.gazetteers import COMMON, KNOWN, RARE, Known, Names, kept, known_language, names_of
 from annotations.domain.surrogates.identifiers import (
     compact,
     digits,
@@ -52,6 +52,7 @@ from annotations.domain.surrogates.templates import WORD as UNKNOWN
 from annotations.domain.surrogates.writing import TEMPLATES, part_name
 
 _TRIES: Final = 60
+_ROMAN: Final = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII")
 _PLACE_KINDS: Final = frozenset({CITY, PROVINCE, REGION, ZIP, SHORT})
 ORDER: Final = (
     Kind.NAME,
@@ -281,6 +282,8 @@ class _Making:
         return self._use(self._pick(pool) or self._coin("surname", slot.text))
 
     def _acronym(self, text: str) -> str:
+        if text in _ROMAN:
+            return self.source.choice([number for number in _ROMAN if number != text])
         vowels = "AEIOU"
         consonants = "BCDFGHLMNPRSTV"
         return "".join(self.source.choice(vowels if letter in vowels else consonants) for letter in text.upper())
@@ -302,9 +305,7 @@ class _Making:
             first = self.cluster.mentions[0]
             own = areas_in(first.before, country) | areas_in(first.after, country)
         taken: set[str] = set()
-        named = _has_name(
-            [form]
-        )  # ZIP codes agree with places, not with each other: that would give away a missed city
+        named = _has_name([form])
         for entity in self.around.related:
             key = entity.surrogate.parts.get("area")
             if not key:
@@ -362,11 +363,12 @@ class _Making:
         return ""
 
     def _coin_town(self, slot: Slot, area: Area) -> str:
-        words = []
+        """A made-up place with the little words of the original: "Villar del Olmo" → "Alcar del Donda"."""
+        out = []
         for word in slot.text.split():
-            small = folded(word) in ("de", "del", "la", "las", "los", "el", "di", "of", "the", "y", "en", "sul", "del")
-            words.append(word if small else "")
-        out = [word or self._town(area, slot.text.split()[at]) for at, word in enumerate(words)]
+            prefix = re.match(r"(?:nell|dell|all|sull|dall|d|l)['’]", word, re.IGNORECASE)
+            start = prefix.group(0) if prefix else ""
+            out.append(word if folded(word) in kept("small") else start + self._town(area, word[len(start) :]))
         return self._use(" ".join(out))
 
     def _town(self, area: Area, like: str) -> str:
