@@ -107,6 +107,8 @@ class _Making:
         self.language = known_language(cluster.language)
         self.lists: Names = names_of(self.language)
         self.own = {word for form in cluster.forms for word in folded(form).split()}
+        for entity in around.related:  # no name of the patient's notes may stay in them
+            self.own.update(*(long_words(form) for form in entity.forms))
         self.used: set[str] = set()
 
     def parts(self) -> dict[str, str]:
