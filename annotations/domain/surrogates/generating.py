@@ -9,7 +9,7 @@ from typing import Final
 from annotations.domain.redaction.kinds import Kind
 from annotations.domain.surrogates.clustering import PEOPLE
 from annotations.domain.surrogates.deciding import person_of
-from annotations.domain.surrogates.folding import LONG, accented, folded, plain, runs
+from annotations.domain.surrogates.folding import LONG, accented, folded, long_words, plain, runs
 from annotations.domain.surrogates.gazetteers import COMMON, KNOWN, RARE, Known, Names, kept, known_language, names_of
 from annotations.domain.surrogates.identifiers import (
     compact,
