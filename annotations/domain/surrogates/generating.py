@@ -323,6 +323,8 @@ class _Making:
             country = min(own)[:2]
         listed = [area for area in of_country(country) if area.key not in own]
         free = [area for area in listed if area.key not in taken] or listed
+        if self.attempt < 2 and any(folded(capital(areas()[key])) in folded(form) for key in own):
+            free = [area for area in free if self._free(capital(area))] or free  # a capital becomes a capital
         weights = [min(len(area.cities), 20) for area in free]
         return self.source.choices(free, weights)[0]
 
