@@ -77,7 +77,8 @@ def identities_of_forms(kind: Kind, forms: Sequence[str], language: str) -> list
 
 
 def _fits(person: Person, cluster: Cluster, entity: Indexed) -> bool:
-    theirs = fullest({read_person(form, cluster.language) for form in entity.forms})
+    here = {mention.text: read(mention, cluster.language) for mention in cluster.mentions}  # a form's fields count
+    theirs = fullest({here.get(form) or read_person(form, cluster.language) for form in entity.forms})
     gender = entity.surrogate.parts.get("gender", "")
     if person.gender and gender and gender != person.gender:
         return False

@@ -5,7 +5,7 @@ import pytest
 from annotations.domain.redaction.kinds import Kind
 from annotations.domain.surrogates.deciding import RuleDecider, identities, surrogate_key
 from annotations.domain.surrogates.pipeline import Indexed, Surrogate
-from tests.domain.surrogates.worlds import one, person
+from tests.domain.surrogates.worlds import clusters, one, person
 
 STAFF = Surrogate(Kind.STAFF, {"given": "Kevin", "family": "Chang", "gender": "m"})
 
@@ -32,6 +32,12 @@ DECISIONS = [
 def test_people(kind: Kind, forms: list[str], known: list[str], own: bool, same: bool) -> None:
     entity = Indexed(1, Kind.STAFF, known, STAFF, own=own)
     assert (RuleDecider().decide(one(kind, *forms), [entity]) is entity) is same
+
+
+def test_a_name_in_fields_of_a_form_is_found_again() -> None:
+    (found,) = clusters("Nombre: [name:Ernesto]. Apellidos: [name:Barrantes Quezada].", language="es")
+    entity = Indexed(1, Kind.NAME, found.forms, Surrogate(Kind.NAME, {"given": "Ana", "family": "Gil"}), own=True)
+    assert RuleDecider().decide(found, [entity]) is entity
 
 
 def test_other_kinds_need_an_equal_form() -> None:
