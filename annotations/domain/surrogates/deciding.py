@@ -40,7 +40,8 @@ def surrogate_key(surrogate: Surrogate) -> str:
     """The folded surrogate: no two entities of a project may share it. People are compared by their full names."""
     if "value" in surrogate.parts:
         return equality_key(surrogate.kind, surrogate.parts["value"])
-    return folded(" ".join(text for name, text in sorted(surrogate.parts.items()) if name not in _HIDDEN))
+    names = sorted((name for name in surrogate.parts if name not in _HIDDEN), key=lambda name: (name[0] != "g", name))
+    return folded(" ".join(surrogate.parts[name] for name in names))  # given names before surnames
 
 
 class RuleDecider:
