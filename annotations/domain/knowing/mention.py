@@ -42,10 +42,14 @@ class Mention:
     label: str = ""
 
 
+def _longest_first(mention: Mention) -> tuple[int, int, str, str, str]:
+    return mention.start - mention.end, mention.start, mention.kind, mention.how, mention.label
+
+
 def apart(text: str, mentions: list[Mention]) -> list[Mention]:
     """The mentions of a text without overlaps, in order: a longer mention wins, and of a shorter one the rest is kept."""
     kept: list[Mention] = []
-    for mention in sorted(set(mentions), key=lambda each: (each.start - each.end, each.start, each.kind)):
+    for mention in sorted(set(mentions), key=_longest_first):
         at = bisect_left(kept, mention.start, key=lambda each: each.start)
         start = max(mention.start, kept[at - 1].end) if at else mention.start
         end = min(mention.end, kept[at].start) if at < len(kept) else mention.end
