@@ -47,7 +47,7 @@ def _longest_first(mention: Mention) -> tuple[int, int, str, str, str]:
 
 
 def apart(text: str, mentions: list[Mention]) -> list[Mention]:
-    """The mentions of a text without overlaps, in order: a longer mention wins, and of a shorter one the rest is kept."""
+    """The mentions of a text without overlaps, in order. A longer mention wins; of a shorter one, the rest is kept."""
     kept: list[Mention] = []
     for mention in sorted(set(mentions), key=_longest_first):
         at = bisect_left(kept, mention.start, key=lambda each: each.start)

@@ -277,9 +277,6 @@ class Names:
         first, last = chain[0].first, chain[-1].last
         typo = any(part.typo for part in full)
         words = {part.word for part in full}
-        roles = Role(0)
-        for part in full:
-            roles |= part.role
         several = len(words) > 1
         initials = [part for part in chain if part.initial]
         if several:
