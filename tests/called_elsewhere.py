@@ -243,3 +243,16 @@ _.suggested_label
 _.suggested_start
 _.uploaded
 _.with_miss
+
+# Fields of a person of a patient master, which are read by their names (annotations.domain.knowing.person.FIELDS).
+_.insurance
+_.national_ids
+_.phones
+_.records
+_.sex
+_.zips
+
+# Keys of the command's result, and counts on the page of known identifiers.
+_.notes_without_row
+_.patients_without_notes
+_.uncovered

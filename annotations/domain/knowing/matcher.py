@@ -99,4 +99,4 @@ def find(
             for each in mentions
             if each.how not in (How.PART, How.TYPO) or folded(text[each.start : each.end]) not in allowed
         ]
-    return apart(mentions)
+    return apart(text, mentions)

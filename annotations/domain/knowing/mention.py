@@ -1,7 +1,7 @@
 """A mention of a known identifier in a note."""
 
 from bisect import bisect_left
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
@@ -42,12 +42,24 @@ class Mention:
     label: str = ""
 
 
-def apart(mentions: list[Mention]) -> list[Mention]:
-    """The mentions without those that overlap a longer one, in order of the text."""
+def _longest_first(mention: Mention) -> tuple[int, int, str, str, str]:
+    return mention.start - mention.end, mention.start, mention.kind, mention.how, mention.label
+
+
+def apart(text: str, mentions: list[Mention]) -> list[Mention]:
+    """The mentions of a text without overlaps, in order. A longer mention wins; of a shorter one, the rest is kept."""
     kept: list[Mention] = []
-    for mention in sorted(set(mentions), key=lambda each: (each.start - each.end, each.start, each.kind)):
+    for mention in sorted(set(mentions), key=_longest_first):
         at = bisect_left(kept, mention.start, key=lambda each: each.start)
-        free_before = at == 0 or kept[at - 1].end <= mention.start
-        if free_before and (at == len(kept) or mention.end <= kept[at].start):
+        start = max(mention.start, kept[at - 1].end) if at else mention.start
+        end = min(mention.end, kept[at].start) if at < len(kept) else mention.end
+        if (start, end) == (mention.start, mention.end):
             kept.insert(at, mention)
+            continue
+        while start < end and not text[start].isalnum():
+            start += 1
+        while start < end and not text[end - 1].isalnum():
+            end -= 1
+        if start < end:
+            kept.insert(at, replace(mention, start=start, end=end))
     return kept

@@ -1,7 +1,6 @@
 """A note as words and numbers, with an index of where each stands."""
 
 import re
-from bisect import bisect_left
 from functools import cached_property
 from typing import Final
 
@@ -41,10 +40,6 @@ class Reading:
     def capital(self, at: int) -> bool:
         """Whether a word begins with a capital letter."""
         return self.text[self.starts[at]].isupper()
-
-    def token_at(self, offset: int) -> int:
-        """The first token that starts at or after an offset."""
-        return bisect_left(self.starts, offset)
 
     @cached_property
     def heads(self) -> dict[str, list[str]]:

@@ -170,9 +170,10 @@ def test_an_allowed_term_is_no_part_of_a_name_but_the_whole_name_is_still_found(
     assert found("Oggi Mario; Mario Brambillaschi", MARIO, allowed=["mario"]) == ["Mario Brambillaschi"]
 
 
-def test_of_overlapping_mentions_the_longer_one_is_kept():
-    short, long = Mention(0, 5, Kind.CITY, How.EXACT), Mention(3, 12, Kind.NAME, How.EXACT)
-    assert apart([short, long, Mention(12, 14, Kind.ZIP, How.EXACT)]) == [long, Mention(12, 14, Kind.ZIP, How.EXACT)]
+def test_of_overlapping_mentions_the_longer_one_wins_and_the_rest_of_the_other_is_kept():
+    city, name = Mention(0, 5, Kind.CITY, How.EXACT), Mention(3, 12, Kind.NAME, How.EXACT)
+    inside, zipped = Mention(4, 8, Kind.STREET, How.EXACT), Mention(12, 14, Kind.ZIP, How.EXACT)
+    assert apart("ab cdefghijk12", [city, name, inside, zipped]) == [Mention(0, 2, Kind.CITY, How.EXACT), name, zipped]
 
 
 def test_identifiers_are_the_full_names_and_the_values_without_the_sex():
