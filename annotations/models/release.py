@@ -82,7 +82,8 @@ class ReleasedNote(models.Model):
 
     The rows of one patient follow each other by id. `spans`: [start, end, label code] in the released text. `pieces`:
     [start, end, released start, released end, label code, action] of every replaced stretch, which maps the original to
-    the released text and back. `name` is the name in the release.
+    the released text and back. `name` is the name in the release. `first_year` and `last_year` are those of the note's
+    dates, before the release changed them.
     """
 
     class State(models.TextChoices):
@@ -99,8 +100,13 @@ class ReleasedNote(models.Model):
     spans = models.JSONField(default=list)
     pieces = models.JSONField(default=list)
     extra = models.JSONField(
-        default=list, help_text="[start, end, label code] in the original: what the leak gate's decisions added."
+        default=list,
+        help_text="[start, end, label code, masked] in the original: what the leak gate's decisions added. `masked` "
+        "stretches get the label's placeholder, whatever the policy does with the label.",
     )
+    characters_kept = models.PositiveIntegerField(default=0, help_text="Code points outside of replaced stretches.")
+    first_year = models.PositiveSmallIntegerField(null=True)
+    last_year = models.PositiveSmallIntegerField(null=True)
     text = models.TextField(blank=True)
 
     class Meta:
@@ -115,8 +121,10 @@ class ReleasedNote(models.Model):
 class LeakFinding(models.Model):
     """An identifier that the leak gate found in a released note, until somebody decides about it.
 
-    `start` and `end` are code points of the released text or, for `where` name, of the released name. `source` and its
-    bounds are the labeled span whose string it is. The row holds no text.
+    `start` and `end` are code points of the released text or, for `where` name, of the note's own name. Once the place
+    is replaced, they say where it was. `original_start` and `original_end` are the corresponding bounds in the original,
+    by which a finding is recognized when its note is prepared again. `source` and its bounds are the labeled span whose
+    string it is. The row holds no text.
     """
 
     class Where(models.TextChoices):
@@ -137,6 +145,8 @@ class LeakFinding(models.Model):
     where = models.CharField(max_length=4, choices=Where, default=Where.TEXT)
     start = models.PositiveIntegerField()
     end = models.PositiveIntegerField()
+    original_start = models.PositiveIntegerField()
+    original_end = models.PositiveIntegerField()
     origin = models.CharField(max_length=7, choices=Origin)
     part = models.BooleanField(default=False, help_text="Only a part of the string, of four letters or more.")
     label = models.CharField(max_length=60, blank=True)
@@ -151,7 +161,9 @@ class LeakFinding(models.Model):
     class Meta:
         ordering = ["note", "where", "start", "id"]
         constraints = [
-            models.UniqueConstraint(fields=["note", "where", "start", "end"], name="leak_finding_once"),
+            models.UniqueConstraint(
+                fields=["note", "where", "original_start", "original_end", "string_key"], name="leak_finding_once"
+            ),
             models.CheckConstraint(condition=Q(end__gt=models.F("start")), name="leak_finding_not_empty"),
         ]
 

@@ -1,0 +1,179 @@
+"""Policies of a project: shipped ones, and versions that people saved."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from django.db import transaction
+from django.utils.text import slugify
+from django.utils.translation import gettext as _
+
+from annotations.core.errors import ServiceError
+from annotations.core.names import good_name
+from annotations.domain.redaction.kinds import Kind, kinds_of
+from annotations.domain.redaction.policy import Policy, PolicyError, Rule
+from annotations.domain.redaction.shipped import SHIPPED, rules_for
+from annotations.models import Label, Project, ReleasePolicy, User
+from annotations.release.events import POLICY_SAVED
+
+LONGEST_NAME = 80
+
+
+def kinds_in(project: Project) -> dict[str, Kind]:
+    """The kind of each label code of the project; merged labels are included, since frozen gold may use them.
+
+    A label that somebody added has no kind, so it is missing, unless it was merged into a label that has one.
+    """
+    shipped = kinds_of(project.label_set.key)
+    found: dict[str, Kind] = {}
+    for code, target in _codes(project):
+        kind = shipped.get(code) or shipped.get(target or "")
+        if kind is not None:
+            found[code] = kind
+    return found
+
+
+def codes_of(project: Project) -> list[str]:
+    """All label codes of the project that annotations or frozen gold may use, in the project's order."""
+    return [code for code, _target in _codes(project)]
+
+
+def _codes(project: Project) -> list[tuple[str, str | None]]:
+    labels = Label.objects.filter(label_set__project=project).order_by("position", "id")
+    return list(labels.values_list("code", "merged_into__code"))
+
+
+def missing_labels(project: Project, rules: Iterable[str]) -> list[str]:
+    """The label codes of the project for which `rules` has no rule, in the project's order."""
+    known = set(rules)
+    return [code for code in codes_of(project) if code not in known]
+
+
+def policies_of(project: Project) -> list[ReleasePolicy]:
+    """The newest version of each policy: shipped ones first, then those that people added.
+
+    A shipped policy that nobody has used or saved yet is offered as a row without a key, of version 0. Its rules lack
+    the labels whose kind is not known (`missing_labels`).
+    """
+    newest: dict[str, ReleasePolicy] = {}
+    for row in ReleasePolicy.objects.filter(project=project).order_by("slug", "-version"):
+        newest.setdefault(row.slug, row)
+    kinds = kinds_in(project) if SHIPPED.keys() - newest.keys() else {}
+    found = [newest.pop(slug, None) or _unsaved(project, slug, kinds) for slug in SHIPPED]
+    return [*found, *newest.values()]
+
+
+def _unsaved(project: Project, slug: str, kinds: Mapping[str, Kind]) -> ReleasePolicy:
+    rules = {code: rule.as_dict() for code, rule in rules_for(slug, kinds).items()}
+    return ReleasePolicy(project=project, slug=slug, version=0, name=SHIPPED[slug].name, rules=rules)
+
+
+def policy_named(
+    project: Project, slug: str, version: int | None = None, *, actor: User | None = None
+) -> ReleasePolicy:
+    """Return a policy by its short name: the newest version, or the given one.
+
+    Saves version 1 of a shipped policy on first use. Raises ServiceError `policy` with the choices if there is no such
+    policy, and `unmapped` with the labels for which a shipped policy has no rule.
+    """
+    rows = ReleasePolicy.objects.filter(project=project, slug=slug)
+    found = (rows if version is None else rows.filter(version=version)).order_by("-version").first()
+    if found is not None:
+        return found
+    if slug not in SHIPPED or version not in (None, 1) or rows.exists():
+        raise _unknown(project, slug, version)
+    shipped = _unsaved(project, slug, kinds_in(project))
+    with transaction.atomic():
+        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        return rows.order_by("-version").first() or _saved(
+            project=project, slug=slug, name=shipped.name, rules=shipped.rules, actor=actor
+        )
+
+
+def parsed_policy(text: str) -> tuple[str, int | None]:
+    """Split `slug` or `slug:version`, as the command takes it. Raises ServiceError for a version that is no number."""
+    slug, colon, number = text.partition(":")
+    if colon and not (number.isascii() and number.isdigit() and len(number) < 9):
+        raise ServiceError(
+            _("“%(text)s” names no policy. Write its short name, or short name and version as in mask:2.")
+            % {"text": text},
+            code="policy",
+        )
+    return slug, int(number) if colon else None
+
+
+def save_policy(
+    *, project: Project, slug: str, name: str, rules: Mapping[str, Rule | Mapping[str, Any]], actor: User | None
+) -> ReleasePolicy:
+    """Save the next version of a policy. `rules` has a rule for each label code; others are ignored.
+
+    The same rules and name as in the newest version give that version. Raises ServiceError: `slug` or `name` for a bad
+    one, `unmapped` with the labels that have no rule, `policy` for a rule that is not possible.
+    """
+    name = good_name(name)
+    if not name or len(name) > LONGEST_NAME:
+        raise ServiceError(
+            _("The name of a policy has 1 to %(most)s characters.") % {"most": LONGEST_NAME}, code="name"
+        )
+    if not slug or slug != slugify(slug) or len(slug) > 40:
+        raise ServiceError(
+            _("The short name of a policy has 1 to 40 characters: a-z, 0-9, “_” and “-”. Change it."), code="slug"
+        )
+    as_dicts = {code: rule.as_dict() if isinstance(rule, Rule) else dict(rule) for code, rule in rules.items()}
+    with transaction.atomic():
+        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        return _saved(project=project, slug=slug, name=name, rules=as_dicts, actor=actor)
+
+
+def _saved(
+    *, project: Project, slug: str, name: str, rules: Mapping[str, Mapping[str, Any]], actor: User | None
+) -> ReleasePolicy:
+    """Save a version. The caller's transaction holds the project's row."""
+    codes = codes_of(project)
+    chosen = {code: rules[code] for code in codes if code in rules}
+    policy = read_policy(chosen)
+    require_total(project, policy)
+    stored = {code: rule.as_dict() for code, rule in policy.rules.items()}
+    newest = ReleasePolicy.objects.filter(project=project, slug=slug).order_by("-version").first()
+    if newest is not None and (newest.rules, newest.name) == (stored, name):
+        return newest
+    version = newest.version + 1 if newest else 1
+    row = ReleasePolicy.objects.create(
+        project=project, slug=slug, version=version, name=name, rules=stored, created_by=actor
+    )
+    POLICY_SAVED.record(actor=actor, project_id=project.pk, data={"policy": row.pk, "version": version})
+    return row
+
+
+def read_policy(rules: Mapping[str, Mapping[str, Any]]) -> Policy:
+    """Read stored rules. Raises ServiceError `policy` for rules that are not possible."""
+    try:
+        return Policy.read(rules)
+    except PolicyError as error:
+        raise ServiceError(str(error), code="policy") from error
+
+
+def require_total(project: Project, policy: Policy) -> None:
+    """Raise ServiceError `unmapped` unless the policy has a rule for every label of the project."""
+    missing = missing_labels(project, policy.rules)
+    if missing:
+        raise ServiceError(
+            _("The policy has no rule for these labels: %(labels)s. Add a rule for each of them.")
+            % {"labels": ", ".join(missing)},
+            code="unmapped",
+        )
+
+
+def _unknown(project: Project, slug: str, version: int | None) -> ServiceError:
+    if version is not None:
+        numbers = ReleasePolicy.objects.filter(project=project, slug=slug).order_by("version")
+        known = ", ".join(str(number) for number in numbers.values_list("version", flat=True)) or "1"
+        return ServiceError(
+            _("The policy “%(slug)s” has no version %(version)s. Versions: %(known)s.")
+            % {"slug": slug, "version": version, "known": known},
+            code="policy",
+        )
+    return ServiceError(
+        _("There is no policy “%(slug)s”. Choose one of: %(known)s.")
+        % {"slug": slug, "known": ", ".join(policy.slug for policy in policies_of(project))},
+        code="policy",
+    )

@@ -1,0 +1,106 @@
+"""Which annotations a release uses: one choice of annotation sets, or the union of several.
+
+A union is written `union:` and two or more choices with `+` between them, for example `union:gold:1+run:rules-1`. It
+covers every note that one of them covers. Its spans are the spans of all of them; a release joins those that overlap.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+
+from annotations.core.access import Access, closed_to
+from annotations.core.errors import ServiceError
+from annotations.domain.spans import Span
+from annotations.gold.services.sets import Wanted, wanted_set
+from annotations.models import AnnotationSet, Author, Document, GoldVersion, GoldVersionNote, Project
+from annotations.models import Span as SpanRow
+
+UNION = "union:"
+SUBMITTED = str(AnnotationSet.State.SUBMITTED)
+
+
+def specs_of(spec: str) -> list[str]:
+    """The single choices of a specification; itself if it is no union."""
+    return [part.strip() for part in spec[len(UNION) :].split("+")] if spec.startswith(UNION) else [spec]
+
+
+def union_of(specs: Sequence[str]) -> str:
+    """The specification of one choice, or of a union."""
+    return specs[0] if len(specs) == 1 else UNION + "+".join(specs)
+
+
+def closed_source(access: Access, spec: str) -> bool:
+    """Whether this person must not get one of the annotation sets that the specification names."""
+    return any(closed_to(access, spec=part) for part in specs_of(spec))
+
+
+@dataclass(frozen=True)
+class Source:
+    """The chosen annotations of a project."""
+
+    spec: str
+    wanted: Sequence[Wanted]
+
+    @property
+    def author(self) -> Author | None:
+        """The author, where only one is chosen."""
+        return self.wanted[0].author if len(self.wanted) == 1 else None
+
+    @property
+    def gold_version(self) -> GoldVersion | None:
+        """The gold version, where only one is chosen."""
+        return next((one.version for one in self.wanted if one.version), None)
+
+    def notes(self) -> tuple[str, list[object]]:
+        """A condition of SQL on the table of notes, with its parameters: that the note has chosen annotations."""
+        conditions, values = [], []
+        for one in self.wanted:
+            if one.version is not None:
+                table = GoldVersionNote._meta.db_table
+                conditions.append(f"id IN (SELECT document_id FROM {table} WHERE version_id = %s)")  # noqa: S608 - a name of ours
+                values.append(one.version.pk)
+            elif one.author is not None:
+                table = AnnotationSet._meta.db_table
+                conditions.append(f"id IN (SELECT document_id FROM {table} WHERE author_id = %s AND state = %s)")  # noqa: S608 - a name of ours
+                values += [one.author.pk, SUBMITTED]
+        return f"({' OR '.join(conditions)})", values
+
+    def spans(self, notes: Sequence[int]) -> dict[int, list[Span]]:
+        """The spans of each of these notes, sorted, without duplicates."""
+        found: dict[int, set[Span]] = {pk: set() for pk in notes}
+        for one in self.wanted:
+            if one.version is not None:
+                frozen = GoldVersionNote.objects.filter(version=one.version, document__in=notes).order_by()
+                for pk, spans in frozen.values_list("document_id", "spans"):
+                    found[pk].update(Span(start, end, code) for start, end, code, _how in spans)
+            else:
+                rows = SpanRow.objects.filter(
+                    annotation_set__author=one.author,
+                    annotation_set__state=SUBMITTED,
+                    annotation_set__document__in=notes,
+                ).order_by()
+                columns = ("annotation_set__document_id", "start", "end", "label__code")
+                for pk, start, end, code in rows.values_list(*columns):
+                    found[pk].add(Span(start, end, code))
+        return {pk: sorted(spans) for pk, spans in found.items()}
+
+    def covers(self, note: Document) -> bool:
+        """Whether the note has chosen annotations."""
+        for one in self.wanted:
+            if one.version is not None:
+                if GoldVersionNote.objects.filter(version=one.version, document=note).exists():
+                    return True
+            elif AnnotationSet.objects.filter(author=one.author, document=note, state=SUBMITTED).exists():
+                return True
+        return False
+
+
+def source_of(project: Project, spec: str) -> Source:
+    """Find what a specification names. Raises ServiceError `set` or `version`, with the possible choices."""
+    parts = specs_of(spec)
+    if spec.startswith(UNION) and len(set(parts)) < 2:
+        raise ServiceError(
+            _("A union has two or more different annotation sets, as in union:gold:1+run:rules-1."), code="set"
+        )
+    return Source(spec, [wanted_set(project, part) for part in dict.fromkeys(parts)])

@@ -1,0 +1,122 @@
+"""Start a release: its row, a row for each of its notes, and the job that prepares them, in one transaction."""
+
+import uuid
+from datetime import date
+
+from django.db import connection, transaction
+from django.db.models import Max
+from django.utils.translation import gettext as _
+
+from annotations.core.errors import ServiceError
+from annotations.core.label_lock import keep_labels
+from annotations.core.names import good_name
+from annotations.jobs.services.queue import enqueue
+from annotations.jobs.services.starting import key_of, started_with
+from annotations.models import Document, Job, Project, Release, ReleasedNote, ReleasePolicy, User
+from annotations.release.events import RELEASE_STARTED
+from annotations.release.services.policies import read_policy, require_total
+from annotations.release.services.sources import Source, source_of
+
+KIND = "release"
+LONGEST_PURPOSE, LONGEST_RECIPIENT, LONGEST_SPEC = 300, 200, 200
+
+
+def start_release(
+    *,
+    project: Project,
+    set_spec: str,
+    policy: ReleasePolicy,
+    actor: User | None,
+    purpose: str = "",
+    recipient: str = "",
+    expires_on: date | None = None,
+    token: str = "",
+) -> Release:
+    """Start a release of all notes with the chosen annotations. The same `token` (one per form) gives the same release.
+
+    Raises ServiceError: `set` or `version` for unknown annotations, `empty` if no note has them, `unmapped` with the
+    labels for which the policy has no rule, `policy` for a policy of another project, `long` for a long text.
+    """
+    key = f"{project.pk}-{actor.pk if actor else 0}-{token or uuid.uuid4().hex}"
+    purpose, recipient = _checked(purpose, recipient, set_spec)
+    with transaction.atomic():
+        keep_labels(project.pk)
+        Project.objects.select_for_update().get(pk=project.pk)
+        existing = started_with(Release, project, KIND, key)
+        if existing is not None:
+            return existing
+        if policy.project_id != project.pk or policy.pk is None:
+            raise ServiceError(_("This policy does not belong to the project. Choose one of its policies."), code="policy")
+        require_total(project, read_policy(policy.rules))
+        source = source_of(project, set_spec)
+        release = Release.objects.create(
+            project=project,
+            number=(Release.objects.filter(project=project).aggregate(last=Max("number"))["last"] or 0) + 1,
+            set_spec=set_spec,
+            author=source.author,
+            gold_version=source.gold_version,
+            policy=policy,
+            purpose=purpose,
+            recipient=recipient,
+            expires_on=expires_on,
+            created_by=actor,
+        )
+        release.note_count = _make_rows(release, source)
+        if not release.note_count:
+            raise ServiceError(
+                _("“%(spec)s” has no submitted annotation sets, so there is nothing to release.") % {"spec": set_spec},
+                code="empty",
+            )
+        release.job = enqueue_job(release, key_of(KIND, key), actor, release.note_count)
+        release.save(update_fields=["job", "note_count"])
+        RELEASE_STARTED.record(
+            actor=actor,
+            project_id=project.pk,
+            data={
+                "release": release.number,
+                "policy": policy.pk,
+                "set": "+".join(_kind(one.spec) for one in source.wanted),
+                "authors": [one.author.pk for one in source.wanted if one.author],
+                "gold_versions": [one.version.number for one in source.wanted if one.version],
+                "notes": release.note_count,
+            },
+        )
+    return release
+
+
+def enqueue_job(release: Release, key: str, actor: User | None, total: int) -> Job:
+    """Enqueue the job that prepares the pending notes of a release."""
+    params = {"release_id": release.pk}
+    return enqueue(kind=KIND, project=release.project, params=params, key=key, actor=actor, total=total)
+
+
+def _checked(purpose: str, recipient: str, set_spec: str) -> tuple[str, str]:
+    purpose, recipient = good_name(purpose, code="purpose"), good_name(recipient, code="recipient")
+    if len(purpose) > LONGEST_PURPOSE or len(recipient) > LONGEST_RECIPIENT:
+        raise ServiceError(
+            _("The purpose has at most %(purpose)s characters and the recipient at most %(recipient)s. Shorten them.")
+            % {"purpose": LONGEST_PURPOSE, "recipient": LONGEST_RECIPIENT},
+            code="long",
+        )
+    if len(set_spec) > LONGEST_SPEC:
+        raise ServiceError(_("These are too many annotation sets for one release. Choose fewer."), code="long")
+    return purpose, recipient
+
+
+def _kind(spec: str) -> str:
+    return spec.partition(":")[0]
+
+
+def _make_rows(release: Release, source: Source) -> int:
+    """Make one row per note by one statement, in the order of patient and note. Return their number."""
+    released, note = ReleasedNote._meta.db_table, Document._meta.db_table
+    empty = "'[]'::jsonb" if connection.vendor == "postgresql" else "'[]'"
+    condition, values = source.notes()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"INSERT INTO {released} (release_id, document_id, name, state, sha256, span_count, spans, pieces, extra, "  # noqa: S608 - names of ours
+            f"characters_kept, text) SELECT %s, id, name, %s, '', 0, {empty}, {empty}, {empty}, 0, '' FROM {note} "
+            f"WHERE project_id = %s AND {condition} ORDER BY patient_id, id",
+            [release.pk, str(ReleasedNote.State.PENDING), release.project_id, *values],
+        )
+        return int(cursor.rowcount)
