@@ -4,6 +4,7 @@ from annotations.models.adjudication import Adjudication, Amendment, Figures, Ma
 from annotations.models.assignment import Assignment
 from annotations.models.author import Author
 from annotations.models.causes import Cause, ErrorCause
+from annotations.models.certificate import Certificate, ReleaseErasure
 from annotations.models.comparison import Comparison, Difference, Stale
 from annotations.models.deletion import Deletion
 from annotations.models.document import Document
@@ -35,6 +36,7 @@ __all__ = [
     "BulkAct",
     "Category",
     "Cause",
+    "Certificate",
     "Comment",
     "Comparison",
     "Decision",
@@ -61,6 +63,7 @@ __all__ = [
     "Project",
     "ProjectKey",
     "Release",
+    "ReleaseErasure",
     "ReleasePolicy",
     "ReleasedNote",
     "Resolution",

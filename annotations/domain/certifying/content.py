@@ -43,7 +43,7 @@ class Hashes(TypedDict):
 
 
 class Erased(TypedDict):
-    """Notes erased after they were released: how many, of how many patients, and when (a date)."""
+    """Notes erased since the release was prepared: how many, of how many patients, and when (a date)."""
 
     on: str
     notes: int
@@ -51,9 +51,10 @@ class Erased(TypedDict):
 
 
 class Data(TypedDict):
-    """The released notes. `years`: the first and the last year that the original notes name, if known."""
+    """The released notes. `checked`: people made or checked the annotations. `years`: the first and the last year that the original notes name, if known."""
 
     source: str
+    checked: bool
     gold: GoldHash | None
     notes: int
     held_back: int
@@ -101,12 +102,13 @@ class IdentifierRow(TypedDict):
 
 
 class Gate(TypedDict):
-    """What the leak gate found in the released notes, and what people decided about it."""
+    """What the leak gate found in the released notes, and what people decided about it. `by`: who allowed findings."""
 
     found: int
     replaced: int
     allowed: int
     open: int
+    by: list[str]
 
 
 class Training(TypedDict):
@@ -152,10 +154,14 @@ class Recall(TypedDict):
 
 
 class RunScore(TypedDict):
-    """How well a run does without a person, on the notes that have gold, whole and by subgroup."""
+    """How well a run does without a person, on the notes that have gold, whole and by subgroup.
+
+    `copied`: gold spans that were copied from this run, which make its figures too optimistic.
+    """
 
     run: str
     gold: str
+    copied: int
     whole: Recall
     subgroups: list[Recall]
 
@@ -222,11 +228,11 @@ class Risk(TypedDict):
 
 
 class Reader(TypedDict):
-    """A person who read notes of the release: `what` is reviewed gold, audited, or opened; `notes` counts notes."""
+    """A person who read notes of the release, what they did, and with how many notes (None if that is not recorded)."""
 
     name: str
     what: str
-    notes: int
+    notes: int | None
 
 
 class Governance(TypedDict):

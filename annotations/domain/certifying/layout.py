@@ -115,7 +115,7 @@ def _data(content: Content) -> Section:
         patients = sum(one["patients"] for one in data["erased"])
         blocks += [
             Text(
-                f"Erased after the release: {_count(notes)} notes and {_count(patients)} patients. Recipients of earlier "
+                f"Erased since the release was prepared: {_count(notes)} notes and {_count(patients)} patients. Recipients of earlier "
                 "copies must delete these notes. The figures below were measured before the erasure; the counts and "
                 "hashes above are of the remaining notes."
             ),
@@ -172,7 +172,8 @@ def _identifiability(content: Content) -> Section:
                 (
                     "Leak gate",
                     f"{_count(gate['found'])} findings: {_count(gate['replaced'])} replaced, "
-                    f"{_count(gate['allowed'])} allowed, {_count(gate['open'])} open in notes that are held back"
+                    f"{_count(gate['allowed'])} allowed{_by(gate['by'])}, {_count(gate['open'])} open in notes that are "
+                    "held back"
                     if gate
                     else NOT_MEASURED,
                 ),
@@ -215,7 +216,10 @@ def _audit(audit: AuditPart | None) -> list[Text | Facts | Table]:
     sure = _share(audit["confidence"])
     rows = [
         ("Audit", f"Plan {audit['plan']}, {audit['method']}" + ("" if audit["complete"] else "; not complete")),
-        ("Sample", f"{_count(audit['read'])} of {_count(audit['drawn'])} drawn notes read, of {_count(audit['notes'])}"),
+        (
+            "Sample",
+            f"{_count(audit['read'])} of {_count(audit['drawn'])} drawn notes read, of {_count(audit['notes'])}",
+        ),
         ("Notes with a leak", f"{_count(audit['leaks'])} of {_count(audit['read'])} read"),
         ("Leak rate", f"At most {_share(audit['bound'])} of the notes hold a leak, at {sure} confidence"),
         (
@@ -236,10 +240,7 @@ def _audit(audit: AuditPart | None) -> list[Text | Facts | Table]:
                 Table(
                     caption,
                     [first, "Read", "Leaks", f"At most, {sure} confidence"],
-                    [
-                        [one["name"], _count(one["read"]), _count(one["leaks"]), _share(one["bound"])]
-                        for one in rates
-                    ],
+                    [[one["name"], _count(one["read"]), _count(one["leaks"]), _share(one["bound"])] for one in rates],
                     [46, 16, 16, 22],
                     (1, 2, 3),
                 )
@@ -257,10 +258,16 @@ def _scores(content: Content) -> list[Text | Facts | Table]:
         for one in scores
         for row in [one["whole"], *one["subgroups"]]
     ]
+    copied = [f"{one['run']}: {_count(one['copied'])}" for one in scores if one["copied"]]
+    warning = (
+        " Gold spans that were copied from a run make its figures too optimistic: " + ", ".join(copied) + "."
+        if copied
+        else ""
+    )
     return [
         Text(
             "All-or-nothing recall: the share of notes in which the run alone, without a person, covered every gold "
-            "span. Notes that a person reviewed are better than this."
+            "span. It says nothing about what a later review changed." + warning
         ),
         Table("All-or-nothing recall, whole and by subgroup", head, rows, [40, 12, 14, 18, 16], (1, 2, 3, 4)),
     ]
@@ -316,6 +323,10 @@ def _governance(content: Content) -> Section:
         "issuer. After an erasure the issuer signs a new certificate that says so."
     )
     return Section("Governance", "De-identification governance, clause 9", [risks, readers, Text(how)])
+
+
+def _by(names: Sequence[str]) -> str:
+    return f" by {', '.join(names)}" if names else ""
 
 
 def _count(value: int | None) -> str:

@@ -147,7 +147,9 @@ def check_files(content: Mapping[str, Any], names: Collection[str], load: Load, 
     if found.twice:
         verdict.add("twice", State.FAILED, "Some names of notes occur twice.", found.twice)
     if len(found.names) != notes:
-        verdict.add("notes", State.FAILED, f"The certificate covers {notes} notes; the folder holds {len(found.names)}.")
+        verdict.add(
+            "notes", State.FAILED, f"The certificate covers {notes} notes; the folder holds {len(found.names)}."
+        )
     else:
         verdict.add("notes", State.PASSED, f"The folder holds {notes} notes, as many as the certificate covers.")
     if found.texts == hashes.get("texts"):

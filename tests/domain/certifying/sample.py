@@ -54,6 +54,7 @@ def content(**changes: Any) -> Content:
         },
         "data": {
             "source": "gold:1",
+            "checked": True,
             "gold": {"version": 1, "hash": "ab" * 32, "notes": 3},
             "notes": len(NOTES),
             "held_back": 0,
@@ -73,7 +74,7 @@ def content(**changes: Any) -> Content:
         "identifiability": {
             "policy": {"name": "Publication mask", "slug": "mask", "version": 1, "rules": rules},
             "identifiers": rows,
-            "gate": {"found": 4, "replaced": 3, "allowed": 1, "open": 0},
+            "gate": {"found": 4, "replaced": 3, "allowed": 1, "open": 0, "by": ["Rosa Lindt"]},
             "audit": {
                 "plan": 1,
                 "complete": True,
@@ -94,6 +95,7 @@ def content(**changes: Any) -> Content:
                 {
                     "run": "rules-1",
                     "gold": "gold version 1",
+                    "copied": 0,
                     "whole": {"group": "", "notes": 3, "all_found": 2, "share": 0.6667, "spans": 3, "found": 2,
                               "recall": 0.6667},
                     "subgroups": [
