@@ -47,6 +47,21 @@ def insert_objects(model: type[models.Model], objects: Iterable[models.Model]) -
     _insert(model, [field.attname for field in fields], rows)
 
 
+def update_rows(model: type[models.Model], columns: Sequence[str], objects: Iterable[models.Model]) -> None:
+    """Store these columns of existing rows, by one prepared statement for all of them."""
+    fields = [model._meta.get_field(name) for name in columns]
+    quote = connection.ops.quote_name
+    assignments = ", ".join(f"{quote(field.column)} = %s" for field in fields)  # type: ignore[union-attr] - stored fields
+    statement = f"UPDATE {quote(model._meta.db_table)} SET {assignments} WHERE {quote(model._meta.pk.column)} = %s"  # noqa: S608 - names of models
+    rows = [
+        (*(field.get_db_prep_save(each.__dict__[field.attname], connection) for field in fields), each.pk)  # type: ignore[union-attr] - stored fields
+        for each in objects
+    ]
+    if rows:
+        with connection.cursor() as cursor:
+            cursor.executemany(statement, rows)
+
+
 def _getter(field: "models.Field[Any, Any]", now: Any) -> Callable[[models.Model], Any]:
     """Return a function that reads one column's value from an object."""
     name = field.attname

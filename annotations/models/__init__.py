@@ -14,6 +14,7 @@ from annotations.models.handover import Handover
 from annotations.models.imports import Import
 from annotations.models.job import Job
 from annotations.models.keys import ProjectKey, SigningKey
+from annotations.models.known import KnownPerson, KnownUpload, ListedTerm
 from annotations.models.label import Category, Label, LabelSet
 from annotations.models.personal import PersonalKey, Search
 from annotations.models.planted import PlantedLeak
@@ -24,6 +25,7 @@ from annotations.models.rewritten import RewrittenNote
 from annotations.models.sets import AnnotationSet, Span
 from annotations.models.share import Share
 from annotations.models.stored_file import StoredChunk, StoredFile
+from annotations.models.surrogates import SurrogateEntity, SurrogateKey, SurrogateMention
 from annotations.models.talk import Comment, Flag
 from annotations.models.user import User
 
@@ -52,9 +54,12 @@ __all__ = [
     "Handover",
     "Import",
     "Job",
+    "KnownPerson",
+    "KnownUpload",
     "Label",
     "LabelSet",
     "LeakFinding",
+    "ListedTerm",
     "MajorityAct",
     "MajorityNote",
     "Membership",
@@ -80,5 +85,8 @@ __all__ = [
     "SuggestedLabel",
     "SuggestedNote",
     "SuggestedString",
+    "SurrogateEntity",
+    "SurrogateKey",
+    "SurrogateMention",
     "User",
 ]

@@ -38,7 +38,8 @@ class Release(models.Model):
     """De-identified texts of a project's notes, from one choice of annotation sets under one policy.
 
     `number` counts the project's releases from 1. `content_hash` covers names, texts and spans of the released notes
-    (domain.hashing.gold_hash); it is empty until the release is prepared.
+    (domain.hashing.gold_hash); it is empty until the release is prepared, and after a decision until it is computed again
+    (release.services.settling).
     """
 
     class State(models.TextChoices):
@@ -53,6 +54,9 @@ class Release(models.Model):
     author = models.ForeignKey(Author, models.SET_NULL, null=True, related_name="+")
     gold_version = models.ForeignKey(GoldVersion, models.SET_NULL, null=True, related_name="+")
     policy = models.ForeignKey(ReleasePolicy, models.PROTECT, related_name="releases")
+    surrogate_maker = models.JSONField(
+        default=dict, help_text="The language model that makes surrogates (surrogates.services.makers); empty: rules."
+    )
     state = models.CharField(max_length=10, choices=State, default=State.PREPARING)
     job = models.ForeignKey(Job, models.SET_NULL, null=True, related_name="+")
     purpose = models.CharField(max_length=300, blank=True)
@@ -61,6 +65,7 @@ class Release(models.Model):
     note_count = models.PositiveIntegerField(default=0)
     span_count = models.PositiveIntegerField(default=0)
     erased_count = models.PositiveIntegerField(default=0, help_text="Notes erased since they were released.")
+    revision = models.PositiveIntegerField(default=0, help_text="Counts the changes of its notes since they were prepared.")
     content_hash = models.CharField(max_length=64, blank=True)
     figures = models.JSONField(default=dict, help_text="Counts and measures of the prepared release.")
     risks = models.JSONField(default=list, help_text="Accepted open risks: [{text, by, at}].")

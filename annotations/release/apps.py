@@ -8,5 +8,26 @@ class ReleaseConfig(AppConfig):
 
     def ready(self) -> None:
         from annotations.core import navigation
+        from annotations.core.access import Can
+        from annotations.core.hooks import patient_erased
+        from annotations.jobs.registry import JobKind, register
+        from annotations.release.services.erasing import count_erased
 
+        register(
+            {
+                "release": JobKind(
+                    title=_("Release"),
+                    handler="annotations.release.jobs.run",
+                    right=Can.RELEASE,
+                    can_pause=True,
+                    shared=True,
+                ),
+                "release_export": JobKind(
+                    title=_("Export of a release"),
+                    handler="annotations.release.jobs.run_export",
+                    right=Can.RELEASE,
+                ),
+            }
+        )
+        patient_erased.add(count_erased)
         navigation.add_group(navigation.Group("release", _("Release"), 85))

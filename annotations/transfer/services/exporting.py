@@ -1,11 +1,8 @@
 """Export of annotation sets as brat, CoNLL or text. Every span that the format can't hold is listed."""
 
 import json
-import os
-import shutil
 import tempfile
-import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Final
@@ -38,6 +35,7 @@ from annotations.models import (
 )
 from annotations.transfer.events import NOTES_EXPORTED, NotesExported
 from annotations.transfer.selectors.losses import named_losses
+from annotations.transfer.services.archives import Content, write_to_path, write_zip
 from annotations.transfer.services.writing import Writers, Writing
 
 BATCH = 250
@@ -47,8 +45,6 @@ LISTED: Final = 1000
 IN_MEMORY: Final = 1024 * 1024
 
 LOSS_COLUMNS: Final = ("note", "note_id", "start", "end", "label", "reason")
-
-Content = bytes | IO[bytes]
 
 
 @dataclass
@@ -273,74 +269,15 @@ def export_to_path(
     begun = erasures_of(project.pk)
     wanted = wanted_set(project, set_spec, split)
     report = _report(project, wanted, format, writing or Writing())
-    if out.exists() and (out.suffix == ".zip" or not out.is_dir() or any(out.iterdir())):
-        raise ServiceError(
-            gettext("“%(out)s” exists and is not an empty folder. Nothing was written. Choose another path.")
-            % {"out": out},
-            code="out",
-        )
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        beside = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
-    except OSError as error:
-        raise ServiceError(
-            gettext("Can't write to “%(out)s”: %(strerror)s. Nothing was written.")
-            % {"out": out, "strerror": error.strerror},
-            code="out",
-        ) from error
-    try:
-        files = export_files(project, wanted, format, report, progress)
-        if out.suffix == ".zip":
-            written = beside / "part.zip"
-            with written.open("wb") as target:
-                _write_zip(target, files)
-        else:
-            written = beside / "notes"
-            written.mkdir()
-            _write_folder(written, files)
+
+    def finish(place: Callable[[], object]) -> None:
         with transaction.atomic():
             unerased(project.pk, begun)
-            written.replace(out)
+            place()
             _record(project, wanted, report, actor)
-    except OSError as error:
-        raise ServiceError(
-            gettext("Can't write to “%(out)s”: %(strerror)s. Nothing was written.")
-            % {"out": out, "strerror": error.strerror},
-            code="out",
-        ) from error
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
+
+    write_to_path(out, export_files(project, wanted, format, report, progress), finish)
     return report.as_dict()
-
-
-def _write_folder(folder: Path, files: Iterator[tuple[str, Content]]) -> None:
-    made = {folder}
-    for name, data in files:
-        path = folder / name
-        if path.parent not in made:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            made.add(path.parent)
-        if isinstance(data, bytes):
-            path.write_bytes(data)
-            continue
-        with path.open("wb") as target:
-            shutil.copyfileobj(data, target)
-
-
-def _write_zip(target: Any, files: Iterator[tuple[str, Content]]) -> None:
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in files:
-            # With a fixed date, the same annotation sets export to the same bytes.
-            entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            if isinstance(data, bytes):
-                archive.writestr(entry, data)
-                continue
-            # The archive must know the size beforehand to allow more than 2 GiB.
-            entry.file_size = data.seek(0, os.SEEK_END)
-            data.seek(0)
-            with archive.open(entry, "w") as written:
-                shutil.copyfileobj(data, written)
 
 
 def run_export(
@@ -366,7 +303,7 @@ def run_export(
     suffix = "".join(f"-{word}" for word in [split, *writing.words()] if word)
     name = f"{project.slug}-{set_spec.replace(':', '-')}{suffix}-{format}.zip"
     with tempfile.TemporaryFile() as content:
-        _write_zip(content, export_files(project, wanted, format, report, progress))
+        write_zip(content, export_files(project, wanted, format, report, progress))
         content.seek(0)
         with transaction.atomic():
             unerased(project.pk, begun)

@@ -1,0 +1,165 @@
+import sys
+import threading
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+from django.db import connection
+
+from annotations.core.commands import JourneyCommand, find_project
+from annotations.core.errors import ServiceError
+from annotations.jobs.runner import run as work
+from annotations.jobs.waiting import wait_for
+from annotations.models import Job, LeakFinding, Release, User
+from annotations.release.selectors.releases import leak_counts
+from annotations.release.services.certifying import CERTIFIERS, certify
+from annotations.release.services.deciding import decide_all
+from annotations.release.services.exporting import export_release_to_path
+from annotations.release.services.files import RELEASE_FORMATS
+from annotations.release.services.policies import parsed_policy, policy_named
+from annotations.release.services.starting import start_release
+from annotations.transfer.services.archives import check_out
+
+# A replaced place may show another one, such as a part of a longer name. Later rounds mask what is still there.
+ROUNDS = 4
+TELL_EVERY = 2.0
+
+
+class Command(JourneyCommand):
+    help = (
+        "Release de-identified text: prepare all notes with the chosen annotations, check them for leaks, and write "
+        "those without open findings. Notes with open findings are held back."
+    )
+
+    def arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")
+        parser.add_argument(
+            "--set", required=True, metavar="WHICH",
+            help="Annotations: gold[:VERSION], adjudicated, run:NAME_OR_ID, or several, as in union:gold:1+run:NAME.",
+        )  # fmt: skip
+        parser.add_argument(
+            "--policy", required=True, metavar="NAME[:VERSION]",
+            help="Short name of a policy, such as mask, safe-harbor, limited, surrogate, hash or remove.",
+        )  # fmt: skip
+        parser.add_argument("--out", required=True, type=Path, help="New or empty folder, or a .zip to create.")
+        parser.add_argument("--format", default="text", choices=RELEASE_FORMATS)
+        parser.add_argument(
+            "--decide", choices=[str(answer) for answer in LeakFinding.Answer],
+            help="Replace or allow everything that the leak gate finds. Without it, notes with findings are held back.",
+        )  # fmt: skip
+        parser.add_argument("--purpose", default="", help="For what the text is released.")
+        parser.add_argument("--recipient", default="", help="Who receives the text.")
+        parser.add_argument("--expires", type=_day, metavar="YYYY-MM-DD", help="Last day of the certificate.")
+        parser.add_argument(
+            "--certificate", type=Path, metavar="FILE",
+            help="Sign the release, and write its certificate: as PDF if the name ends in .pdf, else as JSON.",
+        )  # fmt: skip
+
+    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
+        project = find_project(options["project"])
+        out, certificate = options["out"].absolute(), options["certificate"]
+        check_out(out)
+        if certificate is not None and certificate.exists():
+            raise ServiceError(f"“{certificate}” exists. Nothing was released. Choose another file.", code="out")
+        if certificate is not None and not CERTIFIERS:
+            certify(Release(), actor)
+        slug, version = parsed_policy(options["policy"])
+        release = start_release(
+            project=project,
+            set_spec=options["set"],
+            policy=policy_named(project, slug, version, actor=actor),
+            actor=actor,
+            purpose=options["purpose"],
+            recipient=options["recipient"],
+            expires_on=options["expires"],
+            token=uuid.uuid4().hex,
+        )
+        with self._progress(release, as_json=options["json"]):
+            self._prepare(release)
+            if options["decide"]:
+                self._decide(release, options["decide"], actor)
+        if certificate is not None:
+            as_json, as_pdf = certify(release, actor)
+            certificate.write_bytes(as_pdf if certificate.suffix.lower() == ".pdf" else as_json)
+            release.refresh_from_db()
+        exported = export_release_to_path(
+            release=release, out=out, format=options["format"], leave_out=True, actor=actor
+        )
+        leaks = leak_counts(release)
+        return {
+            "notes": exported["notes"],
+            "spans": exported["spans"],
+            "leaks": leaks["open"],
+            "held_back": exported["held_back"],
+            "release": release.number,
+            "policy": f"{release.policy.slug}:{release.policy.version}",
+            "format": options["format"],
+            "content_hash": exported["content_hash"],
+            "findings": leaks,
+            "figures": release.figures,
+        }
+
+    def _prepare(self, release: Release) -> None:
+        """Run the release's job here. If a worker has it, this process helps, and waits for the end."""
+        release.refresh_from_db()
+        job = Job.objects.get(pk=release.job_id)
+        work(job.pk)
+        wait_for(job, tell=None)
+        if job.state != Job.State.DONE:
+            raise ServiceError(
+                f"Release {release.number} is not complete. {job.get_state_display()}. {job.error}".strip(), code="job"
+            )
+        release.refresh_from_db()
+
+    def _decide(self, release: Release, answer: str, actor: User | None) -> None:
+        for _round in range(ROUNDS):
+            if not decide_all(release=release, answer=answer, actor=actor):
+                return
+            if release.state == Release.State.PREPARING:
+                self._prepare(release)
+
+    @contextmanager
+    def _progress(self, release: Release, *, as_json: bool) -> Iterator[None]:
+        """Show on a terminal how many notes are prepared."""
+        if as_json or not sys.stderr.isatty():
+            yield
+            return
+        ended = threading.Event()
+        thread = threading.Thread(target=self._tell, args=(release.pk, ended), daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
+
+    def _tell(self, release_id: int, ended: threading.Event) -> None:
+        try:
+            while not ended.wait(TELL_EVERY):
+                done, total = Job.objects.filter(
+                    pk__in=Release.objects.filter(pk=release_id).values("job")
+                ).values_list("done", "total")[0]
+                self.stderr.write(f"Prepared notes: {done:,} of {total:,}.")
+        finally:
+            connection.close()
+
+    def say(self, result: dict[str, Any]) -> str:
+        lines = [
+            f"Release {result['release']} with the policy {result['policy']}. Notes written as {result['format']}: "
+            f"{result['notes']:,}. Spans: {result['spans']:,}."
+        ]
+        if result["leaks"]:
+            lines.append(
+                f"The leak gate has {result['leaks']:,} open findings. Notes held back: {result['held_back']:,}. "
+                "Decide the findings on the page of the release, or use --decide."
+            )
+        lines.append(f"Content hash: {result['content_hash']}")
+        return "\n".join(lines)
+
+
+def _day(text: str) -> date:
+    return date.fromisoformat(text)

@@ -1,0 +1,21 @@
+"""Certificates of releases, which a higher feature makes."""
+
+from collections.abc import Callable
+
+from django.utils.translation import gettext as _
+
+from annotations.core.errors import ServiceError
+from annotations.models import Release, User
+
+Certify = Callable[[Release, User | None], tuple[bytes, bytes]]
+"""Signs a prepared release and returns its certificate, as JSON and as PDF. Raises ServiceError."""
+
+CERTIFIERS: list[Certify] = []
+"""The feature that makes certificates registers here in AppConfig.ready()."""
+
+
+def certify(release: Release, actor: User | None) -> tuple[bytes, bytes]:
+    """Sign a release and return its certificate, as JSON and as PDF. Raises ServiceError."""
+    if not CERTIFIERS:
+        raise ServiceError(_("Certificates are not available in this installation."), code="certificate")
+    return CERTIFIERS[0](release, actor)

@@ -1,0 +1,212 @@
+"""Decide findings of the leak gate, and undo decisions."""
+
+import uuid
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from annotations.core.erasures import erasures_of, unerased
+from annotations.core.errors import ServiceError
+from annotations.domain.redaction.policy import Action
+from annotations.jobs.services.starting import key_of
+from annotations.models import LeakFinding, Project, Release, ReleasedNote, User
+from annotations.release.events import RELEASE_DECIDED
+from annotations.release.services.batches import MEANWHILE, again, preparer_of, rows_and_siblings
+from annotations.release.services.preparing import Extra, Prepared
+from annotations.release.services.settling import settle
+from annotations.release.services.starting import KIND, enqueue_job
+from annotations.release.services.writing import extras_of, store_prepared
+
+Answer, State, Where = LeakFinding.Answer, ReleasedNote.State, LeakFinding.Where
+AT_ONCE = 200
+"""Up to this many notes are prepared again at once; a job prepares more."""
+SETTLED_AT_ONCE = 2000
+"""Figures and hash of a release of up to this many notes are computed again at once."""
+
+
+def decide(*, release: Release, findings: Collection[int], answer: str, actor: User | None) -> int:
+    """Answer open findings by their ids: replace the places, or allow them. Return how many were answered.
+
+    Findings that somebody else has answered meanwhile keep that answer. Where places are replaced, their notes are
+    prepared again: at once, or by a job if there are many. Raises ServiceError `state` unless the release is prepared
+    and neither signed nor withdrawn, and `answer` for an unknown answer.
+    """
+    if answer not in Answer.values:
+        raise ServiceError(_("Choose whether to replace or to allow."), code="answer")
+    return _act(release, {"pk__in": list(findings), "decision": ""}, answer, actor)
+
+
+def decide_equal(*, release: Release, string_key: int, answer: str, actor: User | None) -> int:
+    """Answer all open findings of one string, as `decide` does."""
+    if answer not in Answer.values:
+        raise ServiceError(_("Choose whether to replace or to allow."), code="answer")
+    return _act(release, {"string_key": string_key, "decision": ""}, answer, actor)
+
+
+def decide_all(*, release: Release, answer: str, actor: User | None) -> int:
+    """Answer all open findings, as `decide` does."""
+    if answer not in Answer.values:
+        raise ServiceError(_("Choose whether to replace or to allow."), code="answer")
+    return _act(release, {"decision": ""}, answer, actor)
+
+
+def undecide(*, release: Release, findings: Collection[int], actor: User | None) -> int:
+    """Undo the answers to findings, by their ids. They are open again. Return how many there were."""
+    return _act(release, {"pk__in": list(findings), "decision__in": Answer.values}, "", actor)
+
+
+def _act(release: Release, which: dict[str, object], answer: str, actor: User | None) -> int:
+    """Answer the chosen findings in one transaction, with one event."""
+    for _try in again():
+        begun = erasures_of(release.project_id)
+        try:
+            prepared, seen = _prepared_first(release, which, answer)
+            with transaction.atomic():
+                unerased(release.project_id, begun)
+                locked = _locked(release)
+                chosen = list(LeakFinding.objects.filter(note__release=release, **which).order_by("note", "id"))
+                if not chosen:
+                    return 0
+                if prepared is not None and (locked.revision, [one.pk for one in chosen]) != seen:
+                    continue  # Somebody else has decided meanwhile.
+                _answer(locked, chosen, prepared, answer, actor)
+        except MEANWHILE:
+            continue
+        break
+    if release.note_count <= SETTLED_AT_ONCE:
+        for _try in again():
+            try:
+                settle(release=release)
+            except MEANWHILE:
+                continue
+            break
+    release.refresh_from_db()
+    return len(chosen)
+
+
+Seen = tuple[int, list[int]]
+"""The release's revision and the ids of the chosen findings, when notes were prepared."""
+
+
+def _prepared_first(release: Release, which: dict[str, object], answer: str) -> tuple[list[Prepared] | None, Seen]:
+    """Prepare the notes whose text changes, before the transaction that stores them. None if a job must do it."""
+    release.refresh_from_db()
+    chosen = list(LeakFinding.objects.filter(note__release=release, **which).order_by("note", "id"))
+    seen = (release.revision, [one.pk for one in chosen])
+    ids = _changing(chosen, answer)
+    if not ids or len(ids) > AT_ONCE or release.state != Release.State.PREPARED:
+        return None, seen
+    rows, siblings = rows_and_siblings(release, ids)
+    extras = _extras(release, rows, chosen, answer)
+    preparer = preparer_of(release)
+    notes = [(row.document, extras[row.pk]) for row in rows] + [(row.document, extras_of(row)) for row in siblings]
+    originals = preparer.originals(notes)
+    return preparer.prepare(originals[: len(rows)], originals[len(rows) :]), seen
+
+
+def _locked(release: Release) -> Release:
+    # A job may be started, which locks the project, so the project comes first.
+    Project.objects.select_for_update(no_key=True).get(pk=release.project_id)
+    locked = Release.objects.select_for_update(of=("self",)).select_related("project", "policy").get(pk=release.pk)
+    if locked.state == Release.State.PREPARED:
+        return locked
+    raise ServiceError(
+        _("Findings can be decided while a release is prepared and not yet signed. This one is: %(state)s.")
+        % {"state": locked.get_state_display()},
+        code="state",
+    )
+
+
+def _changing(chosen: Sequence[LeakFinding], answer: str) -> list[int]:
+    """The rows of notes that must be prepared again."""
+    texts = {one.note_id for one in chosen if answer == Answer.REPLACE or one.decision == Answer.REPLACE}
+    return sorted(texts)
+
+
+def _answer(
+    release: Release,
+    chosen: Sequence[LeakFinding],
+    prepared: Sequence[Prepared] | None,
+    answer: str,
+    actor: User | None,
+) -> None:
+    notes = sorted({one.note_id for one in chosen})
+    changing = _changing(chosen, answer)
+    rows = list(ReleasedNote.objects.filter(pk__in=changing).select_related("document").order_by("id"))
+    extras = _extras(release, rows, chosen, answer)
+    for row in rows:
+        row.extra = [list(extra) for extra in extras[row.pk]]
+    now = timezone.now() if answer else None
+    for at in range(0, len(chosen), AT_ONCE):
+        LeakFinding.objects.filter(pk__in=[one.pk for one in chosen[at : at + AT_ONCE]]).update(
+            decision=answer, decided_by=actor if answer else None, decided_at=now
+        )
+    if prepared is not None:
+        store_prepared(release, rows, prepared)
+    elif rows:
+        for row in rows:
+            row.state = State.PENDING
+        ReleasedNote.objects.bulk_update(rows, ["extra", "state"], batch_size=AT_ONCE)
+        release.state = Release.State.PREPARING
+    _hold_back(sorted(set(notes) - set(changing)))
+    release.content_hash = ""
+    release.revision += 1
+    if release.state == Release.State.PREPARING:
+        key = key_of(KIND, f"{release.pk}-again-{uuid.uuid4().hex}")
+        release.job = enqueue_job(release, key, actor, release.note_count)
+    release.save(update_fields=["state", "content_hash", "revision", "job"])
+    RELEASE_DECIDED.record(
+        actor=actor,
+        project_id=release.project_id,
+        data={"release": release.number, "answer": answer, "findings": len(chosen), "notes": len(notes)},
+    )
+
+
+def _hold_back(notes: Sequence[int]) -> None:
+    """Hold back those of these notes that have open findings, and no others."""
+    is_open = Exists(LeakFinding.objects.filter(note=OuterRef("pk"), decision=""))
+    for at in range(0, len(notes), AT_ONCE):
+        rows = ReleasedNote.objects.filter(pk__in=notes[at : at + AT_ONCE])
+        rows.filter(is_open).update(state=State.HELD)
+        rows.filter(~is_open).update(state=State.DONE)
+
+
+def _extras(
+    release: Release, rows: Sequence[ReleasedNote], chosen: Sequence[LeakFinding], answer: str
+) -> dict[int, list[Extra]]:
+    """The stretches that decisions add to each of these notes, after this decision."""
+    rules = release.policy.rules
+    fallback = next((code for code, rule in rules.items() if rule["action"] != Action.KEEP), next(iter(rules)))
+    by_note: dict[int, list[LeakFinding]] = defaultdict(list)
+    for finding in chosen:
+        if finding.where == Where.TEXT:
+            by_note[finding.note_id].append(finding)
+    # Places that other decisions replace, beside those of this one.
+    mine = {finding.pk for some in by_note.values() for finding in some}
+    others = LeakFinding.objects.filter(note__in=list(by_note), where=Where.TEXT, decision=Answer.REPLACE)
+    kept = {
+        (note, start, end)
+        for pk, note, start, end in others.values_list("pk", "note_id", "original_start", "original_end")
+        if pk not in mine
+    }
+    found: dict[int, list[Extra]] = {}
+    for row in rows:
+        extras = extras_of(row)
+        for finding in by_note[row.pk]:
+            bounds = (finding.original_start, finding.original_end)
+            if (row.pk, *bounds) not in kept:
+                extras = [extra for extra in extras if extra[:2] != bounds]
+            if answer == Answer.REPLACE:
+                label = finding.label if finding.label in rules else fallback
+                masked = (
+                    not finding.label
+                    or rules[label]["action"] == Action.KEEP
+                    or any(piece[0] < bounds[1] and bounds[0] < piece[1] for piece in row.pieces)
+                )
+                extras.append(Extra(*bounds, label, masked))
+        found[row.pk] = sorted(set(extras))
+    return found

@@ -1,0 +1,20 @@
+"""What an erasure does to releases. The rows of notes and their findings are deleted with the notes."""
+
+from collections.abc import Sequence
+
+from django.db.models import Count, F
+
+from annotations.models import Project, Release, ReleasedNote
+
+
+def count_erased(*, project: Project, notes: Sequence[int], patient: str) -> None:
+    """Record in each release how many of its notes are erased. A hook (annotations.core.hooks.patient_erased).
+
+    The hash of a signed release stays, since it names what was handed over. Others are computed again.
+    """
+    del patient  # Releases keep nothing of a patient beside the notes.
+    rows = ReleasedNote.objects.filter(release__project=project, document__in=list(notes)).order_by()
+    for release, count in rows.values_list("release").annotate(count=Count("pk")):
+        found = Release.objects.filter(pk=release)
+        found.update(erased_count=F("erased_count") + count)
+        found.filter(state=Release.State.PREPARED).update(content_hash="", revision=F("revision") + 1)

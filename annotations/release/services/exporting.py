@@ -1,0 +1,196 @@
+"""Export a release: as a stored file by a job, or to a folder or zip by the command."""
+
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from annotations.core.erasures import erasures_of, unerased
+from annotations.core.errors import ServiceError
+from annotations.core.progress import Progress, silent
+from annotations.core.stored_files import store_file
+from annotations.domain.formats.base import OutNote
+from annotations.jobs.services.starting import once
+from annotations.models import Job, Release, ReleasedNote, StoredFile, User
+from annotations.release.events import RELEASE_EXPORTED
+from annotations.release.selectors.releases import open_findings
+from annotations.release.services.files import RELEASE_FORMATS, out_note, release_files
+from annotations.release.services.settling import released_notes, settle
+from annotations.transfer.services.archives import write_to_path, write_zip
+from annotations.transfer.services.exporting import label_definitions
+
+EXPORT = "release_export"
+BATCH = 250
+
+
+def start_release_export(
+    *, release: Release, format: str, actor: User, token: str = "", leave_out: bool = False
+) -> Job:
+    """Start an export. The same `token` (one per form) gives the same job.
+
+    Notes with open findings are held back. With `leave_out` the export leaves them out; without, it is refused. Raises
+    ServiceError: `format`, `state` unless the release is prepared, and `held`.
+    """
+    check_export(release, format, leave_out=leave_out)
+    params: dict[str, Any] = {"release_id": release.pk, "format": format}
+    if leave_out:
+        params["leave_out"] = True
+    return once(EXPORT, release.project, params, actor, token)
+
+
+def check_export(release: Release, format: str, *, leave_out: bool) -> None:
+    """Raise ServiceError where the release can't be exported now, as `start_release_export` says."""
+    if format not in RELEASE_FORMATS:
+        raise ServiceError(
+            _("There is no format “%(format)s”. Choose one of: %(choices)s.")
+            % {"format": format, "choices": ", ".join(RELEASE_FORMATS)},
+            code="format",
+        )
+    if release.state not in (Release.State.PREPARED, Release.State.SIGNED):
+        raise ServiceError(
+            _("Release %(number)s can't be exported. Its state is: %(state)s.")
+            % {"number": release.number, "state": release.get_state_display()},
+            code="state",
+        )
+    if not leave_out and open_findings(release).exists():
+        raise ServiceError(
+            _("The leak gate has findings that nobody has decided. Decide them, or leave out the notes with findings."),
+            code="held",
+        )
+
+
+def run_release_export(
+    *, release_id: int, format: str, leave_out: bool, actor_id: int | None, progress: Progress
+) -> dict[str, Any]:
+    """Write an export as a stored zip file and return its counts with its `file_id`.
+
+    Raises ServiceError; ErasedMeanwhile if a note was erased meanwhile.
+    """
+    release = Release.objects.select_related("project__label_set", "policy").get(pk=release_id)
+    actor = User.objects.filter(pk=actor_id).first() if actor_id else None
+    export = _Export(release, format, leave_out, progress)
+    with tempfile.TemporaryFile() as content:
+        write_zip(content, export.files())
+        content.seek(0)
+        with transaction.atomic():
+            export.check_still()
+            # The file's name has nothing of the project's, which may name a hospital.
+            stored = store_file(
+                project=release.project,
+                kind=StoredFile.Kind.EXPORT,
+                name=f"release-{release.number}-{format}.zip",
+                content=content,
+                actor=actor,
+            )
+            export.record(actor)
+    return export.counts() | {"file_id": stored.pk}
+
+
+def export_release_to_path(
+    *,
+    release: Release,
+    out: Path,
+    format: str,
+    leave_out: bool,
+    actor: User | None = None,
+    progress: Progress = silent,
+) -> dict[str, Any]:
+    """Write an export to a new or empty folder, or to a .zip, and return its counts.
+
+    Nothing half-written remains. Raises ServiceError; ErasedMeanwhile if a note was erased meanwhile.
+    """
+    export = _Export(release, format, leave_out, progress)
+
+    def finish(place: Callable[[], object]) -> None:
+        with transaction.atomic():
+            export.check_still()
+            place()
+            export.record(actor)
+
+    write_to_path(out, export.files(), finish)
+    return export.counts()
+
+
+class _Export:
+    """One export of the notes that are not held back."""
+
+    def __init__(self, release: Release, format: str, leave_out: bool, progress: Progress) -> None:
+        self._begun = erasures_of(release.project_id)
+        self._release = settle(release=release)
+        check_export(release, format, leave_out=leave_out)
+        self._format = format
+        self._leave_out = leave_out
+        self._progress = progress
+        self._total = released_notes(release).count()
+        self._held = ReleasedNote.objects.filter(release=release, state=ReleasedNote.State.HELD).count()
+        self._notes = self._spans = 0
+
+    def files(self) -> Iterator[tuple[str, Any]]:
+        labels = label_definitions(self._release.project, merged=True)
+        return release_files(self._format, self._out_notes(), labels, self._about())
+
+    def check_still(self) -> None:
+        """Check in the caller's transaction that nothing changed since the export began."""
+        unerased(self._release.project_id, self._begun)
+        now = Release.objects.select_for_update(of=("self",)).get(pk=self._release.pk)
+        check_export(now, self._format, leave_out=self._leave_out)
+        if now.revision != self._release.revision:
+            raise ServiceError(
+                _("Findings of this release were decided during the export, so nothing was stored. Start it again."),
+                code="changed",
+            )
+
+    def record(self, actor: User | None) -> None:
+        RELEASE_EXPORTED.record(
+            actor=actor,
+            project_id=self._release.project_id,
+            data={
+                "release": self._release.number,
+                "format": self._format,
+                "notes": self._notes,
+                "spans": self._spans,
+                "held_back": self._held,
+                "content_hash": self._release.content_hash,
+            },
+        )
+
+    def counts(self) -> dict[str, Any]:
+        return {
+            "release": self._release.number,
+            "format": self._format,
+            "notes": self._notes,
+            "spans": self._spans,
+            "held_back": self._held,
+            "content_hash": self._release.content_hash,
+        }
+
+    def _about(self) -> dict[str, Any]:
+        """The head of the manifest. It has no text that a person typed, but for the short name of the policy."""
+        release, policy = self._release, self._release.policy
+        return {
+            "release": release.number,
+            "format": self._format,
+            "notes": self._total,
+            "held_back": self._held,
+            "erased": release.erased_count,
+            "policy": {"slug": policy.slug, "version": policy.version},
+            "gold_version": release.gold_version.number if release.gold_version else None,
+            "content_hash": release.content_hash,
+            "text_hash": release.figures.get("text_hash", ""),
+        }
+
+    def _out_notes(self) -> Iterator[OutNote]:
+        """The notes in the order of their names, since the order of the rows tells which notes are of one patient."""
+        ids = list(released_notes(self._release).order_by("name").values_list("pk", flat=True))
+        self._progress(0, self._total)
+        for at in range(0, len(ids), BATCH):
+            rows = ReleasedNote.objects.filter(pk__in=ids[at : at + BATCH]).order_by("name")
+            for name, text, spans in rows.values_list("name", "text", "spans"):
+                note = out_note(name, text, spans)
+                self._notes += 1
+                self._spans += len(spans)
+                yield note
+            self._progress(min(at + BATCH, self._total), self._total)

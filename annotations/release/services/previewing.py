@@ -1,0 +1,66 @@
+"""Show how a policy would release a note. Nothing is stored."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from annotations.core.errors import ServiceError
+from annotations.domain.redaction.released import Released
+from annotations.domain.spans import Span
+from annotations.models import Document, Project, ReleasePolicy
+from annotations.release.services.batches import MEANWHILE, again
+from annotations.release.services.policies import read_policy
+from annotations.release.services.preparing import Found, Original, Preparer
+from annotations.release.services.sources import Source, source_of
+
+MOST_SIBLINGS = 100
+"""A preview reads at most this many other notes of the patient."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """A note, its chosen spans, its released text, and the findings of the leak gate in it."""
+
+    text: str
+    spans: Sequence[Span]
+    released: Released
+    leaks: Sequence[Found]
+
+
+def preview(*, project: Project, set_spec: str, policy: ReleasePolicy, document: Document) -> Preview:
+    """Prepare one note as a release would. `policy` may be a shipped one that was never saved.
+
+    New surrogates are not stored, so another preview may show others until a release has made them. Raises ServiceError:
+    `set` or `version` for unknown annotations, `empty` if the note has none, `unmapped` for labels without a rule.
+    """
+    source = source_of(project, set_spec)
+    if not source.covers(document):
+        raise ServiceError(_("This note has no such annotations, so a release of them leaves it out."), code="empty")
+    preparer = Preparer(project, read_policy(policy.rules), source)
+    for _try in again():
+        note, *siblings = preparer.originals([(one, ()) for one in [document, *_siblings(source, document)]])
+        try:
+            return _prepared(preparer, note, siblings)
+        except MEANWHILE:
+            continue
+    raise AssertionError("The last try returns or raises.")
+
+
+def _prepared(preparer: Preparer, note: Original, siblings: Sequence[Original]) -> Preview:
+    if not preparer.makes_surrogates:
+        (prepared,) = preparer.prepare([note], siblings)
+    else:
+        with transaction.atomic():
+            (prepared,) = preparer.prepare([note], siblings)
+            transaction.set_rollback(True)
+    return Preview(note.text, note.spans, prepared.released, prepared.found)
+
+
+def _siblings(source: Source, document: Document) -> list[Document]:
+    if not document.patient_id:
+        return []
+    notes = Document.objects.filter(project=document.project_id, patient_id=document.patient_id)
+    others = notes.exclude(pk=document.pk).order_by("id")[:MOST_SIBLINGS]
+    return [note for note in others if source.covers(note)]

@@ -1,0 +1,144 @@
+"""Store prepared notes and their findings, in the caller's transaction."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+
+from annotations.core.bulk import update_rows
+from annotations.core.sealing import project_key
+from annotations.models import Document, LeakFinding, Release, ReleasedNote
+from annotations.release.services.preparing import Extra, Found, Prepared
+
+Answer, State, Where = LeakFinding.Answer, ReleasedNote.State, LeakFinding.Where
+Mark = tuple[str, int, int, int]
+"""By which a finding is recognized again: where, bounds in the original, and the key of its string."""
+DIGITS = 12
+COLUMNS = (
+    "name", "state", "sha256", "span_count", "spans", "pieces", "extra", "characters_kept", "first_year", "last_year",
+    "text",
+)  # fmt: skip
+
+
+def extras_of(row: ReleasedNote) -> list[Extra]:
+    """The stretches that decisions added to a note."""
+    return [Extra(*one) for one in row.extra]
+
+
+def store_prepared(release: Release, rows: Sequence[ReleasedNote], prepared: Sequence[Prepared]) -> None:
+    """Store prepared notes with their findings, and hold back the notes with findings that nobody has decided.
+
+    Decisions stay: a finding that is found again keeps its answer, unless it was to be replaced and is still there. One
+    that is no longer found stays if it was replaced, and goes otherwise. `rows` need their documents.
+    """
+    row_of = {row.document_id: row for row in rows}
+    before: dict[int, list[LeakFinding]] = defaultdict(list)
+    for finding in LeakFinding.objects.filter(note__in=[row.pk for row in rows]):
+        before[finding.note_id].append(finding)
+    added: list[LeakFinding] = []
+    changed: list[LeakFinding] = []
+    gone: list[int] = []
+    held: dict[int, bool] = {}
+    for one in prepared:
+        row = row_of[one.pk]
+        known = {mark_of(finding): finding for finding in before[row.pk]}
+        for found in one.found:
+            finding = known.pop(_mark(found), None)
+            if finding is None:
+                finding = _finding(row, found)
+                added.append(finding)
+            elif _again(finding, found):
+                changed.append(finding)
+            held[row.pk] = held.get(row.pk, False) or not finding.decision
+        gone += [finding.pk for finding in known.values() if finding.decision != Answer.REPLACE]
+        _fill(row, one)
+    renamed = {
+        finding.note_id for some in before.values() for finding in some
+        if finding.where == Where.NAME and finding.decision == Answer.REPLACE
+    }  # fmt: skip
+    _name(release, rows, renamed)
+    for row in rows:
+        row.state = State.HELD if held.get(row.pk) else State.DONE
+    LeakFinding.objects.filter(pk__in=gone).delete()
+    LeakFinding.objects.bulk_update(changed, ["start", "end", "decision", "decided_by", "decided_at"], batch_size=100)
+    update_rows(ReleasedNote, COLUMNS, rows)
+    LeakFinding.objects.bulk_create(added, batch_size=500)
+
+
+def mark_of(finding: LeakFinding) -> Mark:
+    return str(finding.where), finding.original_start, finding.original_end, finding.string_key
+
+
+def _mark(found: Found) -> Mark:
+    return str(found.where), found.original_start, found.original_end, found.string_key
+
+
+def _again(finding: LeakFinding, found: Found) -> bool:
+    """Move a finding to its place in the new text. Return whether anything changed.
+
+    A name stays as it is in the original, so a finding there is always found again.
+    """
+    before = (finding.start, finding.end, finding.decision)
+    finding.start, finding.end = found.start, found.end
+    if finding.decision == Answer.REPLACE and finding.where == Where.TEXT:
+        finding.decision, finding.decided_by, finding.decided_at = "", None, None
+    return before != (finding.start, finding.end, finding.decision)
+
+
+def _finding(row: ReleasedNote, found: Found) -> LeakFinding:
+    return LeakFinding(
+        note=row,
+        where=found.where,
+        start=found.start,
+        end=found.end,
+        original_start=found.original_start,
+        original_end=found.original_end,
+        origin=found.source.origin,
+        part=found.part,
+        label=found.label,
+        source_id=found.source.document,
+        source_start=found.source.start,
+        source_end=found.source.end,
+        string_key=found.string_key,
+    )
+
+
+def _fill(row: ReleasedNote, one: Prepared) -> None:
+    row.text = one.released.text
+    row.sha256 = one.sha256
+    row.spans = [list(span) for span in one.spans]
+    row.span_count = len(one.spans)
+    row.pieces = [
+        [piece.start, piece.end, piece.new_start, piece.new_end, piece.label, str(piece.action)]
+        for piece in one.released.pieces
+    ]
+    row.characters_kept = one.characters_kept
+    row.first_year, row.last_year = (one.years[0], one.years[-1]) if one.years else (None, None)
+
+
+def _name(release: Release, rows: Iterable[ReleasedNote], renamed: Collection[int]) -> None:
+    """Give each note its own name, or a neutral one where a decision says so."""
+    neutral = [row for row in rows if row.pk in renamed]
+    names = neutral_names(release, neutral)
+    for row in rows:
+        row.name = names[row.pk] if row.pk in names else row.document.name
+
+
+def neutral_names(release: Release, rows: Sequence[ReleasedNote]) -> dict[int, str]:
+    """Names such as `note-048213377150` by row, which no note of the project or release has.
+
+    The number is derived from the project's key, so that it says nothing about the order of notes or patients.
+    """
+    if not rows:
+        return {}
+    key = project_key(release.project_id)
+    names: dict[int, str] = {}
+    for row in rows:
+        attempt = 0
+        while True:
+            number = key.number("name of a note", str(row.document_id), str(attempt)) % 10**DIGITS
+            name = f"note-{number:0{DIGITS}}"
+            others = ReleasedNote.objects.filter(release=release, name=name).exclude(pk=row.pk)
+            if not others.exists() and not Document.objects.filter(project=release.project_id, name=name).exists():
+                break
+            attempt += 1
+        names[row.pk] = name
+    return names

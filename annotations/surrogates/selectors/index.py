@@ -1,0 +1,132 @@
+"""The index of surrogates as stored: what is sealed in an entity, and the keyed digests by which it is found."""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any, Final, TypeVar
+
+from annotations.core.sealing import Key
+from annotations.domain.redaction.kinds import Kind
+from annotations.domain.surrogates.pipeline import SHARED, Cluster, Indexed, Mentioned, Surrogate
+from annotations.models import Project, SurrogateEntity, SurrogateKey
+
+# Values in one query: SQLite allows 250,000, and plans of long lists get slow.
+AT_ONCE: Final = 5000
+REPEATABLE: Final = frozenset({Kind.AGE, Kind.DATE, Kind.SEX, Kind.FAMILY, Kind.ETHNICITY, Kind.PROFESSION, Kind.OTHER})
+"""Kinds of few values: two entities may have the same surrogate, and the values name nobody."""
+OF_ONE_PATIENT: Final = frozenset({Kind.LOCATION})
+"""Kinds whose surrogates differ within a patient's notes but may repeat with other patients."""
+PEOPLE: Final = frozenset({Kind.NAME, Kind.STAFF})
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """What an entity keeps secret. `parts` by name as in domain.surrogates; `before`: the parts that a person replaced.
+
+    `before_by` is who had made those: an entity's `made_by`.
+    """
+
+    forms: tuple[str, ...]
+    parts: dict[str, str]
+    language: str
+    before: dict[str, str] | None = None
+    before_by: str = ""
+
+    def closed(self, key: Key) -> bytes:
+        return key.seal(
+            {
+                "forms": list(self.forms),
+                "parts": self.parts,
+                "language": self.language,
+                "before": self.before,
+                "before_by": self.before_by,
+            }
+        )
+
+    def with_forms(self, forms: Iterable[str]) -> "Sealed":
+        """The same with more forms, longest first."""
+        return replace(self, forms=in_order({*self.forms, *forms}))
+
+
+def in_order(forms: Collection[str]) -> tuple[str, ...]:
+    return tuple(sorted(forms, key=lambda text: (-len(text), text)))
+
+
+def opened(key: Key, row: SurrogateEntity) -> Sealed:
+    """Decrypt what an entity keeps secret. Raises ServiceError `sealed` under another secret key."""
+    found: dict[str, Any] = key.open(bytes(row.sealed))
+    return Sealed(
+        tuple(found["forms"]), found["parts"], found["language"], found.get("before"), found.get("before_by", "")
+    )
+
+
+def indexed(row: SurrogateEntity, sealed: Sealed) -> Indexed:
+    kind = Kind(row.kind)
+    return Indexed(row.pk, kind, sealed.forms, Surrogate(kind, sealed.parts, row.made_by), row.locked)
+
+
+def cluster_of(kind: Kind, sealed: Sealed, mentions: Sequence[Mentioned] = ()) -> Cluster:
+    """The cluster of an entity: its mentions, and its other known forms as mentions without a note."""
+    here = {mention.text for mention in mentions}
+    others = [Mentioned(0, 0, len(form), kind, form) for form in sealed.forms if form not in here]
+    return Cluster(kind, sealed.language, [*mentions, *others])
+
+
+def scope_of(key: Key, kind: Kind, patient: str, document: int) -> str:
+    """The scope of an entity of this kind that a note mentions: empty if all patients share entities of the kind."""
+    return "" if kind in SHARED else private_scope(key, patient, document)
+
+
+def private_scope(key: Key, patient: str, document: int) -> str:
+    """The scope of what belongs to one patient, or to one note where the note has no patient."""
+    about = ("patient", patient) if patient else ("note", str(document))
+    return key.hexdigest("surrogate scope", *about)[:32]
+
+
+def identity_digest(key: Key, identity: str) -> str:
+    """The digest of a folded name or part of a name, whatever the kind of entity."""
+    return key.hexdigest("surrogate identity", identity)[:32]
+
+
+def surrogate_digest(key: Key, kind: Kind, scope: str, folded: str) -> str | None:
+    """The digest under which a surrogate is unique in its project; None for kinds whose surrogates may repeat."""
+    if kind in REPEATABLE or not folded:
+        return None
+    return key.hexdigest("surrogate", scope if kind in OF_ONE_PATIENT else "", folded)[:32]
+
+
+def form_number(key: Key, text: str) -> int:
+    return key.number("surrogate form", text)
+
+
+def kinds_with(kind: Kind) -> frozenset[Kind]:
+    """The kinds among which a surrogate may not occur twice: no patient has the surrogate name of a physician."""
+    return PEOPLE if kind in PEOPLE else frozenset({kind})
+
+
+def taken(project: Project, digests: Collection[str]) -> dict[str, set[tuple[int, str]]]:
+    """Which entities have these surrogates, with their kinds, by digest."""
+    found: dict[str, set[tuple[int, str]]] = {}
+    for some in in_parts(sorted(digests)):
+        rows = SurrogateEntity.objects.filter(project=project, surrogate_digest__in=some).order_by()
+        for digest, pk, kind in rows.values_list("surrogate_digest", "pk", "kind"):
+            found.setdefault(str(digest), set()).add((pk, kind))
+    return found
+
+
+def named(project: Project, digests: Collection[str]) -> dict[str, dict[tuple[str, str], int]]:
+    """The entities of the project that are found by these digests: by digest, then by kind and scope."""
+    found: dict[str, dict[tuple[str, str], int]] = {}
+    for some in in_parts(sorted(digests)):
+        rows = SurrogateKey.objects.filter(project=project, digest__in=some).order_by()
+        for digest, kind, scope, entity in rows.values_list("digest", "kind", "scope", "entity_id"):
+            found.setdefault(digest, {})[kind, scope] = entity
+    return found
+
+
+def in_parts(values: Iterable[T]) -> Iterator[list[T]]:
+    """Lists of at most AT_ONCE values."""
+    waiting = iter(values)
+    while some := list(islice(waiting, AT_ONCE)):
+        yield some

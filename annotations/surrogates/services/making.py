@@ -1,0 +1,190 @@
+"""Surrogates for the mentions of notes, from the project's index (Singh et al. 2025, appendix A.6, algorithm 3).
+
+The index is read and new surrogates are made outside any lock; then one transaction stores them. If another worker has
+stored one of the same entities or surrogates meanwhile, nothing is stored, and the work starts again with what the
+index holds now. So two workers that meet the same entity give it one surrogate.
+"""
+
+from collections.abc import Collection, Sequence
+from typing import Final
+
+from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
+
+from annotations.core.bulk import insert_objects
+from annotations.core.erasures import hold
+from annotations.core.errors import ServiceError
+from annotations.core.label_lock import advisory_lock
+from annotations.core.sealing import project_key
+from annotations.models import Document, Project, SurrogateEntity, SurrogateKey, SurrogateMention
+from annotations.surrogates.selectors.index import form_number, in_parts, kinds_with, named, opened, taken
+from annotations.surrogates.services.makers import MAKERS, Params, maker_of
+from annotations.surrogates.services.planning import (
+    Entity,
+    NoteMentions,
+    Place,
+    Plan,
+    patient_mentions,
+    patients_of,
+    words_of,
+)
+
+__all__ = ["MAKERS", "NoteMentions", "Place", "surrogates_for", "words_of"]
+
+# The number of the lock between workers that change a project's index (annotations.core.label_lock).
+_INDEX: Final = 0x6E02
+TRIES: Final = 20
+"""How often the work starts again because others stored the same entities."""
+
+
+class NotNew(Exception):
+    """Another worker has stored an entity or a surrogate that this one was about to store, or changed one."""
+
+
+def surrogates_for(
+    *, project: Project, notes: Sequence[NoteMentions], maker: Params | None = None, avoid: Collection[str] = ()
+) -> dict[Place, str]:
+    """Return what to write in place of each mention, by note, start and end; new entities are added to the index.
+
+    Give all notes of a patient in one call. The same mentions get the same surrogates in every call, until a person
+    edits the index. `maker`: the stored parameters of a language model (services.makers); the rules without. `avoid`:
+    folded texts that no surrogate may be, such as `words_of` all notes of a release. Mentions of notes that were erased
+    meanwhile are missing from the answer. It makes its own transactions; within a longer one, the index stays locked
+    until that ends. Raises ServiceError.
+    """
+    made_by = maker_of(project, maker or {})
+    key = project_key(project)
+    patients = patients_of(key, notes, project.language)
+    clusters = made_by.cluster(patient_mentions(patients))
+    for _again in range(TRIES):
+        plan = Plan(project, key, made_by, patients, clusters, avoid)
+        plan.make()
+        try:
+            with transaction.atomic():
+                present = _store(plan)
+        except (IntegrityError, NotNew):
+            continue
+        return plan.written(present)
+    raise ServiceError(
+        _("Other work changes the index of surrogates all the time. Wait until it has finished, then start again."),
+        code="busy",
+    )
+
+
+def lock_index(project: Project) -> None:
+    """Exclude other changes of the index, and erasures, until the transaction ends."""
+    hold(project.pk)
+    advisory_lock(_INDEX, project.pk, shared=False)
+
+
+def _store(plan: Plan) -> set[int]:
+    """Store new entities, forms, keys and mentions. Return the ids of the notes that still exist.
+
+    Raises NotNew or IntegrityError if the index has changed so that the plan no longer fits.
+    """
+    lock_index(plan.project)
+    present = _present(plan)
+    touched = [entity for entity in plan.entities if any(one.note in present for one in entity.unstored)]
+    _check_known(plan)
+    _check_new(plan, touched)
+    new = [entity for entity in touched if entity.row is None]
+    rows = [
+        SurrogateEntity(
+            project=plan.project,
+            kind=entity.kind,
+            scope=entity.scope,
+            sealed=entity.sealed_now().closed(plan.key),
+            surrogate_digest=entity.digest,
+            made_by=(entity.surrogate.made_by if entity.surrogate else "")[:60],
+        )
+        for entity in new
+    ]
+    for entity, row in zip(new, SurrogateEntity.objects.bulk_create(rows), strict=True):
+        entity.row = row
+    _add_forms(plan, [entity for entity in touched if entity.sealed is not None and entity.forms])
+    _insert_keys(plan, touched)
+    _insert_mentions(plan, touched, present)
+    return present
+
+
+def _present(plan: Plan) -> set[int]:
+    wanted = {one.note for entity in plan.entities for own in entity.mentions.values() for one in own}
+    found: set[int] = set()
+    for some in in_parts(sorted(wanted)):
+        notes = Document.objects.filter(project=plan.project, pk__in=some).order_by()
+        found.update(notes.values_list("pk", flat=True))
+    return found
+
+
+def _check_known(plan: Plan) -> None:
+    """Raise NotNew if an entity that the plan uses was edited or deleted since the plan read it."""
+    known = {entity.row.pk: entity.row.version for entity in plan.entities if entity.row is not None}
+    for some in in_parts(sorted(known)):
+        rows = SurrogateEntity.objects.filter(project=plan.project, pk__in=some).order_by()
+        if dict(rows.values_list("pk", "version")) != {pk: known[pk] for pk in some}:
+            raise NotNew
+
+
+def _check_new(plan: Plan, touched: Sequence[Entity]) -> None:
+    """Raise NotNew if another worker has stored a key or a surrogate that the plan holds to be new."""
+    found = named(plan.project, {digest for entity in touched for digest in entity.keys})
+    for entity in touched:
+        for digest in entity.keys:
+            owner = found.get(digest, {}).get((entity.kind, entity.scope))
+            if owner is not None and (entity.row is None or owner != entity.row.pk):
+                raise NotNew
+    new = [entity for entity in touched if entity.row is None and entity.digest]
+    owned = taken(plan.project, {entity.digest for entity in new if entity.digest})
+    for entity in new:
+        if any(kind in kinds_with(entity.kind) for _pk, kind in owned.get(entity.digest or "", ())):
+            raise NotNew
+
+
+def _add_forms(plan: Plan, entities: Sequence[Entity]) -> None:
+    """Seal new forms with those that other workers have added meanwhile."""
+    by_pk = {entity.row.pk: entity for entity in entities if entity.row is not None}
+    for some in in_parts(sorted(by_pk)):
+        rows = list(SurrogateEntity.objects.select_for_update().filter(pk__in=some).order_by("pk"))
+        for row in rows:
+            row.sealed = opened(plan.key, row).with_forms(by_pk[row.pk].forms).closed(plan.key)
+        SurrogateEntity.objects.bulk_update(rows, ["sealed"], batch_size=500)
+
+
+def _insert_keys(plan: Plan, entities: Sequence[Entity]) -> None:
+    """Insert the keys that the index lacks, in a fixed order."""
+    known = named(plan.project, {digest for entity in entities for digest in entity.keys})
+    rows = [
+        SurrogateKey(entity_id=entity.row.pk, project=plan.project, kind=entity.kind, scope=entity.scope, digest=digest)
+        for entity in entities
+        if entity.row is not None
+        for digest in entity.keys
+        if (entity.kind, entity.scope) not in known.get(digest, {})
+    ]
+    rows.sort(key=lambda row: (row.digest, row.kind, row.scope))
+    insert_objects(SurrogateKey, rows)
+
+
+def _insert_mentions(plan: Plan, entities: Sequence[Entity], present: Collection[int]) -> None:
+    """Insert the mentions; those that had another entity, because their label has changed, move."""
+    rows = [
+        SurrogateMention(
+            entity_id=entity.row.pk,
+            document_id=one.note,
+            start=one.start,
+            end=one.end,
+            form=form_number(plan.key, one.text),
+        )
+        for entity in entities
+        if entity.row is not None
+        for one in entity.unstored
+        if one.note in present
+    ]
+    stale = {(row.document_id, row.start, row.end) for row in rows}
+    moved: list[int] = []
+    for some in in_parts(sorted({row.document_id for row in rows})):
+        stored = SurrogateMention.objects.filter(document__in=some).order_by()
+        found = stored.values_list("pk", "document_id", "start", "end")
+        moved += [pk for pk, *place in found if tuple(place) in stale]
+    for some in in_parts(moved):
+        SurrogateMention.objects.filter(pk__in=some).delete()
+    insert_objects(SurrogateMention, rows)

@@ -1,0 +1,441 @@
+"""Which entity of the index each mention belongs to, and new surrogates for those that have none. Nothing is stored."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from annotations.core.sealing import Key
+from annotations.domain.redaction.kinds import Kind
+from annotations.domain.redaction.released import Mention
+from annotations.domain.surrogates.pipeline import SHARED, Around, Cluster, Indexed, Mentioned, Surrogate
+from annotations.domain.surrogates.rules import RuleDecider, folded, identities, whole, written
+from annotations.models import Project, SurrogateEntity, SurrogateMention
+from annotations.surrogates.selectors.index import (
+    REPEATABLE,
+    Sealed,
+    cluster_of,
+    identity_digest,
+    in_order,
+    in_parts,
+    kinds_with,
+    named,
+    opened,
+    private_scope,
+    surrogate_digest,
+    taken,
+)
+from annotations.surrogates.services.makers import Maker, PatientMentions, Wanted
+
+MOST_ATTEMPTS: Final = 40
+"""How many surrogates are made for an entity until one is new; then it gets one that repeats."""
+CONTEXT: Final = 40
+"""Characters before and after a mention."""
+# Surrogates that others depend on come first: an e-mail address is made of a name, a street lies in a city.
+_WAVES: Final = (
+    frozenset({Kind.NAME, Kind.STAFF, Kind.COUNTRY}),
+    frozenset({Kind.REGION}),
+    frozenset({Kind.CITY, Kind.LOCATION}),
+    frozenset({Kind.ZIP, Kind.HOSPITAL, Kind.ORGANIZATION}),
+    frozenset({Kind.STREET, Kind.PHONE, Kind.FAX}),
+)
+
+
+class Place(NamedTuple):
+    """Where a mention is: the id of the note, start and end in code points."""
+
+    document: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class NoteMentions:
+    """A note with the mentions that get surrogates. `patient` is empty where the note has none."""
+
+    document: int
+    patient: str
+    language: str
+    text: str
+    mentions: Sequence[Mention]
+
+
+@dataclass(slots=True)
+class Patient:
+    """A patient's mentions. `scope` is that of the kinds of entities that patients don't share."""
+
+    scope: str
+    language: str
+    mentions: list[Mentioned] = field(default_factory=list)
+
+
+def patients_of(key: Key, notes: Sequence[NoteMentions], language: str) -> list[Patient]:
+    """The mentions by patient. A note without a patient is one of its own. `language` is that of the project."""
+    grouped: dict[tuple[str, int], list[NoteMentions]] = {}
+    for note in notes:
+        grouped.setdefault((note.patient, 0 if note.patient else note.document), []).append(note)
+    patients = []
+    for (patient, document), own in grouped.items():
+        most = Counter(note.language or language for note in own).most_common(1)[0][0]
+        mentions = {
+            (note.document, one.start, one.end): mentioned(note.document, note.text, one)
+            for note in own
+            for one in note.mentions
+        }
+        patients.append(Patient(private_scope(key, patient, document), most, list(mentions.values())))
+    return patients
+
+
+def mentioned(document: int, text: str, mention: Mention) -> Mentioned:
+    """The mention with its surroundings in the note's text."""
+    start, end = mention.start, mention.end
+    before, after = text[max(0, start - CONTEXT) : start], text[end : end + CONTEXT]
+    return Mentioned(document, start, end, mention.kind, mention.text, before, after)
+
+
+@dataclass(slots=True, eq=False)
+class Entity:
+    """An entity during the work. `row` is None for a new one, which gets its `surrogate` from a maker.
+
+    `mentions`: those of this call, by patient. `unstored`: those that the index does not hold yet, or holds for another
+    entity. `forms` and `keys` are new.
+    """
+
+    kind: Kind
+    scope: str
+    language: str
+    row: SurrogateEntity | None = None
+    sealed: Sealed | None = None
+    surrogate: Surrogate | None = None
+    digest: str | None = None
+    mentions: dict[int, list[Mentioned]] = field(default_factory=dict)
+    unstored: list[Mentioned] = field(default_factory=list)
+    forms: set[str] = field(default_factory=set)
+    keys: set[str] = field(default_factory=set)
+
+    @property
+    def all_forms(self) -> tuple[str, ...]:
+        return in_order({*(self.sealed.forms if self.sealed else ()), *self.forms})
+
+    def indexed(self) -> Indexed:
+        """As an entity of the index. A new one has the number 0, and perhaps no surrogate yet."""
+        surrogate = self.surrogate or Surrogate(self.kind, {})
+        pk, locked = (self.row.pk, self.row.locked) if self.row else (0, False)
+        return Indexed(pk, self.kind, self.all_forms, surrogate, locked)
+
+    def cluster(self) -> Cluster:
+        """All that is known of the entity."""
+        mentions = [one for own in self.mentions.values() for one in own]
+        return cluster_of(self.kind, Sealed(self.all_forms, {}, self.language), mentions)
+
+    def sealed_now(self) -> Sealed:
+        """What to store of a new entity."""
+        return Sealed(self.all_forms, dict(self.surrogate.parts if self.surrogate else {}), self.language)
+
+
+@dataclass(slots=True)
+class _Part:
+    """A cluster of one patient, given by position, with the names by which it is looked up."""
+
+    patient: int
+    cluster: Cluster
+    names: list[str]
+
+
+class Plan:
+    """What one call is going to store. Make a new plan after every change of the index."""
+
+    def __init__(
+        self,
+        project: Project,
+        key: Key,
+        maker: Maker,
+        patients: Sequence[Patient],
+        clusters: Sequence[Sequence[Cluster]],
+        avoid: Collection[str] = (),
+    ) -> None:
+        """`clusters` of each patient. `avoid`: folded texts that no surrogate of a name or a place may be."""
+        self.project, self.key = project, key
+        self.entities: list[Entity] = []
+        self._maker, self._patients, self._avoid = maker, patients, avoid
+        self._parts = self._with_names(clusters)
+        self._loaded: dict[int, Entity] = {}
+        self._by_key: dict[tuple[str, str, str], Entity] = {}
+        self._digests: dict[str, str] = {}
+        self._originals: dict[int, frozenset[str]] = {}
+        self._by_patient: dict[int, list[Entity]] = {}
+        self._names_of: dict[int, set[str]] = {}
+        for part in self._parts:
+            if part.cluster.kind not in REPEATABLE:
+                self._names_of.setdefault(part.patient, set()).update(part.names)
+
+    def make(self) -> None:
+        """Find the entity of each mention, and make the surrogates of new entities."""
+        self._match()
+        self._generate()
+
+    def written(self, present: Collection[int]) -> dict[Place, str]:
+        """What to write for each mention of the notes that are still present."""
+        found = {}
+        for entity in self.entities:
+            if entity.surrogate is None:
+                continue
+            cluster = entity.cluster()
+            # Equal mentions are written alike.
+            known: dict[tuple[str, str, str], str] = {}
+            for own in entity.mentions.values():
+                for one in own:
+                    if one.note in present:
+                        look = one.text, one.before, one.after
+                        if look not in known:
+                            known[look] = written(entity.surrogate, one, cluster)
+                        found[Place(one.note, one.start, one.end)] = known[look]
+        return found
+
+    # Matching.
+
+    def _with_names(self, clusters: Sequence[Sequence[Cluster]]) -> list[_Part]:
+        flat = [(at, cluster) for at, own in enumerate(clusters) for cluster in own]
+        more = self._maker.names([cluster for _at, cluster in flat])
+        parts = []
+        for (at, cluster), names in zip(flat, more, strict=True):
+            known = dict.fromkeys(identities(cluster))
+            for name in names:
+                known |= dict.fromkeys(identities(_named(cluster.kind, cluster.language, name)))
+            parts.append(_Part(at, cluster, list(known)))
+        return parts
+
+    def _digest(self, identity: str) -> str:
+        found = self._digests.get(identity)
+        if found is None:
+            found = self._digests[identity] = identity_digest(self.key, identity)
+        return found
+
+    def _match(self) -> None:
+        """Find the entity of each cluster: the one that its mentions had before, one of the index, or a new one."""
+        stored = self._stored()
+        looked_up = named(self.project, {self._digest(name) for part in self._parts for name in part.names})
+        self._load({*stored.values(), *(pk for found in looked_up.values() for pk in found.values())})
+        for digest, owners in looked_up.items():
+            for (kind, scope), pk in owners.items():
+                if pk in self._loaded:
+                    self._by_key[kind, scope, digest] = self._loaded[pk]
+        unknown = [rest for part in self._parts if (rest := self._keep(part, stored))]
+        candidates = [self._candidates(part) for part in unknown]
+        asked = [
+            (part.cluster, [entity.indexed() for entity in found])
+            for part, found in zip(unknown, candidates, strict=True)
+            if found
+        ]
+        decided = iter(self._maker.decide(asked))
+        for part, found in zip(unknown, candidates, strict=True):
+            chosen = next(decided) if found else None
+            entity = self._loaded.get(chosen.pk) if chosen else None
+            self._attach(part, entity or self._drafted(part))
+
+    def _stored(self) -> dict[Place, int]:
+        """The entity of each mention that the index holds."""
+        wanted = {Place(one.note, one.start, one.end) for part in self._parts for one in part.cluster.mentions}
+        found: dict[Place, int] = {}
+        for some in in_parts(sorted({place.document for place in wanted})):
+            rows = SurrogateMention.objects.filter(document__in=some, entity__project=self.project).order_by()
+            for document, start, end, entity in rows.values_list("document_id", "start", "end", "entity_id"):
+                if (place := Place(document, start, end)) in wanted:
+                    found[place] = entity
+        return found
+
+    def _load(self, pks: Collection[int]) -> None:
+        for some in in_parts(sorted(pks)):
+            for row in SurrogateEntity.objects.filter(project=self.project, pk__in=some).order_by():
+                sealed, kind = opened(self.key, row), Kind(row.kind)
+                surrogate = Surrogate(kind, sealed.parts, row.made_by)
+                self._loaded[row.pk] = Entity(
+                    kind, row.scope, sealed.language, row, sealed, surrogate, row.surrogate_digest
+                )
+
+    def _keep(self, part: _Part, stored: Mapping[Place, int]) -> _Part | None:
+        """Give mentions to the entities that they had before; return the others, or None.
+
+        A mention that is equal to one of those is of the same entity, because a person may have split the cluster.
+        """
+        had = [self._loaded.get(stored.get(Place(one.note, one.start, one.end), 0)) for one in part.cluster.mentions]
+        had = [entity if entity and entity.kind == part.cluster.kind else None for entity in had]
+        if not any(had):
+            return part
+        by_text: dict[str, Entity] = {}
+        for one, entity in zip(part.cluster.mentions, had, strict=True):
+            if entity is not None:
+                by_text.setdefault(one.text, entity)
+                self._add(part.patient, entity, one, stored=True)
+        rest = []
+        for one, entity in zip(part.cluster.mentions, had, strict=True):
+            if entity is None:
+                same = by_text.get(one.text)
+                if same is None:
+                    rest.append(one)
+                else:
+                    self._add(part.patient, same, one)
+        if not rest:
+            return None
+        cluster = Cluster(part.cluster.kind, part.cluster.language, rest)
+        return _Part(part.patient, cluster, list(dict.fromkeys([*identities(cluster), *part.names])))
+
+    def _scope(self, part: _Part) -> str:
+        return "" if part.cluster.kind in SHARED else self._patients[part.patient].scope
+
+    def _candidates(self, part: _Part) -> list[Entity]:
+        """Entities of the index with a name of the cluster, the fullest name first."""
+        scope = self._scope(part)
+        found = [self._by_key.get((part.cluster.kind, scope, self._digest(name))) for name in part.names]
+        return list(dict.fromkeys(entity for entity in found if entity is not None and entity.row is not None))
+
+    def _drafted(self, part: _Part) -> Entity:
+        """A new entity, or the one that another patient's cluster of this call has just got."""
+        scope = self._scope(part)
+        if not scope:
+            near = [self._by_key.get((part.cluster.kind, "", self._digest(name))) for name in part.names]
+            drafts = list(dict.fromkeys(entity for entity in near if entity is not None and entity.row is None))
+            for draft in drafts:
+                if _DECIDER.decide(part.cluster, [draft.indexed()]) is not None:
+                    return draft
+        return Entity(part.cluster.kind, scope, part.cluster.language)
+
+    def _attach(self, part: _Part, entity: Entity) -> None:
+        for one in part.cluster.mentions:
+            self._add(part.patient, entity, one)
+        for name in part.names:
+            digest = self._digest(name)
+            if self._by_key.setdefault((entity.kind, entity.scope, digest), entity) is entity:
+                entity.keys.add(digest)
+
+    def _add(self, patient: int, entity: Entity, one: Mentioned, *, stored: bool = False) -> None:
+        if not entity.mentions:
+            self.entities.append(entity)
+        entity.mentions.setdefault(patient, []).append(one)
+        if not stored:
+            entity.unstored.append(one)
+        if entity.sealed is None or one.text not in entity.sealed.forms:
+            entity.forms.add(one.text)
+
+    # Generating.
+
+    def _generate(self) -> None:
+        for entity in self.entities:
+            for patient in entity.mentions:
+                self._by_patient.setdefault(patient, []).append(entity)
+        new = [entity for entity in self.entities if entity.row is None]
+        used: dict[str, set[Kind]] = {}
+        rest = frozenset(Kind).difference(*_WAVES)
+        for wave in (*_WAVES, rest):
+            waiting = [entity for entity in new if entity.kind in wave]
+            around = [self._around(entity) for entity in waiting]
+            avoid = [self._avoided(entity) for entity in waiting]
+            for attempt in range(MOST_ATTEMPTS):
+                if not waiting:
+                    break
+                wanted = [
+                    Wanted(entity.cluster(), near, bad, attempt)
+                    for entity, near, bad in zip(waiting, around, avoid, strict=True)
+                ]
+                again = self._settle(waiting, self._maker.generate(wanted), used, last=attempt == MOST_ATTEMPTS - 1)
+                waiting, around, avoid = (
+                    [waiting[at] for at in again],
+                    [around[at] for at in again],
+                    [avoid[at] for at in again],
+                )
+
+    def _settle(
+        self, entities: Sequence[Entity], made: Sequence[Surrogate], used: dict[str, set[Kind]], *, last: bool
+    ) -> list[int]:
+        """Give the entities those surrogates that are new; return the positions of the others."""
+        wholes = [folded(whole(one)) for one in made]
+        digests = [
+            surrogate_digest(self.key, entity.kind, entity.scope, text)
+            for entity, text in zip(entities, wholes, strict=True)
+        ]
+        names = [
+            []
+            if entity.kind in REPEATABLE
+            else identities(_named(entity.kind, entity.language, whole(one)))
+            for entity, one in zip(entities, made, strict=True)
+        ]
+        owned = taken(self.project, {digest for digest in digests if digest})
+        originals = named(self.project, {self._digest(name) for own in names for name in own})
+        again = []
+        for at, (entity, surrogate, digest) in enumerate(zip(entities, made, digests, strict=True)):
+            among = kinds_with(entity.kind)
+            repeats = digest is not None and (
+                bool(among & used.get(digest, set())) or any(kind in among for _pk, kind in owned.get(digest, ()))
+            )
+            if repeats or self._is_original(entity, names[at], originals):
+                if not last:
+                    again.append(at)
+                    continue
+                digest = None if repeats else digest
+            entity.surrogate, entity.digest = surrogate, digest
+            if digest is not None:
+                used.setdefault(digest, set()).add(entity.kind)
+        return again
+
+    def _is_original(
+        self, entity: Entity, names: Sequence[str], originals: Mapping[str, Mapping[tuple[str, str], int]]
+    ) -> bool:
+        """Whether a name of the surrogate is one of the project's originals, by the index or in this call."""
+        among = kinds_with(entity.kind)
+        for name in names:
+            if name in self._avoid:
+                return True
+            owners = originals.get(self._digest(name), {})
+            if any(kind in among and scope in ("", entity.scope) for kind, scope in owners):
+                return True
+            if any((kind, scope, self._digest(name)) in self._by_key for kind in among for scope in ("", entity.scope)):
+                return True
+        return False
+
+    def _around(self, entity: Entity) -> Around:
+        """The other entities of the patient; for a shared entity, only shared ones."""
+        patient = next(iter(entity.mentions))
+        related = [
+            other.indexed()
+            for other in self._of_patient(patient)
+            if other is not entity and other.surrogate is not None and (entity.scope or not other.scope)
+        ]
+        return Around(related)
+
+    def _of_patient(self, patient: int) -> Sequence[Entity]:
+        return self._by_patient.get(patient, ())
+
+    def _avoided(self, entity: Entity) -> frozenset[str]:
+        """What the patient's notes say: no surrogate may be or contain one of these texts."""
+        patient = next(iter(entity.mentions))
+        if patient not in self._originals:
+            words: set[str] = set()
+            for other in self._of_patient(patient):
+                if other.kind not in REPEATABLE:
+                    words.update(folded(one.text) for one in other.mentions[patient])
+            self._originals[patient] = frozenset(words | self._names_of.get(patient, set()))
+        return self._originals[patient]
+
+
+def words_of(notes: Iterable[NoteMentions]) -> set[str]:
+    """The folded names of all mentions of a release: no surrogate is one of them (`avoid` of surrogates_for)."""
+    found: set[str] = set()
+    seen: set[tuple[Kind, str]] = set()
+    for note in notes:
+        for one in note.mentions:
+            if one.kind not in REPEATABLE and (one.kind, one.text) not in seen:
+                seen.add((one.kind, one.text))
+                found.update(identities(_named(one.kind, note.language, one.text)))
+    return found
+
+
+def patient_mentions(patients: Sequence[Patient]) -> list[PatientMentions]:
+    return [PatientMentions(one.mentions, one.language) for one in patients]
+
+
+def _named(kind: Kind, language: str, text: str) -> Cluster:
+    """An entity of which only this text is known."""
+    return Cluster(kind, language, [Mentioned(0, 0, len(text), kind, text)])
+
+
+_DECIDER: Final = RuleDecider()

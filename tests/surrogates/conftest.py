@@ -1,0 +1,70 @@
+"""Notes with mentions that get surrogates."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from annotations.domain.redaction.kinds import Kind
+from annotations.domain.redaction.released import Mention
+from annotations.surrogates.services.making import NoteMentions, surrogates_for
+from tests import factories as make
+
+pytest_plugins = ["tests.worlds.pages"]
+
+
+def with_mentions(note, *mentions):
+    """The note with mentions, each a text and its kind. Every occurrence of a text is a mention."""
+    found = []
+    for text, kind in mentions:
+        at = note.text.find(text)
+        assert at >= 0, text
+        while at >= 0:
+            if not any(one.start < at + len(text) and at < one.end for one in found):
+                found.append(Mention(at, at + len(text), kind.upper(), Kind(kind), text))
+            at = note.text.find(text, at + 1)
+    return NoteMentions(note.pk, note.patient_id, note.language, note.text, found)
+
+
+def said(notes, found):
+    """What is written in place of each mention, by note id and original text."""
+    return {
+        (note.document, one.text): found[note.document, one.start, one.end]
+        for note in notes
+        for one in note.mentions
+    }
+
+
+@pytest.fixture
+def ward(db):
+    """Two patients; both are treated by Dr. Emily Carter."""
+    project = make.make_project("ward", language="en")
+    texts = [
+        ("P-1", "Patient: Adam Wilson, of Springfield. Seen by Dr. Emily Carter. Wilson is well."),
+        ("P-1", "Wilson came back. Signed: Dr. Carter, MRN 4711-22."),
+        ("P-2", "Patient: Betty Wilson. Referred by Dr. Emily Carter. MRN 9918-31."),
+    ]
+    notes = [
+        make.make_note(project, text, f"n{n}", language="en", patient_id=patient)
+        for n, (patient, text) in enumerate(texts)
+    ]
+    mentions = [
+        with_mentions(
+            notes[0],
+            ("Adam Wilson", "name"),
+            ("Springfield", "city"),
+            ("Dr. Emily Carter", "staff"),
+            ("Wilson", "name"),
+        ),
+        with_mentions(notes[1], ("Wilson", "name"), ("Dr. Carter", "staff"), ("4711-22", "medical record")),
+        with_mentions(
+            notes[2], ("Betty Wilson", "name"), ("Dr. Emily Carter", "staff"), ("9918-31", "medical record")
+        ),
+    ]
+    mia = make.make_member(project, "manager", "mia")
+    return SimpleNamespace(
+        project=project,
+        notes=notes,
+        mentions=mentions,
+        mia=mia,
+        make=lambda **more: said(mentions, surrogates_for(project=project, notes=mentions, **more)),
+    )

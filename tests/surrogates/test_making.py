@@ -1,0 +1,143 @@
+"""Surrogates for mentions from the project's index: consistent, unique, sealed."""
+
+import pytest
+
+from annotations.core.sealing import project_key
+from annotations.domain.surrogates.pipeline import Surrogate
+from annotations.domain.surrogates.rules import read_surrogate
+from annotations.models import Document, SurrogateEntity, SurrogateKey, SurrogateMention
+from annotations.surrogates.selectors.index import opened
+from annotations.surrogates.services import makers
+from annotations.surrogates.services.making import surrogates_for, words_of
+from tests import factories as make
+from tests.surrogates.conftest import said, with_mentions
+
+
+def test_an_entity_has_one_surrogate_in_all_notes_of_a_patient(ward):
+    one, two, three = (note.pk for note in ward.notes)
+    found = ward.make()
+    full, short = found[one, "Adam Wilson"], found[one, "Wilson"]
+    assert full.split()[-1] == short == found[two, "Wilson"]
+    assert "wilson" not in " ".join(found.values()).casefold()
+    assert found[three, "Betty Wilson"] != full, "the other patient is somebody else"
+    assert found[two, "4711-22"] != found[three, "9918-31"]
+
+
+def test_patients_share_physicians(ward):
+    one, two, three = (note.pk for note in ward.notes)
+    found = ward.make()
+    assert found[one, "Dr. Emily Carter"] == found[three, "Dr. Emily Carter"]
+    assert found[one, "Dr. Emily Carter"].startswith("Dr. ")
+    assert found[two, "Dr. Carter"].split()[-1] == found[one, "Dr. Emily Carter"].split()[-1]
+    assert SurrogateEntity.objects.filter(kind="staff").count() == 1
+
+
+def test_a_second_call_and_a_later_note_get_the_same_surrogates(ward):
+    first = ward.make()
+    rows = SurrogateEntity.objects.count(), SurrogateKey.objects.count(), SurrogateMention.objects.count()
+    assert ward.make() == first
+    assert rows == (SurrogateEntity.objects.count(), SurrogateKey.objects.count(), SurrogateMention.objects.count())
+    later = make.make_note(ward.project, "Adam Wilson called.", "later", language="en", patient_id="P-1")
+    mentions = [with_mentions(later, ("Adam Wilson", "name"))]
+    found = surrogates_for(project=ward.project, notes=[*ward.mentions[:2], *mentions])
+    assert said(mentions, found)[later.pk, "Adam Wilson"] == first[ward.notes[0].pk, "Adam Wilson"]
+    alone = surrogates_for(project=ward.project, notes=mentions)
+    assert set(alone.values()) == {first[ward.notes[0].pk, "Adam Wilson"]}
+
+
+def test_the_index_holds_no_readable_text(ward):
+    found = ward.make()
+    words = {word.casefold() for text in [*found.values(), "Adam Wilson", "Emily Carter"] for word in text.split()}
+    words = {word for word in words if len(word) > 3} - {"city", "medical", "record"}
+    key = project_key(ward.project)
+    for model in (SurrogateEntity, SurrogateKey, SurrogateMention):
+        for row in model.objects.values():
+            stored = " ".join(str(value) for value in row.values() if not isinstance(value, bytes | memoryview))
+            raw = b" ".join(bytes(value) for value in row.values() if isinstance(value, bytes | memoryview))
+            assert not [word for word in words if word in stored.casefold() or word.encode() in raw.lower()]
+    entity = SurrogateEntity.objects.get(kind="staff")
+    assert "Dr. Emily Carter" in opened(key, entity).forms
+    other = make.make_project("elsewhere")
+    with pytest.raises(Exception, match="can't be read"):
+        opened(project_key(other), entity)
+
+
+def test_a_call_needs_few_queries(ward, django_assert_max_num_queries):
+    with django_assert_max_num_queries(60):
+        ward.make()
+    with django_assert_max_num_queries(16):
+        ward.make()
+
+
+class Repeating(makers.RulesMaker):
+    """Makes the same surrogates for everybody, until it is asked again for an entity."""
+
+    tries = 0
+
+    def generate(self, wanted):
+        self.tries += len(wanted)
+        made = super().generate(wanted)
+        return [
+            Surrogate(one.kind, made[0].parts) if each.attempt == 0 and one.kind == made[0].kind else one
+            for each, one in zip(wanted, made, strict=True)
+        ]
+
+
+def test_two_entities_never_have_one_surrogate(ward, monkeypatch):
+    maker = Repeating()
+    monkeypatch.setattr(makers, "RulesMaker", lambda: maker)
+    found = ward.make()
+    one, _two, three = (note.pk for note in ward.notes)
+    assert found[one, "Adam Wilson"] != found[three, "Betty Wilson"]
+    digests = list(SurrogateEntity.objects.exclude(surrogate_digest=None).values_list("surrogate_digest", flat=True))
+    assert len(digests) == len(set(digests)) == SurrogateEntity.objects.count()
+    assert maker.tries > len(digests)
+
+
+class Copying(makers.RulesMaker):
+    """First makes surrogates that are originals: of the entity, of another patient, and of `avoid`."""
+
+    def __init__(self, *originals):
+        super().__init__()
+        self._originals = originals
+
+    def generate(self, wanted):
+        made = super().generate(wanted)
+        return [
+            read_surrogate(one.kind, self._originals[each.attempt], "en")
+            if one.kind == "staff" and each.attempt < len(self._originals)
+            else one
+            for each, one in zip(wanted, made, strict=True)
+        ]
+
+
+def test_a_surrogate_is_never_an_original(ward, monkeypatch):
+    originals = "Emily Carter", "Emily Carter", "Gregory Housing"
+    monkeypatch.setattr(makers, "RulesMaker", lambda: Copying(*originals))
+    elsewhere = make.make_note(ward.project, "Gregory Housing", "x", language="en")
+    avoid = words_of([with_mentions(elsewhere, ("Gregory Housing", "staff"))])
+    found = ward.make(avoid=avoid)
+    written = found[ward.notes[0].pk, "Dr. Emily Carter"]
+    assert "Carter" not in written and "Housing" not in written
+
+
+def test_notes_that_were_erased_meanwhile_are_left_out(ward, monkeypatch):
+    generate = makers.RulesMaker.generate
+
+    def erasing(self, wanted):
+        Document.objects.filter(pk=ward.notes[2].pk).delete()
+        return generate(self, wanted)
+
+    monkeypatch.setattr(makers.RulesMaker, "generate", erasing)
+    found = surrogates_for(project=ward.project, notes=ward.mentions)
+    assert {place.document for place in found} == {note.pk for note in ward.notes[:2]}
+    assert not SurrogateMention.objects.filter(document_id=ward.notes[2].pk).exists()
+    assert SurrogateEntity.objects.filter(kind="name").count() == 1
+
+
+def test_a_mention_with_another_label_gets_another_entity(ward):
+    ward.make()
+    relabeled = with_mentions(ward.notes[0], ("Springfield", "hospital"))
+    surrogates_for(project=ward.project, notes=[relabeled])
+    mention = SurrogateMention.objects.get(document=ward.notes[0], start=relabeled.mentions[0].start)
+    assert mention.entity.kind == "hospital"
