@@ -58,8 +58,8 @@ def _people(rows: "QuerySet[Any]", person: str) -> dict[int, int]:
 
 def _named(what: str, counts: dict[int, int]) -> list[Reader]:
     users = User.objects.in_bulk(counts)
-    rows = [Reader(name=name_of(users[pk]), what=what, notes=number) for pk, number in counts.items() if pk in users]
-    return sorted(rows, key=lambda row: (-row["notes"], row["name"]))
+    rows = sorted((-number, name_of(users[pk])) for pk, number in counts.items() if pk in users)
+    return [Reader(name=name, what=what, notes=-number) for number, name in rows]
 
 
 def allowed_by(release: Release) -> list[str]:

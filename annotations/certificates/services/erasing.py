@@ -1,20 +1,18 @@
-"""Count notes that are erased from releases."""
+"""Remember how many notes are erased from releases."""
 
 from collections.abc import Sequence
 
-from django.db.models import Count, F
+from django.db.models import Count
 
 from annotations.models import Project, Release, ReleasedNote, ReleaseErasure
 
 
-def count_erased(*, project: Project, notes: Sequence[int], patient: str) -> int:
-    """Record for each release of the project how many of its notes are being erased. Return the number of releases.
+def remember_erased(*, project: Project, notes: Sequence[int], patient: str) -> None:
+    """Record for each prepared release how many of its notes are being erased, but not which.
 
-    Runs in the transaction of the erasure (hook patient_erased), while the notes still exist. The rows don't say which.
+    A hook (annotations.core.hooks.patient_erased): it runs in the erasure's transaction, while the notes still exist.
     """
-    released = ReleasedNote.objects.filter(release__project=project, document__in=notes).order_by()
-    counts = dict(released.values_list("release").annotate(notes=Count("pk")))
-    for pk, number in sorted(counts.items()):
-        ReleaseErasure.objects.create(release_id=pk, notes=number, patients=int(bool(patient)))
-        Release.objects.filter(pk=pk).update(erased_count=F("erased_count") + number)
-    return len(counts)
+    rows = ReleasedNote.objects.filter(release__project=project, document__in=list(notes)).order_by()
+    rows = rows.exclude(release__state=Release.State.PREPARING)
+    for release, number in rows.values_list("release").annotate(notes=Count("pk")).order_by("release"):
+        ReleaseErasure.objects.create(release_id=release, notes=number, patients=int(bool(patient)))

@@ -26,6 +26,7 @@ from annotations.domain.certifying.risks import LONGEST, key_of, open_risks
 from annotations.domain.certifying.signatures import fingerprint_of, open_certificate, signed_json, signed_pdf
 from annotations.models import Certificate, Project, Release, User
 from annotations.release.selectors.releases import open_findings
+from annotations.release.services.settling import settle
 
 LONGEST_PURPOSE, LONGEST_RECIPIENT = 300, 200
 MOST_OWN_RISKS = 20
@@ -100,6 +101,8 @@ def sign(
     """
     terms = _checked(terms)
     own = _own(own_risks)
+    if release.state == Release.State.PREPARED:
+        settle(release=release)
     measures = measured(release)
     newest_key()  # Made before the transaction, whose locks would come after the key's.
     with transaction.atomic():
@@ -165,14 +168,15 @@ def _next(release: Release, actor: User | None) -> Signing:
 
 
 def _check_rows(release: Release, rows: Rows) -> None:
-    """Refuse notes that are not the ones that were prepared. After an erasure, the remaining ones can't be compared."""
+    """Refuse notes that are not the prepared ones. After an erasure, those of a signed release can't be compared."""
     if rows.pending:
         raise ServiceError(
             _("Some notes are not prepared yet. Sign the release when all notes are ready."), code="preparing"
         )
     if not rows.notes:
         raise ServiceError(_("The release has no notes that are ready, so there is nothing to sign."), code="empty")
-    if release.content_hash and release.content_hash != rows.content_hash and not release.erasures.exists():
+    erased = release.state == Release.State.SIGNED and release.erasures.exists()
+    if release.content_hash != rows.content_hash and not erased:
         raise ServiceError(
             _("The notes of the release are not those that were prepared. Prepare a new release."), code="changed"
         )
@@ -262,7 +266,7 @@ def good_text(text: str) -> str:
     return good_name(text) if text.strip() else ""
 
 
-def certify(*, release: Release, actor: User | None) -> tuple[bytes, bytes]:
+def certify(release: Release, actor: User | None) -> tuple[bytes, bytes]:
     """Sign a release for a command: the actor accepts all open risks, which the certificate lists with their name.
 
     Returns the JSON and the PDF.

@@ -51,7 +51,10 @@ class Erased(TypedDict):
 
 
 class Data(TypedDict):
-    """The released notes. `checked`: people made or checked the annotations. `years`: the first and the last year that the original notes name, if known."""
+    """The released notes.
+
+    `checked`: people made or checked the annotations. `years`: the first and the last that the original notes name.
+    """
 
     source: str
     checked: bool

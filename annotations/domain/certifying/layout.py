@@ -115,9 +115,9 @@ def _data(content: Content) -> Section:
         patients = sum(one["patients"] for one in data["erased"])
         blocks += [
             Text(
-                f"Erased since the release was prepared: {_count(notes)} notes and {_count(patients)} patients. Recipients of earlier "
-                "copies must delete these notes. The figures below were measured before the erasure; the counts and "
-                "hashes above are of the remaining notes."
+                f"Notes erased since the release was prepared: {_count(notes)}; patients: {_count(patients)}. Recipients "
+                "of earlier copies must delete these notes. Measures of runs and annotators below include the erased "
+                "notes; the counts and hashes are those of the remaining notes."
             ),
             Table(
                 "Erasures",
@@ -172,8 +172,8 @@ def _identifiability(content: Content) -> Section:
                 (
                     "Leak gate",
                     f"{_count(gate['found'])} findings: {_count(gate['replaced'])} replaced, "
-                    f"{_count(gate['allowed'])} allowed{_by(gate['by'])}, {_count(gate['open'])} open in notes that are "
-                    "held back"
+                    f"{_count(gate['allowed'])} allowed{_by(gate['by'])}, {_count(gate['open'])} open in notes that "
+                    "are held back"
                     if gate
                     else NOT_MEASURED,
                 ),
@@ -317,10 +317,10 @@ def _governance(content: Content) -> Section:
         people = [[one["name"], one["what"], _count(one["notes"])] for one in part["readers"]]
         readers = Table("Who read notes of the release", ["Person", "What", "Notes"], people, [40, 44, 16], (2,))
     how = (
-        "To verify: the attached file certificate.json and this PDF carry Ed25519 signatures. Compare the key above with "
-        "the fingerprint that the issuer publishes, and the released files with the hashes above, for example with "
-        "deidreview's command verify_certificate. A newer certificate of the release supersedes this one; ask the "
-        "issuer. After an erasure the issuer signs a new certificate that says so."
+        "To verify: the attached file certificate.json and this PDF carry Ed25519 signatures. Compare the key above "
+        "with the fingerprint that the issuer publishes, and the released files with the hashes above, for example "
+        "with the command verify_certificate of deidreview. A newer certificate of the release supersedes this one; "
+        "ask the issuer. After an erasure the issuer signs a new certificate that says so."
     )
     return Section("Governance", "De-identification governance, clause 9", [risks, readers, Text(how)])
 

@@ -13,7 +13,7 @@ from typing import Final
 from fpdf import FPDF
 from fpdf.bidi import BidiParagraph
 from fpdf.enums import Align, TableBordersLayout, VAlign, XPos, YPos
-from fpdf.fonts import FontFace
+from fpdf.fonts import FontFace, TTFFont
 
 from annotations.domain.certifying.content import Content
 from annotations.domain.certifying.layout import Facts, Section, Table, Text, sections, title_of
@@ -63,7 +63,9 @@ class _Page(FPDF):
         self.set_auto_page_break(True, 20)
         self.add_font(_FAMILY, "", _FONTS / "DejaVuSans.ttf")
         self.add_font(_FAMILY, "B", _FONTS / "DejaVuSans-Bold.ttf")
-        self._glyphs = self.fonts[_FAMILY.lower()].cmap
+        font = self.fonts[_FAMILY.lower()]
+        assert isinstance(font, TTFFont)  # It was added above.
+        self._glyphs = font.cmap
         self.set_lang("en")
         title = title_of(content)
         self.set_title(title)

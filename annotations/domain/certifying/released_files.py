@@ -3,10 +3,11 @@
 import csv
 import io
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from annotations.domain.files.csv_lines import unquoted
 from annotations.domain.formats import FORMATS
 from annotations.domain.formats.base import LOSSES, NoteFiles
 from annotations.domain.hashing import gold_hash, text_sha256
@@ -26,6 +27,11 @@ BESIDE: Final = frozenset(
     }
 )
 """Files of an export that are not notes. A certificate does not cover them."""
+
+NOTES_JSONL: Final = "notes.jsonl"
+NOTES_CSV: Final = "notes.csv"
+SPANS_CSV: Final = "spans.csv"
+_UNREADABLE: Final = (ValueError, KeyError, TypeError, AttributeError, csv.Error, NoteError)
 
 Load = Callable[[str], bytes]
 Row = tuple[str, str, list[tuple[int, int, str]] | None]
@@ -60,12 +66,10 @@ def read_released(names: Collection[str], load: Load, labels: Collection[str]) -
     files = sorted(name for name in names if name not in BESIDE)
     found = Read(_format_of(files), beside=sorted(name for name in names if name in BESIDE))
     rows: list[Row] = []
-    if found.format in ("jsonl", "csv"):
-        for name in files:
-            if name.endswith(f".{found.format}"):
-                rows += _collected(name, _JOINED[found.format](load, name), found)
-            else:
-                found.extra.append(name)
+    if found.format == "jsonl":
+        rows += _from_lines(files, load, found)
+    elif found.format == "csv":
+        rows += _from_tables(files, load, found)
     else:
         rows += _from_folder(files, load, labels, found)
     seen: set[str] = set()
@@ -82,45 +86,57 @@ def read_released(names: Collection[str], load: Load, labels: Collection[str]) -
 
 
 def _format_of(files: Sequence[str]) -> str:
-    endings = {name.rpartition(".")[2].lower() for name in files}
-    order = {"jsonl": "jsonl", "ann": "brat", "conll": "conll", "csv": "csv"}
-    # A folder of texts may hold one foreign file, which is then named as extra.
-    if "txt" in endings:
-        order = {"ann": "brat", "conll": "conll"}
-    return next((format for ending, format in order.items() if ending in endings), "text")
+    if NOTES_JSONL in files:
+        return "jsonl"
+    if NOTES_CSV in files:
+        return "csv"
+    endings = {name.rpartition(".")[2] for name in files}
+    return "brat" if "ann" in endings else "conll" if "conll" in endings else "text"
 
 
-def _collected(file: str, rows: Iterator[Row], found: Read) -> list[Row]:
+def _from_lines(files: Sequence[str], load: Load, found: Read) -> list[Row]:
+    found.extra += [name for name in files if name != NOTES_JSONL]
     try:
-        return list(rows)
-    except (ValueError, KeyError, TypeError, csv.Error):
-        found.unreadable.append(file)
+        lines = [json.loads(line) for line in load(NOTES_JSONL).decode().split("\n") if line]
+        return [(row["name"], text_sha256(row["text"]), _bounds(row["spans"])) for row in lines]
+    except _UNREADABLE:
+        found.unreadable.append(NOTES_JSONL)
         return []
 
 
-def _json_lines(load: Load, file: str) -> Iterator[Row]:
-    for line in load(file).decode().split("\n"):
-        if line:
-            row = json.loads(line)
-            yield row["name"], text_sha256(row["text"]), _bounds(row.get("spans"))
+def _bounds(spans: list[dict[str, Any]]) -> list[tuple[int, int, str]]:
+    return [(int(one["start"]), int(one["end"]), str(one["label"])) for one in spans]
 
 
-def _bounds(spans: Any) -> list[tuple[int, int, str]] | None:
-    if spans is None:
-        return None
-    rows = [(one["start"], one["end"], one["label"]) if isinstance(one, dict) else tuple(one[:3]) for one in spans]
-    return [(int(start), int(end), str(label)) for start, end, label in rows]
-
-
-def _csv_rows(load: Load, file: str) -> Iterator[Row]:
-    text = load(file).decode("utf-8-sig")
+def _table(load: Load, file: str) -> Iterator[dict[str, str]]:
     csv.field_size_limit(2**31 - 1)
-    for row in csv.DictReader(io.StringIO(text, newline="")):
-        spans = row.get("spans")
-        yield row["name"], text_sha256(row["text"]), _bounds(json.loads(spans)) if spans else None
+    rows = csv.DictReader(io.StringIO(load(file).decode("utf-8-sig"), newline=""))
+    for row in rows:
+        yield {column: unquoted(cell) for column, cell in row.items()}
 
 
-_JOINED: Final[Mapping[str, Callable[[Load, str], Iterator[Row]]]] = {"jsonl": _json_lines, "csv": _csv_rows}
+def _from_tables(files: Sequence[str], load: Load, found: Read) -> list[Row]:
+    """Notes of a table of texts (columns note, text) and a table of spans (note, start, end, label)."""
+    found.extra += [name for name in files if name not in (NOTES_CSV, SPANS_CSV)]
+    spans: dict[str, list[tuple[int, int, str]]] | None = None
+    if SPANS_CSV in files:
+        try:
+            spans = {}
+            for row in _table(load, SPANS_CSV):
+                spans.setdefault(row["note"], []).append((int(row["start"]), int(row["end"]), row["label"]))
+        except _UNREADABLE:
+            found.unreadable.append(SPANS_CSV)
+            spans = None
+    try:
+        rows = [(row["note"], text_sha256(row["text"])) for row in _table(load, NOTES_CSV)]
+    except _UNREADABLE:
+        found.unreadable.append(NOTES_CSV)
+        return []
+    names = {name for name, _ in rows}
+    # Spans of a note that is not there show that the tables don't belong together.
+    if spans is not None and spans.keys() - names:
+        spans = None
+    return [(name, sha256, None if spans is None else spans.get(name, [])) for name, sha256 in rows]
 
 
 def _from_folder(files: Sequence[str], load: Load, labels: Collection[str], found: Read) -> Iterator[Row]:
@@ -136,7 +152,7 @@ def _from_folder(files: Sequence[str], load: Load, labels: Collection[str], foun
         file = f"{note}.txt"
         try:
             sha256 = text_sha256(load(file).decode())
-        except (ValueError, NoteError):
+        except _UNREADABLE:
             found.unreadable.append(file)
             continue
         spans = None
@@ -155,7 +171,6 @@ def manifest_of(names: Collection[str], load: Load) -> dict[str, str]:
     if MANIFEST not in names:
         return {}
     try:
-        files = json.loads(load(MANIFEST)).get("files")
-        return {str(name): str(sha256) for name, sha256 in files.items()} if isinstance(files, dict) else {}
-    except (ValueError, AttributeError, NoteError):
+        return {str(file["name"]): str(file["sha256"]) for file in json.loads(load(MANIFEST))["files"]}
+    except _UNREADABLE:
         return {}
