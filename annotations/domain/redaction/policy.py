@@ -20,6 +20,21 @@ class Action(StrEnum):
     SURROGATE = "surrogate"
 
 
+_ALWAYS = (Action.KEEP, Action.MASK, Action.REMOVE, Action.HASH, Action.SURROGATE)
+_GENERALIZED = frozenset(
+    {Kind.DATE, Kind.AGE, Kind.ZIP, Kind.CITY, Kind.REGION, Kind.COUNTRY, Kind.LOCATION, Kind.STREET}
+)
+
+
+def actions_for(kind: Kind) -> tuple[Action, ...]:
+    """The actions that are possible for a kind: only dates are shifted, only dates, ages and places are generalized."""
+    return (
+        *_ALWAYS,
+        *([Action.GENERALIZE] if kind in _GENERALIZED else []),
+        *([Action.SHIFT] if kind is Kind.DATE else []),
+    )
+
+
 class PolicyError(ValueError):
     """A policy that is not total or not possible. The message is a sentence that names labels and actions."""
 
@@ -56,7 +71,13 @@ class Policy:
             raise PolicyError(f"The policy has an unknown entry: {error}.") from error
 
     def require(self, codes: Iterable[str]) -> None:
-        """Raise PolicyError unless the policy has a rule for every one of these label codes."""
+        """Raise PolicyError unless the policy has a possible rule for every one of these label codes."""
         missing = sorted(set(codes) - set(self.rules))
         if missing:
             raise PolicyError(f"The policy has no rule for these labels: {', '.join(missing)}. Add rules for them.")
+        for code, rule in sorted(self.rules.items()):
+            if rule.action not in actions_for(rule.kind):
+                raise PolicyError(
+                    f"The policy can't {rule.action} {code}, whose kind is {rule.kind}. Choose one of: "
+                    f"{', '.join(actions_for(rule.kind))}."
+                )

@@ -51,7 +51,10 @@ class Replacing(Protocol):
         """The secret offset of this patient's dates, in days; never 0."""
 
     def hashed(self, mention: Mention) -> str:
-        """A keyed hash of the mention, the same for equal folded texts of a kind in the project."""
+        """A keyed hash of the mention in hexadecimal digits, at least 12, without the label.
+
+        It is the same for equal folded texts of a kind in the project.
+        """
 
     def number(self, mention: Mention) -> int:
         """The number of the mentioned entity among those with its label in this note, from 1."""

@@ -1,0 +1,79 @@
+"""Folded text: without case, accents and invisible characters, for comparing identifiers.
+
+Folding changes lengths ("ß" becomes "ss"), so `Folded` maps places in the folded text back to the text. Offsets are
+code points, end-exclusive.
+"""
+
+import re
+import unicodedata
+from bisect import bisect_right
+from functools import cached_property, lru_cache
+from itertools import accumulate
+from typing import Final
+
+from annotations.domain.spans import Bounds
+
+# Combining marks, and characters without width that may stand inside a word: the soft hyphen and joiners.
+_DROPPED: Final = re.compile(
+    "[\u00ad\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u064b-\u065f\u0670"
+    "\u1ab0-\u1aff\u1dc0-\u1dff\u200b-\u200d\u2060\u20d0-\u20ff\ufe20-\ufe2f\ufeff]+"
+)
+# Letters whose stroke or ligature Unicode doesn't decompose.
+_LETTERS: Final = {
+    "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i", "ŋ": "n", "ħ": "h", "’": "'",
+}  # fmt: skip
+_LETTER: Final = re.compile("[" + "".join(_LETTERS) + "]")
+WORD: Final = re.compile(r"[^\W\d_]+|\d+")
+"""A word of a folded text: a run of letters, or a run of digits."""
+
+
+def folded(text: str) -> str:
+    """The text in lower case, without accents, invisible characters and ligatures."""
+    if text.isascii():
+        return text.lower()
+    plain = _DROPPED.sub("", unicodedata.normalize("NFKD", text.casefold()))
+    if plain.isascii():
+        return plain
+    return _LETTER.sub(lambda match: _LETTERS[match[0]], plain)
+
+
+@lru_cache(maxsize=1 << 14)
+def words(text: str) -> tuple[str, ...]:
+    """The words of a short text after folding: runs of letters and runs of digits, in order."""
+    return tuple(WORD.findall(folded(text)))
+
+
+class _Widths(dict[str, int]):
+    """How many code points each character has after folding; filled on demand."""
+
+    def __missing__(self, character: str) -> int:
+        width = len(folded(character))
+        if len(self) < 1 << 16:  # a hostile text may contain every code point
+            self[character] = width
+        return width
+
+
+_WIDTHS: Final = _Widths()
+
+
+class Folded:
+    """A text beside its folded form. The map between both is made on first use."""
+
+    def __init__(self, text: str) -> None:
+        self.original = text
+        self.text = folded(text)
+
+    @cached_property
+    def _before(self) -> list[int]:
+        """For each code point of the original, and for its end: how many folded ones come before it."""
+        return list(accumulate(map(_WIDTHS.__getitem__, self.original), initial=0))
+
+    def original_bounds(self, start: int, end: int) -> Bounds:
+        """The bounds in the original of a stretch of the folded text that isn't empty.
+
+        Combining marks after the last letter belong to it.
+        """
+        if self.original.isascii():
+            return start, end
+        before = self._before
+        return bisect_right(before, start) - 1, max(bisect_right(before, end - 1), bisect_right(before, end) - 1)

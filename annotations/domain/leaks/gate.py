@@ -1,0 +1,252 @@
+"""The leak gate: no labeled string and no known identifier may occur in a released text.
+
+Text and strings are folded (case, accents), and strings match whole words only, whatever stands between the words. Each
+string is also sought by its parts of four letters or more, except dates and ages. Named exceptions let a string stay:
+
+* `allowed`: a term that the project allows.
+* `short`: a single letter, or a number of one or two digits.
+* `generic`: generic words only, such as "Hospital General" (`generic`).
+* `description`: a part of a profession or of another description in common words.
+* `lower case`: a part of a place's or an institution's name, written as a common word: "canal", from "Calle Canal 2".
+* `kept`: the policy keeps a span here, or the part occurs in a span of the note that it keeps.
+* `generalized`: a value that the policy itself made: the year of a date, a region, a shifted month.
+
+Placeholders and hashes are not searched. Offsets are code points, end-exclusive.
+"""
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from operator import attrgetter
+from typing import Final
+
+from annotations.domain.folding import WORD, Folded, folded, words
+from annotations.domain.leaks.generic import generic_words
+from annotations.domain.leaks.needles import (
+    Needle,
+    Prepared,
+    Sought,
+    capitalized_places,
+    describes,
+    parts_of,
+)
+from annotations.domain.redaction.dates import names_day
+from annotations.domain.redaction.kinds import Kind
+from annotations.domain.redaction.policy import Action
+from annotations.domain.redaction.released import Piece
+from annotations.domain.spans import Bounds
+
+ALLOWED: Final = "allowed"
+SHORT: Final = "short"
+GENERIC: Final = "generic"
+DESCRIPTION: Final = "description"
+LOWER_CASE: Final = "lower case"
+KEPT: Final = "kept"
+GENERALIZED: Final = "generalized"
+
+_FIXED: Final = frozenset({Action.MASK, Action.HASH})
+_READABLE: Final = frozenset({Action.KEEP, Action.GENERALIZE, Action.SHIFT})
+_BARRIER: Final = "\0"
+# With fewer digits, a number must also have the same characters between the digits: 3/12 isn't 3.12.
+_LONG_NUMBER: Final = 7
+_new_start: Callable[[Piece], int] = attrgetter("new_start")
+
+
+@dataclass(frozen=True, slots=True)
+class Leak:
+    """A place in a released text, or in the name of a note, where a needle or a part of it occurs."""
+
+    start: int
+    end: int
+    needle: Needle
+    part: bool
+
+
+class Gate:
+    """Searches released texts. `allowed`: terms that may stay. `languages`: those of the notes, for generic words."""
+
+    def __init__(self, allowed: Collection[str] = (), languages: Collection[str] = ()) -> None:
+        self._allowed = frozenset(words(term) for term in allowed)
+        self._generic = generic_words(languages)
+        self._language = next(iter(languages), "")
+
+    def prepared(self, needles: Iterable[Needle]) -> Prepared:
+        """The needles in the form in which `find` uses them. Prepare those of a patient once for all of the notes."""
+        sought: dict[tuple[tuple[str, ...], bool], Sought] = {}
+        by_word: dict[str, list[Sought]] = {}
+        for needle in needles:
+            found = words(needle.text)
+            if not found:
+                continue
+            for part in (False, True):
+                for each in [(word,) for word in parts_of(needle, found)] if part else [found]:
+                    entry = sought.get((each, part))
+                    if entry is None:
+                        entry = sought[each, part] = Sought(each, part, self._exception(each, needle, part))
+                        by_word.setdefault(self._rarest(each), []).append(entry)
+                    elif entry.exception == DESCRIPTION and not describes(needle):
+                        entry.exception = ""
+                    entry.needles.append(needle)
+        return Prepared(by_word)
+
+    def _exception(self, found: tuple[str, ...], needle: Needle, part: bool) -> str:
+        if found in self._allowed:
+            return ALLOWED
+        if len(found) == 1 and (len(found[0]) == 1 or (found[0].isdigit() and len(found[0]) <= 2)):
+            return SHORT
+        if all(word in self._generic or len(word) == 1 for word in found):
+            return GENERIC
+        return DESCRIPTION if part and describes(needle) else ""
+
+    def _rarest(self, found: tuple[str, ...]) -> str:
+        return max(found, key=lambda word: (word not in self._generic, len(word)))
+
+    def find(
+        self,
+        text: str,
+        needles: Prepared | Iterable[Needle],
+        pieces: Sequence[Piece] = (),
+        *,
+        note: int | None = None,
+        exceptions: Counter[str] | None = None,
+    ) -> list[Leak]:
+        """The needles that occur in a released text with these pieces, or in a name, in order.
+
+        Of several needles in the same place, the one labeled in `note` is reported, else the first; a place inside
+        another one is not reported. `exceptions` counts the places that each exception lets stay.
+        """
+        needles = needles if isinstance(needles, Prepared) else self.prepared(needles)
+        searched = Folded(_without_placeholders(text, pieces))
+        present = frozenset(WORD.findall(searched.text))
+        candidates = present & needles.by_word.keys()
+        if not candidates:
+            return []
+        search = _Search(searched, pieces, self._language, Counter() if exceptions is None else exceptions)
+        found: dict[Bounds, tuple[bool, Needle]] = {}
+        for at, word in enumerate(search.words):
+            if word not in candidates:
+                continue
+            for sought in needles.by_word[word]:
+                bounds = search.match(sought, at)
+                if bounds is not None and (bounds not in found or not sought.part):
+                    found[bounds] = sought.part, _best(sought.needles, note)
+        return [Leak(start, end, needle, part) for (start, end), (part, needle) in _outermost(found)]
+
+
+def _best(needles: Sequence[Needle], note: int | None) -> Needle:
+    return next((needle for needle in needles if needle.note == note), needles[0])
+
+
+def _outermost(found: dict[Bounds, tuple[bool, Needle]]) -> list[tuple[Bounds, tuple[bool, Needle]]]:
+    """The places that lie inside no other place, in order."""
+    kept: list[tuple[Bounds, tuple[bool, Needle]]] = []
+    for (start, end), rest in sorted(found.items(), key=lambda item: (item[0][0], -item[0][1])):
+        if not kept or end > kept[-1][0][1]:
+            kept.append(((start, end), rest))
+    return kept
+
+
+def _without_placeholders(text: str, pieces: Sequence[Piece]) -> str:
+    """The text with a barrier in place of each character that a mask or a hash wrote."""
+    parts: list[str] = []
+    done = 0
+    for piece in pieces:
+        if piece.action in _FIXED:
+            parts += (text[done : piece.new_start], _BARRIER * (piece.new_end - piece.new_start))
+            done = piece.new_end
+    return "".join([*parts, text[done:]])
+
+
+class _Search:
+    """The search in one text: its words and where they are, and what its pieces let stay."""
+
+    def __init__(self, text: Folded, pieces: Sequence[Piece], language: str, exceptions: Counter[str]) -> None:
+        self._text = text
+        self._pieces = [piece for piece in pieces if piece.action in _READABLE]
+        self._language = language
+        self._exceptions = exceptions
+        self._matches = list(WORD.finditer(text.text))
+        self.words = [match[0] for match in self._matches]
+
+    def match(self, sought: Sought, at: int) -> Bounds | None:
+        """The bounds in the text of a string whose rarest word is word number `at` of the text.
+
+        None if the string isn't there, or if an exception lets it stay, which is counted.
+        """
+        length = len(sought.words)
+        first = at
+        if length > 1:
+            first -= sought.words.index(self.words[at])
+            if first < 0 or tuple(self.words[first : first + length]) != sought.words:
+                return None
+        start, end = self._matches[first].start(), self._matches[first + length - 1].end()
+        if length > 1:
+            stretch = self._text.text[start:end]
+            if _BARRIER in stretch or (_is_short_number(sought.words) and stretch not in _numbers(sought)):
+                return None
+        if sought.exception:
+            self._exceptions[sought.exception] += 1
+            return None
+        bounds = self._text.original_bounds(start, end)
+        exception = self._exception(bounds, sought)
+        if exception:
+            self._exceptions[exception] += 1
+        return None if exception else bounds
+
+    def _exception(self, bounds: Bounds, sought: Sought) -> str:
+        """The exception that lets the string stay at this place; empty if there is none."""
+        if sought.part and self._text.original[bounds[0] : bounds[1]].islower() and capitalized_places(sought):
+            return LOWER_CASE
+        labels = {needle.label for needle in sought.needles}
+        inside = self._piece_around(bounds)
+        if inside is not None and inside.action is Action.KEEP:
+            return KEPT
+        if sought.part and sought.words[0] in self._kept:
+            return KEPT
+        if inside is not None and inside.action is Action.GENERALIZE and (sought.part or inside.label in labels):
+            return GENERALIZED
+        if any((label, sought.words) in self._generalized for label in labels):
+            return GENERALIZED
+        if inside is not None and inside.action is Action.SHIFT and self._coarse(sought):
+            return GENERALIZED
+        return ""
+
+    def _piece_around(self, bounds: Bounds) -> Piece | None:
+        at = bisect_right(self._pieces, bounds[0], key=_new_start) - 1
+        return self._pieces[at] if at >= 0 and bounds[1] <= self._pieces[at].new_end else None
+
+    def _coarse(self, sought: Sought) -> bool:
+        """Whether the string is a date without a day."""
+        return any(needle.kind is Kind.DATE and not names_day(needle.text, self._language) for needle in sought.needles)
+
+    @cached_property
+    def _kept(self) -> frozenset[str]:
+        """The words of kept spans."""
+        kept = (piece for piece in self._pieces if piece.action is Action.KEEP)
+        return frozenset(word for piece in kept for word in self._words_of(piece))
+
+    @cached_property
+    def _generalized(self) -> frozenset[tuple[str, tuple[str, ...]]]:
+        """The generalized values, with their labels."""
+        made = (piece for piece in self._pieces if piece.action is Action.GENERALIZE)
+        return frozenset((piece.label, self._words_of(piece)) for piece in made)
+
+    def _words_of(self, piece: Piece) -> tuple[str, ...]:
+        return words(self._text.original[piece.new_start : piece.new_end])
+
+
+def _is_short_number(found: tuple[str, ...]) -> bool:
+    return all(word.isdigit() for word in found) and sum(map(len, found)) < _LONG_NUMBER
+
+
+def _numbers(sought: Sought) -> frozenset[str]:
+    """The needles, folded, from their first to their last word."""
+    return frozenset(_core(needle.text) for needle in sought.needles if not sought.part)
+
+
+def _core(text: str) -> str:
+    plain = folded(text)
+    found = list(WORD.finditer(plain))
+    return plain[found[0].start() : found[-1].end()]

@@ -1,0 +1,101 @@
+"""Identifiers that must not be in a released text, prepared for the search."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from annotations.domain.folding import WORD, Folded
+from annotations.domain.redaction.kinds import Kind
+from annotations.domain.redaction.policy import Action, Policy
+from annotations.domain.spans import Span
+
+PART_LETTERS: Final = 4
+"""The fewest letters of a part of an identifier that is sought by itself."""
+
+_WHOLE_ONLY: Final = frozenset({Kind.DATE, Kind.AGE})
+# Spans of these kinds are descriptions in common words, whose parts identify nobody.
+_DESCRIPTIONS: Final = frozenset({Kind.PROFESSION, Kind.SEX, Kind.FAMILY, Kind.ETHNICITY})
+_PLACES: Final = frozenset(
+    {
+        Kind.HOSPITAL,
+        Kind.ORGANIZATION,
+        Kind.STREET,
+        Kind.CITY,
+        Kind.REGION,
+        Kind.COUNTRY,
+        Kind.LOCATION,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Needle:
+    """A string to look for.
+
+    `source` tells the caller where the string comes from; the gate only hands it on. `note` is the note in which it is
+    labeled, None for a known identifier. Of dates and ages only the whole string is sought.
+    """
+
+    text: str
+    label: str
+    kind: Kind
+    source: object = None
+    note: int | None = None
+
+
+def needles_of(text: str, spans: Iterable[Span], policy: Policy, note: int | None = None) -> list[Needle]:
+    """The labeled strings of a note that the policy doesn't keep. `source` is the bounds of the span in the note."""
+    rules = policy.rules
+    return [
+        Needle(text[span.start : span.end], span.label, rules[span.label].kind, (span.start, span.end), note)
+        for span in spans
+        if rules[span.label].action is not Action.KEEP
+    ]
+
+
+@dataclass(slots=True)
+class Sought:
+    """A string of one or several folded words, and the needles that it comes from.
+
+    `part`: a part of these needles. `exception` is the name of the exception that applies wherever the string occurs,
+    empty if there is none.
+    """
+
+    words: tuple[str, ...]
+    part: bool
+    exception: str = ""
+    needles: list[Needle] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Needles by a word that a text must contain to contain the needle: the longest word that isn't generic."""
+
+    by_word: dict[str, list[Sought]]
+
+
+def parts_of(needle: Needle, found: tuple[str, ...]) -> list[str]:
+    """The parts of a needle with these words that are sought by themselves."""
+    if needle.kind in _WHOLE_ONLY or len(found) < 2:
+        return []
+    return [word for word in found if len(word) >= PART_LETTERS and word.isalpha()]
+
+
+def describes(needle: Needle) -> bool:
+    """Whether parts of the needle are common words that identify nobody."""
+    return needle.kind in _DESCRIPTIONS
+
+
+def capitalized_places(sought: Sought) -> bool:
+    """Whether a part comes only from names of places and institutions, in which it is not in lower case."""
+    return all(needle.kind in _PLACES and not _lower_in(needle.text, sought.words[0]) for needle in sought.needles)
+
+
+def _lower_in(text: str, word: str) -> bool:
+    """Whether the text has the folded word in lower case."""
+    whole = Folded(text)
+    return any(
+        text[slice(*whole.original_bounds(*match.span()))].islower()
+        for match in WORD.finditer(whole.text)
+        if match[0] == word
+    )

@@ -1,0 +1,114 @@
+"""Ages over 89, which HIPAA's Safe Harbor aggregates (45 CFR 164.514(b)(2)(i)(C)). All other ages stay as they are.
+
+A number over 89 becomes "90+". A number in words becomes "over 89" in its language. An age is in years unless its text
+names a shorter unit. Only numbers, units and the small words of ages may be in the text.
+"""
+
+import re
+from typing import Final
+
+_OLDEST: Final = 89
+_IMPOSSIBLE: Final = 130
+
+_NUMBER: Final = re.compile(
+    r"(?<![0-9.,/])(?P<number>[0-9]+(?:[.,][0-9]+)?)(?P<tail>['’]?s(?![^\W\d_]))?"
+    r"(?:[ \-]?(?P<unit>[^\W\d_]+))?",
+    re.IGNORECASE,
+)
+_PER_YEAR: Final = {
+    12: "mo mos month months mes meses mese mesi",
+    52: "wk wks week weeks sem semana semanas settimana settimane",
+    365: "day days día días dia dias giorno giorni",
+    8760: "hour hours hora horas ora ore",
+}
+_UNITS: Final = {unit: count for count, units in _PER_YEAR.items() for unit in units.split()}
+
+_ONES_EN: Final = "one|two|three|four|five|six|seven|eight|nine"
+_TENS_EN: Final = "twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
+_ONES_ES: Final = "uno|una|un|dos|tres|cuatro|cinco|seis|siete|ocho|nueve"
+_ONES_IT: Final = "uno|un|due|tre|tré|quattro|cinque|sei|sette|otto|nove"
+# Words for 90 and more, by what replaces them.
+_OVER: Final = (
+    (
+        re.compile(
+            rf"\b(?:ninety(?:[ \-](?:{_ONES_EN}))?|nineties"
+            rf"|(?:(?:a|one)[ \-])?hundred"
+            rf"(?:[ \-](?:and[ \-])?(?:{_ONES_EN}|ten|eleven|twelve|\w+teen|{_TENS_EN})\b)?)\b",
+            re.IGNORECASE,
+        ),
+        "over 89",
+    ),
+    (
+        re.compile(
+            rf"\b(?:noventa(?:[ ]y[ ](?:{_ONES_ES}))?|cien"
+            rf"|ciento(?:[ ](?:{_ONES_ES}|diez|once|doce|trece|catorce|quince))?)\b",
+            re.IGNORECASE,
+        ),
+        "más de 89",
+    ),
+    (
+        re.compile(rf"\b(?:novant(?:a|uno|un|otto|a(?:{_ONES_IT}))|cent(?:o\w*|un\w+|otto))\b", re.IGNORECASE),
+        "oltre 89",
+    ),
+)
+# Words for 0 to 89.
+_UNDER: Final = re.compile(
+    rf"\b(?:zero|{_ONES_EN}|ten|eleven|twelve|\w+teen|{_TENS_EN}"
+    rf"|cero|{_ONES_ES}|diez|once|doce|trece|catorce|quince|diecis[eé]is|dieci\w+|veinte|veinti\w+"
+    r"|treinta|cuarenta|cincuenta|sesenta|setenta|ochenta"
+    rf"|{_ONES_IT}|dieci|undici|dodici|\w+dici|dicia\w+|diciotto|(?:vent|trent|quarant|cinquant|sessant|settant|ottant)\w+)\b",
+    re.IGNORECASE,
+)
+_SMALL_LIST: Final = (
+    "year years yr yrs yo y o old age aged of in her his their the a an and half about almost nearly over under early mid "
+    "late to or between than more less at "
+    "año años edad de del con casi unos unas entre más menos medio media tiene los las el la aprox aproximadamente "
+    "anno anni età di e circa quasi tra fra più meno mezzo mezza ha gli i s"
+)
+_SMALL: Final = frozenset(_SMALL_LIST.split())
+_WORD: Final = re.compile(r"[^\W\d_]+")
+
+
+def generalized_age(text: str) -> str | None:
+    """The text with ages over 89 aggregated; None if it holds no age that can be read."""
+    numbers = list(_NUMBER.finditer(text))
+    if any(_undecided(match) for match in numbers):
+        return None
+    if any(not _is_known(word) for word in _WORD.findall(text)):
+        return None
+    # Numbers go first, since the words that replace numbers in words contain one.
+    new = _NUMBER.sub(_number, text)
+    for words, aggregated in _OVER:
+        new, count = words.subn(aggregated, new)
+        if count:
+            return new
+    return new if numbers or _UNDER.search(text) else None
+
+
+def _is_known(word: str) -> bool:
+    lower = word.lower()
+    return (
+        lower in _SMALL
+        or lower in _UNITS
+        or _UNDER.fullmatch(word) is not None
+        or any(words.fullmatch(word) for words, _ in _OVER)
+        or len(word) == 1
+    )
+
+
+def _undecided(match: re.Match[str]) -> bool:
+    """Whether a number over 89 is no age in years: too large, or with a shorter unit or a letter that may be one."""
+    unit = match["unit"] or ""
+    return _years(match) >= _IMPOSSIBLE or (
+        _years(match) > _OLDEST and (unit.lower() in _UNITS or (len(unit) == 1 and unit.lower() in "dhmw"))
+    )
+
+
+def _number(match: re.Match[str]) -> str:
+    if _years(match) <= _OLDEST:
+        return match[0]
+    return "90+" + match[0][match.end("tail" if match["tail"] else "number") - match.start() :]
+
+
+def _years(match: re.Match[str]) -> float:
+    return float(match["number"].replace(",", ".")) / _UNITS.get((match["unit"] or "").lower(), 1)
