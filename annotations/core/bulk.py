@@ -49,12 +49,13 @@ def insert_objects(model: type[models.Model], objects: Iterable[models.Model]) -
 
 def update_rows(model: type[models.Model], columns: Sequence[str], objects: Iterable[models.Model]) -> None:
     """Store these columns of existing rows, by one prepared statement for all of them."""
-    fields = [model._meta.get_field(name) for name in columns]
+    fields = [field for field in model._meta.concrete_fields if field.name in columns]
     quote = connection.ops.quote_name
-    assignments = ", ".join(f"{quote(field.column)} = %s" for field in fields)  # type: ignore[union-attr] - stored fields
-    statement = f"UPDATE {quote(model._meta.db_table)} SET {assignments} WHERE {quote(model._meta.pk.column)} = %s"  # noqa: S608 - names of models
+    key = next(field for field in model._meta.concrete_fields if field.primary_key)
+    assignments = ", ".join(f"{quote(str(field.column))} = %s" for field in fields)
+    statement = f"UPDATE {quote(model._meta.db_table)} SET {assignments} WHERE {quote(str(key.column))} = %s"  # noqa: S608 - names of models
     rows = [
-        (*(field.get_db_prep_save(each.__dict__[field.attname], connection) for field in fields), each.pk)  # type: ignore[union-attr] - stored fields
+        (*(field.get_db_prep_save(each.__dict__[field.attname], connection) for field in fields), each.pk)
         for each in objects
     ]
     if rows:

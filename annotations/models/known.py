@@ -16,6 +16,7 @@ class KnownPerson(models.Model):
     patient_id = models.CharField(max_length=80)
     sealed = models.BinaryField()
     digest = models.CharField(max_length=64)
+    fields = models.PositiveIntegerField(default=0, help_text="One bit for each field of Person that has a value.")
     updated_at = models.DateTimeField(auto_now=True)
 
     class Meta:

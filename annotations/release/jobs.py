@@ -17,7 +17,7 @@ LOOK_EVERY = 0.25
 
 
 def run(claim: Claim) -> dict[str, Any]:
-    """Prepare the pending notes of a release, together with other workers. A killed worker's notes are pending again."""
+    """Prepare the pending notes of a release, together with other workers. A killed worker's notes stay pending."""
     release = Release.objects.select_related("project__label_set", "policy").get(pk=claim.params["release_id"])
     preparer = preparer_of(release)
     if claim.leads:

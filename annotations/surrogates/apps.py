@@ -1,4 +1,5 @@
 from django.apps import AppConfig
+from django.utils.translation import gettext_noop as _
 
 
 class SurrogatesConfig(AppConfig):
@@ -6,4 +7,12 @@ class SurrogatesConfig(AppConfig):
     label = "surrogates"
 
     def ready(self) -> None:
-        pass
+        from annotations.core import navigation
+        from annotations.core.access import Can
+        from annotations.core.hooks import patient_erased
+        from annotations.surrogates.services.erasing import forget_notes
+
+        patient_erased.add(forget_notes)
+        navigation.register(
+            navigation.Entry("release", 40, _("Surrogates"), "surrogates", Can.RELEASE, frozenset({"surrogate"}))
+        )

@@ -1,3 +1,10 @@
-from django.urls import URLPattern
+from django.urls import URLPattern, path
 
-urlpatterns: list[URLPattern] = []
+from annotations.surrogates.views import entities as views
+
+urlpatterns: list[URLPattern] = [
+    path("projects/<slug:slug>/surrogates/", views.surrogates, name="surrogates"),
+    path("projects/<slug:slug>/surrogates/merge", views.surrogates_merge, name="surrogates_merge"),
+    path("projects/<slug:slug>/surrogates/<int:pk>/", views.surrogate, name="surrogate"),
+    path("projects/<slug:slug>/surrogates/<int:pk>/change", views.surrogate_change, name="surrogate_change"),
+]

@@ -76,6 +76,14 @@ def not_installed(error: ImportError) -> BackendError:
     return BackendError(f"{missing} is not installed on this worker. Run “make setup-models” there.", permanent=True)
 
 
+@runtime_checkable
+class OfPatients(Protocol):
+    """A backend that knows patients: it needs the patient id of each note beside its text."""
+
+    def predict_notes(self, notes: Sequence[tuple[str, str]]) -> list[list[Span]]:
+        """The spans of each note, which is given as patient id and text."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rewritten:
     """A text that a model rewrote with placeholders, and what was recovered from it.

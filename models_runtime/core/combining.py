@@ -21,7 +21,7 @@ from annotations.domain.spans import renamed
 from annotations.models import AnnotationSet, Author, Document, Project, Span
 from annotations.projects.selectors.labels import accepted_labels
 from annotations.review.selectors.doubtful import is_doubtful
-from models_runtime.backends.base import Backend, Budget, budget_of
+from models_runtime.backends.base import Backend, Budget, OfPatients, budget_of
 from models_runtime.backends.ensemble import EnsembleBackend, Votes
 from models_runtime.core.model_files import load_backend, load_model
 from models_runtime.core.registry import ENSEMBLE, MERGED
@@ -31,7 +31,7 @@ Predict = Callable[[Sequence[Document]], list[list[DomainSpan]]]
 
 
 class Combined:
-    """An ensemble with members that are runs. Each of `predictors` returns one member's spans for a batch of notes."""
+    """An ensemble with members that are runs, or that know patients. Each of `predictors` returns one member's spans for a batch of notes."""
 
     def __init__(self, votes: "Votes | Merging", predictors: Sequence[Predict], budget: Budget) -> None:
         self._votes, self._predictors, self.budget = votes, predictors, budget
@@ -57,7 +57,7 @@ def combined(row: Run) -> EnsembleBackend | Combined:
     method = Method(row.params["method"])
     members = [Member(each["name"], float(each.get("weight", 1.0))) for each in wanted]
     backends = [source for source in sources if not isinstance(source, Author)]
-    if len(backends) == len(sources):
+    if len(backends) == len(sources) and not any(isinstance(backend, OfPatients) for backend in backends):
         return EnsembleBackend(members, backends, method=method, label_set=project.label_set.key, codes=codes)
     votes = Votes(members, revisions, method=method, codes=codes)
     return Combined(votes, [_predictor(source) for source in sources], budget_of(*sources))
@@ -108,7 +108,14 @@ def _revision(source: Backend | Author) -> str:
 def _predictor(source: Backend | Author) -> Predict:
     if isinstance(source, Author):
         return lambda notes: _stored(source, notes)
-    return lambda notes: source.predict([note.text for note in notes])
+    return lambda notes: spans_of(source, notes)
+
+
+def spans_of(backend: Backend, notes: Sequence[Document]) -> list[list[DomainSpan]]:
+    """Return a backend's spans for each note; a backend that knows patients gets their ids too."""
+    if isinstance(backend, OfPatients):
+        return backend.predict_notes([(note.patient_id, note.text) for note in notes])
+    return backend.predict([note.text for note in notes])
 
 
 def _backend(project: Project, key: str) -> Backend:

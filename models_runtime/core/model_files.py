@@ -20,7 +20,8 @@ from models_runtime.backends.base import Backend, BackendError, load
 from models_runtime.core import pipelines, weights
 from models_runtime.core.embeddings import factory_params
 from models_runtime.core.external import external_model_named
-from models_runtime.core.registry import EXTERNAL, PIPELINE, TAGGER, backend_kind, trainable_kind
+from models_runtime.core.known import known_backend
+from models_runtime.core.registry import EXTERNAL, KNOWN, PIPELINE, TAGGER, backend_kind, trainable_kind
 from models_runtime.models import TrainedModel
 
 # Incomplete files of killed workers are deleted after this time (seconds).
@@ -44,7 +45,9 @@ def load_model(model: TrainedModel) -> Backend:
 
 
 def load_backend(key: str, project: Project, params: dict[str, Any]) -> Backend:
-    """Load a backend that needs no trained model of the project. Raises LookupError and BackendError."""
+    """Load a backend that needs no trained model of the project. Raises LookupError, ServiceError and BackendError."""
+    if key == KNOWN:
+        return known_backend(project)
     if key in EXTERNAL:
         return _external(key, project, params)
     backend: Backend = load_factory(backend_kind(key).factory)(label_set=project.label_set.key, **params)

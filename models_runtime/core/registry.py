@@ -28,11 +28,20 @@ class BackendKind:
     weights: str = ""
 
 
+# The backend that reads the project's patient master. It needs each note's patient (models_runtime.core.known).
+KNOWN = "known"
+
+
 BACKENDS: dict[str, BackendKind] = {
     "rules": BackendKind(
         title=_("Rules"),
         factory="models_runtime.backends.rules.RulesBackend",
         description=_("Patterns with validators, context words and gazetteers; Italian, Spanish, English. No weights."),
+    ),
+    KNOWN: BackendKind(
+        title=_("Known identifiers"),
+        factory="models_runtime.backends.known.KnownBackend",
+        description=_("Each patient's own identifiers from the patient master, in every spelling, and denied terms."),
     ),
 }
 

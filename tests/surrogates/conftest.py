@@ -28,9 +28,7 @@ def with_mentions(note, *mentions):
 def said(notes, found):
     """What is written in place of each mention, by note id and original text."""
     return {
-        (note.document, one.text): found[note.document, one.start, one.end]
-        for note in notes
-        for one in note.mentions
+        (note.document, one.text): found[note.document, one.start, one.end] for note in notes for one in note.mentions
     }
 
 
@@ -56,9 +54,7 @@ def ward(db):
             ("Wilson", "name"),
         ),
         with_mentions(notes[1], ("Wilson", "name"), ("Dr. Carter", "staff"), ("4711-22", "medical record")),
-        with_mentions(
-            notes[2], ("Betty Wilson", "name"), ("Dr. Emily Carter", "staff"), ("9918-31", "medical record")
-        ),
+        with_mentions(notes[2], ("Betty Wilson", "name"), ("Dr. Emily Carter", "staff"), ("9918-31", "medical record")),
     ]
     mia = make.make_member(project, "manager", "mia")
     return SimpleNamespace(

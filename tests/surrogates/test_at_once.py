@@ -54,9 +54,7 @@ def test_two_workers_with_one_patient_make_one_surrogate(ward, monkeypatch):
 
 def test_two_workers_with_different_patients_share_the_physician(ward, monkeypatch):
     halves = ward.mentions[:2], ward.mentions[2:]
-    calls = [
-        lambda notes=notes: said(notes, surrogates_for(project=ward.project, notes=notes)) for notes in halves
-    ]
+    calls = [lambda notes=notes: said(notes, surrogates_for(project=ward.project, notes=notes)) for notes in halves]
     first, second = at_once(monkeypatch, *calls)
     assert first[ward.notes[0].pk, "Dr. Emily Carter"] == second[ward.notes[2].pk, "Dr. Emily Carter"]
     assert SurrogateEntity.objects.filter(kind="staff").count() == 1

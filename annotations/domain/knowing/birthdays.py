@@ -23,7 +23,9 @@ _MONTHS: Final = (
     "november nov noviembre novembre",
     "december dec diciembre dic dicembre",
 )
-_NUMERIC: Final = re.compile(r"(?<![\d.,])(\d{1,4})\s?([./\-–  ])\s?(\d{1,2})\s?[./\-–  ]\s?(\d{4}|\d{2})(?!\d)")
+_NUMERIC: Final = re.compile(
+    r"(?<!\d)(?=((\d{1,4})\s?([./\-– \u00a0])\s?(\d{1,2})\s?\3\s?(\d{4}|\d{2}))(?!\d))"
+)
 _COMPACT: Final = re.compile(r"(?<!\d)\d{8}(?!\d)")
 _WORDS: Final = {number: tuple(words.split()) for number, words in enumerate(_MONTHS, 1)}
 # Words between the parts of a date: "12 de enero de 1970", "the 12th of January".
@@ -42,7 +44,7 @@ def mentions(note: Reading, days: Collection[Day]) -> Iterator[tuple[int, int]]:
     """The bounds of dates in the text that are one of the days. The order of numeric dates may be any."""
     text = note.text
     for found in _NUMERIC.finditer(text):
-        a, b, c = found[1], found[3], found[4]
+        a, b, c = found[2], found[4], found[5]
         if len(a) > 2:
             fits = any(day == (int(a), int(b), int(c)) for day in days) if len(a) == 4 and len(c) == 2 else False
         else:
@@ -52,7 +54,7 @@ def mentions(note: Reading, days: Collection[Day]) -> Iterator[tuple[int, int]]:
                 for year, month, day in days
             )  # fmt: skip
         if fits:
-            yield found.span()
+            yield found.span(1)
     for found in _COMPACT.finditer(text):
         if any(found[0] in (f"{y:04}{m:02}{d:02}", f"{d:02}{m:02}{y:04}", f"{m:02}{d:02}{y:04}") for y, m, d in days):
             yield found.span()

@@ -14,13 +14,15 @@ from rapidfuzz.distance import OSA
 
 from annotations.domain.knowing.mention import How, Mention
 from annotations.domain.knowing.person import Person, full_names
-from annotations.domain.knowing.reading import Reading
+from annotations.domain.knowing.reading import Reading, lone_capital
 from annotations.domain.knowing.words import (
+    ALWAYS_CAPITAL,
     CUES,
     EPONYM_HEADS,
     EPONYM_TAILS,
     PARTICLES,
     common_words,
+    ordinary,
     usual_names,
 )
 from annotations.domain.redaction.kinds import Kind
@@ -94,10 +96,12 @@ class Names:
             made.verbatim.add(relative)
         made.verbatim.update(full_names(person))
         for given in person.given:
-            for family, second in zip(person.family, (*person.second_family, *[""] * len(person.family)), strict=False):
-                firsts = "".join(word[0] for word in _words(given))
-                lasts = "".join(word[0] for part in (family, second) for word in _words(part)[:1])
-                made.orders.update((firsts + lasts, firsts[:1] + lasts, lasts + firsts, firsts[:1] + lasts[:1]))
+            firsts = "".join(word[0] for word in _words(given))
+            for at, family in enumerate(person.family):
+                second = person.second_family[at : at + 1]
+                lasts = "".join(word[0] for part in (family, *second) for word in _words(part)[:1])
+                for some in {lasts, lasts[:1]}:
+                    made.orders.update((firsts + some, firsts[:1] + some, some + firsts, some + firsts[:1]))
         made.typos = tuple(word for word in made.words if len(word) >= LEAST_FOR_TYPO)
         made.prefixes = {word[:end] for word in made.words for end in range(1, len(word))}
         return made
@@ -308,14 +312,29 @@ class Names:
         if _eponym(note, part.first, part.last):
             return False
         cued = at > 0 and note.words[at - 1] in CUES and _near_gap(note.gap(at - 1))
+        if not capital and (ordinary(word) or len(word) < 3):
+            return False
         if word in common_words() or len(word) < 3:
-            return capital and cued and not part.typo
+            return not part.typo and (cued or (lone_capital(note, at) and word not in ALWAYS_CAPITAL))
         if part.typo:
             fine = capital and word not in usual_names() and part.first == part.last
-            return fine and not _beside_another(note, first, last)
+            return fine and not self._beside_another(note, first, last)
         if not capital and word in PARTICLES:
             return False
-        return cued or not _beside_another(note, first, last)
+        return cued or not self._beside_another(note, first, last)
+
+    def _beside_another(self, note: Reading, first: int, last: int) -> bool:
+        """Whether a capitalized name that is not the person's stands directly before or after."""
+        for at, between in ((first - 1, first - 1), (last + 1, last)):
+            if not 0 <= at < len(note.words) or note.gap(between) not in (" ", "-", ", "):
+                continue
+            word = note.words[at]
+            if note.gap(between) == ", " and at > last:
+                continue
+            if len(word) > 1 and note.capital(at) and word not in self.words and word in usual_names() and word not in common_words():
+                return True
+        return False
+
 
     def _only_initials(self, note: Reading) -> Iterator[Mention]:
         """All initials of the name with points: "M.R." after a word for the patient, "J.G.P." anywhere."""
@@ -333,7 +352,8 @@ class Names:
     def _dotted(self, note: Reading) -> Iterator[int]:
         for letter in {order[0] for order in self.orders if order}:
             for at in note.places.get(letter, ()):
-                lone = at == 0 or len(note.words[at - 1]) > 1 or note.gap(at - 1) not in (".", ". ", ".-")
+                before = note.words[at - 1] if at else ""
+                lone = len(before) != 1 or before in CUES or note.gap(at - 1) not in (".", ". ", ".-")
                 if lone and note.capital(at) and note.text[note.ends[at] : note.ends[at] + 1] == ".":
                     yield at
 
@@ -386,17 +406,3 @@ def _eponym(note: Reading, first: int, last: int) -> bool:
     if after < len(note.words) and note.words[after] == "s" and note.gap(last) in ("'", "’"):
         after += 1
     return after < len(note.words) and note.words[after] in EPONYM_TAILS and len(note.gap(after - 1)) < 3
-
-
-def _beside_another(note: Reading, first: int, last: int) -> bool:
-    """Whether a capitalized name that is not the person's stands directly before or after."""
-    for at, between in ((first - 1, first - 1), (last + 1, last)):
-        if not 0 <= at < len(note.words) or note.gap(between) not in (" ", "-", ", "):
-            continue
-        word = note.words[at]
-        if note.gap(between) == ", " and at > last:
-            continue
-        if len(word) > 1 and note.capital(at) and word in usual_names() and word not in common_words():
-            return True
-    return False
-

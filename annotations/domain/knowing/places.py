@@ -4,16 +4,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
+from rapidfuzz.distance import OSA
+
 from annotations.domain.knowing.mention import How, Mention
 from annotations.domain.knowing.person import Person
 from annotations.domain.knowing.reading import Reading
-from annotations.domain.knowing.words import ADDRESS_WORDS, PARTICLES, STREET_TYPES, common_words
+from annotations.domain.knowing.words import ADDRESS_WORDS, PARTICLES, STREET_TYPES, common_words, ordinary
 from annotations.domain.redaction.kinds import Kind
-from rapidfuzz.distance import OSA
 
 _LEAST_FOR_TYPO: Final = 5
 _AROUND: Final = frozenset(" \t\r\n ,.-‐–/ºª°#'’()")
-_CITY_JOINTS: Final = frozenset(" \t\r\n -‐‑–'’.")
+_CITY_JOINTS: Final = frozenset("/, \t\r\n -‐‑–'’.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class Street:
         if not core:
             return None
         numbers = frozenset(word for word in words if word.isdigit())
-        return cls(written, core, numbers, frozenset(words), frozenset(STREET_TYPES[each] for each in types))
+        return cls(written, core, numbers, frozenset(words), frozenset(kind for each in types for kind in STREET_TYPES[each]))
 
 
 @dataclass(slots=True)
@@ -68,12 +69,13 @@ def _streets(note: Reading, street: Street) -> Iterator[Mention]:
     places = [(at, False) for at in note.places.get(anchor, ())]
     places += [(at, True) for near in _near(note, anchor) for at in note.places[near]]
     for at, typo in places:
-        first = _left(note, street, at)
+        first, typed = _left(note, street, at)
         last = _right(note, street, at)
         tokens = note.words[first : last + 1]
         core = sum(word in street.core for word in tokens) + typo
-        typed = any(STREET_TYPES.get(word) in street.types for word in tokens)
-        other = any(STREET_TYPES.get(word, "") and not _same_type(word, street) for word in tokens if word not in street.own)
+        abbreviated = typed
+        typed = typed or any(_typed(word, street) for word in tokens)
+        other = not abbreviated and any(word in STREET_TYPES and not _same_type(word, street) for word in tokens if word not in street.own)
         numbered = any(word in street.numbers for word in tokens)
         enough = (typed or numbered) if typo else (typed or numbered or core > 1)
         if not enough or other or (core == 1 and not typed and not note.capital(at)):
@@ -85,30 +87,34 @@ def _streets(note: Reading, street: Street) -> Iterator[Mention]:
 
 
 def _same_type(word: str, street: Street) -> bool:
-    return STREET_TYPES[word] in street.types or not street.types
+    return _typed(word, street) or not street.types
 
 
-def _left(note: Reading, street: Street, at: int) -> int:
+def _typed(word: str, street: Street) -> bool:
+    return not street.types.isdisjoint(STREET_TYPES.get(word, ()))
+
+
+def _left(note: Reading, street: Street, at: int) -> tuple[int, bool]:
+    """The first token of the address, and whether an abbreviation with a point inside stands there."""
+    typed = False
     first = reached = at
     while reached > 0 and at - reached < 8:
         gap = note.gap(reached - 1)
         word = note.words[reached - 1]
         if len(gap) > 4 or not all(character in _AROUND for character in gap) or gap.count("\n") > 1:
             break
-        kept = word in street.core or word in street.numbers or STREET_TYPES.get(word) in street.types
+        kept = word in street.core or word in street.numbers or _typed(word, street)
         if kept and not (word in street.numbers and "." in gap):
             reached -= 1
             first = reached
+        elif reached > 1 and note.gap(reached - 2) == "." and _typed(note.words[reached - 2] + word, street):
+            reached -= 2  # "V.le", "C.so", "P.zza"
+            first, typed = reached, True
         elif word in PARTICLES or (len(word) == 1 and any(core[0] == word for core in street.core)):
             reached -= 1
-        elif word in ("o", "ale", "le", "za", "zza", "so", "da", "ta") and len(gap) < 2:
-            reached -= 1  # the end of an abbreviation: "V.le", "C.so", "P.zza"
-            if reached and STREET_TYPES.get(note.words[reached - 1] + word) in street.types:
-                reached -= 1
-                first = reached
         else:
             break
-    return first
+    return first, typed
 
 
 def _right(note: Reading, street: Street, at: int) -> int:
@@ -121,7 +127,7 @@ def _right(note: Reading, street: Street, at: int) -> int:
         if word in street.own and word not in PARTICLES:
             reached += 1
             last = reached
-        elif STREET_TYPES.get(word) in street.types and "\n" not in gap:
+        elif _typed(word, street) and "\n" not in gap:
             reached += 1
             last = reached
         elif word in ADDRESS_WORDS or word in PARTICLES:
@@ -142,11 +148,14 @@ def _cities(note: Reading, written: str, words: tuple[str, ...]) -> Iterator[Men
             continue
         if any(set(note.gap(at)) - _CITY_JOINTS or len(note.gap(at)) > 4 for at in range(first, last)):
             continue
-        if len(words) == 1 and words[0] in common_words() and not _in_address(note, first):
+        exact = note.text[note.starts[first] : note.ends[last]] == written
+        if len(words) == 1 and ordinary(words[0]) and not exact and not _in_address(note, first):
+            continue
+        if exact and last + 1 < len(note.words) and words[0] in ADDRESS_WORDS and note.words[last + 1].isdigit():
             continue
         wrong = typo or any(note.words[first + step] != word for step, word in enumerate(words))
         start, end = note.starts[first], note.ends[last]
-        how = How.TYPO if wrong else How.EXACT if note.text[start:end] == written else How.FORM
+        how = How.TYPO if wrong else How.EXACT if exact else How.FORM
         yield Mention(start, end, Kind.CITY, how)
 
 

@@ -62,3 +62,14 @@ class Reading:
             if len(word) >= 4 and word[0] > "9":
                 found.setdefault(word[part], []).append(word)
         return found
+
+
+def lone_capital(note: Reading, at: int) -> bool:
+    """Whether a word is capitalized where an ordinary one is not: after a word in lower case, in the same sentence."""
+    start, end = note.starts[at], note.ends[at]
+    if at == 0 or not note.text[start].isupper() or note.text[start:end].isupper():
+        return False
+    if note.gap(at - 1) != " " or not note.first(at - 1).islower():
+        return False
+    following = note.gap(at) if at + 1 < len(note.words) else ""
+    return not (following == " " and note.capital(at + 1))

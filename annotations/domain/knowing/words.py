@@ -19,6 +19,14 @@ def usual_names() -> frozenset[str]:
     return _words("names.txt")
 
 
+def ordinary(word: str) -> bool:
+    """Whether a folded word is a common one, or another form of one: "weeks", "campos", "rossa"."""
+    common = common_words()
+    if word in common or (len(word) > 4 and word[-1] == "s" and (word[:-1] in common or word[:-2] in common)):
+        return True
+    return len(word) > 4 and word[-1] in "aeio" and any(word[:-1] + vowel in common for vowel in "aeio")
+
+
 def _words(file: str) -> frozenset[str]:
     lines = (_DATA / file).read_text(encoding="utf-8").splitlines()
     return frozenset(word for line in lines if not line.startswith("#") for word in line.split())
@@ -35,10 +43,15 @@ PARTICLES: Final = _set(
 )
 # Titles and words for a patient, before a name.
 CUES: Final = _set(
-    "mr mrs ms miss mister dr doctor sr sra srta senor senora senorita don dona d sig signor signora signore signorina "
+    "ra na rina mr mrs ms miss mister dr doctor sr sra srta senor senora senorita don dona d sig signor signora signore signorina "
     "patient pt paciente pac paziente pz name nombre apellidos nome cognome surname lastname firstname hijo hija "
     "madre padre esposa esposo wife husband mother father son daughter moglie marito figlio figlia fratello sorella "
     "hermano hermana brother sister caro cara dear querida querido llamado llamada named"
+)
+# Words that English writes with a capital letter, whoever is meant.
+ALWAYS_CAPITAL: Final = _set(
+    "january february march april may june july august september october november december monday tuesday wednesday "
+    "thursday friday saturday sunday"
 )
 # Words around a surname that make it the name of a disease, test or device.
 EPONYM_HEADS: Final = _set(
@@ -56,59 +69,62 @@ NUMBER_CUES: Final = _set(
     "id mrn nhc nass cip cipa dni nie nif ssn record number no n num numero nr nro historia cartella codice code "
     "expediente poliza policy plan polizza tessera episodio"
 )
-# Each street type with its abbreviations.
+# Street types with their abbreviations. Some abbreviations stand for several.
+_STREET_TYPES: Final = {
+    "street": "street st str streets",
+    "avenue": "avenue ave av avenida avda avd avgda avinguda",
+    "road": "road rd",
+    "drive": "drive dr drv",
+    "lane": "lane ln",
+    "boulevard": "boulevard blvd bulevar",
+    "court": "court ct",
+    "place": "place pl",
+    "terrace": "terrace ter terr",
+    "circle": "circle cir",
+    "highway": "highway hwy",
+    "parkway": "parkway pkwy",
+    "square": "square sq plaza pza plza placa",
+    "calle": "calle c cl cll carrer",
+    "paseo": "paseo pso po p passeig",
+    "carretera": "carretera ctra crta ctera",
+    "camino": "camino cno cmno cami",
+    "ronda": "ronda rda",
+    "glorieta": "glorieta gta",
+    "pasaje": "pasaje pje psje",
+    "travesia": "travesia trva tr",
+    "way": "way wy",
+    "trail": "trail trl",
+    "urbanizacion": "urbanizacion urb",
+    "cuesta": "cuesta cta",
+    "alameda": "alameda",
+    "rambla": "rambla rbla",
+    "acceso": "acceso",
+    "callejon": "callejon cjon",
+    "canada": "canada",
+    "pasadizo": "pasadizo",
+    "vial": "vial",
+    "via": "via v",
+    "viale": "viale vle",
+    "piazza": "piazza p pza pzza",
+    "piazzale": "piazzale ple pzle",
+    "corso": "corso cso",
+    "largo": "largo lgo",
+    "vicolo": "vicolo vlo vco vic",
+    "strada": "strada str",
+    "contrada": "contrada cda",
+    "rotonda": "rotonda",
+    "borgo": "borgo bgo",
+    "incrocio": "incrocio",
+    "stretto": "stretto",
+    "canale": "canale",
+    "lungomare": "lungomare",
+    "salita": "salita",
+}
 STREET_TYPES: Final = {
-    word: kind
-    for kind, words in {
-        "street": "street st str",
-        "avenue": "avenue ave av avenida avda avd avgda avinguda",
-        "road": "road rd",
-        "drive": "drive dr drv",
-        "lane": "lane ln",
-        "boulevard": "boulevard blvd bulevar",
-        "court": "court ct",
-        "place": "place pl",
-        "terrace": "terrace ter terr",
-        "circle": "circle cir",
-        "highway": "highway hwy",
-        "parkway": "parkway pkwy",
-        "square": "square sq plaza pza plza plaza placa piazza",
-        "calle": "calle c cl cll carrer",
-        "paseo": "paseo pso p passeig",
-        "carretera": "carretera ctra crta",
-        "camino": "camino cno cmno cami",
-        "ronda": "ronda rda",
-        "glorieta": "glorieta gta",
-        "pasaje": "pasaje pje psje",
-        "travesia": "travesia trva tr",
-        "urbanizacion": "urbanizacion urb",
-        "cuesta": "cuesta cta",
-        "alameda": "alameda",
-        "rambla": "rambla rbla",
-        "acceso": "acceso",
-        "callejon": "callejon cjon",
-        "canada": "canada",
-        "pasadizo": "pasadizo",
-        "vial": "vial",
-        "via": "via v",
-        "viale": "viale vle",
-        "piazza": "piazza p pza pzza",
-        "piazzale": "piazzale ple pzle",
-        "corso": "corso cso",
-        "largo": "largo lgo",
-        "vicolo": "vicolo vlo vco",
-        "strada": "strada str",
-        "contrada": "contrada cda",
-        "rotonda": "rotonda",
-        "borgo": "borgo bgo",
-        "incrocio": "incrocio",
-        "stretto": "stretto",
-        "canale": "canale",
-        "lungomare": "lungomare",
-        "salita": "salita",
-    }.items()
-    for word in words.split()
-}  # fmt: skip
+    abbreviation: frozenset(kind for kind, words in _STREET_TYPES.items() if abbreviation in words.split())
+    for listed in _STREET_TYPES.values()
+    for abbreviation in listed.split()
+}
 # Words of an address around its numbers.
 ADDRESS_WORDS: Final = _set(
     "n no num numero nr nro int interno scala sc piano piso apt apartment apto apartamento suite ste unit puerta pta "

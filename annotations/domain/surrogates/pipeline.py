@@ -11,7 +11,17 @@ from typing import Protocol
 from annotations.domain.redaction.kinds import Kind
 
 SHARED = frozenset(
-    {Kind.STAFF, Kind.HOSPITAL, Kind.ORGANIZATION, Kind.CITY, Kind.REGION, Kind.COUNTRY, Kind.ZIP, Kind.STREET}
+    {
+        Kind.STAFF,
+        Kind.HOSPITAL,
+        Kind.ORGANIZATION,
+        Kind.CITY,
+        Kind.REGION,
+        Kind.COUNTRY,
+        Kind.ZIP,
+        Kind.STREET,
+        Kind.LOCATION,
+    }
 )
 """Kinds whose entities are the same for all patients of a project. Entities of other kinds belong to one patient."""
 
@@ -54,24 +64,26 @@ class Surrogate:
 
 @dataclass(frozen=True, slots=True)
 class Indexed:
-    """An entity of the index: its known original forms and its surrogate."""
+    """An entity of the index: its known original forms and its surrogate. `own`: it occurs in this patient's notes."""
 
     pk: int
     kind: Kind
     forms: Sequence[str]
     surrogate: Surrogate
     locked: bool = False
+    own: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Around:
     """What a new surrogate must agree with: the patient's other entities (a city for a street, a name for an e-mail).
 
-    `related` holds surrogates that exist already, by the kind of entity, with the original forms that they replace.
-    `taken` answers whether another entity of the project has this surrogate, or is named so.
+    `related` holds surrogates of the patient that exist already, with the original forms that they replace. `days` is
+    the patient's secret offset of dates, 0 if unknown: a code that contains a birth date follows it.
     """
 
     related: Sequence[Indexed] = field(default_factory=tuple)
+    days: int = 0
 
 
 class Clusterer(Protocol):

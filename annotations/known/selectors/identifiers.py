@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from itertools import batched
 
 from annotations.core.sealing import Key, project_key
 from annotations.domain.knowing.folding import folded
@@ -31,7 +30,9 @@ def people_of(project: Project, patients: Collection[str]) -> dict[str, Person]:
 
 def _people(project: Project, patients: Collection[str]) -> Iterator[tuple[str, Person]]:
     key: Key | None = None
-    for some in batched(sorted({patient for patient in patients if patient}), BATCH, strict=False):
+    wanted = sorted({patient for patient in patients if patient})
+    for at in range(0, len(wanted), BATCH):
+        some = wanted[at : at + BATCH]
         rows = KnownPerson.objects.filter(project=project, patient_id__in=some).order_by()
         for patient, sealed in rows.values_list("patient_id", "sealed"):
             key = key or project_key(project)

@@ -15,7 +15,9 @@ def releases_of(project: Project) -> list[Release]:
 
 def release_for(access: Access, number: int) -> Release:
     """Return a release of the person's project by its number. Raises Http404 if there is none."""
-    rows = Release.objects.select_related("project", "policy", "job", "author", "gold_version", "created_by", "signed_by")
+    rows = Release.objects.select_related(
+        "project", "policy", "job", "author", "gold_version", "created_by", "signed_by"
+    )
     try:
         return rows.get(project=access.project, number=number)
     except Release.DoesNotExist:
@@ -43,5 +45,7 @@ def leak_counts(release: Release) -> dict[str, int]:
     """Count the findings: {"found": …, "replaced": …, "allowed": …, "open": …}."""
     rows = LeakFinding.objects.filter(note__release=release).order_by().values_list("decision")
     counted = dict(rows.annotate(count=Count("id")))
-    replaced, allowed = (counted.get(str(answer), 0) for answer in (LeakFinding.Answer.REPLACE, LeakFinding.Answer.ALLOW))
+    replaced, allowed = (
+        counted.get(str(answer), 0) for answer in (LeakFinding.Answer.REPLACE, LeakFinding.Answer.ALLOW)
+    )
     return {"found": sum(counted.values()), "replaced": replaced, "allowed": allowed, "open": counted.get("", 0)}

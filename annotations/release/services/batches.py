@@ -11,7 +11,7 @@ from annotations.core.erasures import ErasedMeanwhile, erasures_of, unerased
 from annotations.core.errors import ServiceError
 from annotations.models import Release, ReleasedNote
 from annotations.release.services.policies import read_policy
-from annotations.release.services.preparing import GoneMeanwhile, Original, Preparer, source_of_release
+from annotations.release.services.preparing import GoneMeanwhile, Preparer, source_of_release
 from annotations.release.services.writing import extras_of, store_prepared
 
 Held = Sequence[tuple[int, int]]

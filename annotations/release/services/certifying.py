@@ -14,8 +14,13 @@ CERTIFIERS: list[Certify] = []
 """The feature that makes certificates registers here in AppConfig.ready()."""
 
 
-def certify(release: Release, actor: User | None) -> tuple[bytes, bytes]:
-    """Sign a release and return its certificate, as JSON and as PDF. Raises ServiceError."""
+def check_certifier() -> None:
+    """Raise ServiceError `certificate` where no feature makes certificates."""
     if not CERTIFIERS:
         raise ServiceError(_("Certificates are not available in this installation."), code="certificate")
+
+
+def certify(release: Release, actor: User | None) -> tuple[bytes, bytes]:
+    """Sign a release and return its certificate, as JSON and as PDF. Raises ServiceError."""
+    check_certifier()
     return CERTIFIERS[0](release, actor)

@@ -26,8 +26,6 @@ IN_MEMORY: Final = 1024 * 1024
 BOM: Final = "\ufeff"
 
 
-
-
 def release_files(
     format: str, notes: Iterator[OutNote], labels: LabelSetDef, about: Mapping[str, Any]
 ) -> Iterator[tuple[str, Content]]:

@@ -58,8 +58,8 @@ def policies_of(project: Project) -> list[ReleasePolicy]:
     for row in ReleasePolicy.objects.filter(project=project).order_by("slug", "-version"):
         newest.setdefault(row.slug, row)
     kinds = kinds_in(project) if SHIPPED.keys() - newest.keys() else {}
-    found = [newest.pop(slug, None) or _unsaved(project, slug, kinds) for slug in SHIPPED]
-    return [*found, *newest.values()]
+    found = [newest[slug] if slug in newest else _unsaved(project, slug, kinds) for slug in SHIPPED]
+    return [*found, *(row for slug, row in newest.items() if slug not in SHIPPED)]
 
 
 def _unsaved(project: Project, slug: str, kinds: Mapping[str, Kind]) -> ReleasePolicy:
@@ -153,7 +153,10 @@ def read_policy(rules: Mapping[str, Mapping[str, Any]]) -> Policy:
 
 
 def require_total(project: Project, policy: Policy) -> None:
-    """Raise ServiceError `unmapped` unless the policy has a rule for every label of the project."""
+    """Raise ServiceError `unmapped` unless the policy has a rule for every label of the project.
+
+    Raises ServiceError `policy` where a rule is not possible for the kind of its label.
+    """
     missing = missing_labels(project, policy.rules)
     if missing:
         raise ServiceError(
@@ -161,6 +164,10 @@ def require_total(project: Project, policy: Policy) -> None:
             % {"labels": ", ".join(missing)},
             code="unmapped",
         )
+    try:
+        policy.require(())
+    except PolicyError as error:
+        raise ServiceError(str(error), code="policy") from error
 
 
 def _unknown(project: Project, slug: str, version: int | None) -> ServiceError:

@@ -24,7 +24,7 @@ from annotations.domain.redaction.released import Mention, Released
 from annotations.domain.redaction.releasing import release_text
 from annotations.domain.spans import Bounds, Span
 from annotations.known.selectors.identifiers import allowed_terms, denied_terms, identifiers_of
-from annotations.models import Document, Label, LeakFinding, Project, Release, ReleasedNote
+from annotations.models import Document, Label, LeakFinding, Project, Release
 from annotations.release.services.sources import Source, source_of
 from annotations.surrogates.services.making import NoteMentions, surrogates_for
 
@@ -37,6 +37,10 @@ HASH_DIGITS = 16
 """Hexadecimal digits of a keyed hash: 64 bits, so that different identifiers of a project have different hashes."""
 MASKED = "\x00"
 """Ends the label of a stretch that gets its label's placeholder, whatever the policy does with the label."""
+
+
+Surrogates = Mapping[tuple[int, int, int], str]
+"""What to write for each mention, by note, start and end."""
 
 
 class Extra(NamedTuple):
@@ -69,7 +73,7 @@ class Original:
 class Place:
     """Where the string of a needle is labeled; `document` is None for a known identifier or a denied term."""
 
-    origin: Origin
+    origin: LeakFinding.Origin
     document: int | None = None
     start: int | None = None
     end: int | None = None
@@ -79,7 +83,7 @@ class Place:
 class Found:
     """A leak in a prepared note: bounds in the released text (or in the name), and in the original."""
 
-    where: Where
+    where: LeakFinding.Where
     start: int
     end: int
     original_start: int
@@ -201,15 +205,14 @@ class Preparer:
             found.append(Mention(start, end, code, kind, note.text[start:end]))
         return found
 
-    def _surrogates(
-        self, notes: Sequence[Original], mentions: Mapping[int, Sequence[Mention]]
-    ) -> Mapping[tuple[int, int, int], str]:
+    def _surrogates(self, notes: Sequence[Original], mentions: Mapping[int, Sequence[Mention]]) -> Surrogates:
         wanted = []
         for note in notes:
             own = [one for one in mentions[note.pk] if self._masking.rules[one.label].action == Action.SURROGATE]
             if own:
                 wanted.append(NoteMentions(note.pk, note.patient, note.language, note.text, own))
-        return surrogates_for(project=self.project, notes=wanted) if wanted else {}
+        made = surrogates_for(project=self.project, notes=wanted) if wanted else {}
+        return {(place.document, place.start, place.end): text for place, text in made.items()}
 
     def _needles(self, notes: Sequence[Original]) -> dict[int, list[Needle]]:
         """The strings of each note that must not be left: those of labels that the policy does not keep."""
@@ -288,7 +291,7 @@ class Preparer:
             found=list(reversed(distinct.values())),
         )
 
-    def _found(self, where: Where, text: str, original_start: int, original_end: int, leak: Leak) -> Found:
+    def _found(self, where: LeakFinding.Where, text: str, original_start: int, original_end: int, leak: Leak) -> Found:
         place = leak.needle.source
         assert isinstance(place, Place)
         string = folded(text[leak.start : leak.end])
@@ -311,7 +314,7 @@ class _Replacing:
         key: Key,
         note: Original,
         mentions: Sequence[Mention],
-        surrogates: Mapping[tuple[int, int, int], str],
+        surrogates: Surrogates,
     ) -> None:
         self._key = key
         self._note = note

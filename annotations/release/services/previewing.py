@@ -32,8 +32,9 @@ class Preview:
 def preview(*, project: Project, set_spec: str, policy: ReleasePolicy, document: Document) -> Preview:
     """Prepare one note as a release would. `policy` may be a shipped one that was never saved.
 
-    New surrogates are not stored, so another preview may show others until a release has made them. Raises ServiceError:
-    `set` or `version` for unknown annotations, `empty` if the note has none, `unmapped` for labels without a rule.
+    New surrogates are not stored, so another preview may show others until a release has made them. Raises
+    ServiceError: `set` or `version` for unknown annotations, `empty` if the note has none, `unmapped` for a label
+    without a rule.
     """
     source = source_of(project, set_spec)
     if not source.covers(document):

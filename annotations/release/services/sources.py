@@ -52,9 +52,10 @@ class Source:
         """The gold version, where only one is chosen."""
         return next((one.version for one in self.wanted if one.version), None)
 
-    def notes(self) -> tuple[str, list[object]]:
+    def notes(self) -> tuple[str, list[int | str]]:
         """A condition of SQL on the table of notes, with its parameters: that the note has chosen annotations."""
-        conditions, values = [], []
+        conditions: list[str] = []
+        values: list[int | str] = []
         for one in self.wanted:
             if one.version is not None:
                 table = GoldVersionNote._meta.db_table

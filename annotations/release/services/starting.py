@@ -46,7 +46,7 @@ def start_release(
         if existing is not None:
             return existing
         if policy.project_id != project.pk or policy.pk is None:
-            raise ServiceError(_("This policy does not belong to the project. Choose one of its policies."), code="policy")
+            raise ServiceError(_("This policy is not one of the project's. Choose one of its policies."), code="policy")
         require_total(project, read_policy(policy.rules))
         source = source_of(project, set_spec)
         release = Release.objects.create(

@@ -23,7 +23,7 @@ def withdraw(*, release: Release, actor: User | None) -> Release:
             files = [job.result["file_id"] for job in exports if "file_id" in job.result]
             stored = StoredFile.objects.filter(project=release.project_id, kind=StoredFile.Kind.EXPORT, pk__in=files)
             _deleted, by_type = stored.delete()
-            for job in [*exports, *Job.objects.filter(pk=locked.job_id)]:
+            for job in [*exports, *([locked.job] if locked.job else [])]:
                 cancel(job)
             RELEASE_WITHDRAWN.record(
                 actor=actor,

@@ -41,11 +41,11 @@ def store_prepared(release: Release, rows: Sequence[ReleasedNote], prepared: Seq
         row = row_of[one.pk]
         known = {mark_of(finding): finding for finding in before[row.pk]}
         for found in one.found:
-            finding = known.pop(_mark(found), None)
-            if finding is None:
+            mark = _mark(found)
+            if mark not in known:
                 finding = _finding(row, found)
                 added.append(finding)
-            elif _again(finding, found):
+            elif _again(finding := known.pop(mark), found):
                 changed.append(finding)
             held[row.pk] = held.get(row.pk, False) or not finding.decision
         gone += [finding.pk for finding in known.values() if finding.decision != Answer.REPLACE]
@@ -119,7 +119,7 @@ def _name(release: Release, rows: Iterable[ReleasedNote], renamed: Collection[in
     neutral = [row for row in rows if row.pk in renamed]
     names = neutral_names(release, neutral)
     for row in rows:
-        row.name = names[row.pk] if row.pk in names else row.document.name
+        row.name = names.get(row.pk, row.document.name)
 
 
 def neutral_names(release: Release, rows: Sequence[ReleasedNote]) -> dict[int, str]:

@@ -7,15 +7,13 @@ from typing import Any, Final, TypeVar
 
 from annotations.core.sealing import Key
 from annotations.domain.redaction.kinds import Kind
-from annotations.domain.surrogates.pipeline import SHARED, Cluster, Indexed, Mentioned, Surrogate
+from annotations.domain.surrogates.pipeline import Cluster, Mentioned, Surrogate
 from annotations.models import Project, SurrogateEntity, SurrogateKey
 
 # Values in one query: SQLite allows 250,000, and plans of long lists get slow.
 AT_ONCE: Final = 5000
 REPEATABLE: Final = frozenset({Kind.AGE, Kind.DATE, Kind.SEX, Kind.FAMILY, Kind.ETHNICITY, Kind.PROFESSION, Kind.OTHER})
 """Kinds of few values: two entities may have the same surrogate, and the values name nobody."""
-OF_ONE_PATIENT: Final = frozenset({Kind.LOCATION})
-"""Kinds whose surrogates differ within a patient's notes but may repeat with other patients."""
 PEOPLE: Final = frozenset({Kind.NAME, Kind.STAFF})
 T = TypeVar("T")
 
@@ -61,9 +59,8 @@ def opened(key: Key, row: SurrogateEntity) -> Sealed:
     )
 
 
-def indexed(row: SurrogateEntity, sealed: Sealed) -> Indexed:
-    kind = Kind(row.kind)
-    return Indexed(row.pk, kind, sealed.forms, Surrogate(kind, sealed.parts, row.made_by), row.locked)
+def surrogate_of(row: SurrogateEntity, sealed: Sealed) -> Surrogate:
+    return Surrogate(Kind(row.kind), sealed.parts, row.made_by)
 
 
 def cluster_of(kind: Kind, sealed: Sealed, mentions: Sequence[Mentioned] = ()) -> Cluster:
@@ -71,11 +68,6 @@ def cluster_of(kind: Kind, sealed: Sealed, mentions: Sequence[Mentioned] = ()) -
     here = {mention.text for mention in mentions}
     others = [Mentioned(0, 0, len(form), kind, form) for form in sealed.forms if form not in here]
     return Cluster(kind, sealed.language, [*mentions, *others])
-
-
-def scope_of(key: Key, kind: Kind, patient: str, document: int) -> str:
-    """The scope of an entity of this kind that a note mentions: empty if all patients share entities of the kind."""
-    return "" if kind in SHARED else private_scope(key, patient, document)
 
 
 def private_scope(key: Key, patient: str, document: int) -> str:
@@ -89,11 +81,9 @@ def identity_digest(key: Key, identity: str) -> str:
     return key.hexdigest("surrogate identity", identity)[:32]
 
 
-def surrogate_digest(key: Key, kind: Kind, scope: str, folded: str) -> str | None:
+def surrogate_digest(key: Key, kind: Kind, folded: str) -> str | None:
     """The digest under which a surrogate is unique in its project; None for kinds whose surrogates may repeat."""
-    if kind in REPEATABLE or not folded:
-        return None
-    return key.hexdigest("surrogate", scope if kind in OF_ONE_PATIENT else "", folded)[:32]
+    return None if kind in REPEATABLE or not folded else key.hexdigest("surrogate", folded)[:32]
 
 
 def form_number(key: Key, text: str) -> int:

@@ -9,7 +9,7 @@ from annotations.core.sealing import Key
 from annotations.domain.redaction.kinds import Kind
 from annotations.domain.redaction.released import Mention
 from annotations.domain.surrogates.pipeline import SHARED, Around, Cluster, Indexed, Mentioned, Surrogate
-from annotations.domain.surrogates.rules import RuleDecider, folded, identities, whole, written
+from annotations.domain.surrogates.rules import RuleDecider, folded, identities, surrogate_key, written
 from annotations.models import Project, SurrogateEntity, SurrogateMention
 from annotations.surrogates.selectors.index import (
     REPEATABLE,
@@ -25,10 +25,13 @@ from annotations.surrogates.selectors.index import (
     surrogate_digest,
     taken,
 )
+from annotations.surrogates.selectors.names import is_name, known_by, named_as
 from annotations.surrogates.services.makers import Maker, PatientMentions, Wanted
 
 MOST_ATTEMPTS: Final = 40
 """How many surrogates are made for an entity until one is new; then it gets one that repeats."""
+STRICT_ATTEMPTS: Final = 20
+"""So many of them must not be the name of anybody in the project; later ones only of nobody in the patient's notes."""
 CONTEXT: Final = 40
 """Characters before and after a mention."""
 # Surrogates that others depend on come first: an e-mail address is made of a name, a street lies in a city.
@@ -117,11 +120,12 @@ class Entity:
     def all_forms(self) -> tuple[str, ...]:
         return in_order({*(self.sealed.forms if self.sealed else ()), *self.forms})
 
-    def indexed(self) -> Indexed:
-        """As an entity of the index. A new one has the number 0, and perhaps no surrogate yet."""
+    def indexed(self, patient: int) -> Indexed:
+        """As an entity of the index, for this patient. A new one has the number 0, and perhaps no surrogate yet."""
         surrogate = self.surrogate or Surrogate(self.kind, {})
         pk, locked = (self.row.pk, self.row.locked) if self.row else (0, False)
-        return Indexed(pk, self.kind, self.all_forms, surrogate, locked)
+        own = bool(self.scope) or patient in self.mentions
+        return Indexed(pk, self.kind, self.all_forms, surrogate, locked, own)
 
     def cluster(self) -> Cluster:
         """All that is known of the entity."""
@@ -201,7 +205,7 @@ class Plan:
         for (at, cluster), names in zip(flat, more, strict=True):
             known = dict.fromkeys(identities(cluster))
             for name in names:
-                known |= dict.fromkeys(identities(_named(cluster.kind, cluster.language, name)))
+                known |= dict.fromkeys(identities(known_by(cluster.kind, cluster.language, [name])))
             parts.append(_Part(at, cluster, list(known)))
         return parts
 
@@ -223,7 +227,7 @@ class Plan:
         unknown = [rest for part in self._parts if (rest := self._keep(part, stored))]
         candidates = [self._candidates(part) for part in unknown]
         asked = [
-            (part.cluster, [entity.indexed() for entity in found])
+            (part.cluster, [entity.indexed(part.patient) for entity in found])
             for part, found in zip(unknown, candidates, strict=True)
             if found
         ]
@@ -259,7 +263,10 @@ class Plan:
         A mention that is equal to one of those is of the same entity, because a person may have split the cluster.
         """
         had = [self._loaded.get(stored.get(Place(one.note, one.start, one.end), 0)) for one in part.cluster.mentions]
-        had = [entity if entity and entity.kind == part.cluster.kind else None for entity in had]
+        had = [
+            entity if entity and entity.kind in kinds_with(one.kind) else None
+            for entity, one in zip(had, part.cluster.mentions, strict=True)
+        ]
         if not any(had):
             return part
         by_text: dict[str, Entity] = {}
@@ -280,24 +287,28 @@ class Plan:
         cluster = Cluster(part.cluster.kind, part.cluster.language, rest)
         return _Part(part.patient, cluster, list(dict.fromkeys([*identities(cluster), *part.names])))
 
-    def _scope(self, part: _Part) -> str:
-        return "" if part.cluster.kind in SHARED else self._patients[part.patient].scope
+    def _near(self, part: _Part) -> list[Entity]:
+        """Entities with a name of the cluster, the fullest name first: the patient's own ones, and shared ones."""
+        kind, own = part.cluster.kind, self._patients[part.patient].scope
+        found = [
+            self._by_key.get((each, scope, self._digest(name)))
+            for name in part.names
+            for each in sorted(kinds_with(kind), key=lambda each: each != kind)
+            for scope in (own, "")
+        ]
+        return list(dict.fromkeys(entity for entity in found if entity is not None))
 
     def _candidates(self, part: _Part) -> list[Entity]:
-        """Entities of the index with a name of the cluster, the fullest name first."""
-        scope = self._scope(part)
-        found = [self._by_key.get((part.cluster.kind, scope, self._digest(name))) for name in part.names]
-        return list(dict.fromkeys(entity for entity in found if entity is not None and entity.row is not None))
+        """Entities of the index that the cluster may be."""
+        return [entity for entity in self._near(part) if entity.row is not None]
 
     def _drafted(self, part: _Part) -> Entity:
         """A new entity, or the one that another patient's cluster of this call has just got."""
-        scope = self._scope(part)
-        if not scope:
-            near = [self._by_key.get((part.cluster.kind, "", self._digest(name))) for name in part.names]
-            drafts = list(dict.fromkeys(entity for entity in near if entity is not None and entity.row is None))
-            for draft in drafts:
-                if _DECIDER.decide(part.cluster, [draft.indexed()]) is not None:
-                    return draft
+        for draft in self._near(part):
+            shared = draft.row is None and not draft.scope
+            if shared and _DECIDER.decide(part.cluster, [draft.indexed(part.patient)]) is not None:
+                return draft
+        scope = "" if part.cluster.kind in SHARED else self._patients[part.patient].scope
         return Entity(part.cluster.kind, scope, part.cluster.language)
 
     def _attach(self, part: _Part, entity: Entity) -> None:
@@ -337,7 +348,7 @@ class Plan:
                     Wanted(entity.cluster(), near, bad, attempt)
                     for entity, near, bad in zip(waiting, around, avoid, strict=True)
                 ]
-                again = self._settle(waiting, self._maker.generate(wanted), used, last=attempt == MOST_ATTEMPTS - 1)
+                again = self._settle(waiting, self._maker.generate(wanted), used, attempt)
                 waiting, around, avoid = (
                     [waiting[at] for at in again],
                     [around[at] for at in again],
@@ -345,20 +356,11 @@ class Plan:
                 )
 
     def _settle(
-        self, entities: Sequence[Entity], made: Sequence[Surrogate], used: dict[str, set[Kind]], *, last: bool
+        self, entities: Sequence[Entity], made: Sequence[Surrogate], used: dict[str, set[Kind]], attempt: int
     ) -> list[int]:
         """Give the entities those surrogates that are new; return the positions of the others."""
-        wholes = [folded(whole(one)) for one in made]
-        digests = [
-            surrogate_digest(self.key, entity.kind, entity.scope, text)
-            for entity, text in zip(entities, wholes, strict=True)
-        ]
-        names = [
-            []
-            if entity.kind in REPEATABLE
-            else identities(_named(entity.kind, entity.language, whole(one)))
-            for entity, one in zip(entities, made, strict=True)
-        ]
+        digests = [surrogate_digest(self.key, one.kind, surrogate_key(one)) for one in made]
+        names = [named_as(entity.cluster(), one) for entity, one in zip(entities, made, strict=True)]
         owned = taken(self.project, {digest for digest in digests if digest})
         originals = named(self.project, {self._digest(name) for own in names for name in own})
         again = []
@@ -367,11 +369,11 @@ class Plan:
             repeats = digest is not None and (
                 bool(among & used.get(digest, set())) or any(kind in among for _pk, kind in owned.get(digest, ()))
             )
-            if repeats or self._is_original(entity, names[at], originals):
-                if not last:
-                    again.append(at)
-                    continue
-                digest = None if repeats else digest
+            original = attempt < STRICT_ATTEMPTS and self._is_original(entity, names[at], originals)
+            if (repeats or original) and attempt < MOST_ATTEMPTS - 1:
+                again.append(at)
+                continue
+            digest = None if repeats else digest
             entity.surrogate, entity.digest = surrogate, digest
             if digest is not None:
                 used.setdefault(digest, set()).add(entity.kind)
@@ -396,7 +398,7 @@ class Plan:
         """The other entities of the patient; for a shared entity, only shared ones."""
         patient = next(iter(entity.mentions))
         related = [
-            other.indexed()
+            other.indexed(patient)
             for other in self._of_patient(patient)
             if other is not entity and other.surrogate is not None and (entity.scope or not other.scope)
         ]
@@ -425,17 +427,13 @@ def words_of(notes: Iterable[NoteMentions]) -> set[str]:
         for one in note.mentions:
             if one.kind not in REPEATABLE and (one.kind, one.text) not in seen:
                 seen.add((one.kind, one.text))
-                found.update(identities(_named(one.kind, note.language, one.text)))
+                names = identities(known_by(one.kind, note.language, [one.text]))
+                found.update(name for name in names if is_name(name))
     return found
 
 
 def patient_mentions(patients: Sequence[Patient]) -> list[PatientMentions]:
     return [PatientMentions(one.mentions, one.language) for one in patients]
-
-
-def _named(kind: Kind, language: str, text: str) -> Cluster:
-    """An entity of which only this text is known."""
-    return Cluster(kind, language, [Mentioned(0, 0, len(text), kind, text)])
 
 
 _DECIDER: Final = RuleDecider()

@@ -34,7 +34,7 @@ from annotations.models import AnnotationSet, Document, RewrittenNote, Span
 from annotations.projects.selectors.labels import accepted_labels
 from models_runtime.backends.base import Backend, BackendError, OnDevice, PredictsEach, Rewritten, budget_of
 from models_runtime.calibration.jobs import curves_of, newest
-from models_runtime.core.combining import Combined, combined
+from models_runtime.core.combining import Combined, combined, spans_of
 from models_runtime.core.llm import llm_backend
 from models_runtime.core.model_files import load_backend, load_model
 from models_runtime.core.registry import ENSEMBLE, LLM
@@ -136,7 +136,7 @@ Result = tuple[RunItem, list[DomainSpan] | None, str, Rewritten | None]
 
 def _spans(backend: Backend | Combined, items: Sequence[RunItem]) -> list[list[DomainSpan]]:
     notes = [item.document for item in items]
-    return backend.predict(notes) if isinstance(backend, Combined) else backend.predict([note.text for note in notes])
+    return backend.predict(notes) if isinstance(backend, Combined) else spans_of(backend, notes)
 
 
 def _predict(backend: Backend | Combined, items: Sequence[RunItem], claim: Claim) -> list[Result]:

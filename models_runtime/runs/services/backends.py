@@ -6,11 +6,13 @@ from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
 from annotations.models import Job, Project
+from models_runtime.core.known import check_known
 from models_runtime.core.model_files import missing_labels
 from models_runtime.core.registry import (
     BACKENDS,
     ENSEMBLE,
     EXTERNAL,
+    KNOWN,
     LLM,
     backend_kind,
     language_models,
@@ -66,6 +68,8 @@ def chosen(project: Project, spec: str) -> Chosen:
         raise ServiceError(
             _("Choose a model of this type and a project label for each of its labels."), code="pipeline"
         )
+    if spec == KNOWN:
+        check_known(project)
     if spec in BACKENDS:
         return Chosen(spec, None, spec)
     models = ready_models(project)

@@ -16,7 +16,7 @@ from annotations.jobs.runner import run as work
 from annotations.jobs.waiting import wait_for
 from annotations.models import Job, LeakFinding, Release, User
 from annotations.release.selectors.releases import leak_counts
-from annotations.release.services.certifying import CERTIFIERS, certify
+from annotations.release.services.certifying import certify, check_certifier
 from annotations.release.services.deciding import decide_all
 from annotations.release.services.exporting import export_release_to_path
 from annotations.release.services.files import RELEASE_FORMATS
@@ -65,8 +65,8 @@ class Command(JourneyCommand):
         check_out(out)
         if certificate is not None and certificate.exists():
             raise ServiceError(f"“{certificate}” exists. Nothing was released. Choose another file.", code="out")
-        if certificate is not None and not CERTIFIERS:
-            certify(Release(), actor)
+        if certificate is not None:
+            check_certifier()
         slug, version = parsed_policy(options["policy"])
         release = start_release(
             project=project,
@@ -105,8 +105,7 @@ class Command(JourneyCommand):
 
     def _prepare(self, release: Release) -> None:
         """Run the release's job here. If a worker has it, this process helps, and waits for the end."""
-        release.refresh_from_db()
-        job = Job.objects.get(pk=release.job_id)
+        job = Job.objects.get(pk__in=Release.objects.filter(pk=release.pk).values("job"))
         work(job.pk)
         wait_for(job, tell=None)
         if job.state != Job.State.DONE:

@@ -1,0 +1,174 @@
+"""Read a patient master from CSV: columns by their usual names in English, Spanish and Italian."""
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from annotations.domain.knowing.folding import folded
+from annotations.domain.knowing.master import LONGEST_VALUE, Master, MasterError, Problem
+from annotations.domain.knowing.person import FIELDS, Person
+from annotations.domain.names import unkeepable
+
+_COLUMNS: Final = {
+    "patient_id": "patient id|patientid|patient|pid|id patient|id paciente|paciente id|paciente|codigo paciente|id paziente"
+    "|paziente|codice paziente|subject id|subject|person id|id",
+    "given": "given name|given|first name|firstname|forename|first|nombre|nombre de pila|nombres|nome|nomi|middle name"
+    "|middlename|middle|segundo nombre|secondo nome",
+    "family": "family name|family|last name|lastname|surname|last|apellido|apellido1|apellido 1|primer apellido|apellidos"
+    "|cognome|cognomi|maiden name|birth name|cognome da nubile",
+    "second_family": "second family name|second surname|mothers family name|segundo apellido|apellido2|apellido 2"
+    "|secondo cognome|surname 2|last name 2",
+    "birth_dates": "birth date|birthdate|date of birth|dob|birthday|born|fecha de nacimiento|fecha nacimiento|nacimiento"
+    "|fnac|f nac|f nacimiento|data di nascita|data nascita|nascita|nato il",
+    "sex": "sex|gender|sexo|genero|sesso|genere",
+    "phones": "phone|phone number|telephone|tel|phones|home phone|mobile|mobile phone|cell|cell phone|cellphone|work phone"
+    "|telefono|telefono movil|telefono fijo|movil|celular|cellulare|telefono fisso|recapito|fax",
+    "emails": "email|e mail|mail|email address|correo|correo electronico|posta elettronica|indirizzo email",
+    "streets": "street|address|street address|address line|address 1|address1|address line 1|line|domicilio|direccion"
+    "|calle|indirizzo|via|residenza|address 2|address2|address line 2",
+    "zips": "zip|zip code|zipcode|postal code|postcode|post code|codigo postal|cp|c p|cap|codice postale",
+    "cities": "city|town|municipality|ciudad|localidad|municipio|poblacion|citta|comune|localita|birth place|place of birth"
+    "|lugar de nacimiento|luogo di nascita|comune di residenza|comune di nascita",
+    "national_ids": "national id|national identifier|ssn|social security number|dni|nie|nif|dni nie|nif nie|codice fiscale"
+    "|cf|passport|passport number|pasaporte|passaporto|tax id",
+    "records": "mrn|medical record number|medical record|record number|record|chart number|nhc|historia clinica"
+    "|numero de historia|numero de historia clinica|n historia|cartella|cartella clinica|numero cartella|hospital number",
+    "insurance": "insurance|insurance number|insurance id|health plan|health plan number|policy number|member id|medicare"
+    "|medicaid|nass|numero de afiliacion|seguro|poliza|tarjeta sanitaria|cip|cipa|tessera sanitaria|polizza|assicurazione",
+    "ids": "other id|other ids|other identifier|identifier|identifiers|otros id|otro id|altro id|altri id|account"
+    "|account number|license|driver license|episode|episodio|visit number|encounter|nosologico",
+    "relatives": "relative|relatives|relative name|relatives names|next of kin|contact|contact name|contacts|emergency contact"
+    "|mother|father|spouse|mother name|father name|spouse name|familiar|familiares|contacto|madre|padre|conyuge|coniuge"
+    "|familiare|familiari|parente|parenti|contatto",
+}  # fmt: skip
+_FIELD_OF: Final = {name: field for field, names in _COLUMNS.items() for name in names.split("|")}
+_DELIMITERS: Final = ",;\t|"
+# Values in one cell, in fields that hold several. A name's comma separates its parts.
+_SEVERAL: Final = frozenset({"phones", "emails", "records", "insurance", "ids", "national_ids", "relatives", "zips"})
+_MOST_CELL: Final = 1 << 20
+_ISO: Final = re.compile(r"(\d{4})[-/.]?(\d{2})[-/.]?(\d{2})(?:[T ].*)?")
+_NUMERIC: Final = re.compile(r"(\d{1,2})[-/. ](\d{1,2})[-/. ](\d{4}|\d{2})")
+
+
+def read_csv(data: bytes, *, month_first: bool = False) -> Master:
+    """Read a CSV file. `month_first`: how a date such as 03/04/1970 is read if no other date of the column decides.
+
+    Raises MasterError where the file is no CSV with a column of patient ids and another known column.
+    """
+    text, encoding = _decoded(data)
+    header = text.split("\n", 1)[0]
+    delimiter = max(_DELIMITERS, key=header.count)
+    master = Master(delimiter=delimiter, encoding=encoding)
+    csv.field_size_limit(_MOST_CELL)
+    try:
+        rows = list(csv.reader(io.StringIO(text), delimiter=delimiter))
+    except csv.Error:
+        raise MasterError("The file can't be read as CSV. Check its quotation marks.") from None
+    if not rows:
+        raise MasterError("The file is empty.")
+    fields = [_field_of(name) for name in rows[0]]
+    if "patient_id" not in fields:
+        raise MasterError("The first line names no column of patient IDs. Name this column “patient_id”.")
+    id_at = fields.index("patient_id")
+    fields = [field if field != "patient_id" or at == id_at else None for at, field in enumerate(fields)]
+    master.columns = {name.strip(): field for name, field in zip(rows[0], fields, strict=True) if field}
+    master.unknown = [name.strip() for name, field in zip(rows[0], fields, strict=True) if not field and name.strip()]
+    if len([field for field in fields if field]) < 2:
+        raise MasterError("The file has no other column with a known name beside the patient IDs. Check the first line.")
+    orders = {at: _order(rows[1:], at, month_first) for at, field in enumerate(fields) if field == "birth_dates"}
+    for number, row in enumerate(rows[1:], 2):
+        if not any(cell.strip() for cell in row):
+            continue
+        if len(row) > len(fields) and any(cell.strip() for cell in row[len(fields) :]):
+            master.rows += 1
+            master.problems.append(Problem(number, "", "cells"))
+            continue
+        master.add(row[id_at] if id_at < len(row) else "", _person(master, rows[0], fields, orders, row, number), number)
+    return master
+
+
+def _person(
+    master: Master,
+    names: Sequence[str],
+    fields: Sequence[str | None],
+    orders: dict[int, bool],
+    row: Sequence[str],
+    number: int,
+) -> Person:
+    found: dict[str, list[str]] = {}
+    for at, (field, cell) in enumerate(zip(fields, row, strict=False)):
+        if field is None or field == "patient_id":
+            continue
+        for value in _values(field, cell):
+            if len(value) > LONGEST_VALUE or unkeepable(value):
+                master.problems.append(Problem(number, names[at].strip(), "value"))
+                continue
+            if field == "birth_dates":
+                day = iso_day(value, month_first=orders[at])
+                if day is None:
+                    master.problems.append(Problem(number, names[at].strip(), "date"))
+                    continue
+                value = day
+            found.setdefault(field, []).append(value)
+    # Several columns of given names are the parts of one: "first name" and "middle name".
+    if len(found.get("given", [])) > 1:
+        found["given"] = [" ".join(found["given"])]
+    return Person(**{name: tuple(dict.fromkeys(found[name])) for name in FIELDS if name in found})
+
+
+def _values(field: str, cell: str) -> Iterator[str]:
+    parts = re.split(r"[;|\n]|,(?!\s)|,\s+(?=[+\d])" if field != "relatives" else r"[;|\n]", cell)
+    for part in parts if field in _SEVERAL else [cell]:
+        value = " ".join(part.split())
+        if value:
+            yield value
+
+
+def _field_of(name: str) -> str | None:
+    words = folded(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).replace("_", " "))
+    bare = re.sub(r" ?\d+$", "", words)
+    return _FIELD_OF.get(words) or _FIELD_OF.get(bare)
+
+
+def _decoded(data: bytes) -> tuple[str, str]:
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        candidates = ("utf-16",)
+    else:
+        candidates = ("utf-8-sig", "cp1252", "latin-1")
+    for encoding in candidates:
+        try:
+            text = data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        if "\0" in text:
+            break
+        return text.replace("\r\n", "\n").replace("\r", "\n"), encoding.removesuffix("-sig")
+    raise MasterError("The file is no text. Save the table as CSV in UTF-8.")
+
+
+def _order(rows: Sequence[Sequence[str]], at: int, month_first: bool) -> bool:
+    """Whether the dates of a column have the month first, as their numbers above 12 show."""
+    for row in rows:
+        found = _NUMERIC.fullmatch(row[at].strip()) if at < len(row) else None
+        if found and int(found[1]) > 12:
+            return False
+        if found and int(found[2]) > 12:
+            return True
+    return month_first
+
+
+def iso_day(value: str, *, month_first: bool) -> str | None:
+    """A date as an ISO date; None where it is none. A year of two digits is the last such year before 2030."""
+    iso = _ISO.fullmatch(value)
+    if iso is not None:
+        year, month, day = map(int, iso.groups())
+    elif (found := _NUMERIC.fullmatch(value)) is not None:
+        first, second, year = map(int, found.groups())
+        month, day = (first, second) if month_first else (second, first)
+        if len(found[3]) == 2:
+            year += 2000 if year < 30 else 1900
+    else:
+        return None
+    return f"{year:04}-{month:02}-{day:02}" if 1800 < year < 2200 and 0 < month < 13 and 0 < day < 32 else None

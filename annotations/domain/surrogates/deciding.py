@@ -1,0 +1,94 @@
+"""Which entity of the project's index a cluster is, by rules."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from annotations.domain.redaction.kinds import Kind
+from annotations.domain.surrogates.clustering import INSTITUTIONS, PEOPLE, equality_key, read, same_person
+from annotations.domain.surrogates.folding import folded
+from annotations.domain.surrogates.people import Person, fullest, read_person
+from annotations.domain.surrogates.pipeline import SHARED, Cluster, Indexed, Surrogate
+from annotations.domain.surrogates.templates import distinctive
+
+_HIDDEN: Final = frozenset({"gender", "area", "country", "style", "attempt"})
+
+
+def person_of(cluster: Cluster) -> Person:
+    """The full name of a cluster of people."""
+    return fullest({read(mention, cluster.language) for mention in cluster.mentions})
+
+
+def identities(cluster: Cluster) -> list[str]:
+    """Folded keys by which the index finds an entity, the most specific first; equal entities share at least one.
+
+    People: the full name and the surnames ("adam wilson", "wilson"), or the given names if there is nothing else.
+    """
+    if cluster.kind in PEOPLE:
+        person = person_of(cluster)
+        family, given = " ".join(person.family), " ".join(person.given)
+        keys = [f"{given} {family}".strip(), family or given]
+        if person.given and person.family:
+            keys.insert(1, f"{person.given[0]} {person.family[0]}")
+        return list(dict.fromkeys(key for key in keys if key))
+    if cluster.kind in INSTITUTIONS:
+        keys = [key for form in cluster.forms for key in (folded(form), distinctive(form, cluster.language))]
+        return list(dict.fromkeys(key for key in keys if key))
+    return list(dict.fromkeys(equality_key(cluster.kind, form) for form in cluster.forms))
+
+
+def surrogate_key(surrogate: Surrogate) -> str:
+    """The folded surrogate: no two entities of a project may share it. People are compared by their full names."""
+    if surrogate.kind in PEOPLE:
+        return folded(
+            f"{surrogate.parts.get('given', '')} {surrogate.parts.get('family', '')} {surrogate.parts.get('family2', '')}"
+        )
+    value = surrogate.parts.get("value")
+    if value is None:
+        value = " ".join(text for name, text in sorted(surrogate.parts.items()) if name not in _HIDDEN)
+    return equality_key(surrogate.kind, value)
+
+
+class RuleDecider:
+    """Takes an entity of the index if the names are the same.
+
+    A full name is the same person in the whole project. A surname, a given name or initials alone are the same person
+    only in one patient's notes, and only if gender and given names agree. Other kinds must have an equal folded form.
+    """
+
+    def decide(self, cluster: Cluster, found: Sequence[Indexed]) -> Indexed | None:
+        """The first entity that fits; None if there is none. `found` must be of the patient, or of kinds in SHARED."""
+        if cluster.kind not in PEOPLE:
+            own = set(identities(cluster))
+            return next(
+                (
+                    entity
+                    for entity in found
+                    if entity.kind == cluster.kind
+                    and own & set(identities_of_forms(entity.kind, entity.forms, cluster.language))
+                ),
+                None,
+            )
+        person = person_of(cluster)
+        fitting = [entity for entity in found if entity.kind in PEOPLE and _fits(person, cluster, entity)]
+        return fitting[0] if fitting else None
+
+
+def identities_of_forms(kind: Kind, forms: Sequence[str], language: str) -> list[str]:
+    """The folded keys of an entity's forms (not of people)."""
+    keys = [equality_key(kind, form) for form in forms]
+    if kind in INSTITUTIONS:
+        keys += [key for form in forms if (key := distinctive(form, language))]
+    return keys
+
+
+def _fits(person: Person, cluster: Cluster, entity: Indexed) -> bool:
+    theirs = fullest({read_person(form, cluster.language) for form in entity.forms})
+    gender = entity.surrogate.parts.get("gender", "")
+    if person.gender and gender and gender != person.gender:
+        return False
+    if not same_person(person, theirs):
+        return False
+    whole = bool(person.given and person.family and theirs.given and theirs.family)
+    if whole and len(person.given[0]) > 1 and len(theirs.given[0]) > 1:
+        return True
+    return cluster.kind == entity.kind and (entity.own or entity.kind not in SHARED)

@@ -1,0 +1,30 @@
+"""Validate FHIR Patient resources. Only workers and commands import this module, because it loads pydantic."""
+
+from collections.abc import Collection
+
+from fhir.resources.R4B.patient import Patient
+from pydantic import ValidationError
+
+from annotations.domain.knowing.fhir_master import person_of, resources
+from annotations.domain.knowing.master import Master, Problem
+
+
+def read_fhir(data: bytes, patients: Collection[str]) -> Master:
+    """Read a patient master from FHIR JSON. `patients` are the patient ids of notes. Raises MasterError.
+
+    A resource that doesn't follow FHIR R4B is a problem, named by its number and element.
+    """
+    master = Master(encoding="utf-8")
+    for number, resource in resources(data):
+        try:
+            Patient.model_validate(dict(resource))
+        except ValidationError as error:
+            master.rows += 1
+            where = ".".join(str(part) for part in error.errors(include_input=False, include_url=False)[0]["loc"])
+            master.problems.append(Problem(number, where[:80], "fhir"))
+            continue
+        patient, person = person_of(resource, patients)
+        master.add(patient, person, number)
+    for person in master.people.values():
+        master.columns.update({name: name for name in person.as_dict()})
+    return master

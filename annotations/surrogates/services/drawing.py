@@ -1,0 +1,112 @@
+"""A new surrogate for one entity of the index, drawn by rules or typed by a person."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from django.utils.translation import gettext as _
+
+from annotations.core.errors import ServiceError
+from annotations.core.sealing import Key
+from annotations.domain.redaction.kinds import Kind
+from annotations.domain.surrogates.pipeline import Around, Indexed, Surrogate
+from annotations.domain.surrogates.rules import RuleGenerator, folded, identities, read_surrogate, surrogate_key
+from annotations.models import Project, SurrogateEntity
+from annotations.surrogates.selectors.index import (
+    Sealed,
+    cluster_of,
+    identity_digest,
+    kinds_with,
+    named,
+    opened,
+    surrogate_digest,
+    surrogate_of,
+    taken,
+)
+from annotations.surrogates.selectors.names import named_as
+from annotations.surrogates.services.planning import MOST_ATTEMPTS, STRICT_ATTEMPTS
+
+MOST_RELATED: Final = 300
+"""Entities that a new surrogate is made to agree with: more are of no use to it."""
+BY_PERSON: Final = "person"
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A surrogate that no other entity has, and the digest under which the index stores it."""
+
+    surrogate: Surrogate
+    digest: str | None
+
+
+def draw(project: Project, key: Key, row: SurrogateEntity, sealed: Sealed) -> Drawn:
+    """Make another surrogate for an entity by rules. Raises ServiceError `none` if all that can be made are taken."""
+    cluster = cluster_of(Kind(row.kind), sealed)
+    related = related_to(project, key, row)
+    avoid = {folded(form) for form in sealed.forms} | set(identities(cluster))
+    avoid |= {folded(form) for each in related for form in each.forms}
+    present = surrogate_key(Surrogate(Kind(row.kind), sealed.parts))
+    generator = RuleGenerator()
+    for attempt in range(MOST_ATTEMPTS):
+        # Attempts go on from the last one, so that every new one is another surrogate.
+        made = generator.generate(cluster, Around(related), avoid, attempt + MOST_ATTEMPTS * row.version)
+        if surrogate_key(made) == present:
+            continue
+        problem = problem_with(project, key, row, sealed, made)
+        if not problem or (problem == "original" and attempt >= STRICT_ATTEMPTS):
+            return Drawn(made, surrogate_digest(key, made.kind, surrogate_key(made)))
+    raise ServiceError(_("No other surrogate could be made for this entity. Type one instead."), code="none")
+
+
+def typed(project: Project, key: Key, row: SurrogateEntity, sealed: Sealed, text: str) -> Drawn:
+    """Read a surrogate that a person typed. Raises ServiceError `format`, `original` or `taken`."""
+    kind = Kind(row.kind)
+    try:
+        made = read_surrogate(kind, text, sealed.language)
+    except ValueError:
+        raise ServiceError(
+            _("This is no surrogate of this kind. Type it in the format of the original, such as a full name."),
+            code="format",
+        ) from None
+    made = Surrogate(kind, dict(made.parts), BY_PERSON)
+    problem = problem_with(project, key, row, sealed, made)
+    if problem == "original":
+        raise ServiceError(
+            _("The notes of this project name somebody or something like this. Type another surrogate."),
+            code="original",
+        )
+    if problem == "taken":
+        raise ServiceError(_("Another entity has this surrogate. Type another one."), code="taken")
+    return Drawn(made, surrogate_digest(key, kind, surrogate_key(made)))
+
+
+def problem_with(project: Project, key: Key, row: SurrogateEntity, sealed: Sealed, made: Surrogate) -> str:
+    """Why an entity can't get this surrogate: `original`, `taken`, or empty."""
+    names = named_as(cluster_of(made.kind, sealed), made)
+    if {surrogate_key(made), *names} & {folded(form) for form in sealed.forms}:
+        return "original"
+    among = kinds_with(made.kind)
+    digests = [identity_digest(key, name) for name in names]
+    for owners in named(project, digests).values():
+        if any(kind in among and scope in ("", row.scope) for kind, scope in owners):
+            return "original"
+    digest = surrogate_digest(key, made.kind, surrogate_key(made))
+    owned = taken(project, [digest] if digest else [])
+    if any(kind in among and pk != row.pk for pk, kind in owned.get(digest or "", ())):
+        return "taken"
+    return ""
+
+
+def related_to(project: Project, key: Key, row: SurrogateEntity) -> list[Indexed]:
+    """Other entities with which an entity's surrogate must agree: those of the patient, or shared ones of its notes."""
+    rows = SurrogateEntity.objects.filter(project=project).exclude(pk=row.pk)
+    if row.scope:
+        own = list(rows.filter(scope=row.scope)[:MOST_RELATED])
+    else:
+        own = []
+    notes = list(row.mentions.order_by().values_list("document_id", flat=True).distinct()[:20]) if row.pk else []
+    shared = rows.filter(scope="", mentions__document__in=notes).distinct()[:MOST_RELATED]
+    found = []
+    for each in [*own, *shared]:
+        sealed = opened(key, each)
+        found.append(Indexed(each.pk, Kind(each.kind), sealed.forms, surrogate_of(each, sealed), each.locked, own=True))
+    return found

@@ -1,0 +1,51 @@
+"""Erase notes from the index of surrogates: what only they said leaves the index with them."""
+
+from collections.abc import Collection, Sequence
+
+from annotations.core.sealing import Key, project_key
+from annotations.domain.redaction.kinds import Kind
+from annotations.models import Project, SurrogateEntity, SurrogateKey, SurrogateMention
+from annotations.surrogates.selectors.index import Sealed, form_number, in_parts, opened, private_scope
+from annotations.surrogates.selectors.names import keys_of
+
+
+def forget_notes(*, project: Project, notes: Sequence[int], patient: str) -> None:
+    """Delete mentions in these notes, entities that no other note mentions, and forms that no other note has.
+
+    Called in the transaction of the erasure, which excludes all other changes of the index. The notes still exist.
+    """
+    if not SurrogateEntity.objects.filter(project=project).exists():
+        return
+    key = project_key(project)
+    touched: set[int] = set()
+    for some in in_parts(sorted(notes)):
+        mentions = SurrogateMention.objects.filter(document__in=some).order_by()
+        touched.update(mentions.values_list("entity_id", flat=True).distinct())
+        mentions.delete()
+    scopes = {private_scope(key, patient, note) for note in notes} if not patient else {private_scope(key, patient, 0)}
+    for some in in_parts(sorted(touched)):
+        mentioned = SurrogateMention.objects.filter(entity__in=some).order_by().values_list("entity_id", flat=True)
+        kept = set(mentioned.distinct())
+        SurrogateEntity.objects.filter(pk__in=set(some) - kept).delete()
+        _keep_only_said(project, key, kept)
+    # What no mention leads to, because an edit or another label took the mentions away.
+    SurrogateEntity.objects.filter(project=project, scope__in=scopes, mentions=None).delete()
+
+
+def _keep_only_said(project: Project, key: Key, entities: Collection[int]) -> None:
+    """Remove forms that no mention has any more, and the keys that only those forms had."""
+    rows = list(SurrogateEntity.objects.select_for_update().filter(pk__in=entities).order_by("pk"))
+    said: dict[int, set[int]] = {}
+    mentions = SurrogateMention.objects.filter(entity__in=entities).order_by()
+    for entity, form in mentions.values_list("entity_id", "form").distinct():
+        said.setdefault(entity, set()).add(form)
+    changed = []
+    for row in rows:
+        sealed = opened(key, row)
+        forms = tuple(form for form in sealed.forms if form_number(key, form) in said[row.pk])
+        if forms != sealed.forms:
+            row.sealed = Sealed(forms, sealed.parts, sealed.language, sealed.before, sealed.before_by).closed(key)
+            changed.append(row)
+            known = keys_of(key, Kind(row.kind), sealed.language, forms)
+            SurrogateKey.objects.filter(entity=row).exclude(digest__in=known).delete()
+    SurrogateEntity.objects.bulk_update(changed, ["sealed"], batch_size=500)

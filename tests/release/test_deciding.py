@@ -1,0 +1,174 @@
+"""Decisions about the findings of the leak gate: replace, allow, undo, and two people at once."""
+
+import pytest
+
+from annotations.core.errors import ServiceError
+from annotations.jobs.runner import run as work
+from annotations.models import Event, Job, LeakFinding, Release, ReleasedNote
+from annotations.release.services import deciding
+from annotations.release.services.deciding import decide, decide_all, decide_equal, undecide
+from annotations.release.services.policies import policy_named
+from annotations.release.services.starting import start_release
+from tests.factories import make_member
+from tests.release.conftest import add_note, new_project
+
+TEXTS = {
+    "a": "«Nora Quimby|PATIENT» is well. Quimby slept. Call Quimby's son.\n",
+    "b": "«Nora Quimby|PATIENT» left. Quimby paid.\n",
+    "c": "«Lou Harker|DOCTOR» wrote to «Delia Stone|PATIENT».\n",
+}
+
+
+def prepared(project, policy="mask"):
+    release = start_release(project=project, set_spec="gold", policy=policy_named(project, policy), actor=None)
+    work(release.job_id)
+    release.refresh_from_db()
+    return release
+
+
+@pytest.fixture
+def ward(no_redis, db):
+    project = new_project()
+    for number, (name, text) in enumerate(TEXTS.items()):
+        add_note(project, f"file-{name}", text, language="en", patient_id=f"P-{number:05}")
+    project.mara = make_member(project, "manager", "mara")
+    return project
+
+
+@pytest.fixture
+def release(ward):
+    return prepared(ward)
+
+
+def found(release):
+    return list(LeakFinding.objects.filter(note__release=release).order_by("note", "start"))
+
+
+def text_of(release, name):
+    return ReleasedNote.objects.get(release=release, document__name=f"file-{name}").text
+
+
+def states(release):
+    rows = ReleasedNote.objects.filter(release=release).order_by("document__name")
+    return "".join(row.state[0] for row in rows)
+
+
+def test_findings_hold_notes_back(release, ward):
+    assert states(release) == "hhd"
+    first, second, third = found(release)
+    assert text_of(release, "a")[first.start : first.end] == "Quimby"
+    assert (first.origin, first.part, first.label, first.where) == ("note", True, "PATIENT", "text")
+    assert (first.source_start, first.source_end) == (0, 11)
+    assert first.string_key == second.string_key == third.string_key
+    assert release.figures["leaks"] == {"found": 3, "replaced": 0, "allowed": 0, "open": 3}
+
+
+def test_replacing_one_prepares_its_note_again(release, ward):
+    before, hashed = found(release), release.content_hash
+    assert decide(release=release, findings=[before[0].pk], answer="replace", actor=ward.mara) == 1
+    assert text_of(release, "a") == "[PATIENT] is well. [PATIENT] slept. Call Quimby's son.\n"
+    assert states(release) == "hhd"
+    # The other finding of the note has moved with its text.
+    second = LeakFinding.objects.get(pk=before[1].pk)
+    assert text_of(release, "a")[second.start : second.end] == "Quimby" and not second.decision
+    decide(release=release, findings=[second.pk], answer="replace", actor=ward.mara)
+    assert states(release) == "dhd"
+    release.refresh_from_db()
+    assert release.content_hash not in ("", hashed)
+    assert release.figures["leaks"] == {"found": 3, "replaced": 2, "allowed": 0, "open": 1}
+
+
+def test_equal_strings_are_decided_together_with_one_event(release, ward):
+    key = found(release)[0].string_key
+    assert decide_equal(release=release, string_key=key, answer="replace", actor=ward.mara) == 3
+    assert states(release) == "ddd"
+    assert text_of(release, "b") == "[PATIENT] left. [PATIENT] paid.\n"
+    event = Event.objects.get(verb="release.decided")
+    assert event.data == {"release": 1, "answer": "replace", "findings": 3, "notes": 2} and event.actor == ward.mara
+    assert {one.decided_by for one in found(release)} == {ward.mara}
+
+
+def test_allowing_keeps_the_text(release, ward):
+    before = text_of(release, "b")
+    assert decide_all(release=release, answer="allow", actor=ward.mara) == 3
+    assert states(release) == "ddd" and text_of(release, "b") == before
+    release.refresh_from_db()
+    assert release.figures["leaks"]["allowed"] == 3 and release.content_hash
+
+
+@pytest.mark.parametrize("answer", ["replace", "allow"])
+def test_every_answer_can_be_undone(release, ward, answer):
+    ids, texts = [one.pk for one in found(release)], [text_of(release, name) for name in TEXTS]
+    decide_all(release=release, answer=answer, actor=ward.mara)
+    assert undecide(release=release, findings=ids, actor=ward.mara) == 3
+    assert [one.pk for one in found(release)] == ids and states(release) == "hhd"
+    assert [text_of(release, name) for name in TEXTS] == texts
+    assert {(one.decision, one.decided_by) for one in found(release)} == {("", None)}
+    assert undecide(release=release, findings=ids, actor=ward.mara) == 0
+
+
+def test_an_answer_stays_when_somebody_else_answers_too(release, ward):
+    ids = [one.pk for one in found(release)]
+    decide(release=release, findings=ids[:1], answer="allow", actor=ward.mara)
+    assert decide(release=release, findings=ids[:1], answer="replace", actor=None) == 0
+    assert decide(release=release, findings=ids, answer="replace", actor=None) == 2
+    assert [one.decision for one in found(release)] == ["allow", "replace", "replace"]
+    assert text_of(release, "a") == "[PATIENT] is well. Quimby slept. Call [PATIENT]'s son.\n"
+
+
+def test_findings_of_another_release_are_not_touched(release, ward):
+    other = prepared(ward)
+    assert decide(release=release, findings=[one.pk for one in found(other)], answer="allow", actor=None) == 0
+    assert states(other) == "hhd"
+
+
+def test_many_notes_are_prepared_by_a_job(release, ward, monkeypatch):
+    monkeypatch.setattr(deciding, "AT_ONCE", 1)
+    assert decide_all(release=release, answer="replace", actor=None) == 3
+    release.refresh_from_db()
+    assert release.state == Release.State.PREPARING and states(release) == "ppd"
+    assert Job.objects.filter(kind="release").count() == 2
+    work(release.job_id)
+    release.refresh_from_db()
+    assert (release.state, states(release)) == (Release.State.PREPARED, "ddd")
+    assert text_of(release, "b") == "[PATIENT] left. [PATIENT] paid.\n"
+
+
+@pytest.mark.parametrize("state", ["preparing", "signed", "withdrawn"])
+def test_when_nothing_can_be_decided(release, ward, state):
+    Release.objects.update(state=state)
+    with pytest.raises(ServiceError) as refused:
+        decide_all(release=release, answer="replace", actor=None)
+    assert refused.value.code == "state"
+    assert states(release) == "hhd" and not Event.objects.filter(verb="release.decided").exists()
+
+
+def test_an_unknown_answer_is_refused(release):
+    for call in (
+        lambda: decide(release=release, findings=[], answer="no", actor=None),
+        lambda: decide_equal(release=release, string_key=1, answer="no", actor=None),
+        lambda: decide_all(release=release, answer="", actor=None),
+    ):
+        with pytest.raises(ServiceError) as refused:
+            call()
+        assert refused.value.code == "answer"
+
+
+@pytest.mark.queue
+@pytest.mark.django_db(transaction=True)
+def test_two_people_decide_at_once(no_redis, at_once):
+    project = new_project()
+    for number, (name, text) in enumerate(TEXTS.items()):
+        add_note(project, f"file-{name}", text, language="en", patient_id=f"P-{number:05}")
+    release = prepared(project)
+    ids = [one.pk for one in found(release)]
+
+    def act(answer):
+        return decide(release=Release.objects.get(), findings=ids, answer=answer, actor=None)
+
+    counts = at_once(lambda: act("replace"), lambda: act("allow"))
+    assert sorted(counts) == [0, 3]
+    assert states(release) == "ddd" and len({one.decision for one in found(release)}) == 1
+    assert Event.objects.filter(verb="release.decided").count() == 1
+    replaced = found(release)[0].decision == "replace"
+    assert ("Quimby" in text_of(release, "b")) is not replaced

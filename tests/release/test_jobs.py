@@ -1,0 +1,191 @@
+"""The job that prepares a release: batches of whole patients, interruptions, helpers, and erasures meanwhile."""
+
+import pytest
+from django.db.models.functions import Now
+
+from annotations.domain.hashing import text_sha256
+from annotations.jobs.runner import run as work
+from annotations.jobs.runner import take, take_share
+from annotations.jobs.services import queue
+from annotations.models import Document, Event, Job, LeakFinding, Release, ReleasedNote, Share
+from annotations.ops.services.erasing import delete_note, erase_patient
+from annotations.release import jobs
+from annotations.release.services import batches
+from annotations.release.services.batches import next_batch
+from annotations.release.services.policies import policy_named
+from annotations.release.services.preparing import Preparer
+from annotations.release.services.starting import start_release
+from tests.factories import make_member
+from tests.release.conftest import add_note, new_project
+
+pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
+PATIENTS, EACH = 4, 3
+
+
+@pytest.fixture
+def release(no_redis, monkeypatch):
+    """A release of twelve notes of four patients, three of them without a patient id, in batches of about two notes."""
+    monkeypatch.setattr(batches, "NOTES", 2)
+    project = new_project()
+    for number in range(EACH):
+        for patient in range(PATIENTS):
+            name = f"n{number}{patient}"
+            text = f"«Nora Quimby|PATIENT» came on «0{number + 1}/03/2019|DATE».\n"
+            add_note(project, name, text, language="en", patient_id=f"P-{patient:05}" if patient else "")
+    manager = make_member(project, "manager", "mara")
+    policy = policy_named(project, "mask")
+    return start_release(project=project, set_spec="gold", policy=policy, actor=manager, token="t")
+
+
+def check_complete(release, notes=PATIENTS * EACH):
+    job = Job.objects.get(pk=release.job_id)
+    release.refresh_from_db()
+    assert (job.state, job.done, job.total) == (Job.State.DONE, notes, notes)
+    assert (release.state, release.figures["notes"]) == (Release.State.PREPARED, notes)
+    rows = list(ReleasedNote.objects.filter(release=release))
+    assert len(rows) == notes and {row.state for row in rows} == {"done"}
+    assert all(row.text == "[PATIENT] came on [DATE].\n" and row.sha256 == text_sha256(row.text) for row in rows)
+    assert not Share.objects.exists()
+
+
+def test_rows_follow_each_other_by_patient_and_batches_never_cut_a_patient(release):
+    patients = list(ReleasedNote.objects.order_by("id").values_list("document__patient_id", flat=True))
+    assert patients == sorted(patients)
+    seen = []
+    while ids := next_batch(release):
+        seen.append([patients[pk - ids[0] + sum(map(len, seen))] for pk in ids])
+        ReleasedNote.objects.filter(pk__in=ids).update(state="done")
+    assert seen == [["", ""], ["", *["P-00001"] * EACH], ["P-00002"] * EACH, ["P-00003"] * EACH]
+
+
+def test_the_job_prepares_all_notes(release):
+    work(release.job_id)
+    check_complete(release)
+
+
+def test_the_same_token_gives_the_same_release(release):
+    again = start_release(
+        project=release.project, set_spec="gold", policy=release.policy, actor=release.created_by, token="t"
+    )
+    assert again == release and Release.objects.count() == Job.objects.count() == 1
+    other = start_release(project=release.project, set_spec="gold", policy=release.policy, actor=None, token="u")
+    assert (release.number, other.number) == (1, 2)
+
+
+def test_a_killed_worker_loses_at_most_its_batch(release, monkeypatch):
+    class Killed(BaseException):
+        pass
+
+    prepare, calls = Preparer.prepare, []
+
+    def killed_in_the_second_batch(*args):
+        calls.append(args)
+        if len(calls) == 2:
+            raise Killed
+        return prepare(*args)
+
+    monkeypatch.setattr(Preparer, "prepare", killed_in_the_second_batch)
+    with pytest.raises(Killed):
+        jobs.run(take(release.job_id))
+    done = ReleasedNote.objects.filter(state="done")
+    assert done.count() == 2
+    Job.objects.update(lease_until=Now())
+    Share.objects.update(lease_until=Now())
+    work(release.job_id)
+    check_complete(release)
+    assert len(calls) == 1 + 1 + 3
+
+
+def test_pause_and_resume(release, monkeypatch):
+    prepare = Preparer.prepare
+
+    def paused(*args):
+        queue.pause(Job.objects.get())
+        return prepare(*args)
+
+    monkeypatch.setattr(Preparer, "prepare", paused)
+    work(release.job_id)
+    assert Job.objects.get().state == Job.State.PAUSED
+    assert 0 < ReleasedNote.objects.filter(state="done").count() < PATIENTS * EACH
+    monkeypatch.setattr(Preparer, "prepare", prepare)
+    queue.resume(Job.objects.get())
+    work(release.job_id)
+    check_complete(release)
+
+
+def test_a_canceled_job_can_be_started_again(release, monkeypatch):
+    prepare = Preparer.prepare
+
+    def canceled(*args):
+        queue.cancel(Job.objects.get())
+        return prepare(*args)
+
+    monkeypatch.setattr(Preparer, "prepare", canceled)
+    work(release.job_id)
+    assert Job.objects.get().state == Job.State.CANCELED
+    release.refresh_from_db()
+    assert release.state == Release.State.PREPARING
+    monkeypatch.setattr(Preparer, "prepare", prepare)
+    queue.retry(Job.objects.get())
+    work(release.job_id)
+    check_complete(release)
+
+
+def test_helpers_take_other_patients(release):
+    lead = take(release.job_id)
+    first = list(take_share(lead, lambda held: next_batch(release, held)))
+    held = [(first[0], first[-1])]
+    assert not set(first) & set(next_batch(release, held))
+    ids = ReleasedNote.objects.order_by("id").values_list("id", flat=True)
+    whole = next_batch(release, [(ids[3], ids[5])])
+    patients = set(ReleasedNote.objects.filter(pk__in=whole).values_list("document__patient_id", flat=True))
+    assert "P-00001" not in patients
+
+
+def test_a_patient_who_is_erased_while_a_batch_is_prepared_leaves_nothing(release, monkeypatch):
+    prepare, erased = Preparer.prepare, []
+
+    def erasing(self, notes, siblings=()):
+        prepared = prepare(self, notes, siblings)
+        if not erased and notes[-1].patient:
+            erased.append(notes[-1].patient)
+            erase_patient(project=release.project, patient_id=notes[-1].patient, actor=None)
+        return prepared
+
+    monkeypatch.setattr(Preparer, "prepare", erasing)
+    work(release.job_id)
+    check_complete(release, (PATIENTS - 1) * EACH)
+    assert (release.note_count, release.erased_count) == (PATIENTS * EACH, EACH)
+    assert not Document.objects.filter(patient_id=erased[0]).exists()
+
+
+def test_deleting_a_note_takes_its_released_text_and_findings(release):
+    note = add_note(release.project, "q", "«Ada Fenwick|PATIENT» left. Fenwick slept.\n", language="en")
+    policy = release.policy
+    second = start_release(project=release.project, set_spec="gold", policy=policy, actor=None, token="2")
+    work(second.job_id)
+    second.refresh_from_db()
+    assert LeakFinding.objects.filter(note__document=note).count() == 1
+    before = second.content_hash
+    delete_note(project=release.project, note=note.pk, actor=None)
+    second.refresh_from_db()
+    assert second.erased_count == 1 and second.content_hash == "" != before
+    assert not LeakFinding.objects.exists() and not ReleasedNote.objects.filter(document=note.pk).exists()
+    assert "Fenwick" not in str(second.figures)
+
+
+def test_a_signed_release_keeps_its_hash_after_an_erasure(release):
+    work(release.job_id)
+    release.refresh_from_db()
+    Release.objects.update(state=Release.State.SIGNED)
+    erase_patient(project=release.project, patient_id="P-00001", actor=None)
+    signed = Release.objects.get()
+    assert (signed.content_hash, signed.erased_count) == (release.content_hash, EACH)
+
+
+def test_events_and_jobs_hold_no_text(release):
+    work(release.job_id)
+    written = (
+        f"{list(Event.objects.values_list('data', flat=True))} {list(Job.objects.values_list('params', 'result'))}"
+    )
+    assert "Quimby" not in written and "P-0" not in written

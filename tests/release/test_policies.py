@@ -1,0 +1,116 @@
+"""Policies: shipped ones, versions, and that every label has a rule."""
+
+import io
+import json
+
+import pytest
+from django.core.management import call_command
+
+from annotations.core.errors import ServiceError
+from annotations.domain.redaction.shipped import SHIPPED
+from annotations.models import Event, Label, ReleasePolicy
+from annotations.release.services.policies import missing_labels, policies_of, policy_named, save_policy
+from tests.release.conftest import new_project
+
+
+def add_label(project, code, merged_into=None):
+    like = project.label_set.labels.first()
+    return Label.objects.create(
+        label_set=like.label_set, category=like.category, code=code, name=code.title(), placeholder=f"[{code}]",
+        position=99, merged_into=merged_into,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def project(db):
+    return new_project()
+
+
+@pytest.mark.parametrize("label_set", ["i2b2-2014", "hipaa-18", "meddocan", "it-4", "omissis", "redactor-33"])
+def test_shipped_policies_are_total_for_every_shipped_label_set(db, label_set):
+    project = new_project("p", label_set)
+    for slug in SHIPPED:
+        policy = policy_named(project, slug)
+        assert (policy.slug, policy.version, policy.name) == (slug, 1, SHIPPED[slug].name)
+        assert not missing_labels(project, policy.rules)
+
+
+def test_shipped_policies_are_offered_before_anybody_uses_them(project):
+    assert [(policy.slug, policy.version, policy.pk) for policy in policies_of(project)] == [
+        (slug, 0, None) for slug in SHIPPED
+    ]
+    assert not ReleasePolicy.objects.exists()
+
+
+def test_first_use_saves_version_1_once(project):
+    assert policy_named(project, "mask") == policy_named(project, "mask") == policy_named(project, "mask", 1)
+    assert Event.objects.filter(verb="policy.saved").count() == 1
+
+
+def test_versions_are_counted_and_never_changed(project):
+    first = policy_named(project, "mask")
+    rules = first.rules | {"AGE": first.rules["AGE"] | {"action": "keep"}}
+    second = save_policy(project=project, slug="mask", name="Keeps ages", rules=rules, actor=None)
+    assert second.version == 2
+    assert save_policy(project=project, slug="mask", name="Keeps ages", rules=rules, actor=None) == second
+    first.refresh_from_db()
+    assert first.rules["AGE"]["action"] == "mask"
+    assert policy_named(project, "mask") == second and policy_named(project, "mask", 1) == first
+    assert [policy.version for policy in policies_of(project) if policy.slug == "mask"] == [2]
+
+
+def test_a_new_policy_comes_after_the_shipped_ones(project):
+    made = save_policy(
+        project=project, slug="own", name="Our own", rules=policy_named(project, "mask").rules, actor=None
+    )
+    assert policies_of(project)[-1] == made
+
+
+def test_a_label_that_somebody_added_must_be_decided(project):
+    add_label(project, "SHIP")
+    with pytest.raises(ServiceError, match="SHIP") as refused:
+        policy_named(project, "mask")
+    assert refused.value.code == "unmapped"
+    offered = next(policy for policy in policies_of(project) if policy.slug == "mask")
+    assert missing_labels(project, offered.rules) == ["SHIP"]
+    with pytest.raises(ServiceError, match="SHIP"):
+        save_policy(project=project, slug="mask", name="Mask", rules=offered.rules, actor=None)
+    rules = offered.rules | {"SHIP": {"kind": "other", "action": "remove"}}
+    assert save_policy(project=project, slug="mask", name="Mask", rules=rules, actor=None).version == 1
+
+
+def test_merged_labels_have_rules_since_frozen_gold_may_use_them(project):
+    target = Label.objects.get(label_set__project=project, code="PATIENT")
+    add_label(project, "KIN", merged_into=target)
+    assert policy_named(project, "mask").rules["KIN"]["kind"] == "name"
+
+
+@pytest.mark.parametrize(
+    "change, code",
+    [
+        ({"slug": "Not a slug"}, "slug"),
+        ({"slug": ""}, "slug"),
+        ({"name": " "}, "name"),
+        ({"name": "n" * 81}, "name"),
+        ({"rules": {"AGE": {"kind": "age", "action": "burn"}}}, "policy"),
+        ({"rules": {"AGE": {"kind": "age", "action": "shift"}}}, "policy"),
+    ],
+)
+def test_what_is_refused(project, change, code):
+    rules = policy_named(project, "mask").rules | change.get("rules", {})
+    with pytest.raises(ServiceError) as refused:
+        save_policy(project=project, actor=None, **({"slug": "own", "name": "Own"} | change | {"rules": rules}))
+    assert refused.value.code == code
+    assert not ReleasePolicy.objects.filter(slug="own").exists()
+
+
+def test_the_command_lists_policies(project):
+    add_label(project, "SHIP")
+    out = io.StringIO()
+    call_command("release_policies", project.slug, "--json", stdout=out)
+    rows = json.loads(out.getvalue())["policies"]
+    assert [row["policy"] for row in rows] == list(SHIPPED)
+    assert rows[0]["unmapped"] == ["SHIP"] and rows[0]["actions"]["AGE"] == "mask"
+    out = io.StringIO()
+    call_command("release_policies", project.slug, stdout=out)
+    assert "mask: Publication mask (not used yet)\n  Labels without a rule: SHIP" in out.getvalue()

@@ -1,0 +1,60 @@
+"""Erasing a patient or a note takes what only they said from the index."""
+
+import pytest
+
+from annotations.core.sealing import project_key
+from annotations.models import SurrogateEntity, SurrogateKey, SurrogateMention
+from annotations.ops.services.erasing import delete_note, erase_patient
+from annotations.surrogates.selectors.index import opened
+from annotations.surrogates.services.making import surrogates_for
+from tests import factories as make
+from tests.surrogates.conftest import said, with_mentions
+
+
+@pytest.fixture
+def made(ward):
+    ward.found = ward.make()
+    return ward
+
+
+def forms(ward):
+    key = project_key(ward.project)
+    return {form for row in SurrogateEntity.objects.filter(project=ward.project) for form in opened(key, row).forms}
+
+
+def test_erasing_a_patient(made):
+    keys = SurrogateKey.objects.count()
+    erase_patient(project=made.project, patient_id="P-1", actor=made.mia)
+    assert forms(made) == {"Betty Wilson", "Dr. Emily Carter", "9918-31"}, "“Dr. Carter” was only P-1's"
+    assert set(SurrogateMention.objects.values_list("document_id", flat=True)) == {made.notes[2].pk}
+    assert SurrogateKey.objects.count() < keys
+    assert not SurrogateEntity.objects.filter(mentions=None).exists()
+
+
+def test_what_others_say_keeps_its_surrogate(made):
+    erase_patient(project=made.project, patient_id="P-1", actor=made.mia)
+
+    rest = made.mentions[2:]
+    assert said(rest, surrogates_for(project=made.project, notes=rest)) == {
+        key: text for key, text in made.found.items() if key[0] == made.notes[2].pk
+    }
+
+
+def test_deleting_one_note_of_a_patient(made):
+    delete_note(project=made.project, note=made.notes[0].pk, actor=made.mia)
+    assert forms(made) == {"Wilson", "Dr. Carter", "4711-22", "Betty Wilson", "Dr. Emily Carter", "9918-31"}
+
+
+def test_erasing_the_last_note_empties_the_index(made):
+    for patient in ("P-1", "P-2"):
+        erase_patient(project=made.project, patient_id=patient, actor=made.mia)
+    assert not SurrogateEntity.objects.exists() and not SurrogateKey.objects.exists()
+
+
+def test_other_projects_keep_theirs(made):
+    other = make.make_project("other")
+    note = make.make_note(other, "Adam Wilson", "n", patient_id="P-1")
+
+    surrogates_for(project=other, notes=[with_mentions(note, ("Adam Wilson", "name"))])
+    erase_patient(project=made.project, patient_id="P-1", actor=made.mia)
+    assert SurrogateEntity.objects.filter(project=other).count() == 1
