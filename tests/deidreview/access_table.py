@@ -251,6 +251,14 @@ TABLE: dict[str, dict[str, str]] = {
     "admin:app_list": {"GET": STAFF, "POST": STAFF},
     "admin/(?P<url>.*)$": {"GET": STAFF_404, "POST": STAFF_404},
     "admin:auth_user_password_change": {"GET": STAFF, "POST": STAFF},
+
+    # Certificates
+    "certificate_sign": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
+    "certificate_json": {"GET": REVIEWERS, "POST": EVERYONE_405},
+    "certificate_pdf": {"GET": REVIEWERS, "POST": EVERYONE_405},
+    "certificate_verify": {"GET": SIGNED_IN, "POST": done(SIGNED_IN, 422)},
+    "signing_keys": {"GET": SIGNED_IN, "POST": EVERYONE_405},
+    "signing_key_pem": {"GET": SIGNED_IN, "POST": EVERYONE_405},
 }
 # fmt: on
 

@@ -115,9 +115,9 @@ def _data(content: Content) -> Section:
         patients = sum(one["patients"] for one in data["erased"])
         blocks += [
             Text(
-                f"Notes erased since the release was prepared: {_count(notes)}; patients: {_count(patients)}. Recipients "
-                "of earlier copies must delete these notes. Measures of runs and annotators below include the erased "
-                "notes; the counts and hashes are those of the remaining notes."
+                f"Notes erased since the release was prepared: {_count(notes)}; patients: {_count(patients)}. "
+                "Recipients of earlier copies must delete these notes. Measures of runs and annotators below include "
+                "the erased notes; the counts and hashes are those of the remaining notes."
             ),
             Table(
                 "Erasures",
