@@ -4,6 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final
 
 from annotations.domain.redaction.kinds import Kind
@@ -63,8 +64,13 @@ class _Group:
 
 def read(mention: Mentioned, language: str) -> Person:
     """The name in a mention of a person, with what the text before it says of it: a field's name, or a title."""
-    title = title_before(mention.before)
-    name = read_person(mention.text, language, field_of(mention.before), title is not None)
+    return _read(mention.text, mention.before, language)
+
+
+@lru_cache(maxsize=1 << 12)
+def _read(text: str, before: str, language: str) -> Person:
+    title = title_before(before)
+    name = read_person(text, language, field_of(before), title is not None)
     if title and not name.gender:
         return Person(name.parts, name.given, name.family, title)
     return name
@@ -177,7 +183,7 @@ def _join_part(groups: list[_Group], mention: Mentioned, name: Person) -> None:
 
 
 def same_person(one: Person, other: Person) -> bool:
-    """Whether two names may be one person's: no given name, surname or gender differs, and they share a word or initial."""
+    """Whether two names may be one person's: they share a word or initial, and nothing in them differs."""
     if one.gender and other.gender and one.gender != other.gender:
         return False
     shared = False

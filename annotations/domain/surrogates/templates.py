@@ -1,15 +1,15 @@
-"""Names of places and institutions in segments: words that say what they are stay, the others are replaced one by one."""
+"""Names of places and institutions: words that say what they are stay, the others are replaced one by one."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Final
 
 from annotations.domain.redaction.kinds import Kind
 from annotations.domain.surrogates.folding import folded
-from annotations.domain.surrogates.gazetteers import known_language, lines, names_of
-from annotations.domain.surrogates.places import CITY, COUNTRY_OF, PROVINCE, REGION, named
+from annotations.domain.surrogates.gazetteers import kept, known_language, lines, names_of
+from annotations.domain.surrogates.places import CITY, COUNTRY_OF, named
 
 NUMBER, LETTER, ACRONYM, WORD, GIVEN, SURNAME, ZIP, COUNTRY = (
     "number",
@@ -22,12 +22,20 @@ NUMBER, LETTER, ACRONYM, WORD, GIVEN, SURNAME, ZIP, COUNTRY = (
     "country",
 )
 MONTH, THING, DEVOTION, SAINT, DISCIPLINE, JOB = "month", "thing", "devotion", "saint", "discipline", "job"
-PLACES: Final = frozenset({Kind.CITY, Kind.REGION, Kind.COUNTRY, Kind.LOCATION, Kind.ZIP})
-_TOKEN: Final = re.compile(r"[^\W\d_]+(?:['’´`·][^\W\d_]+)*|\d+")
-_SMALL: Final = frozenset(
-    "de del la las los el lo y e i en a al o u da do dos das di della dello dei degli delle dell dal il gli le per con in the of and at for on"
-    " by d l un una van von der des du et".split()
+RANKS: Final = ("rank_f", "rank_m", "artist")
+DEVOTIONS: Final = (DEVOTION, "devotion_del", "devotion_la", "devotion_los", "devotion_las")
+_SMALL: Final = kept("small")
+LEVELS: Final = ("level", "field", "body", "type", "type_f")
+"""Words of institutions without a name of their own, such as "Hospital General": the first one found is replaced."""
+SHORT: Final = "short"  # the abbreviation of a state or province
+_SCHOOLS: Final = frozenset(
+    {"facultad", "facultat", "faculty", "facolta", "school", "escuela", "college", "departamento"}
 )
+_SAINTLY: Final = frozenset({"san", "santa", "sant", "st", "saint", "santo"})
+_MARIAN: Final = frozenset({"virgen", "senora", "lady", "ntra", "madonna"})
+PLACES: Final = frozenset({Kind.CITY, Kind.REGION, Kind.COUNTRY, Kind.LOCATION, Kind.ZIP})
+_TOKEN: Final = re.compile(r"[^\W\d_ºª]+(?:['’´`·][^\W\d_ºª]+)*|\d+")
+_ARTICLES: Final = frozenset({"la", "las", "los", "el", "del"})
 _STREET_START: Final = re.compile(
     r"^\W*(?:c/|c\.|calle|carrer|av\w*|pl[az]\w*|p[sº]?[oº]\b|paseo|passeig|ctra|carretera|cam\w*|ronda|rda|trav\w*|glorieta|rambla|via\b|vía"
     r"|viale|v\.le|piazza\w*|corso|largo|vicolo|strada|urb\w*|pol[ií]gono|barrio|r[uú]a\b)",
@@ -48,18 +56,6 @@ class Slot:
     text: str
     key: str
     kind: str
-
-
-@cache
-def kept(group: str) -> frozenset[str]:
-    """The folded words of a group (institution, street, honor) that stay."""
-    out: dict[str, set[str]] = {}
-    name = ""
-    for line in lines("kept_words.txt"):
-        if not line.startswith(" "):
-            name, _, line = line.partition(":")
-        out.setdefault(name, set()).update(folded(word) for word in line.split())
-    return frozenset(out[group])
 
 
 @cache
@@ -90,105 +86,142 @@ def is_acronym(text: str) -> bool:
 def slots(text: str, kind: Kind, language: str) -> tuple[Slot, ...]:
     """What to replace in the name of a place or an institution, in order."""
     language = known_language(language)
-    if kind == Kind.PROFESSION or (kind == Kind.COUNTRY and folded(text)):
+    if kind in (Kind.PROFESSION, Kind.COUNTRY):
         core = text.strip()
         start = text.find(core)
-        return (
-            (Slot(start, start + len(core), core, folded(core), JOB if kind == Kind.PROFESSION else COUNTRY),)
-            if core
-            else ()
-        )
-    street = kind == Kind.STREET or (kind == Kind.LOCATION and is_street(text))
-    group = kept("street") if street else kept("institution") if kind not in PLACES else frozenset()
-    tokens = [(match.start(), match.end(), match.group(0), folded(match.group(0))) for match in _TOKEN.finditer(text)]
-    words = [key for _, _, _, key in tokens]
-    lists = names_of(language)
-    country = COUNTRY_OF[language]
-    countries = words_of(language, "country")
-    school = bool(
-        {"facultad", "facultat", "faculty", "facolta", "school", "escuela", "college", "departamento"} & set(words)
-    )
-    out: list[Slot] = []
-    at = 0
-    before = ""
-    while at < len(tokens):
-        start, end, raw, key = tokens[at]
-        found, length = "", 1
-        shouted = text.isupper()
+        whole = JOB if kind == Kind.PROFESSION else COUNTRY
+        return (Slot(start, start + len(core), core, folded(core), whole),) if core else ()
+    return tuple(_Scan(text, kind, language).slots())
+
+
+class _Scan:
+    """The tokens of one text, and what each of them is."""
+
+    def __init__(self, text: str, kind: Kind, language: str) -> None:
+        self.text, self.kind, self.language = text, kind, language
+        self.street = kind == Kind.STREET or (kind == Kind.LOCATION and is_street(text))
+        self.place = kind in PLACES
+        self.tokens = [(match.start(), match.end(), match.group(0)) for match in _TOKEN.finditer(text)]
+        self.words = [folded(raw) for _, _, raw in self.tokens]
+        self.group = kept("street") if self.street else frozenset() if self.place else kept("institution")
+        self.country = COUNTRY_OF[language]
+        self.school = bool(_SCHOOLS & set(self.words))
+
+    def slots(self) -> list[Slot]:
+        out: list[Slot] = []
+        at = 0
+        while at < len(self.tokens):
+            found, length = self.what(at)
+            if found:
+                out.append(self.slot(at, length, found))
+            at += length
+        if not any(slot.kind not in (NUMBER, LETTER) for slot in out) and not self.place and not self.street:
+            for name in LEVELS:  # "Hospital General": nothing else tells it from others
+                group = words_of(self.language, name)
+                for at, word in enumerate(self.words):
+                    if word in group:
+                        return [self.slot(at, 1, name)]
+            last = [at for at, word in enumerate(self.words) if word not in _SMALL and len(word) > 1]
+            return [*out, self.slot(last[-1], 1, WORD)] if last else out
+        return out
+
+    def slot(self, at: int, length: int, found: str) -> Slot:
+        start, end = self.tokens[at][0], self.tokens[at + length - 1][1]
+        return Slot(start, end, self.text[start:end], " ".join(self.words[at : at + length]), found)
+
+    def group_of(self, name: str) -> Mapping[str, str]:
+        return words_of(self.language, name)
+
+    def what(self, at: int) -> tuple[str, int]:
+        """What the token at an index is, and how many tokens belong together; empty for one that stays."""
+        raw, key = self.tokens[at][2], self.words[at]
         if raw.isdigit():
-            found = ZIP if len(raw) == 5 and kind in PLACES and not (street and at == 0) else NUMBER
-        elif not key:
-            pass
-        elif (len(key) == 1 or key in _SMALL) and (place := named(words, at, country))[0] > 1:
-            length, found = place  # "A Coruña", "Las Palmas"
-        elif len(key) == 1:
-            found = LETTER if kind in (Kind.STREET, Kind.LOCATION) and _unit(tokens, at, text) else ""
-        elif key in _SMALL:
-            pass
-        elif before in ("san", "santa", "sant", "st", "saint", "santo") and key in _saints(language):
-            found = SAINT
-        elif before in ("virgen", "senora", "lady", "ntra", "madonna") and key in words_of(language, "devotion"):
-            found = DEVOTION
-        elif school and key in words_of(language, "discipline"):
-            found = DISCIPLINE
-        else:
-            if key not in group or kind in PLACES:
-                length, found = named(words, at, country)
-                length = max(1, length)
-            if not found:
-                length = 1
-                if kind in PLACES and at + 1 < len(words) and " ".join(words[at : at + 2]) in countries:
-                    found, length = COUNTRY, 2
-                elif kind in PLACES and key in countries:
-                    found = COUNTRY
-                elif key in group or (kind not in PLACES and key in kept("honor")):
-                    found = ""
-                elif key in words_of(language, "month"):
-                    found = MONTH
-                elif kind == Kind.LOCATION and len(raw) == 2 and raw.isupper() and language in ("en", "it"):
-                    found = "short"
-                elif is_acronym(raw) and not shouted:
-                    found = ACRONYM
-                elif kind in PLACES and not street:
-                    length = _phrase(tokens, at, text)
-                    found = CITY
-                elif key in lists.given and at + 1 < len(tokens):
-                    found = GIVEN
-                elif key in lists.surnames:
-                    found = SURNAME
-                elif key in words_of(language, "thing"):
-                    found = THING
-                elif is_acronym(raw) and len(tokens) == 1:
-                    found = ACRONYM
-                else:
-                    found = WORD
-        if found:
-            last = tokens[at + length - 1]
-            out.append(Slot(start, last[1], text[start : last[1]], " ".join(words[at : at + length]), found))
-        if key not in _SMALL:
-            before = key
-        at += length
-    return tuple(out)
+            return (ZIP if len(raw) == 5 and self.place and not (self.street and at == 0) else NUMBER), 1
+        if not key:
+            return "", 1
+        if len(key) == 1 or key in _SMALL:
+            length, found = named(self.words, at, self.country)  # "A Coruña", "Las Palmas"
+            if length > 1:
+                return found, length
+            return (LETTER if self.unit(at) else ""), 1
+        special = self.special(at)
+        if special is not None:
+            return special, 1
+        if key not in self.group:
+            length, found = named(self.words, at, self.country)
+            if length:
+                return found, length
+        if self.place:
+            return self.in_place(at)
+        if key in self.group or key in kept("honor"):
+            return "", 1
+        return self.word(at), 1
 
+    def special(self, at: int) -> str | None:
+        """Saints, devotions, disciplines, ranks and months; None for other words."""
+        key = self.words[at]
+        before = self.words[at - 1] if at else ""
+        earlier = next((word for word in reversed(self.words[:at]) if word not in _SMALL), "")
+        if before in _SAINTLY and key in self.group_of(SAINT):
+            return SAINT
+        if earlier in _MARIAN:
+            suited = f"{DEVOTION}_{before}"
+            for name in (suited, *DEVOTIONS):
+                if key in self.group_of(name):
+                    return suited if suited in DEVOTIONS else name
+            return suited if suited in DEVOTIONS else DEVOTION
+        if self.school and key in self.group_of(DISCIPLINE):
+            return DISCIPLINE
+        if self.place and not self.street:
+            return None
+        return next((name for name in (*RANKS, MONTH, "size") if key in self.group_of(name)), None)
 
-def _saints(language: str) -> Mapping[str, str]:
-    return words_of(language, "saint")
+    def in_place(self, at: int) -> tuple[str, int]:
+        """Parts of an address: a country, a state's abbreviation, words of a street, or an unknown place."""
+        raw, key = self.tokens[at][2], self.words[at]
+        countries = self.group_of("country")
+        if at + 1 < len(self.words) and f"{key} {self.words[at + 1]}" in countries:
+            return COUNTRY, 2
+        if key in countries:
+            return COUNTRY, 1
+        if self.kind == Kind.LOCATION and len(raw) == 2 and raw.isupper() and self.language in ("en", "it"):
+            return SHORT, 1
+        if key in self.group or (self.street and key in kept("honor")):
+            return "", 1
+        if self.street:
+            return self.word(at), 1
+        return CITY, self.phrase(at)
 
+    def word(self, at: int) -> str:
+        """What a word of a name is: an acronym, a given name, a surname, a thing, or unknown."""
+        raw, key = self.tokens[at][2], self.words[at]
+        lists = names_of(self.language)
+        if is_acronym(raw) and (not self.text.isupper() or len(self.tokens) == 1):
+            return ACRONYM
+        if at and self.words[at - 1] in _ARTICLES and key in self.group_of(THING):
+            return THING
+        if key in lists.given and at + 1 < len(self.tokens):
+            return GIVEN
+        if key in lists.surnames:
+            return SURNAME
+        return THING if key in self.group_of(THING) else WORD
 
-def _unit(tokens: Sequence[tuple[int, int, str, str]], at: int, text: str) -> bool:
-    """Whether a single letter is that of a flat: it follows a number ("3, B", "46 4D")."""
-    return at > 0 and tokens[at - 1][2].isdigit() and "/" not in text[tokens[at - 1][1] : tokens[at][1] + 1]
+    def unit(self, at: int) -> bool:
+        """Whether a single letter is that of a flat: it follows a number ("3, B", "46 4D")."""
+        if len(self.words[at]) > 1 or not at or self.kind not in (Kind.STREET, Kind.LOCATION):
+            return False
+        gap = self.text[self.tokens[at - 1][1] : self.tokens[at][1] + 1]
+        return self.tokens[at - 1][2].isdigit() and "/" not in gap
 
-
-def _phrase(tokens: Sequence[tuple[int, int, str, str]], at: int, text: str) -> int:
-    """How many words the name of an unknown place has: up to a comma, a bracket or a number."""
-    end = at + 1
-    while end < len(tokens):
-        gap = text[tokens[end - 1][1] : tokens[end][0]]
-        if gap.strip(" -'’\n") or tokens[end][2].isdigit():
-            break
-        end += 1
-    return end - at
+    def phrase(self, at: int) -> int:
+        """How many words the name of an unknown place has: up to a comma, a bracket or a number."""
+        end = at + 1
+        while end < len(self.tokens):
+            gap = self.text[self.tokens[end - 1][1] : self.tokens[end][0]]
+            if gap.strip(" -'’\n") or self.tokens[end][2].isdigit():
+                break
+            end += 1
+        return end - at
 
 
 @lru_cache(maxsize=1 << 12)

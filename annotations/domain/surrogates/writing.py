@@ -64,10 +64,11 @@ class Writer:
         if self._cluster.kind in TEMPLATES:
             return self._template(mention.text)
         value = self._surrogate.parts.get("value", "")
-        if len(compact(value)) == len(compact(mention.text)):
+        if len(compact(value)) == len(compact(mention.text)) and "@" not in value:
             return pour(value, mention.text)
-        like = mention.text
-        return value.upper() if like.isupper() else value if not like.islower() else value.lower()
+        if mention.text.isupper():
+            return value.upper()
+        return value[:1].upper() + value[1:] if mention.text[:1].isupper() else value
 
     def _name(self, mention: Mentioned, person: Person) -> str:
         name = read(mention, self._cluster.language)
@@ -111,7 +112,7 @@ class Writer:
             key = folded(part.text)
             known = (self._lists.surnames if part.role == FAMILY else self._lists.given).get(key)
             missing = missing or (known is not None and accented(known.text))
-        return missing or not any(accented(form) for form in self._cluster.forms) and self._misses_elsewhere()
+        return missing or (not any(map(accented, self._cluster.forms)) and self._misses_elsewhere())
 
     def _misses_elsewhere(self) -> bool:
         person = self._person

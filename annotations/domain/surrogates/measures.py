@@ -1,0 +1,114 @@
+"""Measures of surrogates (Singh et al. 2025, appendix A.7): what is kept, consistency, collisions, originals left."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Final
+
+from annotations.domain.surrogates.clustering import PEOPLE, read
+from annotations.domain.surrogates.deciding import surrogate_key
+from annotations.domain.surrogates.folding import folded
+from annotations.domain.surrogates.identifiers import compact
+from annotations.domain.surrogates.pipeline import Mentioned, Surrogate
+from annotations.domain.surrogates.templates import slots
+from annotations.domain.surrogates.writing import TEMPLATES
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """A mention and what was written for it. `entity` tells entities apart; `language` is that of the note."""
+
+    entity: int
+    mention: Mentioned
+    new: str
+    surrogate: Surrogate
+    language: str
+
+
+@dataclass(frozen=True, slots=True)
+class Measures:
+    """Shares from 0 to 1, None without mentions; counts of entities and mentions.
+
+    `preserved`: mentions whose surrogate keeps kind, gender, title and format. `consistent`: entities with one
+    surrogate in all notes. `collisions`: surrogates that more than one entity has. `originals_left`: mentions whose
+    surrogate is the original, or contains it as whole words.
+    """
+
+    mentions: int
+    entities: int
+    preserved: float | None
+    consistent: float | None
+    collisions: int
+    originals_left: int
+
+    def as_dict(self) -> dict[str, float | int | None]:
+        return asdict(self)
+
+
+def measure(replaced: Iterable[Replaced]) -> Measures:
+    """The measures over all mentions of a release. Two people with one full name count as a collision."""
+    rows = list(replaced)
+    by_entity: dict[int, set[tuple[tuple[str, str], ...]]] = defaultdict(set)
+    holders: dict[tuple[str, str], set[int]] = defaultdict(set)
+    kept = left = 0
+    for row in rows:
+        by_entity[row.entity].add(tuple(sorted(row.surrogate.parts.items())))
+        kind = "person" if row.surrogate.kind in PEOPLE else str(row.surrogate.kind)
+        holders[kind, surrogate_key(row.surrogate)].add(row.entity)
+        kept += preserves(row)
+        left += is_left(row)
+    return Measures(
+        mentions=len(rows),
+        entities=len(by_entity),
+        preserved=kept / len(rows) if rows else None,
+        consistent=sum(len(found) == 1 for found in by_entity.values()) / len(by_entity) if by_entity else None,
+        collisions=sum(len(found) > 1 for found in holders.values()),
+        originals_left=left,
+    )
+
+
+_CASES: Final = (str.isupper, str.islower)
+
+
+def preserves(row: Replaced) -> bool:
+    """Whether the surrogate has the kind, gender, titles, case, punctuation and generic words of the original."""
+    mention, new = row.mention, row.new
+    if row.surrogate.kind != mention.kind and not {row.surrogate.kind, mention.kind} <= PEOPLE:
+        return False
+    if any(case(mention.text) != case(new) for case in _CASES if len(compact(mention.text)) > 1):
+        return False
+    if mention.kind in PEOPLE:
+        return _same_shape(mention, new, row)
+    if mention.kind in TEMPLATES:
+        found = slots(mention.text, mention.kind, row.language)
+        return bool(found) and _framed(mention.text, new, [(slot.start, slot.end) for slot in found])
+    if "@" in mention.text:
+        return new.count("@") == mention.text.count("@")
+    return True
+
+
+def _same_shape(mention: Mentioned, new: str, row: Replaced) -> bool:
+    """Whether titles, particles and punctuation of a name are kept, and its gender."""
+    old = read(mention, row.language)
+    gender = row.surrogate.parts.get("gender", "")
+    if old.gender and gender and old.gender != gender:
+        return False
+    return _framed(mention.text, new, [(part.start, part.end) for part in old.parts])
+
+
+def _framed(old: str, new: str, replaced: Sequence[tuple[int, int]]) -> bool:
+    """Whether the new text has what stands around the replaced stretches of the old one, in order."""
+    at = end = 0
+    for start, stop in replaced:
+        between = old[end:start]
+        place = new.find(between, at)
+        if place < 0:
+            return False
+        at, end = place + len(between), stop
+    return new.endswith(old[end:])
+
+
+def is_left(row: Replaced) -> bool:
+    """Whether the surrogate is the original, or contains it as whole words (folded)."""
+    old, new = folded(row.mention.text), folded(row.new)
+    return bool(old) and f" {old} " in f" {new} "
