@@ -1,4 +1,5 @@
 from django.apps import AppConfig
+from django.utils.translation import gettext_noop as _
 
 
 class KnownConfig(AppConfig):
@@ -6,4 +7,36 @@ class KnownConfig(AppConfig):
     label = "known"
 
     def ready(self) -> None:
-        pass
+        from annotations.core import navigation
+        from annotations.core.access import Can
+        from annotations.core.hooks import patient_erased
+        from annotations.jobs import hooks
+        from annotations.jobs.registry import JobKind, register
+        from annotations.known.services.master import delete_expired_uploads, erase_known
+
+        register(
+            {
+                "master": JobKind(
+                    title=_("Patient master"),
+                    handler="annotations.known.jobs.reading.run",
+                    right=Can.MANAGE,
+                    unit=_("rows"),
+                    undo="annotations.known.jobs.reading.undo",
+                    # A failed or canceled job deletes its upload.
+                    can_retry=False,
+                    result="known/read_result.html",
+                ),
+            }
+        )
+        hooks.TIDIERS.append(delete_expired_uploads)
+        patient_erased.add(erase_known)
+        navigation.register(
+            navigation.Entry(
+                "project",
+                45,
+                _("Known identifiers"),
+                "known",
+                Can.MANAGE,
+                frozenset({"known_upload", "known_people", "known_person"}),
+            )
+        )

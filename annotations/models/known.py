@@ -8,8 +8,8 @@ from annotations.models.project import Project
 class KnownPerson(models.Model):
     """One patient of a project's patient master.
 
-    `sealed` holds the person (domain.knowing.person.Person), encrypted with the project's key; `digest` is a keyed digest
-    of it, by which an import finds rows that it would not change.
+    `sealed` holds the person (domain.knowing.person.Person), encrypted with the project's key; `digest` is a keyed
+    digest of it, by which an import finds rows that it would not change.
     """
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="+", db_index=False)

@@ -31,7 +31,10 @@ Predict = Callable[[Sequence[Document]], list[list[DomainSpan]]]
 
 
 class Combined:
-    """An ensemble with members that are runs, or that know patients. Each of `predictors` returns one member's spans for a batch of notes."""
+    """An ensemble with members that are runs, or that know patients.
+
+    Each of `predictors` returns one member's spans for a batch of notes.
+    """
 
     def __init__(self, votes: "Votes | Merging", predictors: Sequence[Predict], budget: Budget) -> None:
         self._votes, self._predictors, self.budget = votes, predictors, budget

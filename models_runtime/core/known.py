@@ -25,7 +25,10 @@ def check_known(project: Project) -> None:
     missing = sorted({term.label for term in denied_terms(project)} - accepted_labels(project)[0].keys())
     if missing:
         raise ServiceError(
-            _("Denied terms have labels that this project no longer has: %(labels)s. Add these terms with other labels.")
+            _(
+                "Denied terms have labels that this project no longer has: %(labels)s. "
+                "Add these terms again with other labels."
+            )
             % {"labels": ", ".join(missing)},
             code="known",
         )

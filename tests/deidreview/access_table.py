@@ -259,6 +259,13 @@ TABLE: dict[str, dict[str, str]] = {
     "certificate_verify": {"GET": SIGNED_IN, "POST": done(SIGNED_IN, 422)},
     "signing_keys": {"GET": SIGNED_IN, "POST": EVERYONE_405},
     "signing_key_pem": {"GET": SIGNED_IN, "POST": EVERYONE_405},
+    # Known identifiers
+    "known": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
+    "known_lists": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
+    "known_lists_csv": {"GET": MANAGERS, "POST": EVERYONE_405},
+    "known_upload": {"GET": MANAGERS, "POST": done(MANAGERS)},
+    "known_people": {"GET": MANAGERS, "POST": EVERYONE_405},
+    "known_person": {"GET": MANAGERS, "POST": MANAGERS},
 }
 # fmt: on
 

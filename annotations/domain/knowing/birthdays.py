@@ -23,13 +23,11 @@ _MONTHS: Final = (
     "november nov noviembre novembre",
     "december dec diciembre dic dicembre",
 )
-_NUMERIC: Final = re.compile(
-    r"(?<!\d)(?=((\d{1,4})\s?([./\-– \u00a0])\s?(\d{1,2})\s?\3\s?(\d{4}|\d{2}))(?!\d))"
-)
+_NUMERIC: Final = re.compile(r"(?<!\d)(?=((\d{1,4})\s?([./\-– \u00a0])\s?(\d{1,2})\s?\3\s?(\d{4}|\d{2}))(?!\d))")
 _COMPACT: Final = re.compile(r"(?<!\d)\d{8}(?!\d)")
 _WORDS: Final = {number: tuple(words.split()) for number, words in enumerate(_MONTHS, 1)}
 # Words between the parts of a date: "12 de enero de 1970", "the 12th of January".
-_LINKS: Final = frozenset("de del of the st nd rd th o a".split())
+_LINKS: Final = frozenset(["de", "del", "of", "the", "st", "nd", "rd", "th", "o", "a"])
 _BETWEEN: Final = frozenset(" \t\r\n .,-‐–/º°ª'’")
 _LONGEST_GAP: Final = 4
 
@@ -49,7 +47,7 @@ def mentions(note: Reading, days: Collection[Day]) -> Iterator[tuple[int, int]]:
             fits = any(day == (int(a), int(b), int(c)) for day in days) if len(a) == 4 and len(c) == 2 else False
         else:
             fits = any(
-                _same_year(c, year) and (int(a), int(b)) in ((day, month), (month, day))
+                (_same_year(c, year) and (int(a), int(b)) in ((day, month), (month, day)))
                 or (len(c) == 2 and _same_year(a, year) and len(a) == 2 and (int(b), int(c)) == (month, day))
                 for year, month, day in days
             )  # fmt: skip

@@ -4,6 +4,9 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Sequence
+from datetime import date
+from functools import cache
+from pathlib import Path
 from typing import Final
 
 from annotations.domain.knowing.folding import folded
@@ -11,39 +14,7 @@ from annotations.domain.knowing.master import LONGEST_VALUE, Master, MasterError
 from annotations.domain.knowing.person import FIELDS, Person
 from annotations.domain.names import unkeepable
 
-_COLUMNS: Final = {
-    "patient_id": "patient id|patientid|patient|pid|id patient|id paciente|paciente id|paciente|codigo paciente|id paziente"
-    "|paziente|codice paziente|subject id|subject|person id|id",
-    "given": "given name|given|first name|firstname|forename|first|nombre|nombre de pila|nombres|nome|nomi|middle name"
-    "|middlename|middle|segundo nombre|secondo nome",
-    "family": "family name|family|last name|lastname|surname|last|apellido|apellido1|apellido 1|primer apellido|apellidos"
-    "|cognome|cognomi|maiden name|birth name|cognome da nubile",
-    "second_family": "second family name|second surname|mothers family name|segundo apellido|apellido2|apellido 2"
-    "|secondo cognome|surname 2|last name 2",
-    "birth_dates": "birth date|birthdate|date of birth|dob|birthday|born|fecha de nacimiento|fecha nacimiento|nacimiento"
-    "|fnac|f nac|f nacimiento|data di nascita|data nascita|nascita|nato il",
-    "sex": "sex|gender|sexo|genero|sesso|genere",
-    "phones": "phone|phone number|telephone|tel|phones|home phone|mobile|mobile phone|cell|cell phone|cellphone|work phone"
-    "|telefono|telefono movil|telefono fijo|movil|celular|cellulare|telefono fisso|recapito|fax",
-    "emails": "email|e mail|mail|email address|correo|correo electronico|posta elettronica|indirizzo email",
-    "streets": "street|address|street address|address line|address 1|address1|address line 1|line|domicilio|direccion"
-    "|calle|indirizzo|via|residenza|address 2|address2|address line 2",
-    "zips": "zip|zip code|zipcode|postal code|postcode|post code|codigo postal|cp|c p|cap|codice postale",
-    "cities": "city|town|municipality|ciudad|localidad|municipio|poblacion|citta|comune|localita|birth place|place of birth"
-    "|lugar de nacimiento|luogo di nascita|comune di residenza|comune di nascita",
-    "national_ids": "national id|national identifier|ssn|social security number|dni|nie|nif|dni nie|nif nie|codice fiscale"
-    "|cf|passport|passport number|pasaporte|passaporto|tax id",
-    "records": "mrn|medical record number|medical record|record number|record|chart number|nhc|historia clinica"
-    "|numero de historia|numero de historia clinica|n historia|cartella|cartella clinica|numero cartella|hospital number",
-    "insurance": "insurance|insurance number|insurance id|health plan|health plan number|policy number|member id|medicare"
-    "|medicaid|nass|numero de afiliacion|seguro|poliza|tarjeta sanitaria|cip|cipa|tessera sanitaria|polizza|assicurazione",
-    "ids": "other id|other ids|other identifier|identifier|identifiers|otros id|otro id|altro id|altri id|account"
-    "|account number|license|driver license|episode|episodio|visit number|encounter|nosologico",
-    "relatives": "relative|relatives|relative name|relatives names|next of kin|contact|contact name|contacts|emergency contact"
-    "|mother|father|spouse|mother name|father name|spouse name|familiar|familiares|contacto|madre|padre|conyuge|coniuge"
-    "|familiare|familiari|parente|parenti|contatto",
-}  # fmt: skip
-_FIELD_OF: Final = {name: field for field, names in _COLUMNS.items() for name in names.split("|")}
+_NAMES: Final = Path(__file__).with_name("data") / "columns.txt"
 _DELIMITERS: Final = ",;\t|"
 # Values in one cell, in fields that hold several. A name's comma separates its parts.
 _SEVERAL: Final = frozenset({"phones", "emails", "records", "insurance", "ids", "national_ids", "relatives", "zips"})
@@ -76,7 +47,9 @@ def read_csv(data: bytes, *, month_first: bool = False) -> Master:
     master.columns = {name.strip(): field for name, field in zip(rows[0], fields, strict=True) if field}
     master.unknown = [name.strip() for name, field in zip(rows[0], fields, strict=True) if not field and name.strip()]
     if len([field for field in fields if field]) < 2:
-        raise MasterError("The file has no other column with a known name beside the patient IDs. Check the first line.")
+        raise MasterError(
+            "The file has no other column with a known name beside the patient IDs. Check the first line."
+        )
     orders = {at: _order(rows[1:], at, month_first) for at, field in enumerate(fields) if field == "birth_dates"}
     for number, row in enumerate(rows[1:], 2):
         if not any(cell.strip() for cell in row):
@@ -85,7 +58,9 @@ def read_csv(data: bytes, *, month_first: bool = False) -> Master:
             master.rows += 1
             master.problems.append(Problem(number, "", "cells"))
             continue
-        master.add(row[id_at] if id_at < len(row) else "", _person(master, rows[0], fields, orders, row, number), number)
+        master.add(
+            row[id_at] if id_at < len(row) else "", _person(master, rows[0], fields, orders, row, number), number
+        )
     return master
 
 
@@ -126,15 +101,24 @@ def _values(field: str, cell: str) -> Iterator[str]:
             yield value
 
 
+@cache
+def _fields() -> dict[str, str]:
+    """The field of each usual name of a column."""
+    lines = [line for line in _NAMES.read_text(encoding="utf-8").split("\n") if not line.startswith("#")]
+    entries = re.sub("\n ", " ", "\n".join(lines)).strip().split("\n")
+    pairs = [entry.partition(": ") for entry in entries]
+    return {name: field for field, _colon, names in pairs for name in names.split(", ")}
+
+
 def _field_of(name: str) -> str | None:
     words = folded(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).replace("_", " "))
     bare = re.sub(r" ?\d+$", "", words)
-    return _FIELD_OF.get(words) or _FIELD_OF.get(bare)
+    return _fields().get(words) or _fields().get(bare)
 
 
 def _decoded(data: bytes) -> tuple[str, str]:
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        candidates = ("utf-16",)
+        candidates: tuple[str, ...] = ("utf-16",)
     else:
         candidates = ("utf-8-sig", "cp1252", "latin-1")
     for encoding in candidates:
@@ -171,4 +155,7 @@ def iso_day(value: str, *, month_first: bool) -> str | None:
             year += 2000 if year < 30 else 1900
     else:
         return None
-    return f"{year:04}-{month:02}-{day:02}" if 1800 < year < 2200 and 0 < month < 13 and 0 < day < 32 else None
+    try:
+        return date(year, month, day).isoformat() if 1800 < year < 2200 else None
+    except ValueError:
+        return None

@@ -66,7 +66,7 @@ def _dicts(value: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
 def person_of(resource: Mapping[str, Any], patients: Collection[str]) -> tuple[str, Person]:
     """The patient id and the person of a valid Patient resource.
 
-    The patient id is the resource's id, or the value of the first identifier that is among `patients`, the ids of notes.
+    The patient id is the resource's id, or the value of an identifier that is among `patients`, the ids of notes.
     """
     values: dict[str, list[str]] = {}
 
@@ -85,7 +85,10 @@ def person_of(resource: Mapping[str, Any], patients: Collection[str]) -> tuple[s
     contacts = _dicts(resource, "contact")
     for telecom in [each for one in (resource, *contacts) for each in _dicts(one, "telecom")]:
         system = telecom.get("system")
-        add("emails" if system == "email" else "phones" if system in ("phone", "fax", "sms", "pager") else "ids", telecom.get("value"))
+        add(
+            "emails" if system == "email" else "phones" if system in ("phone", "fax", "sms", "pager") else "ids",
+            telecom.get("value"),
+        )
     for address in _dicts(resource, "address"):
         for line in address.get("line") or []:
             add("streets", line)

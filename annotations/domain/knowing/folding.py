@@ -7,7 +7,9 @@ from typing import Final
 
 _WORDS: Final = re.compile(r"[^\W_]+")
 # Letters that have no decomposition but are often written otherwise.
-_LETTERS: Final = str.maketrans({"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ł": "l", "ð": "d", "þ": "th", "ı": "i"})
+_LETTERS: Final = str.maketrans(
+    {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ł": "l", "ð": "d", "þ": "th", "ı": "i"}
+)
 
 
 @lru_cache(maxsize=1 << 16)

@@ -82,7 +82,9 @@ class Profile:
                 yield Mention(start, end, Kind.EMAIL, How.EXACT if text[start:end] == own else How.FORM)
 
 
-def find(text: str, profile: Profile | None, denied: Denied, allowed: Sequence[str] | frozenset[str] = ()) -> list[Mention]:
+def find(
+    text: str, profile: Profile | None, denied: Denied, allowed: Sequence[str] | frozenset[str] = ()
+) -> list[Mention]:
     """The mentions in a text of the person and of denied terms, apart from each other and in order.
 
     `allowed` are folded terms that are not taken for a part of a name or for a name with a typo.

@@ -13,6 +13,8 @@ from annotations.domain.knowing.words import ADDRESS_WORDS, PARTICLES, STREET_TY
 from annotations.domain.redaction.kinds import Kind
 
 _LEAST_FOR_TYPO: Final = 5
+# The most words and numbers of an address after its name.
+_LONGEST: Final = 12
 _AROUND: Final = frozenset(" \t\r\n ,.-‐–/ºª°#'’()")
 _CITY_JOINTS: Final = frozenset("/, \t\r\n -‐‑–'’.")
 
@@ -39,7 +41,9 @@ class Street:
         if not core:
             return None
         numbers = frozenset(word for word in words if word.isdigit())
-        return cls(written, core, numbers, frozenset(words), frozenset(kind for each in types for kind in STREET_TYPES[each]))
+        return cls(
+            written, core, numbers, frozenset(words), frozenset(kind for each in types for kind in STREET_TYPES[each])
+        )
 
 
 @dataclass(slots=True)
@@ -75,10 +79,12 @@ def _streets(note: Reading, street: Street) -> Iterator[Mention]:
         core = sum(word in street.core for word in tokens) + typo
         abbreviated = typed
         typed = typed or any(_typed(word, street) for word in tokens)
-        other = not abbreviated and any(word in STREET_TYPES and not _same_type(word, street) for word in tokens if word not in street.own)
+        other = not abbreviated and any(
+            word in STREET_TYPES and not _same_type(word, street) for word in tokens if word not in street.own
+        )
         numbered = any(word in street.numbers for word in tokens)
         enough = (typed or numbered) if typo else (typed or numbered or core > 1)
-        if not enough or other or (core == 1 and not typed and not note.capital(at)):
+        if not enough or other or (core == 1 and not numbered and not note.capital(at)):
             continue
         start, end = note.starts[first], note.ends[last]
         written = note.text[start:end]
@@ -119,15 +125,12 @@ def _left(note: Reading, street: Street, at: int) -> tuple[int, bool]:
 
 def _right(note: Reading, street: Street, at: int) -> int:
     last = reached = at
-    while reached + 1 < len(note.words) and reached - last < 3:
+    while reached + 1 < len(note.words) and reached - last < 3 and reached - at < _LONGEST:
         gap = note.gap(reached)
         word = note.words[reached + 1]
         if len(gap) > 5 or not all(character in _AROUND for character in gap) or gap.count("\n") > 1:
             break
-        if word in street.own and word not in PARTICLES:
-            reached += 1
-            last = reached
-        elif _typed(word, street) and "\n" not in gap:
+        if (word in street.own and word not in PARTICLES) or (_typed(word, street) and "\n" not in gap):
             reached += 1
             last = reached
         elif word in ADDRESS_WORDS or word in PARTICLES:

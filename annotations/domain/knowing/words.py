@@ -38,15 +38,15 @@ def _set(words: str) -> frozenset[str]:
 
 # Words inside names that are no names by themselves.
 PARTICLES: Final = _set(
-    "de del della dello delle dei degli di da dal dalla dos das do du la las los lo le el van von der den ter ten i y e "
-    "bin ibn al d l o mc mac san santa st"
+    "de del della dello delle dei degli di da dal dalla dos das do du la las los lo le el van von der den ter ten "
+    "i y e bin ibn al d l o mc mac san santa st"
 )
 # Titles and words for a patient, before a name.
 CUES: Final = _set(
-    "ra na rina mr mrs ms miss mister dr doctor sr sra srta senor senora senorita don dona d sig signor signora signore signorina "
-    "patient pt paciente pac paziente pz name nombre apellidos nome cognome surname lastname firstname hijo hija "
-    "madre padre esposa esposo wife husband mother father son daughter moglie marito figlio figlia fratello sorella "
-    "hermano hermana brother sister caro cara dear querida querido llamado llamada named"
+    "ra na rina mr mrs ms miss mister dr doctor sr sra srta senor senora senorita don dona d sig signor signora "
+    "signore signorina patient pt paciente pac paziente pz name nombre apellidos nome cognome surname lastname "
+    "firstname hijo hija madre padre esposa esposo wife husband mother father son daughter moglie marito figlio "
+    "figlia fratello sorella hermano hermana brother sister caro cara dear querida querido llamado llamada named"
 )
 # Words that English writes with a capital letter, whoever is meant.
 ALWAYS_CAPITAL: Final = _set(

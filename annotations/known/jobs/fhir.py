@@ -1,9 +1,9 @@
 """Validate FHIR Patient resources. Only workers and commands import this module, because it loads pydantic."""
 
 from collections.abc import Collection
+from typing import Any
 
 from fhir.resources.R4B.patient import Patient
-from pydantic import ValidationError
 
 from annotations.domain.knowing.fhir_master import person_of, resources
 from annotations.domain.knowing.master import Master, Problem
@@ -18,13 +18,18 @@ def read_fhir(data: bytes, patients: Collection[str]) -> Master:
     for number, resource in resources(data):
         try:
             Patient.model_validate(dict(resource))
-        except ValidationError as error:
+        except ValueError as error:  # of pydantic
             master.rows += 1
-            where = ".".join(str(part) for part in error.errors(include_input=False, include_url=False)[0]["loc"])
-            master.problems.append(Problem(number, where[:80], "fhir"))
+            master.problems.append(Problem(number, _element(error), "fhir"))
             continue
         patient, person = person_of(resource, patients)
         master.add(patient, person, number)
     for person in master.people.values():
         master.columns.update({name: name for name in person.as_dict()})
     return master
+
+
+def _element(error: Any) -> str:
+    """The element of a resource that is wrong: "name.0.family". The names of elements are no values of the resource."""
+    first = error.errors(include_input=False, include_url=False, include_context=False)[0]
+    return ".".join(str(part) for part in first["loc"] if str(part).isalnum())[:80]

@@ -27,9 +27,7 @@ class Finder:
         A note without a patient id, or whose patient has no row, can only mention denied terms.
         """
         self._prepare({patient for patient, _text in notes})
-        return [
-            find(text, self._profiles.get(patient), self._denied, self._allowed) for patient, text in notes
-        ]
+        return [find(text, self._profiles.get(patient), self._denied, self._allowed) for patient, text in notes]
 
     def _prepare(self, patients: set[str]) -> None:
         if len(self._profiles) + len(patients) > KEPT:

@@ -15,7 +15,7 @@ class MasterState:
     """Counts of a project's patient master and lists.
 
     `fields`: patients with a value, by field of Person. `covered`: notes whose patient has a row; `uncovered`: notes
-    whose patient has none; `nameless`: notes without a patient id. `without_notes`: patients of the master without a note.
+    whose patient has none; `nameless`: notes without a patient id. `without_notes`: patients without a note.
     """
 
     patients: int

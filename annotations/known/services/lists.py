@@ -39,10 +39,11 @@ def add_terms(*, project: Project, kind: str, terms: Iterable[str], label: str =
 
     A denied term needs the code of a label. A term that is on the list already gets the new label. Raises ServiceError.
     """
-    return _add(project, kind, [(term, label) for term in terms], actor)
+    return add_labeled_terms(project=project, kind=kind, terms=[(term, label) for term in terms], actor=actor)
 
 
-def _add(project: Project, kind: str, terms: Sequence[tuple[str, str]], actor: User | None) -> Added:
+def add_labeled_terms(*, project: Project, kind: str, terms: Sequence[tuple[str, str]], actor: User | None) -> Added:
+    """Add terms, each with the code of its label, as `add_terms` does."""
     if kind not in ListedTerm.Kind.values:
         raise ServiceError(_("The list must be “allow” or “deny”."), code="list")
     accepted, _ids = accepted_labels(project)
@@ -59,7 +60,7 @@ def _add(project: Project, kind: str, terms: Sequence[tuple[str, str]], actor: U
                 else _("A denied term needs a label of this project. Choose one."),
                 code="label",
             )
-        wanted[folded(text)] = (text, accepted[label] if kind == ListedTerm.Kind.DENY else "")
+        wanted.setdefault(folded(text), (text, accepted[label] if kind == ListedTerm.Kind.DENY else ""))
     if not wanted:
         raise ServiceError(_("Enter at least one term."), code="terms")
     key = project_key(project)
@@ -133,7 +134,11 @@ def import_lists(*, project: Project, content: bytes, actor: User | None) -> dic
     if not rows:
         raise ServiceError(_("The file has no terms. It needs the columns list, term and label."), code="file")
     with transaction.atomic():
-        return {kind: _add(project, kind, terms, actor) for kind, terms in found.items() if terms}
+        return {
+            kind: add_labeled_terms(project=project, kind=kind, terms=terms, actor=actor)
+            for kind, terms in found.items()
+            if terms
+        }
 
 
 def export_lists(*, project: Project, actor: User) -> list[str]:

@@ -44,7 +44,7 @@ class Imported(TypedDict):
 
 
 def stage_master(*, project: Project, content: bytes, format: str, actor: User) -> tuple[KnownUpload, Job]:
-    """Store a file encrypted and start the job that reads it. An equal file of the same person that waits is used again.
+    """Store a file encrypted and start the job that reads it. The same file of the same person is stored once.
 
     Nothing of the master changes before `import_upload`. Raises ServiceError.
     """
@@ -122,12 +122,12 @@ def import_upload(*, project: Project, upload_id: int, actor: User | None) -> Im
         hold(project.pk)
         upload = KnownUpload.objects.select_for_update().filter(project=project, pk=upload_id).first()
         if upload is None or upload.state != KnownUpload.State.READ:
-            raise ServiceError(_("This upload no longer exists or is still being read. Upload the file again."), code="gone")
+            raise ServiceError(
+                _("This upload no longer exists or is still being read. Upload the file again."), code="gone"
+            )
         people = project_key(project).open(bytes(upload.sealed))
         found = {patient: Person.read(values) for patient, values in people.items()}
-        done = store_people(
-            project=project, people=found, problems=upload.report.get("problem_count", 0), actor=actor
-        )
+        done = store_people(project=project, people=found, problems=upload.report.get("problem_count", 0), actor=actor)
         upload.delete()
     return done
 
@@ -149,7 +149,8 @@ def store_people(*, project: Project, people: Mapping[str, Person], problems: in
             some = patients[at : at + BATCH]
             rows = KnownPerson.objects.filter(project=project, patient_id__in=some)
             there = {row.patient_id: row for row in rows.defer("sealed")}
-            new, changed = [], []
+            new: list[KnownPerson] = []
+            changed: list[KnownPerson] = []
             for patient in some:
                 values = people[patient].as_dict()
                 digest = key.hexdigest("known person", patient, repr(sorted(values.items())))
@@ -176,7 +177,9 @@ def store_people(*, project: Project, people: Mapping[str, Person], problems: in
             },
         )
         notes = Document.objects.filter(project=project)
-        covered = notes.filter(patient_id__in=KnownPerson.objects.filter(project=project).order_by().values("patient_id"))
+        covered = notes.filter(
+            patient_id__in=KnownPerson.objects.filter(project=project).order_by().values("patient_id")
+        )
         return {
             "added": counts["added"],
             "changed": counts["changed"],

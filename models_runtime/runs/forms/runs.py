@@ -7,7 +7,14 @@ from annotations.core.fields import WholesField
 from models_runtime.runs.forms.names import name_field
 
 # The field beside which an error of the service is shown, by its code.
-REFUSED_AT = {"labels": "backend", "members": "backend", "llm": "backend", "pipeline": "backend", "known": "backend", "exists": "name"}
+REFUSED_AT = {
+    "labels": "backend",
+    "members": "backend",
+    "llm": "backend",
+    "pipeline": "backend",
+    "known": "backend",
+    "exists": "name",
+}
 
 
 class RunForm(forms.Form):

@@ -1,0 +1,107 @@
+"""`manage.py known_identifiers PROJECT`: import a patient master and lists of terms, and run the backend `known`."""
+
+import uuid
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotations.core.commands import JourneyCommand, find_project
+from annotations.core.errors import ServiceError
+from annotations.domain.redaction.kinds import Kind
+from annotations.jobs.waiting import wait_for
+from annotations.known.jobs.reading import read_master
+from annotations.known.selectors.labels import labels_by_kind
+from annotations.known.selectors.state import master_state
+from annotations.known.services.lists import add_labeled_terms
+from annotations.known.services.master import FORMATS, report_of, store_people
+from annotations.models import Job, ListedTerm, Project, Span, User
+from models_runtime.core.registry import KNOWN
+from models_runtime.runs.services.runs import run_counts, start_run
+
+
+class Command(JourneyCommand):
+    help = (
+        "Import a patient master and terms of the allow and deny lists, and find known identifiers in all notes. "
+        "Without options, print what the project has."
+    )
+
+    def arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("project", metavar="PROJECT")
+        parser.add_argument("--master", metavar="FILE", help="A file of patients. Patients that exist are replaced.")
+        parser.add_argument("--format", choices=FORMATS, default="csv", help="Format of the master. Default: csv.")
+        parser.add_argument("--allow", metavar="FILE", help="Terms that may stay in released text, one per line.")
+        parser.add_argument(
+            "--deny", metavar="FILE", help="Terms to find in all notes, one per line; after a tab, the label's code."
+        )
+        parser.add_argument("--run", metavar="NAME", help="Run the backend “known” under this name, and wait for it.")
+
+    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
+        project = find_project(options["project"])
+        result: dict[str, Any] = {"project": project.slug}
+        if options["master"]:
+            master = read_master(project, _read(options["master"]), options["format"])
+            report = report_of(master)
+            done = store_people(project=project, people=master.people, problems=report["problem_count"], actor=actor)
+            kept = ("rows", "columns", "unknown", "problems")
+            result["master"] = dict(done) | {"file": {name: report[name] for name in kept}}
+        for kind in ListedTerm.Kind.values:
+            if options[kind]:
+                terms = _terms(project, _read(options[kind]), kind)
+                result[kind] = add_labeled_terms(project=project, kind=kind, terms=terms, actor=actor)
+        if options["run"] is not None:
+            result["run"] = self._run(project, options["run"], actor, quiet=options["json"])
+        state = master_state(project)
+        result["patients"], result["notes"], result["covered"] = state.patients, state.notes, state.covered
+        result["allowed"], result["denied"] = state.allowed, state.denied
+        return result
+
+    def _run(self, project: Project, name: str, actor: User | None, *, quiet: bool) -> dict[str, Any]:
+        run = start_run(project=project, backend=KNOWN, actor=actor, name=name, key=uuid.uuid4().hex)
+        wait_for(Job.objects.get(run=run), tell=None if quiet else self.stderr)
+        job = Job.objects.get(run=run)
+        if job.state in (Job.State.FAILED, Job.State.CANCELED):
+            raise ServiceError(
+                f"The run “{run.author.name}” is not complete. {job.get_state_display()}: {job.error}", code="run"
+            )
+        spans = Span.objects.filter(annotation_set__author=run.author).count()
+        return {"run": run.author.name, "job": job.number, "spans": spans} | run_counts(run)
+
+    def say(self, result: dict[str, Any]) -> str:
+        said = []
+        if "master" in result:
+            master = result["master"]
+            said.append(
+                f"Patient master: {master['added']} patients added, {master['changed']} changed, "
+                f"{master['unchanged']} unchanged, {master['problems']} problems."
+            )
+        for kind in ListedTerm.Kind.values:
+            if kind in result:
+                said.append(f"Terms of the {kind} list: {result[kind]['added']} added.")
+        if "run" in result:
+            run = result["run"]
+            said.append(f"Run {run['run']}: {run['done']} notes done, {run['failed']} failed, {run['spans']} spans.")
+        said.append(
+            f"The project knows {result['patients']} patients. "
+            f"{result['covered']} of {result['notes']} notes are theirs."
+        )
+        return "\n".join(said)
+
+
+def _read(path: str) -> bytes:
+    """Raises ServiceError `file`."""
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise ServiceError(f"The file “{path}” can't be read: {error.strerror}.", code="file") from error
+
+
+def _terms(project: Project, content: bytes, kind: str) -> list[tuple[str, str]]:
+    """The terms of a file with their labels; the label of names for a denied term without one."""
+    try:
+        lines = content.decode("utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        raise ServiceError("The file of terms is not UTF-8. Save it as UTF-8.", code="file") from None
+    usual = labels_by_kind(project)[Kind.NAME] if kind == ListedTerm.Kind.DENY else ""
+    parts = [line.partition("\t") for line in lines if line.strip()]
+    return [(term, label.strip() or usual) for term, _tab, label in parts]
