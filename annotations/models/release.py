@@ -65,7 +65,9 @@ class Release(models.Model):
     note_count = models.PositiveIntegerField(default=0)
     span_count = models.PositiveIntegerField(default=0)
     erased_count = models.PositiveIntegerField(default=0, help_text="Notes erased since they were released.")
-    revision = models.PositiveIntegerField(default=0, help_text="Counts the changes of its notes since they were prepared.")
+    revision = models.PositiveIntegerField(
+        default=0, help_text="Counts the changes of its notes since they were prepared."
+    )
     content_hash = models.CharField(max_length=64, blank=True)
     figures = models.JSONField(default=dict, help_text="Counts and measures of the prepared release.")
     risks = models.JSONField(default=list, help_text="Accepted open risks: [{text, by, at}].")
@@ -108,6 +110,9 @@ class ReleasedNote(models.Model):
         default=list,
         help_text="[start, end, label code, masked] in the original: what the leak gate's decisions added. `masked` "
         "stretches get the label's placeholder, whatever the policy does with the label.",
+    )
+    exceptions = models.JSONField(
+        default=dict, help_text="How often each exception of the leak gate let a string stay."
     )
     characters_kept = models.PositiveIntegerField(default=0, help_text="Code points outside of replaced stretches.")
     first_year = models.PositiveSmallIntegerField(null=True)

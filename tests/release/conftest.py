@@ -32,7 +32,7 @@ NOTES = [
         "en",
         "P-00417",
         "«Wilson, Adam|PATIENT» came back on «03/28/2019|DATE», MRN «8841207|MEDICALRECORD». Contact: "
-        "«adam.wilson@example.org|EMAIL».\n",
+        "«adam.wilson@wardpost.test|EMAIL».\n",
     ),
     (
         "es-1",

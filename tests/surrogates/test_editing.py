@@ -96,13 +96,17 @@ def test_a_locked_entity_is_not_changed(made):
     edit(made, "draw_another", entity_of(made, 0, "Adam Wilson"))
 
 
-def test_splitting_gives_the_mentions_a_surrogate_of_their_own(made):
+def test_splitting_makes_somebody_else_of_the_mentions(made):
     wilson = SurrogateMention.objects.get(document=made.notes[1], start=0)
     new = edit(made, "split", wilson.entity, mentions=[wilson.pk])
     found = made.make()
     key = made.notes[1].pk, "Wilson"
-    assert found[key] != made.found[key] and found[made.one] == made.found[made.one]
-    assert opened(project_key(made.project), new).forms == ("Wilson",)
+    secret = project_key(made.project)
+    old = opened(secret, entity_of(made, 0, "Adam Wilson"))
+    assert found[made.one] == made.found[made.one] and old.forms == ("Adam Wilson", "Wilson")
+    moved = opened(secret, new)
+    assert moved.forms == ("Wilson",) and moved.parts["given"] != old.parts["given"]
+    assert found[key] == moved.parts["family"]
     later = make.make_note(made.project, "Adam Wilson phoned.", "later", language="en", patient_id="P-1")
     mentions = [with_mentions(later, ("Adam Wilson", "name"))]
 

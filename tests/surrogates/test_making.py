@@ -4,9 +4,9 @@ import pytest
 
 from annotations.core.sealing import project_key
 from annotations.domain.surrogates.pipeline import Surrogate
-from annotations.domain.surrogates.rules import read_surrogate
 from annotations.models import Document, SurrogateEntity, SurrogateKey, SurrogateMention
 from annotations.surrogates.selectors.index import opened
+from annotations.surrogates.selectors.typed import parts_of
 from annotations.surrogates.services import makers
 from annotations.surrogates.services.making import surrogates_for, words_of
 from tests import factories as make
@@ -70,22 +70,20 @@ def test_a_call_needs_few_queries(ward, django_assert_max_num_queries):
 
 
 class Repeating(makers.RulesMaker):
-    """Makes the same surrogates for everybody, until it is asked again for an entity."""
+    """First makes the same name for everybody."""
 
     tries = 0
 
-    def generate(self, wanted):
-        self.tries += len(wanted)
-        made = super().generate(wanted)
-        return [
-            Surrogate(one.kind, made[0].parts) if each.attempt == 0 and one.kind == made[0].kind else one
-            for each, one in zip(wanted, made, strict=True)
-        ]
+    def make(self, draft, around):
+        self.tries += 1
+        if draft.cluster.kind in ("name", "staff") and draft.attempt == 0:
+            return Surrogate(draft.cluster.kind, {"given": "Gregory", "family": "Fletcher"})
+        return super().make(draft, around)
 
 
 def test_two_entities_never_have_one_surrogate(ward, monkeypatch):
-    maker = Repeating()
-    monkeypatch.setattr(makers, "RulesMaker", lambda: maker)
+    maker = Repeating(project_key(ward.project))
+    monkeypatch.setattr(makers, "RulesMaker", lambda key: maker)
     found = ward.make()
     one, _two, three = (note.pk for note in ward.notes)
     assert found[one, "Adam Wilson"] != found[three, "Betty Wilson"]
@@ -95,25 +93,21 @@ def test_two_entities_never_have_one_surrogate(ward, monkeypatch):
 
 
 class Copying(makers.RulesMaker):
-    """First makes surrogates that are originals: of the entity, of another patient, and of `avoid`."""
+    """First makes surrogates of physicians that are originals."""
 
-    def __init__(self, *originals):
-        super().__init__()
+    def __init__(self, key, *originals):
+        super().__init__(key)
         self._originals = originals
 
-    def generate(self, wanted):
-        made = super().generate(wanted)
-        return [
-            read_surrogate(one.kind, self._originals[each.attempt], "en")
-            if one.kind == "staff" and each.attempt < len(self._originals)
-            else one
-            for each, one in zip(wanted, made, strict=True)
-        ]
+    def make(self, draft, around):
+        if draft.cluster.kind == "staff" and draft.attempt < len(self._originals):
+            return Surrogate("staff", parts_of(draft.cluster, self._originals[draft.attempt]))
+        return super().make(draft, around)
 
 
 def test_a_surrogate_is_never_an_original(ward, monkeypatch):
     originals = "Emily Carter", "Emily Carter", "Gregory Housing"
-    monkeypatch.setattr(makers, "RulesMaker", lambda: Copying(*originals))
+    monkeypatch.setattr(makers, "RulesMaker", lambda key: Copying(key, *originals))
     elsewhere = make.make_note(ward.project, "Gregory Housing", "x", language="en")
     avoid = words_of([with_mentions(elsewhere, ("Gregory Housing", "staff"))])
     found = ward.make(avoid=avoid)

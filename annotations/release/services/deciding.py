@@ -205,7 +205,10 @@ def _extras(
                 masked = (
                     not finding.label
                     or rules[label]["action"] == Action.KEEP
-                    or any(piece[0] < bounds[1] and bounds[0] < piece[1] for piece in row.pieces)
+                    or any(
+                        piece[0] < bounds[1] and bounds[0] < piece[1] and piece[5] != Action.KEEP
+                        for piece in row.pieces
+                    )
                 )
                 extras.append(Extra(*bounds, label, masked))
         found[row.pk] = sorted(set(extras))

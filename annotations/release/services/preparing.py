@@ -3,26 +3,29 @@
 Nothing here writes; `writing.py` stores the result. The text of a note never changes.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import NamedTuple
 
 from annotations.core.errors import ServiceError
 from annotations.core.sealing import Key, project_key
-from annotations.domain.folding import folded
+from annotations.domain.folding import folded, words
 from annotations.domain.hashing import text_sha256
-from annotations.domain.knowing.person import Identifier
-from annotations.domain.leaks import Gate, Leak, Needle
-from annotations.domain.masking import stretches
+from annotations.domain.leaks.gate import GENERIC, Gate, Leak
+from annotations.domain.leaks.needles import Needle, needles_of
+from annotations.domain.leaks.needles import Prepared as Sought
 from annotations.domain.redaction.dates import years
 from annotations.domain.redaction.kinds import Kind
 from annotations.domain.redaction.numbering import numbered
 from annotations.domain.redaction.offsets import span_to_original
+from annotations.domain.redaction.planning import Planned, planned
 from annotations.domain.redaction.policy import Action, Policy, PolicyError, Rule
-from annotations.domain.redaction.released import Mention, Released
+from annotations.domain.redaction.released import Mention, Piece, Released
 from annotations.domain.redaction.releasing import release_text
 from annotations.domain.spans import Bounds, Span
+from annotations.domain.surrogates.templates import kept
 from annotations.known.selectors.identifiers import allowed_terms, denied_terms, identifiers_of
 from annotations.models import Document, Label, LeakFinding, Project, Release
 from annotations.release.services.sources import Source, source_of
@@ -35,6 +38,7 @@ SHORTEST_PATIENT_ID = 4
 """A shorter patient id is looked for in names only: in a text, most equal strings would mean something else."""
 HASH_DIGITS = 16
 """Hexadecimal digits of a keyed hash: 64 bits, so that different identifiers of a project have different hashes."""
+COINCIDENCE = "coincidence"
 MASKED = "\x00"
 """Ends the label of a stretch that gets its label's placeholder, whatever the policy does with the label."""
 
@@ -70,18 +74,12 @@ class Original:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where the string of a needle is labeled; `document` is None for a known identifier or a denied term."""
-
-    origin: LeakFinding.Origin
-    document: int | None = None
-    start: int | None = None
-    end: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Found:
-    """A leak in a prepared note: bounds in the released text (or in the name), and in the original."""
+    """A leak in a prepared note: bounds in the released text (or in the name), and in the original.
+
+    `document` is the note in which its string is labeled, from `source_start` to `source_end`; all three are None for a
+    known identifier or a denied term.
+    """
 
     where: LeakFinding.Where
     start: int
@@ -90,7 +88,10 @@ class Found:
     original_end: int
     part: bool
     label: str
-    source: Place
+    origin: LeakFinding.Origin
+    document: int | None
+    source_start: int | None
+    source_end: int | None
     string_key: int
 
 
@@ -105,6 +106,7 @@ class Prepared:
     characters_kept: int
     years: Sequence[int]
     found: Sequence[Found]
+    exceptions: Mapping[str, int]
 
 
 def source_of_release(release: Release) -> Source:
@@ -124,6 +126,7 @@ class Preparer:
         placeholders = dict(labels)
         self._placeholder_of = placeholders | {code + MASKED: text for code, text in placeholders.items()}
         self._gates: dict[str, Gate] = {}
+        self._denied_sought: dict[str, Sought] = {}
 
     @cached_property
     def _key(self) -> Key:
@@ -135,7 +138,13 @@ class Preparer:
 
     @cached_property
     def _denied(self) -> list[Needle]:
-        return [Needle(term.text, term.label, Place(Origin.DENIED)) for term in denied_terms(self.project)]
+        return [
+            Needle(term.text, term.label, self._kind_of(term.label), Origin.DENIED)
+            for term in denied_terms(self.project)
+        ]
+
+    def _kind_of(self, label: str) -> Kind:
+        return self._policy.rules[label].kind if label in self._policy.rules else Kind.OTHER
 
     @property
     def makes_surrogates(self) -> bool:
@@ -164,27 +173,20 @@ class Preparer:
         """
         everything = [*notes, *siblings]
         self._require({span.label for note in everything for span in note.spans})
-        mentions = {note.pk: self._mentions(note) for note in everything}
-        surrogates = self._surrogates(everything, mentions)
+        spans = {note.pk: self._spans(note) for note in everything}
+        plans = {note.pk: planned(note.text, spans[note.pk], self._masking) for note in everything}
+        surrogates = self._surrogates(everything, plans)
         needles = self._needles(everything)
-        known = identifiers_of(self.project, {note.patient for note in notes if note.patient})
+        sought: dict[tuple[object, str], Sought] = {}
         prepared = []
         for note in notes:
-            released = release_text(
-                note.text,
-                [Span(one.start, one.end, one.label) for one in mentions[note.pk]],
-                self._masking,
-                self._placeholder_of,
-                _Replacing(self._key, note, mentions[note.pk], surrogates),
-            )
-            released = _unmarked(released)
-            own = [
-                *needles[note.pk],
-                *self._of_patient(note, everything, needles),
-                *self._known(note, known),
-                *self._denied,
-            ]
-            prepared.append(self._prepared(note, mentions[note.pk], released, own))
+            mentions = [plan.mention for plan in plans[note.pk]]
+            replacing = _Replacing(self._key, note, mentions, surrogates)
+            released = release_text(note.text, spans[note.pk], self._masking, self._placeholder_of, replacing)
+            whose = (_whose(note), note.language)
+            if whose not in sought:
+                sought[whose] = self._gate(note.language).prepared(needles[_whose(note)])
+            prepared.append(self._prepared(note, mentions, _unmarked(released), sought[whose]))
         return prepared
 
     def _require(self, codes: Iterable[str]) -> None:
@@ -193,70 +195,47 @@ class Preparer:
         except PolicyError as error:
             raise ServiceError(str(error), code="unmapped") from error
 
-    def _mentions(self, note: Original) -> list[Mention]:
-        """The stretches to release, with their labels; those that a decision masks have a marked label."""
-        spans = [*note.spans, *(Span(*extra[:3]) for extra in note.extras)]
+    def _spans(self, note: Original) -> list[Span]:
+        """The spans to release. Those that a decision masks have a marked label."""
         forced = [extra for extra in note.extras if extra.masked]
-        found = []
-        for start, end, label in stretches(spans):
-            mark = next((one for one in forced if one.start < end and start < one.end), None)
-            kind = self._policy.rules[label].kind
-            code = label if mark is None else mark.label + MASKED
-            found.append(Mention(start, end, code, kind, note.text[start:end]))
-        return found
+        spans = [*note.spans, *(Span(*extra[:3]) for extra in note.extras if not extra.masked)]
+        if forced:
+            spans = [self._marked(span, forced) for span in spans]
+        return [*spans, *(Span(extra.start, extra.end, extra.label + MASKED) for extra in forced)]
 
-    def _surrogates(self, notes: Sequence[Original], mentions: Mapping[int, Sequence[Mention]]) -> Surrogates:
+    def _marked(self, span: Span, forced: Sequence[Extra]) -> Span:
+        if self._policy.rules[span.label].action == Action.KEEP:
+            return span
+        mark = next((one for one in forced if one.start < span.end and span.start < one.end), None)
+        return span if mark is None else Span(span.start, span.end, mark.label + MASKED)
+
+    def _surrogates(self, notes: Sequence[Original], plans: Mapping[int, Sequence[Planned]]) -> Surrogates:
         wanted = []
         for note in notes:
-            own = [one for one in mentions[note.pk] if self._masking.rules[one.label].action == Action.SURROGATE]
+            own = [plan.mention for plan in plans[note.pk] if plan.action == Action.SURROGATE]
             if own:
                 wanted.append(NoteMentions(note.pk, note.patient, note.language, note.text, own))
         made = surrogates_for(project=self.project, notes=wanted) if wanted else {}
         return {(place.document, place.start, place.end): text for place, text in made.items()}
 
-    def _needles(self, notes: Sequence[Original]) -> dict[int, list[Needle]]:
-        """The strings of each note that must not be left: those of labels that the policy does not keep."""
-        found: dict[int, list[Needle]] = {}
+    def _needles(self, notes: Sequence[Original]) -> dict[object, list[Needle]]:
+        """What must not be left of each patient: labeled strings that the policy does not keep, known identifiers, and
+        the patient id.
+        """
+        found: dict[object, list[Needle]] = {}
         for note in notes:
             spans = [*note.spans, *(Span(*extra[:3]) for extra in note.extras)]
-            distinct: dict[str, Needle] = {}
-            for span in spans:
-                if self._policy.rules[span.label].action != Action.KEEP:
-                    text = note.text[span.start : span.end]
-                    place = Place(Origin.NOTE, note.pk, span.start, span.end)
-                    distinct.setdefault(text, Needle(text, span.label, place))
-            found[note.pk] = list(distinct.values())
+            found.setdefault(_whose(note), []).extend(needles_of(note.text, spans, self._policy, note.pk))
+        patients = {note.patient for note in notes if note.patient}
+        for patient, known in identifiers_of(self.project, patients).items():
+            for one in known:
+                label = self._label_of.get(one.kind, "")
+                if not label or self._policy.rules[label].action != Action.KEEP:
+                    found[patient].append(Needle(one.text, label, one.kind, Origin.KNOWN))
+        for patient in patients:
+            if len(patient) >= SHORTEST_PATIENT_ID:
+                found[patient].append(_patient_id(patient))
         return found
-
-    @staticmethod
-    def _of_patient(
-        note: Original, notes: Sequence[Original], needles: Mapping[int, Sequence[Needle]]
-    ) -> Iterable[Needle]:
-        """The strings that are labeled in other notes of the patient, and not in this one."""
-        if not note.patient:
-            return
-        seen = {needle.text for needle in needles[note.pk]}
-        for other in notes:
-            if other.pk == note.pk or other.patient != note.patient:
-                continue
-            for needle in needles[other.pk]:
-                if needle.text not in seen:
-                    seen.add(needle.text)
-                    place = needle.source
-                    assert isinstance(place, Place)
-                    yield Needle(
-                        needle.text,
-                        needle.label,
-                        Place(Origin.PATIENT, place.document, place.start, place.end),
-                    )
-
-    def _known(self, note: Original, known: Mapping[str, Sequence[Identifier]]) -> Iterable[Needle]:
-        """The known identifiers of the note's patient, without those of kinds that the policy keeps; the patient id."""
-        for one in known.get(note.patient, ()):
-            label = self._label_of.get(one.kind, "")
-            if not label or self._policy.rules[label].action != Action.KEEP:
-                yield Needle(one.text, label, Place(Origin.KNOWN))
-        yield from _patient_id(note, SHORTEST_PATIENT_ID)
 
     @cached_property
     def _label_of(self) -> dict[Kind, str]:
@@ -264,19 +243,16 @@ class Preparer:
         kept_last = sorted(self._policy.rules.items(), key=lambda pair: pair[1].action == Action.KEEP)
         return {rule.kind: code for code, rule in kept_last}
 
-    def _prepared(
-        self, note: Original, mentions: Sequence[Mention], released: Released, needles: Sequence[Needle]
-    ) -> Prepared:
-        gate = self._gate(note.language)
-        found = [
-            self._found(Where.TEXT, released.text, *span_to_original(released.pieces, leak.start, leak.end), leak)
-            for leak in gate.find(released.text, needles, released.pieces)
-        ]
-        name_needles = [*needles, *_patient_id(note, 1)]
-        found += [
-            self._found(Where.NAME, note.name, leak.start, leak.end, leak)
-            for leak in gate.find(note.name, name_needles, ())
-        ]
+    def _prepared(self, note: Original, mentions: Sequence[Mention], released: Released, needles: Sought) -> Prepared:
+        gate, exceptions = self._gate(note.language), Counter[str]()
+        found = []
+        for leak in self._leaks(note, released.text, needles, released.pieces, exceptions):
+            bounds = span_to_original(released.pieces, leak.start, leak.end)
+            found.append(self._found(note, Where.TEXT, released.text, bounds, leak))
+        leaks = self._leaks(note, note.name, needles, (), exceptions)
+        if note.patient:
+            leaks = _merged(leaks, gate.find(note.name, [_patient_id(note.patient)]))
+        found += [self._found(note, Where.NAME, note.name, (leak.start, leak.end), leak) for leak in leaks]
         # Several leaks may lie in one replaced stretch: each string is one finding there.
         distinct = {(one.where, one.original_start, one.original_end, one.string_key): one for one in reversed(found)}
         replaced = sum(piece.end - piece.start for piece in released.pieces if piece.action != Action.KEEP)
@@ -289,16 +265,48 @@ class Preparer:
             characters_kept=len(note.text) - replaced,
             years=sorted({year for one in dates for year in years(one.text, note.language)}),
             found=list(reversed(distinct.values())),
+            exceptions=exceptions,
         )
 
-    def _found(self, where: LeakFinding.Where, text: str, original_start: int, original_end: int, leak: Leak) -> Found:
-        place = leak.needle.source
-        assert isinstance(place, Place)
-        string = folded(text[leak.start : leak.end])
+    def _leaks(
+        self, note: Original, text: str, needles: Sought, pieces: Sequence[Piece], exceptions: Counter[str]
+    ) -> list[Leak]:
+        """The leaks in a text or name: of the patient, and of the deny list."""
+        gate = self._gate(note.language)
+        leaks = []
+        for leak in gate.find(text, needles, pieces, note=note.pk, exceptions=exceptions):
+            exception = _in_surrogate(leak, note, text, pieces)
+            if exception:
+                exceptions[exception] += 1
+            else:
+                leaks.append(leak)
+        if not self._denied:
+            return leaks
+        if note.language not in self._denied_sought:
+            self._denied_sought[note.language] = gate.prepared(self._denied)
+        return _merged(leaks, gate.find(text, self._denied_sought[note.language], pieces))
+
+    def _found(self, note: Original, where: LeakFinding.Where, text: str, bounds: Bounds, leak: Leak) -> Found:
+        needle = leak.needle
+        labeled = needle.note is not None and isinstance(needle.source, tuple)
+        start, end = needle.source if labeled and isinstance(needle.source, tuple) else (None, None)
+        origin = needle.source if isinstance(needle.source, Origin) else Origin.PATIENT
+        if labeled and needle.note == note.pk:
+            origin = Origin.NOTE
         return Found(
-            where, leak.start, leak.end, original_start, original_end, leak.part, leak.needle.label, place,
-            self._key.number("leak", string),
-        )  # fmt: skip
+            where=where,
+            start=leak.start,
+            end=leak.end,
+            original_start=bounds[0],
+            original_end=bounds[1],
+            part=leak.part,
+            label=needle.label,
+            origin=origin,
+            document=needle.note,
+            source_start=start,
+            source_end=end,
+            string_key=self._key.number("leak", " ".join(words(text[leak.start : leak.end]))),
+        )
 
     def _gate(self, language: str) -> Gate:
         if language not in self._gates:
@@ -330,8 +338,8 @@ class _Replacing:
         return date_offset(self._key, self._note.patient, self._note.pk)
 
     def hashed(self, mention: Mention) -> str:
-        words = " ".join(folded(mention.text).split())
-        return self._key.hexdigest("hash", str(mention.kind), words)[:HASH_DIGITS]
+        text = " ".join(folded(mention.text).split())
+        return self._key.hexdigest("hash", str(mention.kind), text)[:HASH_DIGITS]
 
     def number(self, mention: Mention) -> int:
         return self._numbers[mention.start, mention.end]
@@ -370,6 +378,41 @@ def _unmarked(released: Released) -> Released:
     return Released(released.text, pieces)
 
 
-def _patient_id(note: Original, shortest: int) -> Iterable[Needle]:
-    if len(note.patient) >= shortest:
-        yield Needle(note.patient, "", Place(Origin.KNOWN))
+def _in_surrogate(leak: Leak, note: Original, text: str, pieces: Sequence[Piece]) -> str:
+    """The exception that lets a part of an identifier stay in a surrogate; empty if there is none.
+
+    `coincidence`: the surrogate replaces something else, which does not have the word. Entities that patients share,
+    such as physicians and streets, have their surrogates before the next patient's names are known. `generic`: the
+    maker of surrogates keeps words that say what a place or an institution is.
+    """
+    if not leak.part:
+        return ""
+    around = (piece for piece in pieces if piece.new_start <= leak.start and leak.end <= piece.new_end)
+    piece = next(around, None)
+    if piece is None or piece.action != Action.SURROGATE:
+        return ""
+    found = words(text[leak.start : leak.end])
+    if not set(found) & set(words(note.text[piece.start : piece.end])):
+        return COINCIDENCE
+    return GENERIC if all(word in kept_words() for word in found) else ""
+
+
+@cache
+def kept_words() -> frozenset[str]:
+    """The words of places and institutions that stay in surrogates, folded as the leak gate folds."""
+    return frozenset(word for group in ("institution", "street") for one in kept(group) for word in words(one))
+
+
+def _whose(note: Original) -> object:
+    """The patient of a note; the note itself where it has none."""
+    return note.patient or note.pk
+
+
+def _patient_id(patient: str) -> Needle:
+    return Needle(patient, "", Kind.ID, Origin.KNOWN)
+
+
+def _merged(first: Sequence[Leak], second: Sequence[Leak]) -> list[Leak]:
+    """Leaks of two searches in order, without those of the second that overlap one of the first."""
+    added = [leak for leak in second if not any(leak.start < one.end and one.start < leak.end for one in first)]
+    return sorted([*first, *added], key=lambda leak: leak.start)

@@ -29,6 +29,7 @@ def settle(*, release: Release) -> Release:
     seen = release.revision
     figures = _figures(release)
     whole = gold_hash(_hashed(release, with_spans=True))
+    figures["surrogates"] = release.figures.get("surrogates", {})
     figures["text_hash"] = gold_hash(_hashed(release, with_spans=False))
     with transaction.atomic():
         unerased(release.project_id, begun)
@@ -58,7 +59,9 @@ def _figures(release: Release) -> dict[str, Any]:
     rows = released_notes(release).order_by()
     by_label: Counter[str] = Counter()
     by_action: Counter[str] = Counter()
-    for pieces in rows.values_list("pieces", flat=True).iterator(chunk_size=BATCH):
+    exceptions: Counter[str] = Counter()
+    for pieces, excepted in rows.values_list("pieces", "exceptions").iterator(chunk_size=BATCH):
+        exceptions.update(excepted)
         by_label.update(piece[4] for piece in pieces)
         by_action.update(piece[5] for piece in pieces)
     totals = rows.aggregate(
@@ -79,6 +82,7 @@ def _figures(release: Release) -> dict[str, Any]:
         "spans_by_label": dict(sorted(by_label.items())),
         "spans_by_action": dict(sorted(by_action.items())),
         "leaks": leak_counts(release),
+        "exceptions": dict(sorted(exceptions.items())),
         "years": None if totals["first"] is None else [totals["first"], totals["last"]],
         "patients": totals["patients"],
         "notes_without_patient": totals["without"],

@@ -110,12 +110,14 @@ def _kind(spec: str) -> str:
 def _make_rows(release: Release, source: Source) -> int:
     """Make one row per note by one statement, in the order of patient and note. Return their number."""
     released, note = ReleasedNote._meta.db_table, Document._meta.db_table
-    empty = "'[]'::jsonb" if connection.vendor == "postgresql" else "'[]'"
+    cast = "::jsonb" if connection.vendor == "postgresql" else ""
+    empty, nothing = f"'[]'{cast}", f"'{{}}'{cast}"
     condition, values = source.notes()
     with connection.cursor() as cursor:
         cursor.execute(
             f"INSERT INTO {released} (release_id, document_id, name, state, sha256, span_count, spans, pieces, extra, "  # noqa: S608 - names of ours
-            f"characters_kept, text) SELECT %s, id, name, %s, '', 0, {empty}, {empty}, {empty}, 0, '' FROM {note} "
+            "exceptions, characters_kept, text) "
+            f"SELECT %s, id, name, %s, '', 0, {empty}, {empty}, {empty}, {nothing}, 0, '' FROM {note} "
             f"WHERE project_id = %s AND {condition} ORDER BY patient_id, id",
             [release.pk, str(ReleasedNote.State.PENDING), release.project_id, *values],
         )

@@ -13,8 +13,8 @@ Mark = tuple[str, int, int, int]
 """By which a finding is recognized again: where, bounds in the original, and the key of its string."""
 DIGITS = 12
 COLUMNS = (
-    "name", "state", "sha256", "span_count", "spans", "pieces", "extra", "characters_kept", "first_year", "last_year",
-    "text",
+    "name", "state", "sha256", "span_count", "spans", "pieces", "extra", "exceptions", "characters_kept",
+    "first_year", "last_year", "text",
 )  # fmt: skip
 
 
@@ -91,12 +91,12 @@ def _finding(row: ReleasedNote, found: Found) -> LeakFinding:
         end=found.end,
         original_start=found.original_start,
         original_end=found.original_end,
-        origin=found.source.origin,
+        origin=found.origin,
         part=found.part,
         label=found.label,
-        source_id=found.source.document,
-        source_start=found.source.start,
-        source_end=found.source.end,
+        source_id=found.document,
+        source_start=found.source_start,
+        source_end=found.source_end,
         string_key=found.string_key,
     )
 
@@ -110,6 +110,7 @@ def _fill(row: ReleasedNote, one: Prepared) -> None:
         [piece.start, piece.end, piece.new_start, piece.new_end, piece.label, str(piece.action)]
         for piece in one.released.pieces
     ]
+    row.exceptions = dict(sorted(one.exceptions.items()))
     row.characters_kept = one.characters_kept
     row.first_year, row.last_year = (one.years[0], one.years[-1]) if one.years else (None, None)
 

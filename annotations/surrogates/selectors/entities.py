@@ -12,8 +12,9 @@ from annotations.core.access import Access
 from annotations.core.events import NOTE_READ
 from annotations.core.sealing import project_key
 from annotations.domain.redaction.kinds import Kind
-from annotations.domain.surrogates.pipeline import Mentioned
-from annotations.domain.surrogates.rules import folded, identities, written
+from annotations.domain.surrogates.deciding import identities
+from annotations.domain.surrogates.folding import folded
+from annotations.domain.surrogates.writing import Writer
 from annotations.models import Document, Project, SurrogateEntity, SurrogateKey, SurrogateMention
 from annotations.notes.selectors.in_context import Entry, LabelLook, with_entries
 from annotations.surrogates.selectors.index import (
@@ -137,14 +138,10 @@ def shown(project: Project, rows: Sequence[SurrogateEntity]) -> list[Shown]:
     found = []
     for row in rows:
         sealed, own = opened(key, row), counts.get(row.pk, {})
-        cluster, surrogate = cluster_of(Kind(row.kind), sealed), surrogate_of(row, sealed)
+        writer = Writer(surrogate_of(row, sealed), cluster_of(Kind(row.kind), sealed))
         forms = [
-            Form(
-                form,
-                written(surrogate, Mentioned(0, 0, len(form), cluster.kind, form), cluster),
-                own.get(form_number(key, form), 0),
-            )
-            for form in sealed.forms
+            Form(one.text, writer.write(one), own.get(form_number(key, one.text), 0))
+            for one in sealed.mentions(Kind(row.kind))
         ]
         whose = owners.get(firsts.get(row.pk, 0), "") if row.scope else ""
         found.append(Shown(row, forms, sum(own.values()), whose, sealed.before is not None))

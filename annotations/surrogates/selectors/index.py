@@ -1,12 +1,14 @@
 """The index of surrogates as stored: what is sealed in an entity, and the keyed digests by which it is found."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Final, TypeVar
 
 from annotations.core.sealing import Key
 from annotations.domain.redaction.kinds import Kind
+from annotations.domain.surrogates.clustering import PEOPLE
+from annotations.domain.surrogates.people import FAMILY, GIVEN, field_of, title_before
 from annotations.domain.surrogates.pipeline import Cluster, Mentioned, Surrogate
 from annotations.models import Project, SurrogateEntity, SurrogateKey
 
@@ -14,7 +16,6 @@ from annotations.models import Project, SurrogateEntity, SurrogateKey
 AT_ONCE: Final = 5000
 REPEATABLE: Final = frozenset({Kind.AGE, Kind.DATE, Kind.SEX, Kind.FAMILY, Kind.ETHNICITY, Kind.PROFESSION, Kind.OTHER})
 """Kinds of few values: two entities may have the same surrogate, and the values name nobody."""
-PEOPLE: Final = frozenset({Kind.NAME, Kind.STAFF})
 T = TypeVar("T")
 
 
@@ -22,41 +23,54 @@ T = TypeVar("T")
 class Sealed:
     """What an entity keeps secret. `parts` by name as in domain.surrogates; `before`: the parts that a person replaced.
 
-    `before_by` is who had made those: an entity's `made_by`.
+    `cues`: for forms that a field's name or a title explains ("Surname:"), words that say the same of them.
+    `before_by` is who had made `before`: an entity's `made_by`.
     """
 
     forms: tuple[str, ...]
     parts: dict[str, str]
     language: str
+    cues: dict[str, str] = field(default_factory=dict)
     before: dict[str, str] | None = None
     before_by: str = ""
 
     def closed(self, key: Key) -> bytes:
-        return key.seal(
-            {
-                "forms": list(self.forms),
-                "parts": self.parts,
-                "language": self.language,
-                "before": self.before,
-                "before_by": self.before_by,
-            }
-        )
+        return key.seal({name: getattr(self, name) for name in self.__slots__})
 
-    def with_forms(self, forms: Iterable[str]) -> "Sealed":
-        """The same with more forms, longest first."""
-        return replace(self, forms=in_order({*self.forms, *forms}))
+    def with_forms(self, forms: Iterable[str], cues: Mapping[str, str]) -> "Sealed":
+        """The same with more forms, longest first. Cues of known forms stay."""
+        return replace(self, forms=in_order({*self.forms, *forms}), cues={**cues, **self.cues})
+
+    def only(self, forms: Collection[str]) -> "Sealed":
+        """The same with these of its forms."""
+        kept = tuple(form for form in self.forms if form in forms)
+        return replace(self, forms=kept, cues={form: cue for form, cue in self.cues.items() if form in forms})
+
+    def mentions(self, kind: Kind) -> list[Mentioned]:
+        """The forms as mentions without a note."""
+        return [Mentioned(0, 0, len(form), kind, form, self.cues.get(form, "")) for form in self.forms]
 
 
 def in_order(forms: Collection[str]) -> tuple[str, ...]:
     return tuple(sorted(forms, key=lambda text: (-len(text), text)))
 
 
+_CUES: Final = {FAMILY: "Surname: ", GIVEN: "Given name: "}
+_TITLES: Final = {"f": "Mrs. ", "m": "Mr. ", "": "Dr. "}
+
+
+def cue_of(kind: Kind, before: str) -> str:
+    """Words that say of a person's name what the text before it says, without that text; mostly empty."""
+    if kind not in PEOPLE or not before:
+        return ""
+    title = title_before(before)
+    return _CUES.get(field_of(before), "" if title is None else _TITLES.get(title, ""))
+
+
 def opened(key: Key, row: SurrogateEntity) -> Sealed:
     """Decrypt what an entity keeps secret. Raises ServiceError `sealed` under another secret key."""
     found: dict[str, Any] = key.open(bytes(row.sealed))
-    return Sealed(
-        tuple(found["forms"]), found["parts"], found["language"], found.get("before"), found.get("before_by", "")
-    )
+    return Sealed(**found | {"forms": tuple(found["forms"])})
 
 
 def surrogate_of(row: SurrogateEntity, sealed: Sealed) -> Surrogate:
@@ -66,8 +80,7 @@ def surrogate_of(row: SurrogateEntity, sealed: Sealed) -> Surrogate:
 def cluster_of(kind: Kind, sealed: Sealed, mentions: Sequence[Mentioned] = ()) -> Cluster:
     """The cluster of an entity: its mentions, and its other known forms as mentions without a note."""
     here = {mention.text for mention in mentions}
-    others = [Mentioned(0, 0, len(form), kind, form) for form in sealed.forms if form not in here]
-    return Cluster(kind, sealed.language, [*mentions, *others])
+    return Cluster(kind, sealed.language, [*mentions, *(one for one in sealed.mentions(kind) if one.text not in here)])
 
 
 def private_scope(key: Key, patient: str, document: int) -> str:

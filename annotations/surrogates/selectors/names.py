@@ -4,9 +4,12 @@ from collections.abc import Sequence
 
 from annotations.core.sealing import Key
 from annotations.domain.redaction.kinds import Kind
+from annotations.domain.surrogates.clustering import PEOPLE
+from annotations.domain.surrogates.deciding import identities, surrogate_key
+from annotations.domain.surrogates.folding import folded
+from annotations.domain.surrogates.people import FAMILY
 from annotations.domain.surrogates.pipeline import Cluster, Mentioned, Surrogate
-from annotations.domain.surrogates.rules import identities, written
-from annotations.surrogates.selectors.index import REPEATABLE, identity_digest
+from annotations.surrogates.selectors.index import REPEATABLE, Sealed, identity_digest
 
 
 def known_by(kind: Kind, language: str, forms: Sequence[str]) -> Cluster:
@@ -21,18 +24,22 @@ def is_name(identity: str) -> bool:
 
 def named_as(cluster: Cluster, surrogate: Surrogate) -> list[str]:
     """The folded names of a surrogate, which must not be those of an entity; none for kinds whose values may repeat."""
-    if cluster.kind in REPEATABLE or not cluster.mentions:
+    if cluster.kind in REPEATABLE:
         return []
-    full = max(cluster.mentions, key=lambda one: len(one.text))
-    names = identities(known_by(cluster.kind, cluster.language, [written(surrogate, full, cluster)]))
+    if cluster.kind in PEOPLE:
+        families = (text for name, text in surrogate.parts.items() if name.startswith(FAMILY))
+        names = [surrogate_key(surrogate), folded(" ".join(families))]
+    else:
+        names = identities(known_by(cluster.kind, cluster.language, [surrogate.parts.get("value", "")]))
     return [name for name in names if is_name(name)]
 
 
-def keys_of(key: Key, kind: Kind, language: str, forms: Sequence[str]) -> set[str]:
+def keys_of(key: Key, kind: Kind, sealed: Sealed) -> set[str]:
     """The digests of the names of an entity: of all its forms together, and of each one."""
-    if not forms:
+    if not sealed.forms:
         return set()
-    names = dict.fromkeys(identities(known_by(kind, language, forms)))
-    for form in forms:
-        names |= dict.fromkeys(identities(known_by(kind, language, [form])))
+    mentions = sealed.mentions(kind)
+    names = dict.fromkeys(identities(Cluster(kind, sealed.language, mentions)))
+    for one in mentions:
+        names |= dict.fromkeys(identities(Cluster(kind, sealed.language, [one])))
     return {identity_digest(key, name) for name in names}

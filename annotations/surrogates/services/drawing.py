@@ -8,8 +8,10 @@ from django.utils.translation import gettext as _
 from annotations.core.errors import ServiceError
 from annotations.core.sealing import Key
 from annotations.domain.redaction.kinds import Kind
+from annotations.domain.surrogates.deciding import identities, surrogate_key
+from annotations.domain.surrogates.folding import folded
+from annotations.domain.surrogates.generating import RuleGenerator
 from annotations.domain.surrogates.pipeline import Around, Indexed, Surrogate
-from annotations.domain.surrogates.rules import RuleGenerator, folded, identities, read_surrogate, surrogate_key
 from annotations.models import Project, SurrogateEntity
 from annotations.surrogates.selectors.index import (
     Sealed,
@@ -23,6 +25,8 @@ from annotations.surrogates.selectors.index import (
     taken,
 )
 from annotations.surrogates.selectors.names import named_as
+from annotations.surrogates.selectors.typed import parts_of
+from annotations.surrogates.services.makers import generator_source
 from annotations.surrogates.services.planning import MOST_ATTEMPTS, STRICT_ATTEMPTS
 
 MOST_RELATED: Final = 300
@@ -44,11 +48,11 @@ def draw(project: Project, key: Key, row: SurrogateEntity, sealed: Sealed) -> Dr
     related = related_to(project, key, row)
     avoid = {folded(form) for form in sealed.forms} | set(identities(cluster))
     avoid |= {folded(form) for each in related for form in each.forms}
-    present = surrogate_key(Surrogate(Kind(row.kind), sealed.parts))
-    generator = RuleGenerator()
+    present = surrogate_key(Surrogate(cluster.kind, sealed.parts))
     for attempt in range(MOST_ATTEMPTS):
-        # Attempts go on from the last one, so that every new one is another surrogate.
-        made = generator.generate(cluster, Around(related), avoid, attempt + MOST_ATTEMPTS * row.version)
+        # The version makes it another surrogate than the ones before.
+        source = generator_source(key, cluster, f"{row.scope}-{row.version}", attempt)
+        made = RuleGenerator(source).generate(cluster, Around(related), avoid, attempt)
         if surrogate_key(made) == present:
             continue
         problem = problem_with(project, key, row, sealed, made)
@@ -59,15 +63,13 @@ def draw(project: Project, key: Key, row: SurrogateEntity, sealed: Sealed) -> Dr
 
 def typed(project: Project, key: Key, row: SurrogateEntity, sealed: Sealed, text: str) -> Drawn:
     """Read a surrogate that a person typed. Raises ServiceError `format`, `original` or `taken`."""
-    kind = Kind(row.kind)
-    try:
-        made = read_surrogate(kind, text, sealed.language)
-    except ValueError:
+    parts = parts_of(cluster_of(Kind(row.kind), sealed), text)
+    if parts is None:
         raise ServiceError(
-            _("This is no surrogate of this kind. Type it in the format of the original, such as a full name."),
+            _("This surrogate has another format than the original. Type a full name, or as many words or digits."),
             code="format",
-        ) from None
-    made = Surrogate(kind, dict(made.parts), BY_PERSON)
+        )
+    made = Surrogate(Kind(row.kind), parts, BY_PERSON)
     problem = problem_with(project, key, row, sealed, made)
     if problem == "original":
         raise ServiceError(
@@ -76,7 +78,7 @@ def typed(project: Project, key: Key, row: SurrogateEntity, sealed: Sealed, text
         )
     if problem == "taken":
         raise ServiceError(_("Another entity has this surrogate. Type another one."), code="taken")
-    return Drawn(made, surrogate_digest(key, kind, surrogate_key(made)))
+    return Drawn(made, surrogate_digest(key, made.kind, surrogate_key(made)))
 
 
 def problem_with(project: Project, key: Key, row: SurrogateEntity, sealed: Sealed, made: Surrogate) -> str:

@@ -15,8 +15,8 @@ from django.utils.translation import gettext as _
 from annotations.core.errors import ServiceError
 from annotations.core.sealing import Key, project_key
 from annotations.domain.redaction.kinds import Kind
+from annotations.domain.surrogates.deciding import surrogate_key
 from annotations.domain.surrogates.pipeline import Surrogate
-from annotations.domain.surrogates.rules import surrogate_key
 from annotations.models import Project, SurrogateEntity, SurrogateKey, SurrogateMention, User
 from annotations.surrogates.events import (
     ENTITIES_MERGED,
@@ -27,7 +27,7 @@ from annotations.surrogates.events import (
     SURROGATE_RESTORED,
     SURROGATE_UNLOCKED,
 )
-from annotations.surrogates.selectors.index import Sealed, form_number, in_order, opened, surrogate_digest, taken
+from annotations.surrogates.selectors.index import Sealed, form_number, opened, surrogate_digest, taken
 from annotations.surrogates.selectors.names import keys_of
 from annotations.surrogates.services.drawing import BY_PERSON, Drawn, draw, typed
 from annotations.surrogates.services.making import lock_index
@@ -63,7 +63,10 @@ def merge(*, project: Project, versions: Mapping[int, int], actor: User) -> Surr
         kept = max(rows, key=lambda row: (row.locked, counts.get(row.pk, 0), -row.pk))
         others = [row for row in rows if row.pk != kept.pk]
         key = project_key(project)
-        sealed = opened(key, kept).with_forms(form for row in others for form in opened(key, row).forms)
+        sealed = opened(key, kept)
+        for row in others:
+            other = opened(key, row)
+            sealed = sealed.with_forms(other.forms, other.cues)
         moved = SurrogateMention.objects.filter(entity__in=others).update(entity=kept)
         SurrogateKey.objects.filter(entity__in=others).update(entity=kept)
         SurrogateEntity.objects.filter(pk__in=[row.pk for row in others]).delete()
@@ -97,19 +100,19 @@ def split(*, project: Project, entity: int, version: int, mentions: Collection[i
         key = project_key(project)
         sealed = opened(key, row)
         gone, stay = ({form for pk, form in own if (pk in chosen) is moved} for moved in (True, False))
-        forms = [form for form in sealed.forms if form_number(key, form) in gone]
-        left = [form for form in sealed.forms if form_number(key, form) in stay]
+        moved_forms = sealed.only({form for form in sealed.forms if form_number(key, form) in gone})
+        left = sealed.only({form for form in sealed.forms if form_number(key, form) in stay})
         # With the version of the old one, so that the new one is drawn differently.
         new = SurrogateEntity(project=project, kind=row.kind, scope=row.scope, version=row.version)
-        made = Sealed(in_order(forms), {}, sealed.language)
+        made = Sealed(moved_forms.forms, {}, sealed.language, moved_forms.cues)
         drawn = draw(project, key, new, made)
         _give(new, key, with_changes(made, parts=dict(drawn.surrogate.parts)), drawn)
         _edited(new, actor)
         SurrogateMention.objects.filter(pk__in=chosen).update(entity=new)
         kind = Kind(row.kind)
-        lost = keys_of(key, kind, sealed.language, forms) - keys_of(key, kind, sealed.language, left)
+        lost = keys_of(key, kind, moved_forms) - keys_of(key, kind, left)
         SurrogateKey.objects.filter(entity=row, digest__in=lost).update(entity=new)
-        row.sealed = with_changes(sealed, forms=in_order(left)).closed(key)
+        row.sealed = left.closed(key)
         _edited(row, actor)
         ENTITY_SPLIT.record(
             actor=actor,

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from annotations.core.sealing import Key, project_key
 from annotations.domain.redaction.kinds import Kind
 from annotations.models import Project, SurrogateEntity, SurrogateKey, SurrogateMention
-from annotations.surrogates.selectors.index import Sealed, form_number, in_parts, opened, private_scope
+from annotations.surrogates.selectors.index import form_number, in_parts, opened, private_scope
 from annotations.surrogates.selectors.names import keys_of
 
 
@@ -42,10 +42,10 @@ def _keep_only_said(project: Project, key: Key, entities: Collection[int]) -> No
     changed = []
     for row in rows:
         sealed = opened(key, row)
-        forms = tuple(form for form in sealed.forms if form_number(key, form) in said[row.pk])
-        if forms != sealed.forms:
-            row.sealed = Sealed(forms, sealed.parts, sealed.language, sealed.before, sealed.before_by).closed(key)
+        left = sealed.only({form for form in sealed.forms if form_number(key, form) in said[row.pk]})
+        if left.forms != sealed.forms:
+            row.sealed = left.closed(key)
             changed.append(row)
-            known = keys_of(key, Kind(row.kind), sealed.language, forms)
+            known = keys_of(key, Kind(row.kind), left)
             SurrogateKey.objects.filter(entity=row).exclude(digest__in=known).delete()
     SurrogateEntity.objects.bulk_update(changed, ["sealed"], batch_size=500)

@@ -1,14 +1,18 @@
 """Who makes surrogates: the rules of domain.surrogates, or a language model that models_runtime offers."""
 
+import random
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
+from annotations.core.sealing import Key, project_key
+from annotations.domain.surrogates.clustering import RuleClusterer
+from annotations.domain.surrogates.deciding import RuleDecider, identities
+from annotations.domain.surrogates.generating import RuleGenerator
 from annotations.domain.surrogates.pipeline import Around, Cluster, Indexed, Mentioned, Surrogate
-from annotations.domain.surrogates.rules import RuleClusterer, RuleDecider, RuleGenerator
 from annotations.models import Project
 
 Params = Mapping[str, Any]
@@ -23,14 +27,33 @@ class PatientMentions:
     language: str
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """A new surrogate to make: see domain.surrogates.pipeline.Generator."""
+@dataclass(slots=True)
+class Draft:
+    """A new entity that needs a surrogate.
+
+    `avoid`: folded texts that the surrogate must not be or contain. `attempt` counts from 0 the surrogates that could
+    not be used, which are in `refused`. `scope` is empty for an entity that patients share.
+    """
 
     cluster: Cluster
-    around: Around
+    scope: str
     avoid: Collection[str]
-    attempt: int
+    attempt: int = 0
+    refused: list[Surrogate] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class PatientDrafts:
+    """The new entities of one patient, in the order in which they must be made.
+
+    `own` and `shared` have their surrogates already: the patient's entities, and those that patients share. `days` is
+    the patient's secret offset of dates, 0 if unknown.
+    """
+
+    drafts: Sequence[Draft]
+    own: Sequence[Indexed] = ()
+    shared: Sequence[Indexed] = ()
+    days: int = 0
 
 
 class Maker(Protocol):
@@ -45,15 +68,16 @@ class Maker(Protocol):
     def decide(self, asked: Sequence[tuple[Cluster, Sequence[Indexed]]]) -> list[Indexed | None]:
         """The entity of the index that each cluster is, or None."""
 
-    def generate(self, wanted: Sequence[Wanted]) -> list[Surrogate]:
-        """A surrogate for each."""
+    def generate(self, patients: Sequence[PatientDrafts]) -> list[list[Surrogate]]:
+        """A surrogate for each draft of each patient. The same drafts must give the same surrogates."""
 
 
 class RulesMaker:
-    """The offline default."""
+    """The offline default. All chance comes from the project's key, so that the same entity gets the same surrogate."""
 
-    def __init__(self) -> None:
-        self._clusterer, self._decider, self._generator = RuleClusterer(), RuleDecider(), RuleGenerator()
+    def __init__(self, key: Key) -> None:
+        self._key = key
+        self._clusterer, self._decider = RuleClusterer(), RuleDecider()
 
     def cluster(self, patients: Sequence[PatientMentions]) -> list[list[Cluster]]:
         return [self._clusterer.cluster(one.mentions, one.language) for one in patients]
@@ -64,8 +88,36 @@ class RulesMaker:
     def decide(self, asked: Sequence[tuple[Cluster, Sequence[Indexed]]]) -> list[Indexed | None]:
         return [self._decider.decide(cluster, found) for cluster, found in asked]
 
-    def generate(self, wanted: Sequence[Wanted]) -> list[Surrogate]:
-        return [self._generator.generate(one.cluster, one.around, one.avoid, one.attempt) for one in wanted]
+    def generate(self, patients: Sequence[PatientDrafts]) -> list[list[Surrogate]]:
+        return [in_turn(one, self.make) for one in patients]
+
+    def make(self, draft: Draft, around: Around) -> Surrogate:
+        """A surrogate for one draft, which depends on the key, the entity and the attempt."""
+        source = generator_source(self._key, draft.cluster, draft.scope, draft.attempt)
+        return RuleGenerator(source).generate(draft.cluster, around, draft.avoid, draft.attempt)
+
+
+def generator_source(key: Key, cluster: Cluster, scope: str, attempt: int) -> random.Random:
+    """The chance for a surrogate of an entity: secret, and the same for every worker."""
+    names = identities(cluster)[:1] or list(cluster.forms[:1])
+    seed = key.digest("surrogate source", cluster.kind, scope, str(attempt), *names)
+    return random.Random(seed)  # noqa: S311  # the seed is the secret
+
+
+def in_turn(patient: PatientDrafts, make: Callable[[Draft, Around], Surrogate]) -> list[Surrogate]:
+    """Make a patient's surrogates in order. Each agrees with those before; a shared entity's only with shared ones."""
+    shared = list(patient.shared)
+    related = [*patient.own, *shared]
+    made = []
+    for draft in patient.drafts:
+        surrogate = make(draft, Around(related if draft.scope else shared, patient.days))
+        made.append(surrogate)
+        cluster = draft.cluster
+        known = Indexed(0, cluster.kind, cluster.forms, surrogate, own=True)
+        related.append(known)
+        if not draft.scope:
+            shared.append(known)
+    return made
 
 
 @dataclass(frozen=True)
@@ -122,7 +174,7 @@ def checked_maker(project: Project, value: str, *, may_leave: bool) -> dict[str,
 
 def maker_of(project: Project, params: Params) -> Maker:
     """Return the maker with these stored parameters. Raises ServiceError `maker` if it is no longer offered."""
-    return _kind_of(params).make(project, params) if params else RulesMaker()
+    return _kind_of(params).make(project, params) if params else RulesMaker(project_key(project))
 
 
 def queue_of(params: Params) -> str:

@@ -146,7 +146,8 @@ def _add_forms(plan: Plan, entities: Sequence[Entity]) -> None:
     for some in in_parts(sorted(by_pk)):
         rows = list(SurrogateEntity.objects.select_for_update().filter(pk__in=some).order_by("pk"))
         for row in rows:
-            row.sealed = opened(plan.key, row).with_forms(by_pk[row.pk].forms).closed(plan.key)
+            entity = by_pk[row.pk]
+            row.sealed = opened(plan.key, row).with_forms(entity.forms, entity.cues).closed(plan.key)
         SurrogateEntity.objects.bulk_update(rows, ["sealed"], batch_size=500)
 
 

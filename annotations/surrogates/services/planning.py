@@ -1,20 +1,25 @@
 """Which entity of the index each mention belongs to, and new surrogates for those that have none. Nothing is stored."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Final, NamedTuple
 
 from annotations.core.sealing import Key
 from annotations.domain.redaction.kinds import Kind
 from annotations.domain.redaction.released import Mention
-from annotations.domain.surrogates.pipeline import SHARED, Around, Cluster, Indexed, Mentioned, Surrogate
-from annotations.domain.surrogates.rules import RuleDecider, folded, identities, surrogate_key, written
+from annotations.domain.surrogates.deciding import RuleDecider, identities, surrogate_key
+from annotations.domain.surrogates.folding import folded
+from annotations.domain.surrogates.generating import ORDER
+from annotations.domain.surrogates.pipeline import SHARED, Cluster, Indexed, Mentioned, Surrogate
+from annotations.domain.surrogates.writing import Writer
 from annotations.models import Project, SurrogateEntity, SurrogateMention
 from annotations.surrogates.selectors.index import (
     REPEATABLE,
     Sealed,
     cluster_of,
+    cue_of,
     identity_digest,
     in_order,
     in_parts,
@@ -26,22 +31,14 @@ from annotations.surrogates.selectors.index import (
     taken,
 )
 from annotations.surrogates.selectors.names import is_name, known_by, named_as
-from annotations.surrogates.services.makers import Maker, PatientMentions, Wanted
+from annotations.surrogates.services.makers import Draft, Maker, PatientDrafts, PatientMentions
 
-MOST_ATTEMPTS: Final = 40
+MOST_ATTEMPTS: Final = 20
 """How many surrogates are made for an entity until one is new; then it gets one that repeats."""
-STRICT_ATTEMPTS: Final = 20
+STRICT_ATTEMPTS: Final = 8
 """So many of them must not be the name of anybody in the project; later ones only of nobody in the patient's notes."""
 CONTEXT: Final = 40
 """Characters before and after a mention."""
-# Surrogates that others depend on come first: an e-mail address is made of a name, a street lies in a city.
-_WAVES: Final = (
-    frozenset({Kind.NAME, Kind.STAFF, Kind.COUNTRY}),
-    frozenset({Kind.REGION}),
-    frozenset({Kind.CITY, Kind.LOCATION}),
-    frozenset({Kind.ZIP, Kind.HOSPITAL, Kind.ORGANIZATION}),
-    frozenset({Kind.STREET, Kind.PHONE, Kind.FAX}),
-)
 
 
 class Place(NamedTuple):
@@ -54,13 +51,17 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class NoteMentions:
-    """A note with the mentions that get surrogates. `patient` is empty where the note has none."""
+    """A note with the mentions that get surrogates. `patient` is empty where the note has none.
+
+    `days` is the secret offset of the patient's dates, 0 if unknown: codes that contain a birth date follow it.
+    """
 
     document: int
     patient: str
     language: str
     text: str
     mentions: Sequence[Mention]
+    days: int = 0
 
 
 @dataclass(slots=True)
@@ -70,6 +71,7 @@ class Patient:
     scope: str
     language: str
     mentions: list[Mentioned] = field(default_factory=list)
+    days: int = 0
 
 
 def patients_of(key: Key, notes: Sequence[NoteMentions], language: str) -> list[Patient]:
@@ -85,7 +87,7 @@ def patients_of(key: Key, notes: Sequence[NoteMentions], language: str) -> list[
             for note in own
             for one in note.mentions
         }
-        patients.append(Patient(private_scope(key, patient, document), most, list(mentions.values())))
+        patients.append(Patient(private_scope(key, patient, document), most, list(mentions.values()), own[0].days))
     return patients
 
 
@@ -101,7 +103,7 @@ class Entity:
     """An entity during the work. `row` is None for a new one, which gets its `surrogate` from a maker.
 
     `mentions`: those of this call, by patient. `unstored`: those that the index does not hold yet, or holds for another
-    entity. `forms` and `keys` are new.
+    entity. `forms`, with their cues, and `keys` are new.
     """
 
     kind: Kind
@@ -114,6 +116,7 @@ class Entity:
     mentions: dict[int, list[Mentioned]] = field(default_factory=dict)
     unstored: list[Mentioned] = field(default_factory=list)
     forms: set[str] = field(default_factory=set)
+    cues: dict[str, str] = field(default_factory=dict)
     keys: set[str] = field(default_factory=set)
 
     @property
@@ -130,11 +133,14 @@ class Entity:
     def cluster(self) -> Cluster:
         """All that is known of the entity."""
         mentions = [one for own in self.mentions.values() for one in own]
-        return cluster_of(self.kind, Sealed(self.all_forms, {}, self.language), mentions)
+        return cluster_of(self.kind, self.sealed_now(), mentions)
 
     def sealed_now(self) -> Sealed:
-        """What to store of a new entity."""
-        return Sealed(self.all_forms, dict(self.surrogate.parts if self.surrogate else {}), self.language)
+        """What to store."""
+        if self.sealed is not None:
+            return self.sealed.with_forms(self.forms, self.cues) if self.forms else self.sealed
+        parts = dict(self.surrogate.parts) if self.surrogate else {}
+        return Sealed(in_order(self.forms), parts, self.language, self.cues)
 
 
 @dataclass(slots=True)
@@ -167,6 +173,8 @@ class Plan:
         self._by_key: dict[tuple[str, str, str], Entity] = {}
         self._digests: dict[str, str] = {}
         self._originals: dict[int, frozenset[str]] = {}
+        # Kinds of the new entities with a surrogate, by its digest.
+        self._used: dict[str, set[Kind]] = {}
         self._by_patient: dict[int, list[Entity]] = {}
         self._names_of: dict[int, set[str]] = {}
         for part in self._parts:
@@ -184,16 +192,11 @@ class Plan:
         for entity in self.entities:
             if entity.surrogate is None:
                 continue
-            cluster = entity.cluster()
-            # Equal mentions are written alike.
-            known: dict[tuple[str, str, str], str] = {}
+            writer = Writer(entity.surrogate, entity.cluster())
             for own in entity.mentions.values():
                 for one in own:
                     if one.note in present:
-                        look = one.text, one.before, one.after
-                        if look not in known:
-                            known[look] = written(entity.surrogate, one, cluster)
-                        found[Place(one.note, one.start, one.end)] = known[look]
+                        found[Place(one.note, one.start, one.end)] = writer.write(one)
         return found
 
     # Matching.
@@ -325,59 +328,82 @@ class Plan:
         entity.mentions.setdefault(patient, []).append(one)
         if not stored:
             entity.unstored.append(one)
-        if entity.sealed is None or one.text not in entity.sealed.forms:
+        if one.text not in entity.forms and (entity.sealed is None or one.text not in entity.sealed.forms):
             entity.forms.add(one.text)
+            if cue := cue_of(entity.kind, one.before):
+                entity.cues[one.text] = cue
 
     # Generating.
 
     def _generate(self) -> None:
+        """Make surrogates until each is new. Those of a patient are made again together, because they must agree."""
         for entity in self.entities:
             for patient in entity.mentions:
                 self._by_patient.setdefault(patient, []).append(entity)
-        new = [entity for entity in self.entities if entity.row is None]
-        used: dict[str, set[Kind]] = {}
-        rest = frozenset(Kind).difference(*_WAVES)
-        for wave in (*_WAVES, rest):
-            waiting = [entity for entity in new if entity.kind in wave]
-            around = [self._around(entity) for entity in waiting]
-            avoid = [self._avoided(entity) for entity in waiting]
-            for attempt in range(MOST_ATTEMPTS):
-                if not waiting:
-                    break
-                wanted = [
-                    Wanted(entity.cluster(), near, bad, attempt)
-                    for entity, near, bad in zip(waiting, around, avoid, strict=True)
-                ]
-                again = self._settle(waiting, self._maker.generate(wanted), used, attempt)
-                waiting, around, avoid = (
-                    [waiting[at] for at in again],
-                    [around[at] for at in again],
-                    [avoid[at] for at in again],
-                )
+        drafts: dict[int, list[tuple[Entity, Draft]]] = {}
+        for entity in self.entities:
+            if entity.row is None:
+                patient = next(iter(entity.mentions))
+                draft = Draft(entity.cluster(), entity.scope, self._avoided(patient, strict=True))
+                drafts.setdefault(patient, []).append((entity, draft))
+        for own in drafts.values():
+            own.sort(key=lambda each: _RANK.get(each[0].kind, len(_RANK)))
+        refused: set[Entity] = set()
+        # Where to begin in each patient's drafts: those before the first refused one stay.
+        begin = dict.fromkeys(drafts, 0)
+        while begin:
+            wanted = [self._wanted(patient, drafts[patient][first:]) for patient, first in begin.items()]
+            changed = []
+            for (patient, first), made in zip(begin.items(), self._maker.generate(wanted), strict=True):
+                for (entity, draft), surrogate in zip(drafts[patient][first:], made, strict=True):
+                    if entity.surrogate != surrogate or entity in refused:
+                        self._forget(entity)
+                        entity.surrogate = surrogate
+                        changed.append((entity, draft))
+            refused = self._refused(changed)
+            found = {
+                patient: [at for at, (entity, _draft) in enumerate(drafts[patient]) if entity in refused]
+                for patient in begin
+            }
+            begin = {patient: positions[0] for patient, positions in found.items() if positions}
 
-    def _settle(
-        self, entities: Sequence[Entity], made: Sequence[Surrogate], used: dict[str, set[Kind]], attempt: int
-    ) -> list[int]:
-        """Give the entities those surrogates that are new; return the positions of the others."""
-        digests = [surrogate_digest(self.key, one.kind, surrogate_key(one)) for one in made]
-        names = [named_as(entity.cluster(), one) for entity, one in zip(entities, made, strict=True)]
+    def _wanted(self, patient: int, drafts: Sequence[tuple[Entity, Draft]]) -> PatientDrafts:
+        new = {entity for entity, _draft in drafts}
+        known = [one for one in self._by_patient[patient] if one.surrogate is not None and one not in new]
+        own = [entity.indexed(patient) for entity in known if entity.scope]
+        shared = [entity.indexed(patient) for entity in known if not entity.scope]
+        return PatientDrafts([draft for _entity, draft in drafts], own, shared, self._patients[patient].days)
+
+    def _forget(self, entity: Entity) -> None:
+        """Free the surrogate that an entity had in this call."""
+        if entity.digest is not None:
+            self._used[entity.digest].discard(entity.kind)
+            entity.digest = None
+
+    def _refused(self, drafts: Sequence[tuple[Entity, Draft]]) -> set[Entity]:
+        """The new entities whose surrogates can't be used. Counts their attempts."""
+        made = [(entity, draft, entity.surrogate) for entity, draft in drafts if entity.surrogate is not None]
+        digests = [surrogate_digest(self.key, entity.kind, surrogate_key(one)) for entity, _draft, one in made]
+        names = [named_as(draft.cluster, one) for _entity, draft, one in made]
         owned = taken(self.project, {digest for digest in digests if digest})
         originals = named(self.project, {self._digest(name) for own in names for name in own})
-        again = []
-        for at, (entity, surrogate, digest) in enumerate(zip(entities, made, digests, strict=True)):
+        refused = set()
+        for (entity, draft, surrogate), digest, own in zip(made, digests, names, strict=True):
             among = kinds_with(entity.kind)
             repeats = digest is not None and (
-                bool(among & used.get(digest, set())) or any(kind in among for _pk, kind in owned.get(digest, ()))
+                bool(among & self._used.get(digest, set())) or any(kind in among for _pk, kind in owned.get(digest, ()))
             )
-            original = attempt < STRICT_ATTEMPTS and self._is_original(entity, names[at], originals)
-            if (repeats or original) and attempt < MOST_ATTEMPTS - 1:
-                again.append(at)
-                continue
-            digest = None if repeats else digest
-            entity.surrogate, entity.digest = surrogate, digest
-            if digest is not None:
-                used.setdefault(digest, set()).add(entity.kind)
-        return again
+            original = draft.attempt < STRICT_ATTEMPTS and self._is_original(entity, own, originals)
+            if (repeats or original) and draft.attempt < MOST_ATTEMPTS:
+                draft.attempt += 1
+                draft.refused.append(surrogate)
+                if draft.attempt == STRICT_ATTEMPTS:
+                    draft.avoid = self._avoided(next(iter(entity.mentions)), strict=False)
+                refused.add(entity)
+            elif digest is not None and not repeats:
+                entity.digest = digest
+                self._used.setdefault(digest, set()).add(entity.kind)
+        return refused
 
     def _is_original(
         self, entity: Entity, names: Sequence[str], originals: Mapping[str, Mapping[tuple[str, str], int]]
@@ -394,29 +420,37 @@ class Plan:
                 return True
         return False
 
-    def _around(self, entity: Entity) -> Around:
-        """The other entities of the patient; for a shared entity, only shared ones."""
-        patient = next(iter(entity.mentions))
-        related = [
-            other.indexed(patient)
-            for other in self._of_patient(patient)
-            if other is not entity and other.surrogate is not None and (entity.scope or not other.scope)
-        ]
-        return Around(related)
+    def _avoided(self, patient: int, *, strict: bool) -> Collection[str]:
+        """Folded texts that a patient's surrogates must not be or contain: what the patient's notes say.
 
-    def _of_patient(self, patient: int) -> Sequence[Entity]:
-        return self._by_patient.get(patient, ())
-
-    def _avoided(self, entity: Entity) -> frozenset[str]:
-        """What the patient's notes say: no surrogate may be or contain one of these texts."""
-        patient = next(iter(entity.mentions))
+        With `strict`, also what the other notes of the release say.
+        """
         if patient not in self._originals:
-            words: set[str] = set()
-            for other in self._of_patient(patient):
-                if other.kind not in REPEATABLE:
-                    words.update(folded(one.text) for one in other.mentions[patient])
+            words = {
+                folded(one.text)
+                for entity in self._by_patient.get(patient, ())
+                if entity.kind not in REPEATABLE
+                for one in entity.mentions[patient]
+            }
             self._originals[patient] = frozenset(words | self._names_of.get(patient, set()))
-        return self._originals[patient]
+        own = self._originals[patient]
+        return Both(own, self._avoid) if strict and self._avoid else own
+
+
+class Both(Collection[str]):
+    """The texts of two collections, without copying them."""
+
+    def __init__(self, first: Collection[str], second: Collection[str]) -> None:
+        self._first, self._second = first, second
+
+    def __contains__(self, text: object) -> bool:
+        return text in self._first or text in self._second
+
+    def __iter__(self) -> Iterator[str]:
+        return chain(self._first, self._second)
+
+    def __len__(self) -> int:
+        return len(self._first) + len(self._second)
 
 
 def words_of(notes: Iterable[NoteMentions]) -> set[str]:
@@ -437,3 +471,4 @@ def patient_mentions(patients: Sequence[Patient]) -> list[PatientMentions]:
 
 
 _DECIDER: Final = RuleDecider()
+_RANK: Final = {kind: at for at, kind in enumerate(ORDER)}

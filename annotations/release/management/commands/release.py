@@ -92,7 +92,7 @@ class Command(JourneyCommand):
         leaks = leak_counts(release)
         return {
             "notes": exported["notes"],
-            "spans": exported["spans"],
+            "spans": release.span_count,
             "leaks": leaks["open"],
             "held_back": exported["held_back"],
             "release": release.number,
