@@ -1,4 +1,5 @@
 from django.apps import AppConfig
+from django.utils.translation import gettext_noop as _
 
 
 class AuditsConfig(AppConfig):
@@ -6,4 +7,20 @@ class AuditsConfig(AppConfig):
     label = "audits"
 
     def ready(self) -> None:
-        pass
+        from annotations.audits.services.erasing import count_erased
+        from annotations.core import navigation, offers
+        from annotations.core.access import Can
+        from annotations.core.hooks import patient_erased
+
+        patient_erased.add(count_erased)
+        navigation.register(
+            navigation.Entry(
+                "release",
+                30,
+                _("Audits"),
+                "audits",
+                Can.AUDIT_RELEASES,
+                frozenset({"release_audit", "audit_read", "audit_leaks"}),
+            )
+        )
+        offers.offer("release.sections", "audits/offers/release.html", position=10)

@@ -2,12 +2,13 @@
 
 from annotations.models.adjudication import Adjudication, Amendment, Figures, MajorityAct, MajorityNote, Resolution
 from annotations.models.assignment import Assignment
+from annotations.models.audits import AuditMark, AuditNote, AuditPlan
 from annotations.models.author import Author
 from annotations.models.causes import Cause, ErrorCause
 from annotations.models.certificate import Certificate, ReleaseErasure
 from annotations.models.comparison import Comparison, Difference, Stale
 from annotations.models.deletion import Deletion
-from annotations.models.document import Document
+from annotations.models.document import Document, NoteMetadata
 from annotations.models.event import Event
 from annotations.models.gold import GoldVersion, GoldVersionNote
 from annotations.models.handover import Handover
@@ -34,6 +35,9 @@ __all__ = [
     "Amendment",
     "AnnotationSet",
     "Assignment",
+    "AuditMark",
+    "AuditNote",
+    "AuditPlan",
     "Author",
     "BulkAct",
     "Category",
@@ -63,6 +67,7 @@ __all__ = [
     "MajorityAct",
     "MajorityNote",
     "Membership",
+    "NoteMetadata",
     "PersonalKey",
     "PlantedLeak",
     "Project",

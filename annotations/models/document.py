@@ -31,3 +31,17 @@ class Document(models.Model):
 
     def __str__(self) -> str:
         return f"note {self.pk}"
+
+
+class NoteMetadata(models.Model):
+    """What is known about a note beside its text, for strata and subgroups: its type and the site that wrote it.
+
+    A table of its own, so that the table of notes, the largest one, is not rebuilt, and its text stays the last column.
+    """
+
+    document = models.OneToOneField(Document, models.CASCADE, primary_key=True, related_name="metadata")
+    note_type = models.CharField(max_length=80, blank=True)
+    site = models.CharField(max_length=80, blank=True)
+
+    def __str__(self) -> str:
+        return f"metadata of note {self.pk}"

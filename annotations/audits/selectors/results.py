@@ -1,14 +1,21 @@
 """The result of a release's audit, for its page and its certificate."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from annotations.models import Release
+from django.db.models import Count
+
+from annotations.audits.selectors.plans import design_of
+from annotations.audits.selectors.readings import Readings, leaks_of, verdict_of
+from annotations.domain.auditing.looks import Verdict
+from annotations.domain.redaction.policy import Action
+from annotations.models import AuditNote, AuditPlan, LeakFinding, Release
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """Leaks among what was read, and the upper bound of their share at the audit's confidence (0 to 1)."""
+    """Notes with a leak among the notes read, and the upper bound of their share at the audit's confidence (0 to 1)."""
 
     read: int
     leaks: int
@@ -21,7 +28,10 @@ class AuditResult:
 
     `notes`: released notes; `drawn`: notes of the sample; `read`: those that were read completely; `leaks`: notes with a
     leak. `bound`: the upper bound of the share of notes with a leak, corrected by `recall`, the lower bound of the share
-    of planted leaks that the auditors find (None without planted leaks). `labels` counts spans by label code.
+    of planted leaks that the auditors find (None without planted leaks); it is 1 before the first look. It is based on
+    the first `counted` notes of the sample. `strata`: rates by stratum; `labels`: rates of notes with a leak of each
+    label, by its code. Each of these bounds holds by itself. `readers`: user names; `read_by`: notes by user name.
+    `accepted`: leaks that a manager left in the release, by user name. `undecided`: leaks without a decision.
     """
 
     plan: int
@@ -39,8 +49,102 @@ class AuditResult:
     labels: Mapping[str, Rate]
     readers: Sequence[str]
     complete: bool
+    target: float = 0.0
+    met: bool = False
+    counted: int = 0
+    by: str = ""
+    seed: str = ""
+    erased: int = 0
+    undecided: int = 0
+    read_by: Mapping[str, int] = field(default_factory=dict)
+    accepted: Mapping[str, int] = field(default_factory=dict)
 
 
 def audit_result(release: Release) -> AuditResult | None:
-    """The result of a release's newest audit, or None without one."""
-    return None
+    """What the audit of a release shows so far; None without an audit."""
+    plan = AuditPlan.objects.filter(release=release).select_related("release__policy").first()
+    return None if plan is None else result_of(plan)
+
+
+def result_of(plan: AuditPlan) -> AuditResult:
+    design, readings = design_of(plan), Readings(plan)
+    verdict = verdict_of(plan, readings)
+    done = AuditNote.objects.filter(plan=plan, state=AuditNote.State.DONE).order_by()
+    read_by = dict(done.values_list("reader__username").annotate(n=Count("pk")))
+    planted = Counter(done.exclude(planted_found=None).values_list("planted_found", flat=True))
+    leaky = set(leaks_of(plan).order_by().values_list("note", "note__stratum"))
+    leaky_by_stratum = Counter(stratum for _note, stratum in leaky)
+    read_by_stratum = dict(done.values_list("stratum").annotate(n=Count("pk")))
+    bounds = verdict.bounds
+    return AuditResult(
+        plan=plan.pk,
+        confidence=plan.confidence,
+        method=_method(plan),
+        notes=design.notes,
+        drawn=plan.drawn,
+        read=sum(read_by.values()),
+        leaks=len(leaky),
+        bound=bounds.overall if bounds else 1.0,
+        planted=planted.total(),
+        planted_found=planted[True],
+        recall=bounds.recall if bounds else 0.0 if plan.planted_share else None,
+        strata={
+            name: Rate(read_by_stratum.get(name, 0), leaky_by_stratum[name], bounds.strata[name] if bounds else 1.0)
+            for name in design.strata
+        },
+        labels=_labels(plan, readings, verdict),
+        readers=sorted(read_by),
+        complete=plan.state != AuditPlan.State.OPEN,
+        target=plan.target,
+        met=plan.state == AuditPlan.State.MET,
+        counted=verdict.read,
+        by=plan.by,
+        seed=plan.seed,
+        erased=plan.erased_count,
+        undecided=undecided(plan),
+        read_by=read_by,
+        accepted=_accepted(plan),
+    )
+
+
+def undecided(plan: AuditPlan) -> int:
+    """The number of leaks about which nobody has decided."""
+    return leaks_of(plan).filter(finding__decision="").count()
+
+
+def _accepted(plan: AuditPlan) -> dict[str, int]:
+    rows = leaks_of(plan).filter(finding__decision=LeakFinding.Answer.ALLOW).order_by()
+    found = rows.values_list("finding__decided_by__username").annotate(n=Count("pk"))
+    return {name or "": n for name, n in found}
+
+
+def _labels(plan: AuditPlan, readings: Readings, verdict: Verdict) -> dict[str, Rate]:
+    """A rate for each label that the policy doesn't keep, and for every label with a leak, at the look of the bound."""
+    read = verdict.read
+    marks = leaks_of(plan).filter(note__position__lte=read).order_by()
+    leaky = Counter(label for _note, label in set(marks.values_list("note", "label")))
+    rules = plan.release.policy.rules
+    codes = sorted({code for code, rule in rules.items() if rule.get("action") != Action.KEEP} | set(leaky))
+    if verdict.bounds is None or verdict.look is None:
+        return {code: Rate(0, 0, 1.0) for code in codes}
+    found = readings.found(read)
+    # Where a leak ended the audit, the bound of all labels together holds for each of them.
+    bounds = (
+        dict.fromkeys(codes, verdict.bounds.overall)
+        if verdict.by_leak
+        else design_of(plan).labels(found, verdict.look, {code: leaky[code] for code in codes})
+    )
+    return {code: Rate(sum(found.read.values()), leaky[code], bounds[code]) for code in codes}
+
+
+def _method(plan: AuditPlan) -> str:
+    """The bound, by the names under which docs/audits.md describes it."""
+    simple = all(stratum["simple"] for stratum in plan.strata.values())
+    if len(plan.strata) == 1 and simple:
+        name = "exact hypergeometric bound, simple random sample"
+    elif len(plan.strata) == 1:
+        name = "Clopper-Pearson bound, patients as clusters"
+    else:
+        name = "Clopper-Pearson bound, stratified sample" + ("" if simple else ", patients as clusters")
+    looks = f"; {len(plan.looks)} planned looks" if len(plan.looks) > 1 else ""
+    return name + ("; corrected by the auditors' recall" if plan.planted_share else "") + looks

@@ -5,10 +5,13 @@ from collections.abc import Collection, Iterable, Sequence
 
 from annotations.core.bulk import update_rows
 from annotations.core.sealing import project_key
+from annotations.domain.redaction.offsets import span_to_released
+from annotations.domain.redaction.released import Released
 from annotations.models import Document, LeakFinding, Release, ReleasedNote
 from annotations.release.services.preparing import Extra, Found, Prepared
 
-Answer, State, Where = LeakFinding.Answer, ReleasedNote.State, LeakFinding.Where
+Answer, Origin, Where = LeakFinding.Answer, LeakFinding.Origin, LeakFinding.Where
+State = ReleasedNote.State
 Mark = tuple[str, int, int, int]
 """By which a finding is recognized again: where, bounds in the original, and the key of its string."""
 DIGITS = 12
@@ -48,7 +51,13 @@ def store_prepared(release: Release, rows: Sequence[ReleasedNote], prepared: Seq
             elif _again(finding := known.pop(mark), found):
                 changed.append(finding)
             held[row.pk] = held.get(row.pk, False) or not finding.decision
-        gone += [finding.pk for finding in known.values() if finding.decision != Answer.REPLACE]
+        for finding in known.values():
+            if finding.origin == Origin.AUDIT:  # A person has found it, and only a person decides about it.
+                finding.start, finding.end = _bounds_after(finding, one.released)
+                changed.append(finding)
+                held[row.pk] = held.get(row.pk, False) or not finding.decision
+            elif finding.decision != Answer.REPLACE:
+                gone.append(finding.pk)
         _fill(row, one)
     renamed = {
         finding.note_id for some in before.values() for finding in some
@@ -61,6 +70,12 @@ def store_prepared(release: Release, rows: Sequence[ReleasedNote], prepared: Seq
     LeakFinding.objects.bulk_update(changed, ["start", "end", "decision", "decided_by", "decided_at"], batch_size=100)
     update_rows(ReleasedNote, COLUMNS, rows)
     LeakFinding.objects.bulk_create(added, batch_size=500)
+
+
+def _bounds_after(finding: LeakFinding, released: Released) -> tuple[int, int]:
+    """Where the original bounds of a finding are in a new text; as before, if nothing is there."""
+    start, end = span_to_released(released.pieces, finding.original_start, finding.original_end)
+    return (start, end) if start < end else (finding.start, finding.end)
 
 
 def mark_of(finding: LeakFinding) -> Mark:

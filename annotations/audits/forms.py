@@ -1,0 +1,70 @@
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from annotations.audits.selectors.plans import Choices
+from annotations.core.fields import WholeField
+from annotations.domain.numbers import MAX_OFFSET
+from annotations.models import AuditPlan
+
+
+class PlanForm(forms.Form):
+    """What a manager chooses for an audit. Shares are percentages in the form."""
+
+    target = forms.TypedChoiceField(
+        label=_("Target"),
+        coerce=float,
+        choices=[("0.5", "0.5%"), ("1", "1%"), ("2", "2%"), ("5", "5%"), ("10", "10%")],
+        initial="1",
+        help_text=_("At most this share of the notes contains a leak."),
+    )
+    confidence = forms.TypedChoiceField(
+        label=_("Confidence"), coerce=float, choices=[("90", "90%"), ("95", "95%"), ("99", "99%")], initial="95"
+    )
+    by = forms.ChoiceField(
+        label=_("Stratify by"),
+        choices=AuditPlan.By.choices,
+        required=False,
+        help_text=_("Each stratum gets notes in proportion, and a bound of its own."),
+    )
+    planted = forms.TypedChoiceField(
+        label=_("Notes with a planted leak"),
+        coerce=float,
+        choices=[("0", "0%"), ("5", "5%"), ("10", "10%"), ("20", "20%")],
+        initial="10",
+        help_text=_("A known identifier shown in place of its replacement measures how many leaks auditors miss."),
+    )
+    leaks = forms.TypedChoiceField(
+        label=_("Reading goes on after"),
+        coerce=int,
+        choices=[("0", _("no leak")), ("1", _("one note with a leak")), ("2", _("two notes with a leak"))],
+        initial="0",
+        help_text=_("Allowing leaks makes the sample larger from the start."),
+    )
+
+    @property
+    def choices(self) -> Choices:
+        data: dict[str, Any] = self.cleaned_data
+        return Choices(data["by"], data["confidence"] / 100, data["target"] / 100, data["planted"] / 100, data["leaks"])
+
+
+class MarkForm(forms.Form):
+    """A stretch of the shown text, in code points, and the code of a label."""
+
+    note = WholeField(label=_("Note"))
+    start = WholeField(label=_("Start"), most=MAX_OFFSET)
+    end = WholeField(label=_("End"), most=MAX_OFFSET)
+    label = forms.CharField(max_length=60)
+
+
+class NoteForm(forms.Form):
+    """The position of the note that the page shows, so that an old page changes no other note."""
+
+    note = WholeField(label=_("Note"))
+    mark = WholeField(label=_("Mark"), required=False)
+
+
+class DecisionForm(forms.Form):
+    mark = WholeField(label=_("Mark"))
+    answer = forms.ChoiceField(choices=[(name, name) for name in ("replace", "accept", "dismiss", "undo")])

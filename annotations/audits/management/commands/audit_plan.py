@@ -1,0 +1,112 @@
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotations.audits.selectors.plans import Choices
+from annotations.audits.selectors.results import AuditResult, Rate, result_of
+from annotations.audits.services.planning import plan_audit
+from annotations.audits.templatetags.audits import at_least, at_most, whole
+from annotations.core.commands import JourneyCommand, find_project
+from annotations.core.errors import ServiceError
+from annotations.models import AuditPlan, Project, Release, User
+
+
+class Command(JourneyCommand):
+    help = (
+        "Plan the audit of a release: draw the sample that auditors read for leaks. If the release has an audit already, "
+        "show its progress and result, and change nothing."
+    )
+
+    def arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("project", metavar="PROJECT")
+        parser.add_argument("--release", type=int, metavar="NUMBER", help="Default: the newest release.")
+        parser.add_argument("--bound", default="1%", help="At most this share of notes contains a leak. Default: 1%%.")
+        parser.add_argument("--confidence", default="95%", help="Default: 95%%.")
+        parser.add_argument(
+            "--strata", default="", choices=["", "type", "site", "language"],
+            help="Stratify the sample by the type, site or language of notes.",
+        )  # fmt: skip
+        parser.add_argument("--planted", default="10%", help="The share of notes with a planted leak. Default: 10%%.")
+        parser.add_argument(
+            "--leaks", type=int, default=0, choices=[0, 1, 2],
+            help="The number of notes with a leak after which reading goes on. Default: 0.",
+        )  # fmt: skip
+
+    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
+        release = _release(find_project(options["project"]), options["release"])
+        plan = AuditPlan.objects.filter(release=release).select_related("release__policy").first()
+        made = plan is None
+        if plan is None:
+            choices = Choices(
+                options["strata"],
+                _share(options["confidence"], "--confidence"),
+                _share(options["bound"], "--bound"),
+                _share(options["planted"], "--planted"),
+                options["leaks"],
+            )
+            plan = plan_audit(release=release, choices=choices, actor=actor)
+        return {"release": release.number, "made": made} | _figures(plan, result_of(plan))
+
+    def say(self, result: dict[str, Any]) -> str:
+        first = (
+            f"Release {result['release']}: auditors read {result['looks'][0]} of {result['notes']} notes if no leak is "
+            f"found, and at most {result['drawn']}."
+        )
+        read = f"Read: {result['read']}; notes with a leak: {result['leaks']}; state: {result['state']}."
+        if result["bound"] is None:
+            return "\n".join([first, read, "There is no bound yet."])
+        bound = f"At most {at_most(result['bound'])} of the notes contain a leak ({whole(result['confidence'])} confidence)."
+        found = (
+            [] if result["recall"] is None else [f"Auditors find at least {at_least(result['recall'])} of the leaks."]
+        )
+        return "\n".join([first, read, bound, *found])
+
+
+def _release(project: Project, number: int | None) -> Release:
+    rows = Release.objects.filter(project=project).select_related("project", "policy").order_by("-number")
+    found = rows.first() if number is None else rows.filter(number=number).first() if 0 < number < 2**31 else None
+    if found is None:
+        numbers = ", ".join(map(str, rows.values_list("number", flat=True))) or "none yet"
+        raise ServiceError(f"There is no such release. Releases: {numbers}.", code="release")
+    return found
+
+
+def _share(word: str, option: str) -> float:
+    try:
+        value = float(word.rstrip("% "))
+    except ValueError:
+        raise ServiceError(f"“{word}” is not a percentage. Write {option} 1%.", code="share") from None
+    return value / 100 if word.rstrip().endswith("%") else value
+
+
+def _figures(plan: AuditPlan, result: AuditResult) -> dict[str, Any]:
+    """Everything but the planted leaks, which stay hidden until the audit has ended."""
+    bound = result.bound if result.counted else None
+    return {
+        "state": plan.state,
+        "notes": result.notes,
+        "drawn": result.drawn,
+        "looks": [sum(look.values()) for look in plan.looks],
+        "target": result.target,
+        "confidence": result.confidence,
+        "strata_by": result.by,
+        "planted_share": plan.planted_share,
+        "seed": result.seed,
+        "read": result.read,
+        "leaks": result.leaks,
+        "undecided": result.undecided,
+        "erased": result.erased,
+        "complete": result.complete,
+        "bound": bound,
+        "method": result.method,
+        "recall": result.recall if result.complete else None,
+        "planted": result.planted if result.complete else None,
+        "planted_found": result.planted_found if result.complete else None,
+        "strata": {name: _rate(rate, result) for name, rate in result.strata.items()} if result.by else {},
+        "labels": {name: _rate(rate, result) for name, rate in result.labels.items()},
+        "readers": result.read_by,
+    }
+
+
+def _rate(rate: Rate, result: AuditResult) -> dict[str, Any]:
+    return {"read": rate.read, "leaks": rate.leaks, "bound": rate.bound if result.counted else None}

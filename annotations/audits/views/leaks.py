@@ -1,0 +1,57 @@
+"""The leaks that auditors found, and the decisions about them."""
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from annotations.audits.forms import DecisionForm
+from annotations.audits.selectors.leaks import listed_leaks
+from annotations.audits.services.deciding import accept_leak, dismiss_leak, replace_leak, undo_decision
+from annotations.core.access import Can, enter
+from annotations.core.errors import ServiceError
+from annotations.core.events import NOTE_READ
+from annotations.core.requests import Request, paged
+from annotations.models import AuditMark, AuditPlan
+from annotations.release.selectors.releases import release_for
+
+SIZE = 50
+ACTS = {"replace": replace_leak, "accept": accept_leak, "dismiss": dismiss_leak, "undo": undo_decision}
+
+
+@require_safe
+def audit_leaks(request: Request, slug: str, number: int) -> HttpResponse:
+    """List the leaks in their sentences of the original note. Managers only: auditors read without this knowledge."""
+    access = enter(request.user, slug, Can.RELEASE)
+    release = release_for(access, number)
+    plan = get_object_or_404(AuditPlan, release=release)
+    marks = AuditMark.objects.filter(note__plan=plan, leak=True).select_related(
+        "note__note__document", "finding__decided_by", "dismissed_by", "note__reader"
+    )
+    page = paged(request, marks.order_by("note__position", "start"), SIZE)
+    leaks = listed_leaks(access.project, list(page))
+    for document in {leak.note for leak in leaks}:
+        NOTE_READ.record(actor=access.user, project_id=access.project.pk, document_id=document, data={"what": "audit"})
+    return render(
+        request, "audits/leaks.html",
+        {"access": access, "release": release, "plan": plan, "page": page, "leaks": leaks},
+    )  # fmt: skip
+
+
+@require_POST
+def audit_decide(request: Request, slug: str, number: int) -> HttpResponse:
+    """Decide about one leak."""
+    access = enter(request.user, slug, Can.RELEASE)
+    release = release_for(access, number)
+    form = DecisionForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, _("Choose one of the decisions."))
+        return redirect("audit_leaks", slug, number)
+    marks = AuditMark.objects.select_related("note__plan__release__project", "note__note")
+    mark = get_object_or_404(marks, note__plan__release=release, pk=form.cleaned_data["mark"])
+    try:
+        ACTS[form.cleaned_data["answer"]](mark=mark, actor=access.user)
+    except ServiceError as error:
+        messages.error(request, str(error))
+    return redirect("audit_leaks", slug, number)

@@ -1,0 +1,19 @@
+import pytest
+
+from tests import factories as make
+from tests.worlds.audited import audited_world
+from tests.worlds.pages import sign_in
+from tests.worlds.queue import no_redis
+
+__all__ = ["no_redis", "sign_in"]
+
+
+@pytest.fixture
+def ward(db, no_redis):
+    """A project with a prepared release of 40 notes, two reviewers and a manager."""
+    project = make.make_project("covid", name="Covid ward", language="it")
+    ward = audited_world(project)
+    ward.out = make.make_member(make.make_project("other"), "manager", "out")
+    ward.vic = make.make_member(project, "viewer", "vic")
+    ward.ann = make.make_member(project, "annotator", "ann")
+    return ward

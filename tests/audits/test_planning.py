@@ -1,0 +1,123 @@
+"""Planning an audit: the sample, its strata, planted leaks, and who may do it when."""
+
+import pytest
+
+from annotations.audits.events import AUDIT_DISCARDED, AUDIT_PLANNED
+from annotations.audits.selectors.plans import Choices
+from annotations.audits.selectors.shown import shown_of
+from annotations.audits.services.planning import discard_plan, plan_audit
+from annotations.audits.services.reading import next_note
+from annotations.core.errors import ServiceError
+from annotations.models import AuditNote, AuditPlan, Document, Event, Release, ReleasedNote
+from tests.worlds.audited import make_release, planned
+
+
+def test_a_plan_draws_the_notes_that_its_target_needs(ward):
+    plan = planned(ward.release, target=0.1)
+    # Of 40 notes, 5 with a leak must be excluded: 18 notes are enough.
+    assert plan.drawn == plan.notes.count() == 18
+    assert list(plan.notes.values_list("position", flat=True)) == list(range(1, 19))
+    event = Event.objects.get(verb=AUDIT_PLANNED)
+    assert event.data["drawn"] == 18 and event.data["notes"] == 40 and "seed" not in event.data
+
+
+def test_the_seed_repeats_the_draw(ward):
+    first = planned(ward.release)
+    notes = list(first.notes.values_list("note_id", flat=True))
+    seed = first.seed
+    discard_plan(release=ward.release, actor=ward.mia)
+    again = plan_audit(release=ward.release, choices=Choices(target=0.1, planted=0), actor=None, seed=seed)
+    assert list(again.notes.values_list("note_id", flat=True)) == notes
+    assert Event.objects.filter(verb=AUDIT_DISCARDED).count() == 1
+
+
+@pytest.mark.parametrize(
+    ("by", "strata"),
+    [("language", {"en": 10, "it": 30}), ("type", {"letter": 20, "report": 20}), ("site", {"Nord": 40}), ("", {"": 40})],
+)
+def test_strata(ward, by, strata):
+    plan = planned(ward.release, by=by)
+    assert {name: one["notes"] for name, one in plan.strata.items()} == strata
+    drawn = dict.fromkeys(strata, 0)
+    for name in plan.notes.values_list("stratum", flat=True):
+        drawn[name] += 1
+    assert drawn == plan.looks[-1]
+    assert all(n >= 10 for n in drawn.values())
+
+
+def test_a_sample_has_one_note_of_each_patient(ward):
+    release = make_release(ward.project, notes=60, patients=30)
+    plan = planned(release, target=0.2)
+    assert plan.drawn <= 30
+    patients = list(plan.notes.values_list("note__document__patient_id", flat=True))
+    assert len(set(patients)) == len(patients)
+    assert plan.strata[""]["simple"] is False
+
+
+def test_planted_leaks_are_real_identifiers_of_the_same_note(ward):
+    plan = planned(ward.release, planted=0.2, target=0.2)
+    planted = list(plan.notes.exclude(planted_start=None).select_related("note__document", "note__release"))
+    assert len(planted) == round(0.2 * plan.drawn)
+    for row in planted:
+        page = shown_of(row)
+        words = row.note.document.text[row.planted_start : row.planted_end]
+        assert words in page.text and words not in row.note.text
+        assert row.planted_label in ("PATIENT", "DATE", "CITY")
+    # What is planted depends on the project's key, and is stored nowhere but in the rows of the audit.
+    assert not ReleasedNote.objects.filter(text__contains="Rossi").exists()
+
+
+def test_nothing_can_be_planted_where_nothing_was_replaced(ward):
+    ReleasedNote.objects.update(pieces=[])
+    with pytest.raises(ServiceError, match="No note of the sample has a replaced identifier"):
+        planned(ward.release, planted=0.1)
+    assert not AuditPlan.objects.exists()
+
+
+def test_a_release_has_one_audit(ward):
+    planned(ward.release)
+    with pytest.raises(ServiceError, match="has an audit already"):
+        planned(ward.release)
+
+
+def test_the_plan_cannot_be_discarded_once_somebody_has_opened_a_note(ward):
+    plan = planned(ward.release)
+    next_note(plan=plan, user=ward.rev)
+    with pytest.raises(ServiceError, match="Reading has begun"):
+        discard_plan(release=ward.release, actor=ward.mia)
+    assert AuditNote.objects.exists()
+
+
+@pytest.mark.parametrize("state", ["preparing", "signed", "withdrawn"])
+def test_only_a_prepared_release_can_be_audited(ward, state):
+    Release.objects.update(state=state)
+    with pytest.raises(ServiceError, match="while a release is prepared"):
+        planned(ward.release)
+
+
+def test_findings_come_first(ward):
+    ReleasedNote.objects.filter(pk=ward.release.notes.first().pk).update(state="held")
+    with pytest.raises(ServiceError, match="Notes held back: 1"):
+        planned(ward.release)
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [{"target": 0.9}, {"confidence": 0.2}, {"planted": 0.8}, {"leaks": 3}, {"by": "ward"}],
+)
+def test_choices_out_of_range(ward, choices):
+    with pytest.raises(ServiceError):
+        planned(ward.release, **choices)
+
+
+def test_too_many_strata(ward):
+    for number, note in enumerate(Document.objects.filter(project=ward.project)):
+        note.language = f"l{number}"
+        note.save(update_fields=["language"])
+    with pytest.raises(ServiceError, match="at most 30 strata"):
+        planned(ward.release, by="language")
+
+
+def test_the_number_of_queries_does_not_grow_with_the_release(ward, django_assert_max_num_queries):
+    with django_assert_max_num_queries(25):
+        planned(ward.release, planted=0.1)

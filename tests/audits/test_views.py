@@ -1,0 +1,174 @@
+"""Pages of audits: who sees what, planning, reading, deciding."""
+
+import re
+
+import pytest
+from django.urls import reverse
+
+from annotations.audits.selectors.shown import shown_of
+from annotations.audits.services.reading import next_note, reading_note
+from annotations.core.events import NOTE_READ
+from annotations.models import AuditMark, AuditNote, AuditPlan, Event, LeakFinding
+from tests.worlds.audited import RELEASED, planned, read_one
+from tests.worlds.checks import check_page
+
+CHOICES = {"target": "10", "confidence": "95", "by": "", "planted": "0", "leaks": "0"}
+
+
+def url(name, *args):
+    return reverse(name, args=["covid", 1, *args])
+
+
+def test_auditors_and_managers_only(ward, sign_in):
+    planned(ward.release)
+    for user, status in ((ward.out, 404), (ward.vic, 403), (ward.ann, 403), (ward.rev, 200), (ward.mia, 200)):
+        assert sign_in(user).get(url("release_audit")).status_code == status
+        assert sign_in(user).get(reverse("audits", args=["covid"])).status_code == status
+    for user, status in ((ward.out, 404), (ward.rev, 403), (ward.mia, 200)):
+        assert sign_in(user).get(url("audit_leaks")).status_code == status
+    assert sign_in(ward.mia).get(reverse("release_audit", args=["covid", 9])).status_code == 404
+    assert sign_in(ward.mia).put(url("release_audit")).status_code == 405
+
+
+def test_the_form_computes_the_sample(ward, sign_in):
+    client = sign_in(ward.mia)
+    html = check_page(client.get(url("release_audit")))
+    assert "Plan the audit" in html and "If no leak is found, auditors read" in html
+    html = check_page(client.get(url("release_audit"), {**CHOICES, "by": "language", "leaks": "1"}))
+    assert re.search(r"With leaks, they read at most \d+", html)
+    assert "Without planted leaks, this is true only if auditors miss nothing." in html
+    html = check_page(client.get(url("release_audit"), {**CHOICES, "target": "11"}))
+    assert "Select a valid choice" in html and "If no leak" not in html
+
+
+def test_starting_twice_makes_one_audit(ward, sign_in):
+    client = sign_in(ward.mia)
+    for _time in range(2):
+        assert client.post(url("audit_start"), CHOICES).url == url("release_audit")
+    assert AuditPlan.objects.get().drawn == 18
+    assert client.post(url("audit_start"), {}).status_code == 422
+    assert sign_in(ward.rev).post(url("audit_start"), CHOICES).status_code == 403
+
+
+def test_reviewers_cannot_plan(ward, sign_in):
+    html = check_page(sign_in(ward.rev).get(url("release_audit")))
+    assert "A manager plans the audit" in html and "Start audit" not in html
+    assert "No audits yet" in check_page(sign_in(ward.rev).get(reverse("audits", args=["covid"])))
+    assert "Release 1" in check_page(sign_in(ward.mia).get(reverse("audits", args=["covid"])))
+
+
+def test_a_plan_is_discarded(ward, sign_in):
+    planned(ward.release)
+    client = sign_in(ward.mia)
+    assert "Discard plan" in check_page(client.get(url("release_audit")))
+    client.post(url("audit_discard"))
+    assert not AuditPlan.objects.exists()
+    client.post(url("audit_discard"))
+
+
+def test_auditors_see_no_bound_while_they_read(ward, sign_in):
+    plan = planned(ward.release, leaks=1, target=0.15, planted=0.2)
+    for number in range(sum(plan.looks[0].values())):
+        read_one(plan, ward.rev, *(["Bianchi"] if number == 0 else []))
+    assert plan.state == "open"
+    html = check_page(sign_in(ward.rev).get(url("release_audit")))
+    assert "confidence" not in html and "Planted leaks found" not in html and "You have read" in html
+    html = check_page(sign_in(ward.mia).get(url("release_audit")))
+    assert "of the notes contain a leak (95% confidence)" in html and "so reading goes on" in html
+    # Not even managers see planted leaks: they may read, too.
+    assert "Planted leaks found" not in html
+
+
+def test_a_note_is_read(ward, sign_in):
+    plan = planned(ward.release)
+    client = sign_in(ward.rev)
+    assert client.get(url("audit_read")).url == url("release_audit")
+    assert client.post(url("audit_next")).url == url("audit_read")
+    html = check_page(client.get(url("audit_read")))
+    text = re.sub(r"<[^>]+>", "", re.search(r'id="note".*?</section>', html, re.DOTALL)[0])
+    assert "visto il [DATE] a [CITY] dal dott. Bianchi." in text and "Rossi" not in html
+    assert Event.objects.filter(verb=NOTE_READ, data__what="audit").count() == 1
+    at = RELEASED.index("Bianchi")
+    marked = {"note": 1, "start": at, "end": at + 7, "label": "DOCTOR"}
+    assert client.post(url("audit_mark"), marked).url == url("audit_read") + "#L1"
+    html = check_page(client.get(url("audit_read")))
+    assert "Leak: DOCTOR" in html and "Finish note" in html
+    client.post(url("audit_unmark"), {"note": 1, "mark": AuditMark.objects.get().pk})
+    assert "No leak marked in this note." in check_page(client.get(url("audit_read")))
+    assert client.post(url("audit_finish"), {"note": 1}).url == url("audit_read")
+    assert reading_note(plan, ward.rev).position == 2
+    # The first page again, from another tab: nothing happens to the note that is read now.
+    client.post(url("audit_finish"), {"note": 1})
+    assert AuditNote.objects.filter(state="done").count() == 1
+    client.post(url("audit_reopen"))
+    assert reading_note(plan, ward.rev).position == 1
+
+
+def test_mistakes_are_explained(ward, sign_in):
+    planned(ward.release)
+    client = sign_in(ward.rev)
+    client.post(url("audit_next"))
+    for data, reason in (
+        ({"note": 1, "start": 0, "end": 9, "label": "DOCTOR"}, "already replaced"),
+        ({"note": 1, "start": "x", "end": 9, "label": "DOCTOR"}, "Select text of the note"),
+        ({"note": 2, "start": 0, "end": 9, "label": "DOCTOR"}, "no longer yours"),
+    ):
+        client.post(url("audit_mark"), data)
+        assert reason in check_page(client.get(url("audit_read")))
+
+
+def test_a_planted_leak_looks_like_text_that_was_left(ward, sign_in):
+    plan = planned(ward.release, planted=0.5, target=0.3)
+    client = sign_in(ward.rev)
+    pages = {}
+    for _note in range(sum(plan.looks[-1].values())):
+        client.post(url("audit_next"))
+        note = reading_note(plan, ward.rev)
+        html = client.get(url("audit_read")).content.decode()
+        card = re.search(r'id="note".*?</section>', html, re.DOTALL)[0]
+        pages[note.planted_start is not None] = card.count('class="span')
+        assert shown_of(note).text.replace("\n", "") in re.sub(r"<[^>]+>", "", card).replace("\n", "")
+        client.post(url("audit_finish"), {"note": note.position})
+    assert pages == {True: 2, False: 3}
+
+
+def test_leaks_are_decided(ward, sign_in):
+    plan = planned(ward.release, target=0.2, leaks=1)
+    read_one(plan, ward.rev, "Bianchi")
+    client = sign_in(ward.mia)
+    html = check_page(client.get(url("audit_leaks")))
+    assert "<mark>Bianchi</mark>" in html and "Undecided" in html and "?at=" in html
+    leak = AuditMark.objects.get().pk
+    for answer, said in (
+        ("dismiss", "No identifier, says mina"), ("undo", "Undecided"), ("accept", "Accepted by mina"),
+        ("undo", "Undecided"), ("replace", "Replaced by mina"),
+    ):  # fmt: skip
+        client.post(url("audit_decide"), {"mark": leak, "answer": answer})
+        assert said in check_page(client.get(url("audit_leaks"))), answer
+    assert LeakFinding.objects.get().decision == "replace"
+    client.post(url("audit_decide"), {"mark": leak, "answer": "burn"})
+    assert client.post(url("audit_decide"), {"mark": 999, "answer": "undo"}).status_code == 404
+    assert sign_in(ward.rev).post(url("audit_decide"), {"mark": leak, "answer": "undo"}).status_code == 403
+
+
+def test_the_result_is_in_words(ward, sign_in):
+    plan = planned(ward.release, by="type", target=0.2)
+    while plan.state == "open":
+        read_one(plan, ward.rev)
+    html = check_page(sign_in(ward.rev).get(url("release_audit")))
+    assert re.search(r"At most [\d.]+% of the notes contain a leak \(95% confidence\)\.", html)
+    assert "letter" in html and "rita (" in html and "For each label, at most" in html
+
+
+def test_an_archived_project_cannot_be_audited(ward, sign_in):
+    plan = planned(ward.release)
+    next_note(plan=plan, user=ward.rev)
+    ward.project.archived_at = "2026-01-01T00:00:00Z"
+    ward.project.save()
+    assert sign_in(ward.rev).post(url("audit_finish"), {"note": 1}).status_code == 403
+
+
+@pytest.mark.parametrize("name", ["audit_next", "audit_mark", "audit_unmark", "audit_finish", "audit_reopen"])
+def test_without_an_audit_nothing_is_read(ward, sign_in, name):
+    assert sign_in(ward.rev).post(url(name), {"note": 1}).status_code == 302
+    assert sign_in(ward.rev).get(url(name)).status_code == 405

@@ -1,0 +1,100 @@
+"""Bounds against published values, brute force, and the worked examples of docs/audits.md."""
+
+import random
+from math import comb
+
+import pytest
+
+from annotations.domain.auditing.bounds import (
+    Sample,
+    binomial_tail,
+    clopper_pearson_lower,
+    clopper_pearson_upper,
+    hypergeometric_tail,
+    leak_share,
+    leaky_notes,
+)
+
+
+@pytest.mark.parametrize(
+    ("found", "trials", "upper"),
+    [
+        (0, 299, 0.00997),  # at most 1%
+        (0, 298, 0.01000),
+        (0, 59, 0.0495),  # at most 5%
+        (1, 10, 0.3942),  # Clopper and Pearson's tables, one-sided 95%
+        (3, 100, 0.0757),
+        (10, 10, 1.0),
+    ],
+)
+def test_upper_bounds(found: int, trials: int, upper: float) -> None:
+    assert clopper_pearson_upper(found, trials, 0.05) == pytest.approx(upper, abs=5e-5)
+
+
+def test_298_notes_are_not_enough_for_one_percent() -> None:
+    assert clopper_pearson_upper(0, 299, 0.05) <= 0.01 < clopper_pearson_upper(0, 298, 0.05)
+    assert clopper_pearson_upper(0, 59, 0.05) <= 0.05 < clopper_pearson_upper(0, 58, 0.05)
+
+
+@pytest.mark.parametrize(("found", "trials", "lower"), [(30, 30, 0.9050), (9, 10, 0.6058), (0, 5, 0.0), (0, 0, 0.0)])
+def test_lower_bounds(found: int, trials: int, lower: float) -> None:
+    assert clopper_pearson_lower(found, trials, 0.05) == pytest.approx(lower, abs=5e-5)
+
+
+def test_tails_equal_sums_over_all_outcomes() -> None:
+    source = random.Random(4)
+    for _case in range(300):
+        notes = source.randint(1, 60)
+        leaky, read = source.randint(0, notes), source.randint(0, notes)
+        recall, most = source.choice([0.5, 0.7, 0.9, 1.0]), source.randint(-1, 8)
+        drawn = range(max(0, leaky + read - notes), min(leaky, read) + 1)
+        expected = sum(
+            comb(leaky, some) * comb(notes - leaky, read - some) / comb(notes, read)
+            * sum(comb(some, hit) * recall**hit * (1 - recall) ** (some - hit) for hit in range(min(most, some) + 1))
+            for some in drawn
+        )  # fmt: skip
+        assert hypergeometric_tail(most, notes, leaky, read, recall) == pytest.approx(expected, abs=1e-12)
+        expected = sum(comb(read, hit) * recall**hit * (1 - recall) ** (read - hit) for hit in range(min(most, read) + 1))
+        assert binomial_tail(most, read, recall) == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_small_release_needs_fewer_notes() -> None:
+    """Reading 299 of 1,000 notes without a leak says more than 299 of many: hypergeometric."""
+    assert leak_share(Sample(1000, 299, 0.299, simple=True), 0, 1.0, 0.05) == 0.008
+    assert leak_share(Sample(10**7, 299, 299e-7, simple=True), 0, 1.0, 0.05) == pytest.approx(0.00997, abs=1e-5)
+
+
+def test_reading_everything_leaves_nothing_but_what_auditors_miss() -> None:
+    everything = Sample(100, 100, 1.0, simple=True)
+    assert leaky_notes(everything, 0, 1.0, 0.05) == 0
+    # Two leaky notes are both missed with 0.2 * 0.2 = 4%, less than 5%; a single one with 20%.
+    assert leaky_notes(everything, 0, 0.8, 0.05) == 1
+    assert leaky_notes(everything, 0, 0.8, 0.03) == 2
+
+
+def test_for_large_releases_the_bound_is_divided_by_the_recall() -> None:
+    for simple in (True, False):
+        sample = Sample(10**6, 500, 500e-6, simple)
+        assert leak_share(sample, 2, 0.8, 0.05) == pytest.approx(clopper_pearson_upper(2, 500, 0.05) / 0.8, rel=2e-3)
+
+
+def test_without_the_correction_the_bound_would_fail() -> None:
+    """Auditors with recall 0.75 find nothing in 299 notes in 10% of the releases in which 1% of the notes leak."""
+    notes, leaky = 10**6, 10**4
+    assert leak_share(Sample(notes, 299, 299e-6, simple=True), 0, 1.0, 0.05) < leaky / notes
+    assert hypergeometric_tail(0, notes, leaky, 299, 0.75) > 0.1
+    assert leak_share(Sample(notes, 299, 299e-6, simple=True), 0, 0.75, 0.05) >= leaky / notes
+
+
+def test_a_chance_that_differs_between_strata_is_bounded_by_the_least() -> None:
+    """All leaks may be in the stratum that is read least: the bound must hold for exactly that release."""
+    sample = Sample(1000, 150, 0.1, simple=False)  # 60 of 600 and 90 of 400
+    bound = leaky_notes(sample, 0, 1.0, 0.05)
+    assert hypergeometric_tail(0, 600, bound + 1, 60) <= 0.05
+    assert bound <= 32
+
+
+def test_nothing_read_and_nobody_finds_anything() -> None:
+    assert leak_share(Sample(50, 0, 0.0, simple=True), 0, 1.0, 0.05) == 1.0
+    assert leak_share(Sample(50, 20, 0.4, simple=True), 0, 0.0, 0.05) == 1.0
+    assert leak_share(Sample(0, 0, 0.0, simple=True), 0, 1.0, 0.05) == 1.0

@@ -1,0 +1,88 @@
+"""What an auditor reads, and where it is in the original."""
+
+import pytest
+
+from annotations.domain.auditing.shown import Bounds, Kind, Shown, can_plant
+from annotations.domain.redaction.policy import Action
+from annotations.domain.redaction.released import Piece
+
+ORIGINAL = "Dr. Adam Wilson, 45, saw 😀 Eve on 3/14."
+RELEASED = "Dr. [NAME], 45, saw 😀  on 2019."
+ADAM, AGE, EVE, DAY = Bounds(4, 15), Bounds(17, 19), Bounds(27, 30), Bounds(34, 38)
+PIECES = [
+    Piece(4, 15, 4, 10, "NAME", Action.MASK),
+    Piece(17, 19, 12, 14, "AGE", Action.KEEP),
+    Piece(27, 30, 22, 22, "NAME", Action.REMOVE),
+    Piece(34, 38, 26, 30, "DATE", Action.GENERALIZE),
+]
+
+
+def shown(planted: Bounds | None = None) -> Shown:
+    return Shown(ORIGINAL, RELEASED, PIECES, planted)
+
+
+def test_without_a_planted_leak_the_released_text_is_shown() -> None:
+    page = shown()
+    assert page.text == RELEASED
+    assert [(part.kind, page.text[part.start : part.end]) for part in page.parts if part.kind != Kind.SAME] == [
+        (Kind.REPLACED, "[NAME]"), (Kind.KEPT, "45"), (Kind.REPLACED, ""), (Kind.REPLACED, "2019"),
+    ]  # fmt: skip
+
+
+def test_a_planted_leak_looks_like_text_that_was_left() -> None:
+    page = shown(ADAM)
+    assert page.text == RELEASED.replace("[NAME]", "Adam Wilson")
+    assert page.parts[0].kind == Kind.SAME and page.parts[0].end == 17  # no border around the name
+    assert page.planted == ADAM
+
+
+def test_a_planted_leak_that_the_release_no_longer_replaces_is_not_shown() -> None:
+    page = shown(Bounds(4, 8))
+    assert page.planted is None and page.text == RELEASED
+
+
+@pytest.mark.parametrize(
+    ("words", "bounds"),
+    [("saw", (21, 24)), ("😀", (25, 26)), ("[NAME], 45", (4, 19)), ("AME", (4, 15)), (" on", (30, 33)), ("2019.", (34, 39))],
+)
+def test_places_in_the_original(words: str, bounds: tuple[int, int]) -> None:
+    page = shown()
+    start = page.text.index(words)
+    assert page.to_original(start, start + len(words)) == bounds
+
+
+def test_places_go_back_and_forth() -> None:
+    page = shown(ADAM)
+    for words in ("Dr.", "Adam", "Adam Wilson", "45", "saw 😀"):
+        start = page.text.index(words)
+        begin, end = page.to_original(start, start + len(words))
+        assert ORIGINAL[begin:end] == words
+        assert page.to_shown(begin, end) == (start, start + len(words))
+
+
+def test_places_outside_the_text_are_refused() -> None:
+    for start, end in ((3, 3), (-1, 2), (0, 99)):
+        with pytest.raises(ValueError, match="leaves the text"):
+            shown().to_original(start, end)
+
+
+def test_replaced_text_cannot_leak_again() -> None:
+    page = shown()
+    assert page.is_replaced(4, 15) and page.is_replaced(27, 33 - 3)
+    assert not page.is_replaced(0, 15) and not page.is_replaced(17, 19)
+    assert not shown(ADAM).is_replaced(4, 15)
+
+
+def test_marks_of_planted_leaks() -> None:
+    page = shown(ADAM)
+    assert page.finds_planted(9, 15) and page.finds_planted(0, 15) and not page.finds_planted(17, 19)
+    # The title beside the planted name is no leak; a number or a long word is.
+    assert not page.is_leak(0, 15) and not page.is_leak(9, 12)
+    assert page.is_leak(4, 19)
+    assert page.is_leak(21, 24)
+    assert not shown(DAY).is_leak(27, 38)  # the removed name before it
+
+
+def test_what_can_be_planted() -> None:
+    assert [can_plant(ORIGINAL, RELEASED, piece) for piece in PIECES] == [True, False, True, True]
+    assert not can_plant("a - b", "a - b", Piece(2, 3, 2, 3, "NAME", Action.MASK))

@@ -1,0 +1,95 @@
+"""A prepared release whose notes can be audited. In every note the release has left the doctor's name."""
+
+from types import SimpleNamespace
+
+
+from annotations.audits.selectors.plans import Choices
+from annotations.audits.selectors.shown import shown_of
+from annotations.audits.services.planning import plan_audit
+from annotations.audits.services.reading import finish, mark, next_note, reading_note
+from annotations.domain.hashing import text_sha256
+from annotations.models import (
+    AuditNote,
+    AuditPlan,
+    Author,
+    NoteMetadata,
+    Project,
+    Release,
+    ReleasedNote,
+    ReleasePolicy,
+    User,
+)
+from tests import factories as make
+
+TEXT = "Mario Rossi, 54 anni, visto il 12/03/2021 a Torino dal dott. Bianchi."
+RELEASED = "[PATIENT], 54 anni, visto il [DATE] a [CITY] dal dott. Bianchi."
+REPLACED = [(0, 11, "PATIENT"), (31, 41, "DATE"), (44, 50, "CITY")]
+KINDS = {
+    "PATIENT": "name", "DOCTOR": "staff", "DATE": "date", "CITY": "city", "HOSPITAL": "hospital", "AGE": "age",
+}  # fmt: skip
+NO_PLANTED = Choices(target=0.1, planted=0.0)
+
+
+def pieces_of(spans: list[tuple[int, int, str]]) -> list[list[object]]:
+    pieces: list[list[object]] = []
+    moved = 0
+    for start, end, label in spans:
+        mask = f"[{label}]"
+        pieces.append([start, end, start + moved, start + moved + len(mask), label, "mask"])
+        moved += len(mask) - (end - start)
+    return pieces
+
+
+def make_release(project: Project, notes: int = 40, patients: int = 0) -> Release:
+    """A prepared release of new notes in two languages and two types, of `patients` patients (0: without ids)."""
+    rules = {
+        code: {"kind": kind, "action": "keep" if code == "AGE" else "mask", "numbered": False}
+        for code, kind in KINDS.items()
+    }
+    policy, _made = ReleasePolicy.objects.get_or_create(
+        project=project, slug="mask", version=1, defaults={"name": "Publication mask", "rules": rules}
+    )
+    gold = make.make_author(project, kind=Author.Kind.GOLD, name="gold")
+    number = 1 + Release.objects.filter(project=project).count()
+    release = Release.objects.create(
+        project=project, number=number, set_spec="gold", policy=policy, state=Release.State.PREPARED, note_count=notes
+    )
+    for at in range(notes):
+        patient = f"P-{at % patients:04}" if patients else ""
+        note = make.make_note(project, TEXT, f"caso-{number}-{at:03}", language="it" if at % 4 else "en", patient_id=patient)
+        NoteMetadata.objects.create(document=note, note_type="letter" if at % 2 else "report", site="Nord")
+        make.make_set(note, gold, REPLACED, submitted=True)
+        ReleasedNote.objects.create(
+            release=release, document=note, name=note.name, state=ReleasedNote.State.DONE, text=RELEASED,
+            sha256=text_sha256(RELEASED), pieces=pieces_of(REPLACED), span_count=3,
+        )  # fmt: skip
+    return release
+
+
+def planned(release: Release, **choices: object) -> AuditPlan:
+    return plan_audit(release=release, choices=Choices(**{"target": 0.1, "planted": 0.0, **choices}), actor=None)
+
+
+def read_one(plan: AuditPlan, user: User, *marks: str) -> AuditNote:
+    """Read the next note: mark these words, each with the label DOCTOR, and finish."""
+    taken = next_note(plan=plan, user=user)
+    assert taken is not None
+    note = reading_note(plan, user)
+    text = shown_of(note).text
+    for words in marks:
+        start = text.index(words)
+        mark(note=note, start=start, end=start + len(words), label="DOCTOR", user=user)
+    finish(note=note, user=user)
+    plan.refresh_from_db()
+    return AuditNote.objects.get(pk=note.pk)
+
+
+def audited_world(project: Project, **about: int) -> SimpleNamespace:
+    """The project's release with two auditors and a manager."""
+    return SimpleNamespace(
+        project=project,
+        release=make_release(project, **about),
+        rev=make.make_member(project, "reviewer", "rita"),
+        rev2=make.make_member(project, "reviewer", "remo"),
+        mia=make.make_member(project, "manager", "mina"),
+    )
