@@ -155,9 +155,10 @@ def test_the_command_accepts_all_risks_and_leaves_out_notes_that_are_held_back(r
     assert open_certificate(as_json).json == as_json
 
 
-def test_the_release_command_finds_this_feature():
-    assert [certify] == CERTIFIERS
-    assert certify_for_command
+def test_the_release_command_finds_this_feature(released):
+    assert len(CERTIFIERS) == 1
+    as_json, _pdf = certify_for_command(released.release, released.mia)
+    assert open_certificate(as_json).content["issued_by"] == "mia"
 
 
 def test_measures_of_other_features_are_quoted(released):

@@ -45,6 +45,18 @@ def run(*arguments):
     return json.loads(out.getvalue()), True
 
 
+@pytest.mark.parametrize("ending", ["json", "pdf"])
+def test_the_command_release_signs_what_it_exports(released, tmp_path, ending):
+    file, out = tmp_path / f"certificate.{ending}", io.StringIO()
+    call_command(
+        "release", "covid", "--set", "gold:1", "--policy", "mask", "--out", str(tmp_path / "out"), "--format", "brat",
+        "--certificate", str(file), "--by", "mia", "--json", stdout=out,
+    )  # fmt: skip
+    result, passed = run(file, "--release", tmp_path / "out")
+    assert passed and result["release"] == 2
+    assert json.loads(out.getvalue())["notes"] == 3
+
+
 @pytest.mark.parametrize("format", RELEASE_FORMATS)
 @pytest.mark.parametrize("out", ["folder", "release.zip"])
 def test_every_format_is_verified(certified, tmp_path, format, out):

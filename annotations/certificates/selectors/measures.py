@@ -152,6 +152,10 @@ def audit_part(audit: AuditResult | None) -> AuditPart | None:
         planted=audit.planted,
         planted_found=audit.planted_found,
         recall=None if audit.recall is None else at_least(audit.recall),
+        target=audit.target,
+        met=audit.met,
+        accepted=dict(sorted(audit.accepted.items())),
+        undecided=audit.undecided,
         labels=[_rate(name, rate) for name, rate in sorted(audit.labels.items())],
         strata=[_rate(name, rate) for name, rate in sorted(audit.strata.items())],
     )

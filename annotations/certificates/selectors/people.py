@@ -28,10 +28,10 @@ def name_of(user: User | None) -> str:
     return (user.get_full_name() or user.get_username()) if user else "The operator of the command line"
 
 
-def readers_of(release: Release, auditors: Iterable[tuple[str, int | None]]) -> list[Reader]:
+def readers_of(release: Release, auditors: Iterable[tuple[str, int]]) -> list[Reader]:
     """People who annotated, adjudicated, reviewed, opened or audited notes of the release, with counts of notes.
 
-    `auditors` are names with the notes that each read in the audit, if that is recorded.
+    `auditors` are names with the notes that each read in the audit.
     """
     notes = ReleasedNote.objects.filter(release=release).order_by().values("document_id")
     sets = AnnotationSet.objects.filter(

@@ -181,9 +181,6 @@ def _surrogate_measures(release: Release) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value is None or isinstance(value, int | float | str)}
 
 
-def _auditors(audit: AuditResult | None) -> list[tuple[str, int | None]]:
-    """The auditors' names. One auditor has read all; for several, the result has no counts by person."""
-    if audit is None:
-        return []
-    alone = audit.read if len(audit.readers) == 1 else None
-    return [(name, alone) for name in sorted(audit.readers)]
+def _auditors(audit: AuditResult | None) -> list[tuple[str, int]]:
+    """The auditors' names, with the notes that each has read."""
+    return sorted(audit.read_by.items()) if audit else []

@@ -21,7 +21,6 @@ from annotations.core.erasures import hold
 from annotations.core.errors import ServiceError
 from annotations.core.names import good_name
 from annotations.domain.certifying.content import Content, Risk
-from annotations.domain.certifying.pdf import render
 from annotations.domain.certifying.risks import LONGEST, key_of, open_risks
 from annotations.domain.certifying.signatures import fingerprint_of, open_certificate, signed_json, signed_pdf
 from annotations.models import Certificate, Project, Release, User
@@ -120,6 +119,9 @@ def _signed(
     release: Release, terms: Terms, accepted: Collection[str], own: Sequence[str], measures: Measured, rows: Rows,
     actor: User | None, *, everything: bool,
 ) -> Certificate:  # fmt: skip
+    # The library that writes PDF takes half a second to import, and only signing needs it.
+    from annotations.domain.certifying.pdf import render
+
     signing = _next(release, actor)
     content = draft(release, terms, measures, signing, rows=rows)
     risks = _risks(release, content, accepted, own, signing, everything=everything)

@@ -177,7 +177,10 @@ class RateRow(TypedDict):
 
 
 class AuditPart(TypedDict):
-    """What an audit of a random sample shows; see annotations.audits.selectors.results."""
+    """What an audit of a random sample shows; see annotations.audits.selectors.results.
+
+    `accepted`: leaks that people left in the release, by name; `undecided`: leaks about which nobody has decided.
+    """
 
     plan: int
     complete: bool
@@ -191,6 +194,10 @@ class AuditPart(TypedDict):
     planted: int
     planted_found: int
     recall: float | None
+    target: float
+    met: bool
+    accepted: dict[str, int]
+    undecided: int
     labels: list[RateRow]
     strata: list[RateRow]
 
@@ -231,11 +238,11 @@ class Risk(TypedDict):
 
 
 class Reader(TypedDict):
-    """A person who read notes of the release, what they did, and with how many notes (None if that is not recorded)."""
+    """A person who read notes of the release, what they did, and with how many notes."""
 
     name: str
     what: str
-    notes: int | None
+    notes: int
 
 
 class Governance(TypedDict):

@@ -220,6 +220,7 @@ def _audit(audit: AuditPart | None) -> list[Text | Facts | Table]:
             "Sample",
             f"{_count(audit['read'])} of {_count(audit['drawn'])} drawn notes read, of {_count(audit['notes'])}",
         ),
+        ("Aim", f"A leak rate of at most {_share(audit['target'])}; {'reached' if audit['met'] else 'not reached'}"),
         ("Notes with a leak", f"{_count(audit['leaks'])} of {_count(audit['read'])} read"),
         ("Leak rate", f"At most {_share(audit['bound'])} of the notes hold a leak, at {sure} confidence"),
         (

@@ -88,9 +88,11 @@ def test_the_open_risks_of_a_bare_release():
 
 
 def test_the_open_risks_of_an_audit():
-    audit = content()["identifiability"]["audit"] | {"complete": False, "read": 2, "leaks": 1, "recall": None}
+    found = {"complete": False, "read": 2, "leaks": 1, "recall": None, "undecided": 1, "accepted": {"rev": 2}}
+    audit = content()["identifiability"]["audit"] | found
     risks = " ".join(open_risks(content(identifiability=content()["identifiability"] | {"audit": audit})))
     assert "2 of 3 drawn notes were read" in risks
+    assert "nobody has decided: 1" in risks and "left in the release: rev (2)" in risks
     assert "leaks in 1 of 2 notes" in risks and "recall is unknown" in risks
 
 
