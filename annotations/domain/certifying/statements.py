@@ -1,7 +1,6 @@
 """What a certificate states about the eighteen identifiers and about the two methods of HHS.
 
-Sources: 45 CFR 164.514(b); Office for Civil Rights (HHS) 2012, "Guidance Regarding Methods for De-identification of
-Protected Health Information", questions 2 and 3.
+Sources: 45 CFR 164.514(b); HHS 2012, sections 2 and 3.
 """
 
 from collections.abc import Mapping, Sequence
