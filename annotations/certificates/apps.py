@@ -27,3 +27,4 @@ class CertificatesConfig(AppConfig):
         patient_erased.add(remember_erased)
         navigation.extend("releases", "certificate_sign")
         offers.offer("release.sections", "certificates/offers/release.html", position=80)
+        offers.offer("releases.actions", "certificates/offers/releases.html")
