@@ -21,7 +21,7 @@ from annotations.domain.agreement import Unit
 from annotations.domain.certifying.pdf import render
 from annotations.domain.certifying.signatures import fingerprint_of, open_certificate, signed_pdf
 from annotations.domain.certifying.verifying import State
-from annotations.models import Certificate, Event, LeakFinding, Release, ReleasedNote, Review, SigningKey
+from annotations.models import Certificate, Event, LeakFinding, NoteMetadata, Release, ReleasedNote, Review, SigningKey
 from annotations.ops.services.erasing import delete_note, erase_patient
 from annotations.release.services.certifying import CERTIFIERS
 from annotations.release.services.certifying import certify as certify_for_command
@@ -173,6 +173,8 @@ def test_measures_of_other_features_are_quoted(released):
         make.make_set(note, author, [(0, 11, "PATIENT")], submitted=True)
         Review.objects.create(document=note, author=author, finished_by=released.rev, finished_at=timezone.now())
         make.make_set(note, released.ben, [(0, 11, "PATIENT")], submitted=True)
+    NoteMetadata.objects.create(document=released.notes[0], note_type="discharge", site="north")
+    NoteMetadata.objects.create(document=released.notes[1], note_type="discharge", site="south")
     figures_of(project=project, unit=Unit.TOKEN)
     part = content_of(signed(released))
     found = part["identifiability"]
@@ -181,7 +183,10 @@ def test_measures_of_other_features_are_quoted(released):
     assert score["whole"] == {
         "group": "", "notes": 2, "all_found": 0, "share": 0, "spans": 10, "found": 2, "recall": 0.2,
     }  # fmt: skip
-    assert [row["group"] for row in score["subgroups"]] == ["language it"]
+    groups = {row["group"]: (row["notes"], row["recall"]) for row in score["subgroups"]}
+    assert groups == {
+        "language it": (2, 0.2), "note type discharge": (2, 0.2), "site north": (1, 0.2), "site south": (1, 0.2),
+    }  # fmt: skip
     assert found["models"] == [
         {
             "run": "crf-run", "backend": "crf", "revision": "crf-1+abc", "model": "crf-1",

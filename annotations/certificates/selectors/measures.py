@@ -9,10 +9,12 @@ from annotations.core.hooks import UsedModel, models_of
 from annotations.domain.agreement import Granularity, Unit
 from annotations.domain.certifying.canonical import at_least, at_most
 from annotations.domain.certifying.content import Agreement, AuditPart, ModelRow, RateRow, Recall, RunScore, Training
+from annotations.domain.scoring import Scorer
+from annotations.domain.scoring.table import TableData
 from annotations.domain.scoring.tally import Criterion
-from annotations.models import Author, Project, Release, ReleasedNote, Review
-from annotations.scores.selectors import Reference, authors_with_notes, characters, note_languages
-from annotations.scores.services.scoring import ScoredTable, ScoreRequest, kept_score, notes_of, score
+from annotations.models import Author, NoteMetadata, Project, Release, ReleasedNote, Review
+from annotations.scores.selectors import Reference, authors_with_notes, characters, note_languages, note_pairs
+from annotations.scores.services.scoring import ScoredTable, ScoreRequest, kept_score, label_mapper, notes_of, score
 
 # The characters that may be scored while a person waits, about two seconds. Larger scores are quoted if stored.
 SCORED_NOW = 400_000
@@ -99,6 +101,9 @@ def scores_of(release: Release, runs: Sequence[Author]) -> list[RunScore]:
             left -= cost
             if table is not None and table["notes"]:
                 subgroups.append(_recall(f"language {language}", table))
+        more, cost = _by_metadata(ScoreRequest(reference, row.author), left)
+        left -= cost
+        subgroups += more
         found.append(
             RunScore(
                 run=row.author.name,
@@ -111,6 +116,23 @@ def scores_of(release: Release, runs: Sequence[Author]) -> list[RunScore]:
     return found
 
 
+def _by_metadata(wanted: ScoreRequest, most: int) -> tuple[list[Recall], int]:
+    """Recall by type and by site of the notes, if they have several and at most `most` characters need scoring."""
+    notes = notes_of(wanted)
+    rows = NoteMetadata.objects.filter(document__in=notes.notes).values_list("document_id", "note_type", "site")
+    groups = {pk: [f"note type {kind}"] * bool(kind) + [f"site {site}"] * bool(site) for pk, kind, site in rows}
+    distinct = sorted({group for found in groups.values() for group in found})
+    cost = characters(notes) if len(distinct) > 1 else 0
+    if not cost or cost > most:
+        return [], 0
+    mapper = label_mapper(wanted)
+    scorers = {group: Scorer(mapper.order, mapper.category_of, has_labels=mapper.has_labels) for group in distinct}
+    for pair in note_pairs(wanted.reference, wanted.author, notes):
+        for group in groups.get(pair.pk, []):
+            scorers[group].add(pair.text, mapper(pair.gold), mapper(pair.predicted))
+    return [_recall(group, scorer.table().as_dict()) for group, scorer in scorers.items()], cost
+
+
 def _at_once(wanted: ScoreRequest, most: int) -> tuple[ScoredTable | None, int]:
     """A score that is stored or needs at most `most` characters, and the characters that were scored."""
     kept = kept_score(wanted)
@@ -120,7 +142,7 @@ def _at_once(wanted: ScoreRequest, most: int) -> tuple[ScoredTable | None, int]:
     return (score(wanted).table, cost) if cost <= most else (None, 0)
 
 
-def _recall(group: str, table: ScoredTable) -> Recall:
+def _recall(group: str, table: TableData) -> Recall:
     notes = table["all_or_nothing"][Criterion.COVERED]
     spans = sum(label["entity"]["gold"] for label in table["labels"])
     found = sum(label["found_spans"][Criterion.COVERED] for label in table["labels"])
