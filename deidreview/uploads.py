@@ -2,10 +2,11 @@
 
 Django reads the body to find the CSRF token and has no limit on files, so this check comes first. A large body
 is accepted only at a URL whose view is marked with `takes_uploads`, and only from a signed-in person who has
-the right that the mark names.
+the right that the mark names, if it names one.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from threading import Lock
 
 from django.conf import settings
@@ -73,18 +74,27 @@ def _early_response(request: HttpRequest) -> HttpResponse | None:
     user = get_user(request)
     if not isinstance(user, User) or is_idle(request):
         return ask_to_sign_in(request)
-    enter(user, *found)
+    if found.right is not None:
+        enter(user, found.slug, found.right)
     return None
 
 
-def _upload(request: HttpRequest) -> tuple[str, Can] | None:
-    """Return the project that receives the files and the required right, or None if the URL takes no files."""
+@dataclass(frozen=True)
+class _Upload:
+    """The project that receives files, and the right that this takes; None and "" at a URL of no project."""
+
+    slug: str
+    right: Can | None
+
+
+def _upload(request: HttpRequest) -> _Upload | None:
+    """Return who receives files at the URL, or None if it takes none."""
     try:
         match = resolve(request.path_info)
     except Resolver404:
         return None
-    right = getattr(match.func, UPLOADS, None)
-    return None if right is None else (match.kwargs["slug"], right)
+    uploads = getattr(match.func, UPLOADS, None)
+    return None if uploads is None else _Upload(match.kwargs.get("slug", ""), uploads.right)
 
 
 def _refused(request: HttpRequest, status: int, most: int) -> HttpResponse:

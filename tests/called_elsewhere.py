@@ -24,6 +24,8 @@ _.cut_before
 _.deleted
 _.differs
 _.edited
+_.erased_notes
+_.erased_patients
 _.footnote
 _.full_revision
 _.gold_end
@@ -37,6 +39,7 @@ _.itself
 _.kind_name
 _.lends
 _.loose
+_.may_sign
 _.missed_share
 _.moved_spans
 _.no_label
@@ -95,6 +98,7 @@ _.read_others_until
 _.retired_at
 _.revealed_at
 _.second_at
+_.signed_by
 
 # Named by a dotted path in the settings or in a registry.
 _.Boundary
@@ -206,6 +210,9 @@ _.on_start
 _.KEEP
 _.adapting
 
+# fpdf2 calls it on every page.
+_.footer
+
 # The settings for development.
 _.ROOT_URLCONF
 _.INTERNAL_IPS
@@ -222,16 +229,22 @@ _.from_set
 _.gold_added
 _.gold_is_draft
 _.gold_removed
+_.governance
 _.handed_over
 _.handed_over_to
 _.hash
 _.held_out_notes
+_.identifiability
+_.issued_at
+_.issued_by
 _.layout
 _.meddocan
 _.missed_by_all
 _.no_interval
+_.notes_without_patient
 _.own_gold_spans
 _.per_note
+_.project_name
 _.projected
 _.refused_files
 _.rewritten_substring

@@ -1,4 +1,16 @@
+from typing import TYPE_CHECKING
+
 from django.apps import AppConfig
+
+if TYPE_CHECKING:
+    from annotations.models import Release, User
+
+
+def certify_release(release: "Release", actor: "User | None") -> tuple[bytes, bytes]:
+    """Sign a release for a command; see annotations.certificates.services.signing.certify."""
+    from annotations.certificates.services.signing import certify
+
+    return certify(release, actor)
 
 
 class CertificatesConfig(AppConfig):
@@ -6,4 +18,13 @@ class CertificatesConfig(AppConfig):
     label = "certificates"
 
     def ready(self) -> None:
-        pass
+        from annotations.certificates.services.erasing import remember_erased
+        from annotations.core import navigation, offers
+        from annotations.core.hooks import patient_erased
+        from annotations.release.services.certifying import CERTIFIERS
+
+        CERTIFIERS.append(certify_release)
+        patient_erased.add(remember_erased)
+        navigation.extend("releases", "certificate_sign")
+        offers.offer("release.sections", "certificates/offers/release.html", position=80)
+        offers.offer("releases.actions", "certificates/offers/releases.html")

@@ -1,6 +1,7 @@
 """Hooks between features. Functions register in AppConfig.ready() and run in the caller's transaction unless noted."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 
@@ -17,6 +18,26 @@ class Hook:
         return [answer(**about) for answer in self._answers]
 
 
+@dataclass(frozen=True)
+class UsedModel:
+    """A run, what executed it, and what its model learned from; see the hook `models_of`.
+
+    `gold` is the number of a gold version of this project, `gold_hash` its hash, `notes` and `spans` what the model
+    learned from. They are None where there is no trained model, or where the model came from elsewhere.
+    """
+
+    run: str
+    backend: str
+    revision: str
+    model: str | None = None
+    gold: int | None = None
+    gold_hash: str | None = None
+    notes: int | None = None
+    spans: int | None = None
+
+
+# Something asks which models made the suggestions of `author`. Each answer is a list of UsedModel.
+models_of = Hook()
 # The annotations of `author` are about to be scored. Each answer is a query of the ids of notes for which a model gave
 # no usable answer: nothing was found in them.
 notes_without_answer = Hook()

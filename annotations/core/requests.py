@@ -1,6 +1,7 @@
 """The type of requests in views, and parsing of their values."""
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -19,6 +20,13 @@ JSON = "application/json"
 UPLOADS = "takes_uploads"
 Row = TypeVar("Row")
 View = TypeVar("View", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Uploads:
+    """Who may send files to a view; see `takes_uploads`."""
+
+    right: Can | None
 
 
 class Request(HttpRequest):
@@ -85,14 +93,16 @@ def numbers(values: Iterable[str], most: int = MAX_ID) -> list[int]:
     return [found for value in values if (found := whole(value, most)) is not None]
 
 
-def takes_uploads(right: Can) -> Callable[[View], View]:
+def takes_uploads(right: Can | None) -> Callable[[View], View]:
     """Mark a view as accepting file uploads from people with this right in the project `slug` of its URL.
+
+    None stands for every signed-in person, at a URL of no project.
 
     All other views accept only small bodies. deidreview.uploads checks this before the body is read.
     """
 
     def mark(view: View) -> View:
-        setattr(view, UPLOADS, right)
+        setattr(view, UPLOADS, Uploads(right))
         return view
 
     return mark

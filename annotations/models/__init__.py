@@ -5,6 +5,7 @@ from annotations.models.assignment import Assignment
 from annotations.models.audits import AuditMark, AuditNote, AuditPlan
 from annotations.models.author import Author
 from annotations.models.causes import Cause, ErrorCause
+from annotations.models.certificate import Certificate, ReleaseErasure
 from annotations.models.comparison import Comparison, Difference, Stale
 from annotations.models.deletion import Deletion
 from annotations.models.document import Document, NoteMetadata
@@ -41,6 +42,7 @@ __all__ = [
     "BulkAct",
     "Category",
     "Cause",
+    "Certificate",
     "Comment",
     "Comparison",
     "Decision",
@@ -71,6 +73,7 @@ __all__ = [
     "Project",
     "ProjectKey",
     "Release",
+    "ReleaseErasure",
     "ReleasePolicy",
     "ReleasedNote",
     "Resolution",

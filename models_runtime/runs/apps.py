@@ -6,6 +6,7 @@ from django.utils.translation import gettext_noop as _
 if TYPE_CHECKING:
     from django.db.models import QuerySet
 
+    from annotations.core.hooks import UsedModel
     from annotations.models import Author
     from models_runtime.models import RunItem
 
@@ -16,6 +17,13 @@ def failed_notes(author: "Author") -> "QuerySet[RunItem, int]":
 
     failed = RunItem.objects.filter(run__author=author, state=RunItem.State.FAILED)
     return failed.order_by().values_list("document_id", flat=True)
+
+
+def models_of_author(author: "Author") -> "list[UsedModel]":
+    """The run that wrote an author's suggestions, or all runs of a merged list, each with its model."""
+    from models_runtime.runs.services.used import used_models
+
+    return used_models(author)
 
 
 class RunsConfig(AppConfig):
@@ -40,9 +48,10 @@ class RunsConfig(AppConfig):
         )
 
         from annotations.core import addresses, navigation, offers
-        from annotations.core.hooks import notes_without_answer
+        from annotations.core.hooks import models_of, notes_without_answer
 
         notes_without_answer.add(failed_notes)
+        models_of.add(models_of_author)
 
         navigation.register(
             navigation.Entry(

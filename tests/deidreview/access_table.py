@@ -266,6 +266,14 @@ TABLE: dict[str, dict[str, str]] = {
     "release_policy": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
     "note_surrogates": {"GET": EVERYONE_405, "POST": REVIEWERS.replace("302", "401")},
 
+
+    # Certificates
+    "certificate_sign": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
+    "certificate_json": {"GET": REVIEWERS, "POST": EVERYONE_405},
+    "certificate_pdf": {"GET": REVIEWERS, "POST": EVERYONE_405},
+    "certificate_verify": {"GET": SIGNED_IN, "POST": done(SIGNED_IN, 422)},
+    "signing_keys": {"GET": SIGNED_IN, "POST": EVERYONE_405},
+    "signing_key_pem": {"GET": SIGNED_IN, "POST": EVERYONE_405},
     # Known identifiers
     "known": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
     "known_lists": {"GET": EVERYONE_405, "POST": done(MANAGERS)},

@@ -10,11 +10,15 @@ from axes.models import AccessAttempt, AccessFailureLog, AccessLog
 from django.http import HttpResponse
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
+from django.utils import timezone
 
+from annotations.certificates.services.keys import newest_key
+from annotations.domain.certifying.signatures import fingerprint_of
 from annotations.domain.knowing.person import Person
 from annotations.known.services.master import store_people
 from annotations.models import (
     BulkAct,
+    Certificate,
     Document,
     GoldVersion,
     Job,
@@ -23,6 +27,8 @@ from annotations.models import (
     MajorityAct,
     Membership,
     Project,
+    Release,
+    ReleasePolicy,
     RewrittenNote,
     Role,
     Search,
@@ -119,7 +125,11 @@ def fill(project: Project, manager: User, annotator: User) -> dict[str, int]:
     judging = Judging.objects.create(
         project=project, author=run_author, gold_version=version, threshold=0.5, language="en", prompt_version="1"
     )
+    certificate = certified(project)
     return {
+        "certificate": certificate.number,
+        "certified_release": certificate.release.number,
+        "fingerprint": fingerprint_of(bytes(certificate.key.public)),
         "note": note.pk,
         "calibration": calibration.pk,
         "judging": judging.pk,
@@ -153,6 +163,19 @@ def fill(project: Project, manager: User, annotator: User) -> dict[str, int]:
         "accesslog": AccessLog.objects.create(username=f"a{note.pk}").pk,
         "accessfailurelog": AccessFailureLog.objects.create(username=f"a{note.pk}").pk,
     }
+
+
+def certified(project: Project) -> Certificate:
+    """Create a signed release. Its number differs between the projects, as ids do."""
+    number = 1 + Release.objects.count()
+    policy = ReleasePolicy.objects.create(project=project, slug="mask", version=1, name="Mask", rules={})
+    release = Release.objects.create(
+        project=project, number=number, set_spec="gold", policy=policy, state=Release.State.SIGNED
+    )
+    return Certificate.objects.create(
+        release=release, number=number, key=newest_key(), sha256="0" * 64, json=b"{}", pdf=b"%PDF-", note_count=0,
+        signed_at=timezone.now(),
+    )  # fmt: skip
 
 
 def build_world() -> World:
@@ -193,6 +216,7 @@ KINDS = {
     "calibration": {"calibration", "calibration_withdraw"},
     "judging": {"judging", "judging_entities", "judging_again"},
     "file": {"file_download"},
+    "certified_release": {"certificate_sign", "certificate_json", "certificate_pdf"},
     "version": {
         "gold_version",
         "gold_changes",
@@ -233,6 +257,8 @@ def url_of(name: str, world: World, slug: str = "ours", objects: str = "ours") -
         "search": ids["search"],
         "bulk": ids["bulk"],
         "vote": ids["vote"],
+        "certificate": ids["certificate"],
+        "fingerprint": ids["fingerprint"],
         "format": "csv",
         "name": "small",
         "start": 0,

@@ -12,6 +12,8 @@ _STARTS: Final = "=+\\-@＝＋－＠"
 # whatever the file says: in much of Europe that is `;`.
 _FORMULA: Final = re.compile(rf"""(^|[;,|\t\r\n])(?=["'\s]*[{_STARTS}])|^(?=[\t\r\n])""")
 
+_FORMULA_CELL: Final = re.compile(rf"""(^|[;,|\t\r\n])'(?=["'\s]*[{_STARTS}])|^'(?=[\t\r\n])""")
+
 
 def csv_line(cells: Iterable[object]) -> str:
     """One line of CSV (RFC 4180) with its line break. Lists become JSON, None becomes an empty cell."""
@@ -25,3 +27,12 @@ def _cell(value: object) -> object:
     if isinstance(value, list):
         value = json.dumps(value) if value else ""
     return _FORMULA.sub(r"\1'", value) if isinstance(value, str) else value
+
+
+def unquoted(cell: str) -> str:
+    """The text whose cell this is: the opposite of the apostrophes of `csv_line`.
+
+    A cell that begins with an apostrophe and a tab or a line break may stand for two texts: the shorter is returned.
+    """
+    found = _FORMULA_CELL.sub(r"\1", cell)
+    return found if _cell(found) == cell else cell

@@ -1,0 +1,69 @@
+"""Who read notes of a release, by name, and how many."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.db.models import Count, QuerySet
+
+from annotations.core.events import NOTE_READ
+from annotations.domain.certifying.content import Reader
+from annotations.models import (
+    Adjudication,
+    AnnotationSet,
+    Author,
+    Event,
+    LeakFinding,
+    Release,
+    ReleasedNote,
+    Review,
+    User,
+)
+
+ANNOTATED, ADJUDICATED, REVIEWED = "annotated the notes", "adjudicated the notes", "reviewed the notes"
+OPENED, AUDITED = "opened the original notes", "audited released notes"
+
+
+def name_of(user: User | None) -> str:
+    """The full name of a person, else the name of the account; for None, who works on the command line."""
+    return (user.get_full_name() or user.get_username()) if user else "The operator of the command line"
+
+
+def readers_of(release: Release, auditors: Iterable[tuple[str, int]]) -> list[Reader]:
+    """People who annotated, adjudicated, reviewed, opened or audited notes of the release, with counts of notes.
+
+    `auditors` are names with the notes that each read in the audit.
+    """
+    notes = ReleasedNote.objects.filter(release=release).order_by().values("document_id")
+    sets = AnnotationSet.objects.filter(
+        document_id__in=notes, author__kind=Author.Kind.ANNOTATOR, state=AnnotationSet.State.SUBMITTED
+    )
+    found = [
+        *_named(ANNOTATED, _people(sets, "author__user")),
+        *_named(ADJUDICATED, _people(Adjudication.objects.filter(document_id__in=notes), "finished_by")),
+        *_named(REVIEWED, _people(Review.objects.filter(document_id__in=notes), "finished_by")),
+        *_named(OPENED, _people(_opened(release, notes), "actor")),
+    ]
+    return [*found, *(Reader(name=name, what=AUDITED, notes=number) for name, number in auditors)]
+
+
+def _opened(release: Release, notes: Any) -> "QuerySet[Event]":
+    return Event.objects.filter(project_id=release.project_id, verb=NOTE_READ, document_id__in=notes)
+
+
+def _people(rows: "QuerySet[Any]", person: str) -> dict[int, int]:
+    """Count distinct notes by user id."""
+    counted = rows.filter(**{f"{person}__isnull": False}).order_by().values_list(person)
+    return dict(counted.annotate(notes=Count("document_id", distinct=True)))
+
+
+def _named(what: str, counts: dict[int, int]) -> list[Reader]:
+    users = User.objects.in_bulk(counts)
+    rows = sorted((-number, name_of(users[pk])) for pk, number in counts.items() if pk in users)
+    return [Reader(name=name, what=what, notes=-number) for number, name in rows]
+
+
+def allowed_by(release: Release) -> list[str]:
+    """The names of the people who allowed findings of the leak gate."""
+    allowed = LeakFinding.objects.filter(note__release=release, decision=LeakFinding.Answer.ALLOW)
+    people = allowed.order_by().values_list("decided_by", flat=True).distinct()
+    return sorted({name_of(user) for user in User.objects.filter(pk__in=list(people))})

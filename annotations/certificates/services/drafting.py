@@ -1,0 +1,186 @@
+"""The content of a release's next certificate, before it is signed."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+
+from django.utils import timezone
+
+from annotations.audits.selectors.results import AuditResult, audit_result
+from annotations.certificates.selectors.measures import Measured, audit_part
+from annotations.certificates.selectors.people import allowed_by, readers_of
+from annotations.certificates.selectors.rows import Rows, kept_share, rows_of
+from annotations.domain.certifying.canonical import canonical, written
+from annotations.domain.certifying.content import (
+    Content,
+    Context,
+    Data,
+    Erased,
+    Gate,
+    GoldHash,
+    Governance,
+    Hashes,
+    Identifiability,
+    PolicyPart,
+    Risk,
+    RuleRow,
+    Surrogates,
+    Utility,
+)
+from annotations.domain.certifying.hipaa import identifier_of
+from annotations.domain.certifying.signatures import FORMAT
+from annotations.domain.certifying.statements import identifier_rows, statements
+from annotations.domain.redaction.policy import Action, Policy
+from annotations.models import Author, Label, Project, Release
+from annotations.projects.selectors.label_maps import mappings
+from annotations.release.selectors.releases import leak_counts
+
+HIPAA = "hipaa-18"
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What the signer states: purpose and recipient (empty if not stated), and the last day of the certificate."""
+
+    purpose: str
+    recipient: str
+    expires_on: date | None
+
+
+@dataclass(frozen=True)
+class Signing:
+    """Who signs what: the fingerprint of the key, the number of the certificate, the signer's name, and the time."""
+
+    key: str
+    number: int
+    supersedes: int | None
+    by: str
+    at: datetime
+
+
+def draft(
+    release: Release, terms: Terms, measures: Measured, signing: Signing, risks: Sequence[Risk] = (),
+    rows: Rows | None = None,
+) -> Content:  # fmt: skip
+    """The content of a certificate. `rows` are read again unless they are given."""
+    rows = rows or rows_of(release)
+    audit = audit_result(release)
+    rules = rule_rows(release, rows)
+    identifiers = identifier_rows(rules)
+    leaks = leak_counts(release)
+    surrogate = [rule["label"] for rule in rules if rule["action"] == Action.SURROGATE]
+    content = Content(
+        format=FORMAT,
+        key=signing.key,
+        project=release.project.slug,
+        project_name=release.project.name,
+        release=release.number,
+        number=signing.number,
+        supersedes=signing.supersedes,
+        issued_at=signing.at.replace(microsecond=0).isoformat(),
+        issued_by=signing.by,
+        context=Context(
+            purpose=terms.purpose,
+            recipient=terms.recipient,
+            expires_on=terms.expires_on.isoformat() if terms.expires_on else None,
+            statements=statements(identifiers, audited=audit is not None),
+        ),
+        data=_data(release, rows, rules),
+        identifiability=Identifiability(
+            policy=PolicyPart(
+                name=release.policy.name, slug=release.policy.slug, version=release.policy.version, rules=rules
+            ),
+            identifiers=identifiers,
+            gate=Gate(
+                found=leaks["found"],
+                replaced=leaks["replaced"],
+                allowed=leaks["allowed"],
+                open=leaks["open"],
+                by=allowed_by(release) if leaks["allowed"] else [],
+            ),
+            audit=audit_part(audit),
+            scores=measures.scores,
+            agreement=measures.agreement,
+            models=measures.models,
+            surrogates=Surrogates(labels=surrogate, measures=_surrogate_measures(release)) if surrogate else None,
+            utility=Utility(characters=rows.characters, kept=rows.characters_kept, share=kept_share(rows)),
+        ),
+        governance=Governance(risks=list(risks), readers=readers_of(release, _auditors(audit))),
+    )
+    # The values stay what they are; only fractions are rounded.
+    rounded: Content = written(content)
+    return rounded
+
+
+def rule_rows(release: Release, rows: Rows) -> list[RuleRow]:
+    """What the policy does with each label, the label's identifier, and how many stretches it replaced or kept."""
+    policy = Policy.read(release.policy.rules)
+    names = dict(Label.objects.filter(label_set__project=release.project_id).values_list("code", "name"))
+    mapped = mapping_of(release.project)
+    return [
+        RuleRow(
+            label=code,
+            name=names.get(code, code),
+            kind=str(rule.kind),
+            action=str(rule.action),
+            numbered=rule.numbered,
+            identifier=identifier_of(code, rule.kind, mapped),
+            spans=rows.spans[code],
+        )
+        for code, rule in policy.rules.items()
+    ]
+
+
+def mapping_of(project: Project) -> dict[str, str | None]:
+    """The HIPAA identifier of each label of a shipped label set; empty for others, whose labels go by their kind."""
+    key = project.label_set.key
+    if key == HIPAA:
+        return {code: code for code in project.label_set.labels.values_list("code", flat=True)}
+    found = mappings().get((key, HIPAA))
+    return dict(found.labels) if found is not None and not found.to_category else {}
+
+
+def _data(release: Release, rows: Rows, rules: Sequence[RuleRow]) -> Data:
+    gold = release.gold_version
+    return Data(
+        source=release.set_spec,
+        checked=release.author is None or release.author.kind not in Author.MODELS,
+        gold=GoldHash(version=gold.number, hash=gold.content_hash, notes=gold.note_count) if gold else None,
+        notes=rows.notes,
+        held_back=rows.held_back,
+        patients=rows.patients,
+        notes_without_patient=rows.without_patient,
+        years=rows.years,
+        languages=dict(sorted(rows.languages.items())),
+        spans=rows.released_spans,
+        hashes=Hashes(
+            content=rows.content_hash,
+            texts=rows.texts_hash,
+            prepared=release.content_hash,
+            policy=hashlib.sha256(canonical(release.policy.rules)).hexdigest(),
+        ),
+        erased=erased_of(release),
+    )
+
+
+def erased_of(release: Release) -> list[Erased]:
+    """The erasures since the release was prepared, by day."""
+    days: dict[str, Erased] = {}
+    for row in release.erasures.order_by("id"):
+        day = timezone.localdate(row.at).isoformat()
+        one = days.setdefault(day, Erased(on=day, notes=0, patients=0))
+        one["notes"] += row.notes
+        one["patients"] += row.patients
+    return list(days.values())
+
+
+def _surrogate_measures(release: Release) -> dict[str, Any]:
+    found = release.figures.get("surrogates") or {}
+    return {name: value for name, value in found.items() if value is None or isinstance(value, int | float | str)}
+
+
+def _auditors(audit: AuditResult | None) -> list[tuple[str, int]]:
+    """The auditors' names, with the notes that each has read."""
+    return sorted(audit.read_by.items()) if audit else []

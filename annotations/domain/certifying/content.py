@@ -1,0 +1,271 @@
+"""What a certificate says, as its JSON has it.
+
+The headings follow ISO/IEC 27559:2022: context (clause 6), data (7), identifiability (8), governance (9). Shares are
+from 0 to 1, dates in ISO 8601. None stands for "not measured"; nothing is estimated in its place.
+"""
+
+from typing import TypedDict
+
+
+class Statement(TypedDict):
+    """What the certificate says about a method of HHS (45 CFR 164.514(b)). `method`: safe harbor or expert."""
+
+    method: str
+    section: str
+    text: str
+
+
+class Context(TypedDict):
+    """For what and for whom the data are released. `expires_on` is the last day of the certificate, or None."""
+
+    purpose: str
+    recipient: str
+    expires_on: str | None
+    statements: list[Statement]
+
+
+class GoldHash(TypedDict):
+    version: int
+    hash: str
+    notes: int
+
+
+class Hashes(TypedDict):
+    """SHA-256, in hexadecimal. `content`: names, texts and spans of the released notes; `texts`: names and texts.
+
+    `prepared` is the content hash of the release as it was prepared, before any erasure.
+    """
+
+    content: str
+    texts: str
+    prepared: str
+    policy: str
+
+
+class Erased(TypedDict):
+    """Notes erased since the release was prepared: how many, of how many patients, and when (a date)."""
+
+    on: str
+    notes: int
+    patients: int
+
+
+class Data(TypedDict):
+    """The released notes.
+
+    `checked`: people made or checked the annotations. `years`: the first and the last that the original notes name.
+    """
+
+    source: str
+    checked: bool
+    gold: GoldHash | None
+    notes: int
+    held_back: int
+    patients: int | None
+    notes_without_patient: int | None
+    years: list[int] | None
+    languages: dict[str, int]
+    spans: int
+    hashes: Hashes
+    erased: list[Erased]
+
+
+class RuleRow(TypedDict):
+    """What the policy does with a label. `identifier`: the code of one of the eighteen, or None."""
+
+    label: str
+    name: str
+    kind: str
+    action: str
+    numbered: bool
+    identifier: str | None
+    spans: int
+
+
+class PolicyPart(TypedDict):
+    name: str
+    slug: str
+    version: int
+    rules: list[RuleRow]
+
+
+class IdentifierRow(TypedDict):
+    """One of the eighteen identifiers of Safe Harbor: the labels that are mapped to it, and the actions on them.
+
+    `status`: removed (replaced in every label), kept (kept or partly kept in at least one), none (no label).
+    """
+
+    letter: str
+    code: str
+    name: str
+    labels: list[str]
+    actions: list[str]
+    spans: int
+    status: str
+
+
+class Gate(TypedDict):
+    """What the leak gate found in the released notes, and what people decided about it. `by`: who allowed findings."""
+
+    found: int
+    replaced: int
+    allowed: int
+    open: int
+    by: list[str]
+
+
+class Training(TypedDict):
+    """The gold that a model learned from. `version` is None for gold of another project or an uploaded model."""
+
+    gold: int | None
+    gold_hash: str | None
+    notes: int | None
+    spans: int | None
+
+
+class ModelRow(TypedDict):
+    """A model whose suggestions are in the released annotations, or that they were reviewed from."""
+
+    run: str
+    backend: str
+    revision: str
+    model: str | None
+    training: Training | None
+
+
+class Agreement(TypedDict):
+    """Agreement between the project's annotators on tokens: Krippendorff's alpha with a 95% interval."""
+
+    alpha: float | None
+    low: float | None
+    high: float | None
+    observed: float | None
+    notes: int
+    annotators: int
+
+
+class Recall(TypedDict):
+    """All-or-nothing recall of a run against gold: notes of which every gold span is covered. `group`: a subgroup."""
+
+    group: str
+    notes: int
+    all_found: int
+    share: float | None
+    spans: int | None
+    found: int | None
+    recall: float | None
+
+
+class RunScore(TypedDict):
+    """How well a run does without a person, on the notes that have gold, whole and by subgroup.
+
+    `copied`: gold spans that were copied from this run, which make its figures too optimistic.
+    """
+
+    run: str
+    gold: str
+    copied: int
+    whole: Recall
+    subgroups: list[Recall]
+
+
+class RateRow(TypedDict):
+    name: str
+    read: int
+    leaks: int
+    bound: float
+
+
+class AuditPart(TypedDict):
+    """What an audit of a random sample shows; see annotations.audits.selectors.results.
+
+    `accepted`: leaks that people left in the release, by name; `undecided`: leaks about which nobody has decided.
+    """
+
+    plan: int
+    complete: bool
+    method: str
+    confidence: float
+    notes: int
+    drawn: int
+    read: int
+    leaks: int
+    bound: float
+    planted: int
+    planted_found: int
+    recall: float | None
+    target: float
+    met: bool
+    accepted: dict[str, int]
+    undecided: int
+    labels: list[RateRow]
+    strata: list[RateRow]
+
+
+class Utility(TypedDict):
+    """Characters of the original notes outside of replaced stretches, which the release shows as they are."""
+
+    characters: int
+    kept: int
+    share: float | None
+
+
+class Surrogates(TypedDict):
+    """Measures of Singh et al. 2025, appendix A.7, where surrogates were written; `labels` are those replaced so."""
+
+    labels: list[str]
+    measures: dict[str, float | int | str | None]
+
+
+class Identifiability(TypedDict):
+    policy: PolicyPart
+    identifiers: list[IdentifierRow]
+    gate: Gate | None
+    audit: AuditPart | None
+    scores: list[RunScore]
+    agreement: Agreement | None
+    models: list[ModelRow]
+    surrogates: Surrogates | None
+    utility: Utility | None
+
+
+class Risk(TypedDict):
+    """An open risk, by whom it was accepted, and when."""
+
+    text: str
+    by: str
+    at: str
+
+
+class Reader(TypedDict):
+    """A person who read notes of the release, what they did, and with how many notes."""
+
+    name: str
+    what: str
+    notes: int
+
+
+class Governance(TypedDict):
+    risks: list[Risk]
+    readers: list[Reader]
+
+
+class Content(TypedDict):
+    """The content of a certificate. `number` counts the certificates of the release; it replaces `supersedes`.
+
+    `key` is the fingerprint of the key that signs. `project` and `release` name the release.
+    """
+
+    format: str
+    key: str
+    project: str
+    project_name: str
+    release: int
+    number: int
+    supersedes: int | None
+    issued_at: str
+    issued_by: str
+    context: Context
+    data: Data
+    identifiability: Identifiability
+    governance: Governance

@@ -1,0 +1,176 @@
+"""Reading released notes from files in any export format, to compare them with a certificate."""
+
+import csv
+import io
+import json
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from annotations.domain.files.csv_lines import unquoted
+from annotations.domain.formats import FORMATS
+from annotations.domain.formats.base import LOSSES, NoteFiles
+from annotations.domain.hashing import gold_hash, text_sha256
+from annotations.domain.notes import NoteError
+
+MANIFEST: Final = "release.json"
+BESIDE: Final = frozenset(
+    {
+        MANIFEST,
+        LOSSES,
+        "certificate.json",
+        "certificate.pdf",
+        "annotation.conf",
+        "visual.conf",
+        "tools.conf",
+        "kb_shortcuts.conf",
+    }
+)
+"""Files of an export that are not notes. A certificate does not cover them."""
+
+NOTES_JSONL: Final = "notes.jsonl"
+NOTES_CSV: Final = "notes.csv"
+SPANS_CSV: Final = "spans.csv"
+_UNREADABLE: Final = (ValueError, KeyError, TypeError, AttributeError, csv.Error, NoteError)
+
+Load = Callable[[str], bytes]
+Row = tuple[str, str, list[tuple[int, int, str]] | None]
+"""A note: name, SHA-256 of its text, spans (None where the format or the file has none)."""
+
+
+@dataclass
+class Read:
+    """What a folder holds. `content` is the content hash, or None where not every note has spans.
+
+    `names` are names of notes, `extra` names of files that belong to no note, `unreadable` those that can't be read.
+    """
+
+    format: str
+    names: list[str] = field(default_factory=list)
+    texts: str = ""
+    content: str | None = None
+    spans: int = 0
+    extra: list[str] = field(default_factory=list)
+    beside: list[str] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)
+    twice: list[str] = field(default_factory=list)
+
+
+def texts_hash(notes: Iterator[tuple[str, str]] | Sequence[tuple[str, str]]) -> str:
+    """A hash of names and text hashes, for formats that have no spans: `gold_hash` of the notes without spans."""
+    return gold_hash((name, sha256, ()) for name, sha256 in notes)
+
+
+def read_released(names: Collection[str], load: Load, labels: Collection[str]) -> Read:
+    """Read all notes among the files `names`. `labels` are the label codes that spans may have."""
+    files = sorted(name for name in names if name not in BESIDE)
+    found = Read(_format_of(files), beside=sorted(name for name in names if name in BESIDE))
+    rows: list[Row] = []
+    if found.format == "jsonl":
+        rows += _from_lines(files, load, found)
+    elif found.format == "csv":
+        rows += _from_tables(files, load, found)
+    else:
+        rows += _from_folder(files, load, labels, found)
+    seen: set[str] = set()
+    for name, _, _ in rows:
+        if name in seen:
+            found.twice.append(name)
+        seen.add(name)
+    found.names = [name for name, _, _ in rows]
+    found.texts = texts_hash([(name, sha256) for name, sha256, _ in rows])
+    if rows and all(spans is not None for _, _, spans in rows):
+        found.content = gold_hash((name, sha256, spans or ()) for name, sha256, spans in rows)
+        found.spans = sum(len(spans or ()) for _, _, spans in rows)
+    return found
+
+
+def _format_of(files: Sequence[str]) -> str:
+    if NOTES_JSONL in files:
+        return "jsonl"
+    if NOTES_CSV in files:
+        return "csv"
+    endings = {name.rpartition(".")[2] for name in files}
+    return "brat" if "ann" in endings else "conll" if "conll" in endings else "text"
+
+
+def _from_lines(files: Sequence[str], load: Load, found: Read) -> list[Row]:
+    found.extra += [name for name in files if name != NOTES_JSONL]
+    try:
+        lines = [json.loads(line) for line in load(NOTES_JSONL).decode().split("\n") if line]
+        return [(row["name"], text_sha256(row["text"]), _bounds(row["spans"])) for row in lines]
+    except _UNREADABLE:
+        found.unreadable.append(NOTES_JSONL)
+        return []
+
+
+def _bounds(spans: list[dict[str, Any]]) -> list[tuple[int, int, str]]:
+    return [(int(one["start"]), int(one["end"]), str(one["label"])) for one in spans]
+
+
+def _table(load: Load, file: str) -> Iterator[dict[str, str]]:
+    csv.field_size_limit(2**31 - 1)
+    rows = csv.DictReader(io.StringIO(load(file).decode("utf-8-sig"), newline=""))
+    for row in rows:
+        yield {column: unquoted(cell) for column, cell in row.items()}
+
+
+def _from_tables(files: Sequence[str], load: Load, found: Read) -> list[Row]:
+    """Notes of a table of texts (columns note, text) and a table of spans (note, start, end, label)."""
+    found.extra += [name for name in files if name not in (NOTES_CSV, SPANS_CSV)]
+    spans: dict[str, list[tuple[int, int, str]]] | None = None
+    if SPANS_CSV in files:
+        try:
+            spans = {}
+            for row in _table(load, SPANS_CSV):
+                spans.setdefault(row["note"], []).append((int(row["start"]), int(row["end"]), row["label"]))
+        except _UNREADABLE:
+            found.unreadable.append(SPANS_CSV)
+            spans = None
+    try:
+        rows = [(row["note"], text_sha256(row["text"])) for row in _table(load, NOTES_CSV)]
+    except _UNREADABLE:
+        found.unreadable.append(NOTES_CSV)
+        return []
+    names = {name for name, _ in rows}
+    # Spans of a note that is not there show that the tables don't belong together.
+    if spans is not None and spans.keys() - names:
+        spans = None
+    return [(name, sha256, None if spans is None else spans.get(name, [])) for name, sha256 in rows]
+
+
+def _from_folder(files: Sequence[str], load: Load, labels: Collection[str], found: Read) -> Iterator[Row]:
+    ending = {"brat": "ann", "conll": "conll"}.get(found.format)
+    texts = {name[:-4] for name in files if name.endswith(".txt")}
+    beside = {name for name in files if ending and name.endswith(f".{ending}")}
+    codes = {code: code for code in labels}
+    for name in files:
+        known = name[:-4] in texts if name.endswith(".txt") else name in beside and name.rpartition(".")[0] in texts
+        if not known:
+            found.extra.append(name)
+    for note in sorted(texts):
+        file = f"{note}.txt"
+        try:
+            sha256 = text_sha256(load(file).decode())
+        except _UNREADABLE:
+            found.unreadable.append(file)
+            continue
+        spans = None
+        annotations = f"{note}.{ending}"
+        if annotations in beside and ending:
+            try:
+                parsed = FORMATS[found.format].read(NoteFiles(note, {"txt": file, ending: annotations}), load, codes)
+                spans = [(span.start, span.end, span.label) for span in parsed.spans or []]
+            except NoteError:
+                found.unreadable.append(annotations)
+        yield note, sha256, spans
+
+
+def manifest_of(names: Collection[str], load: Load) -> dict[str, str]:
+    """The SHA-256 of files by name, as `release.json` lists them; empty without it. It is not signed."""
+    if MANIFEST not in names:
+        return {}
+    try:
+        return {str(file["name"]): str(file["sha256"]) for file in json.loads(load(MANIFEST))["files"]}
+    except _UNREADABLE:
+        return {}

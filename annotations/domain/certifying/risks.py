@@ -1,0 +1,92 @@
+"""The open risks of a release, as far as the application knows them. A person accepts each by name before signing."""
+
+import hashlib
+from typing import Final
+
+from annotations.domain.certifying.content import Content
+from annotations.domain.certifying.statements import KEPT, NONE
+
+LONGEST: Final = 300
+
+
+def key_of(risk: str) -> str:
+    """A short key of a risk's text, with which a form names it: an acceptance counts for exactly this text."""
+    return hashlib.sha256(risk.encode()).hexdigest()[:16]
+
+
+def open_risks(content: Content) -> list[str]:
+    """The risks that the content shows, each as a sentence."""
+    return [*_of_the_context(content), *_of_the_data(content), *_of_the_policy(content), *_of_the_audit(content)]
+
+
+def _of_the_context(content: Content) -> list[str]:
+    context = content["context"]
+    found = []
+    if not context["purpose"]:
+        found.append("The purpose of the release is not stated.")
+    if not context["recipient"]:
+        found.append("The recipient of the release is not stated.")
+    if context["expires_on"] is None:
+        found.append("The certificate has no expiry date.")
+    return found
+
+
+def _of_the_data(content: Content) -> list[str]:
+    data, gate = content["data"], content["identifiability"]["gate"]
+    found = []
+    if not data["checked"]:
+        found.append("A model made the annotations, and no person checked all of them.")
+    if data["notes_without_patient"]:
+        found.append(
+            f"{_notes(data['notes_without_patient'])} without a patient ID: identifiers of the same patient in other "
+            "notes were not looked for there."
+        )
+    if data["held_back"]:
+        found.append(f"{_notes(data['held_back'])} held back and not part of the release.")
+    if data["erased"]:
+        number = sum(one["notes"] for one in data["erased"])
+        found.append(
+            f"{_notes(number)} erased since the release was prepared. Earlier copies may still hold what was erased."
+        )
+    if gate and gate["allowed"]:
+        by = f" by {', '.join(gate['by'])}" if gate["by"] else ""
+        found.append(f"Findings of the leak gate that were allowed{by}: {gate['allowed']:,}.")
+    return found
+
+
+def _notes(number: int) -> str:
+    return "1 note is" if number == 1 else f"{number:,} notes are"
+
+
+def _of_the_policy(content: Content) -> list[str]:
+    rows = content["identifiability"]["identifiers"]
+    kept = [f"({row['letter']}) {row['name']}" for row in rows if row["status"] == KEPT]
+    # Notes are text, so that there are no photographs.
+    without = [f"({row['letter']}) {row['name']}" for row in rows if row["status"] == NONE and row["letter"] != "Q"]
+    found = []
+    if kept:
+        found.append(f"The policy keeps, shifts or codes these identifiers of HIPAA: {'; '.join(kept)}.")
+    if without:
+        found.append(f"The project has no label for these identifiers of HIPAA: {'; '.join(without)}.")
+    return found
+
+
+def _of_the_audit(content: Content) -> list[str]:
+    audit = content["identifiability"]["audit"]
+    if audit is None:
+        return ["No audit of the released notes was done, so the rate of leaks is unknown."]
+    found = []
+    if not audit["complete"]:
+        found.append(f"The audit is not complete: {audit['read']:,} of {audit['drawn']:,} drawn notes were read.")
+    if audit["leaks"]:
+        found.append(f"The audit found leaks in {audit['leaks']:,} of {audit['read']:,} notes that were read.")
+    if audit["undecided"]:
+        found.append(f"Leaks of the audit about which nobody has decided: {audit['undecided']:,}.")
+    if audit["accepted"]:
+        by = ", ".join(f"{name} ({number:,})" for name, number in audit["accepted"].items())
+        found.append(f"Leaks of the audit that people left in the release: {by}.")
+    if audit["complete"] and not audit["met"]:
+        found.append("The audit ended without reaching the leak rate that it aimed at.")
+    if audit["recall"] is None:
+        found.append("The auditors' recall is unknown, because no leaks were planted.")
+    return found

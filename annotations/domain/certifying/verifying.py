@@ -1,0 +1,209 @@
+"""Checking a certificate, and released files against it, on any machine."""
+
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from enum import StrEnum
+from typing import Any, Final
+
+from annotations.domain.certifying.released_files import Load, manifest_of, read_released
+from annotations.domain.certifying.signatures import CertificateError, Opened, open_certificate
+
+LISTED: Final = 20
+"""The most names that a check lists."""
+
+
+class State(StrEnum):
+    PASSED = "passed"
+    FAILED = "failed"
+    NOT_CHECKED = "not checked"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check: its code, how it ended, and a sentence. `names` are names of released notes or files."""
+
+    code: str
+    state: State
+    message: str
+    names: Sequence[str] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"check": self.code, "state": str(self.state), "message": self.message, "names": list(self.names)}
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What this machine knows beside the file.
+
+    `keys`: fingerprints of trusted keys (None: there are none, so that the key can't be checked). `superseded_by` and
+    `withdrawn` come from the issuer's database; `has_records` tells whether it was asked and has the certificate.
+    """
+
+    today: date
+    keys: Collection[str] | None = None
+    has_records: bool = False
+    superseded_by: int | None = None
+    withdrawn: bool = False
+
+
+@dataclass
+class Verdict:
+    """The result. `content` is empty where the file is no intact certificate."""
+
+    checks: list[Check] = field(default_factory=list)
+    content: dict[str, Any] = field(default_factory=dict)
+    fingerprint: str = ""
+
+    @property
+    def verified(self) -> bool:
+        """Whether no check failed."""
+        return all(check.state is not State.FAILED for check in self.checks)
+
+    def add(self, code: str, state: State, message: str, names: Collection[str] = ()) -> None:
+        self.checks.append(Check(code, state, message, sorted(names)[:LISTED]))
+
+
+def opened_or_failed(data: bytes, verdict: Verdict) -> Opened | None:
+    """Open a certificate, and add the check of its signature to the verdict."""
+    try:
+        opened = open_certificate(data)
+    except CertificateError as error:
+        verdict.add("signature", State.FAILED, str(error))
+        return None
+    verdict.content, verdict.fingerprint = opened.content, opened.fingerprint
+    what = "PDF and the attached JSON are" if opened.is_pdf else "JSON is"
+    verdict.add("signature", State.PASSED, f"The signature is valid: the {what} as signed.")
+    return opened
+
+
+def check_certificate(opened: Opened, known: Known, verdict: Verdict) -> None:
+    """Check the key, the expiry and whether a newer certificate replaces this one."""
+    short = opened.fingerprint
+    if known.keys is None:
+        verdict.add(
+            "key",
+            State.NOT_CHECKED,
+            f"The certificate is signed by a key that this instance doesn't know: {short}. Compare this fingerprint "
+            "with the one that the issuer publishes, or pass it as --key.",
+        )
+    elif opened.fingerprint in known.keys:
+        verdict.add("key", State.PASSED, f"The certificate is signed by a trusted key: {short}.")
+    else:
+        verdict.add(
+            "key",
+            State.FAILED,
+            f"The certificate is signed by a key that this instance doesn't know: {short}. If it comes from another "
+            "instance, pass that instance's fingerprint as --key.",
+        )
+    _check_expiry(opened.content, known.today, verdict)
+    number = opened.content.get("number")
+    if known.superseded_by is not None:
+        verdict.add(
+            "superseded",
+            State.FAILED,
+            f"Certificate {number} is superseded by certificate {known.superseded_by} of the same release. Ask the "
+            "issuer for the newer one.",
+        )
+    if known.withdrawn:
+        verdict.add("withdrawn", State.FAILED, "The release was withdrawn by its issuer.")
+    if known.has_records and known.superseded_by is None and not known.withdrawn:
+        verdict.add("superseded", State.PASSED, "No newer certificate replaces this one, and the release stands.")
+    elif not known.has_records:
+        verdict.add(
+            "superseded",
+            State.NOT_CHECKED,
+            "Only the issuing instance knows whether a newer certificate replaces this one.",
+        )
+
+
+def _check_expiry(content: Mapping[str, Any], today: date, verdict: Verdict) -> None:
+    written = _within(content, "context").get("expires_on")
+    if written is None:
+        verdict.add("expiry", State.PASSED, "The certificate has no expiry date.")
+        return
+    try:
+        last = date.fromisoformat(written)
+    except (TypeError, ValueError):
+        verdict.add("expiry", State.FAILED, "The certificate's expiry date can't be read.")
+        return
+    if last < today:
+        verdict.add("expiry", State.FAILED, f"The certificate expired after {last.isoformat()}.")
+    else:
+        verdict.add("expiry", State.PASSED, f"The certificate is valid until {last.isoformat()}.")
+
+
+def check_files(content: Mapping[str, Any], names: Collection[str], load: Load, verdict: Verdict) -> None:
+    """Check that files are exactly the certified notes: names, texts, and spans where the format has them."""
+    data = _within(content, "data")
+    hashes, notes = _within(data, "hashes"), data.get("notes")
+    rules = _within(_within(content, "identifiability"), "policy").get("rules", [])
+    found = read_released(names, load, [str(rule["label"]) for rule in rules])
+    if found.extra:
+        verdict.add("extra", State.FAILED, "The folder holds files that belong to no released note.", found.extra)
+    if found.unreadable:
+        verdict.add("readable", State.FAILED, "Some files can't be read.", found.unreadable)
+    if found.twice:
+        verdict.add("twice", State.FAILED, "Some names of notes occur twice.", found.twice)
+    if len(found.names) != notes:
+        verdict.add(
+            "notes", State.FAILED, f"The certificate covers {notes} notes; the folder holds {len(found.names)}."
+        )
+    else:
+        verdict.add("notes", State.PASSED, f"The folder holds {notes} notes, as many as the certificate covers.")
+    if found.texts == hashes.get("texts"):
+        verdict.add("texts", State.PASSED, "The names and texts of all notes are the certified ones.")
+    else:
+        verdict.add(
+            "texts", State.FAILED, "Names or texts of notes differ from the certified ones.", _differing(names, load)
+        )
+    _check_spans(found.format, found.content, hashes, names, verdict)
+    beside = [name for name in found.beside if not name.startswith("certificate.")]
+    if beside:
+        verdict.add("beside", State.NOT_CHECKED, "The certificate does not cover these files of the export.", beside)
+
+
+def _check_spans(
+    format: str, content: str | None, hashes: Mapping[str, Any], names: Collection[str], verdict: Verdict
+) -> None:
+    if format == "text":
+        verdict.add("spans", State.NOT_CHECKED, "Text files have no spans, so that spans can't be compared.")
+    elif content is None:
+        verdict.add("spans", State.FAILED, "Some notes have no readable spans.")
+    elif content == hashes.get("content"):
+        verdict.add("spans", State.PASSED, "The spans of all notes are the certified ones.")
+    elif "losses.csv" in names:
+        verdict.add(
+            "spans",
+            State.NOT_CHECKED,
+            "The format could not hold all spans (see losses.csv), so that spans can't be compared.",
+        )
+    else:
+        verdict.add("spans", State.FAILED, "The spans differ from the certified ones.")
+
+
+def _differing(names: Collection[str], load: Load) -> list[str]:
+    """The files that differ from the list in release.json. That list is not signed, so it only helps to find them."""
+    listed = manifest_of(names, load)
+    changed = [name for name in names if name in listed and hashlib.sha256(load(name)).hexdigest() != listed[name]]
+    return changed + [name for name in listed if name not in names]
+
+
+def _within(content: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found = content.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def verify(data: bytes, known: Known, files: tuple[Collection[str], Load] | None = None) -> Verdict:
+    """Check a certificate (JSON or PDF), and released files (their names, and a function that reads one)."""
+    verdict = Verdict()
+    opened = opened_or_failed(data, verdict)
+    if opened is None:
+        return verdict
+    check_certificate(opened, known, verdict)
+    if files is None:
+        verdict.add("notes", State.NOT_CHECKED, "No released files were given, so the notes were not compared.")
+    else:
+        check_files(opened.content, *files, verdict)
+    return verdict

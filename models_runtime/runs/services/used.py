@@ -1,0 +1,52 @@
+"""Which models are behind an author's suggestions, for certificates."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.db.models import QuerySet
+
+from annotations.core.hooks import UsedModel
+from annotations.domain.numbers import whole
+from annotations.models import Author
+from models_runtime.models import Run, TrainedModel
+from models_runtime.models.trained import OF_MODEL
+
+
+def used_models(author: Author) -> list[UsedModel]:
+    """The run that wrote the suggestions; for a merged list or an ensemble, also the runs and models that took part."""
+    found = {run.pk: run for run in _runs([author.pk, *(author.merged_from or [])])}
+    members = [member for run in list(found.values()) for member in run.params.get("members", [])]
+    found |= {run.pk: run for run in _runs([member["author"] for member in members if "author" in member])}
+    used = [_used(run.author.name, run.backend, run.full_revision, run.model) for run in found.values()]
+    return used + [_of_member(author, member) for member in members if "backend" in member]
+
+
+def _runs(authors: Sequence[int]) -> QuerySet[Run]:
+    rows = Run.objects.filter(author__in=authors).order_by("pk")
+    return rows.select_related("author", "model", "calibration")
+
+
+def _of_member(author: Author, member: Mapping[str, Any]) -> UsedModel:
+    """A member of an ensemble that was run for it: a backend or a model. The run's revision names its revision."""
+    backend = str(member["backend"])
+    model = None
+    if backend.startswith(OF_MODEL):
+        pk = whole(backend.removeprefix(OF_MODEL)) or 0
+        model = TrainedModel.objects.filter(project=author.project_id, pk=pk).first()
+    return _used(author.name, model.backend if model else backend, str(member.get("revision", "")), model)
+
+
+def _used(run: str, backend: str, revision: str, model: TrainedModel | None) -> UsedModel:
+    if model is None:
+        return UsedModel(run=run, backend=backend, revision=revision)
+    card = model.card
+    return UsedModel(
+        run=run,
+        backend=backend,
+        revision=revision,
+        model=model.name,
+        gold=card.get("gold"),
+        gold_hash=card.get("gold_hash"),
+        notes=card.get("notes"),
+        spans=card.get("spans"),
+    )

@@ -1,0 +1,250 @@
+"""Signing a release: what is refused, what the certificate says, and that it never changes."""
+
+import hashlib
+import io
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+from pypdf import PdfReader
+
+from annotations.agreement.services.figures import figures_of
+from annotations.certificates.events import RELEASE_SIGNED
+from annotations.certificates.selectors.certificates import state_of
+from annotations.certificates.services.drafting import Terms
+from annotations.certificates.services.keys import newest_key, signer
+from annotations.certificates.services.signing import certify, content_of, prospect, sign
+from annotations.certificates.services.verifying import verify_certificate
+from annotations.core.access import Can, enter
+from annotations.core.errors import ServiceError
+from annotations.domain.agreement import Unit
+from annotations.domain.certifying.pdf import render
+from annotations.domain.certifying.signatures import fingerprint_of, open_certificate, signed_pdf
+from annotations.domain.certifying.verifying import State
+from annotations.models import Certificate, Event, LeakFinding, NoteMetadata, Release, ReleasedNote, Review, SigningKey
+from annotations.ops.services.erasing import delete_note, erase_patient
+from annotations.release.services.certifying import CERTIFIERS
+from annotations.release.services.certifying import certify as certify_for_command
+from models_runtime.models import Run, TrainedModel
+from tests import factories as make
+
+YEAR = timezone.localdate() + timedelta(days=365)
+TERMS = Terms("Teaching", "University of Milan", YEAR)
+
+
+def signed(world, terms=TERMS, **changes):
+    release = Release.objects.get(pk=world.release.pk)
+    risks = prospect(release, terms, world.mia).risks
+    found = {"release": release, "terms": terms, "accepted": [risk.key for risk in risks], "actor": world.mia}
+    return sign(**{**found, **changes})
+
+
+def refused(world, code, **changes):
+    with pytest.raises(ServiceError) as raised:
+        signed(world, **changes)
+    assert raised.value.code == code
+    assert not Certificate.objects.exists()
+    return str(raised.value)
+
+
+def finding(world, **fields):
+    note = ReleasedNote.objects.filter(release=world.release).first()
+    return LeakFinding.objects.create(
+        note=note, start=0, end=4, original_start=0, original_end=4, origin="note", string_key=1, **fields
+    )
+
+
+def test_signing_stores_json_pdf_and_the_state(released):
+    certificate = signed(released)
+    release = Release.objects.get(pk=released.release.pk)
+    assert (release.state, release.signed_by, release.purpose) == ("signed", released.mia, "Teaching")
+    assert [risk["by"] for risk in release.risks] == ["mia", "mia"]
+    opened = open_certificate(bytes(certificate.pdf))
+    assert opened.json == bytes(certificate.json) and opened.fingerprint == fingerprint_of(bytes(newest_key().public))
+    event = Event.objects.get(verb=RELEASE_SIGNED)
+    assert event.data == {
+        "release": 1, "certificate": 1, "sha256": hashlib.sha256(opened.json).hexdigest(), "notes": 3, "risks": 2,
+    }  # fmt: skip
+
+
+def test_the_content_is_that_of_the_release(released):
+    content = content_of(signed(released))
+    data = content["data"]
+    assert data["hashes"]["content"] == data["hashes"]["prepared"] == released.release.content_hash
+    assert data["hashes"]["texts"] == released.release.figures["text_hash"]
+    assert data["gold"] == {"version": 1, "hash": released.version.content_hash, "notes": 3}
+    assert (data["notes"], data["patients"], data["years"]) == (3, 2, [2021, 2021])
+    assert data["languages"] == {"en": 1, "it": 2}
+    assert content["identifiability"]["utility"] == {"characters": 157, "kept": 75, "share": 0.4777}
+    assert content["governance"]["readers"] == [{"name": "ann", "what": "annotated the notes", "notes": 3}]
+    assert content["identifiability"]["scores"] == [] and content["identifiability"]["agreement"] is None
+
+
+def test_rendering_the_same_json_gives_the_same_bytes(released):
+    certificate = signed(released)
+    assert signed_pdf(render(bytes(certificate.json)), signer().private) == bytes(certificate.pdf)
+
+
+def test_signing_again_gives_the_same_certificate(released):
+    first = signed(released)
+    again = signed(released)
+    assert (again.pk, bytes(again.json)) == (first.pk, bytes(first.json))
+    assert Event.objects.filter(verb=RELEASE_SIGNED).count() == 1
+
+
+def test_another_purpose_makes_a_second_certificate(released):
+    signed(released)
+    second = signed(released, Terms("Research", "University of Milan", YEAR))
+    assert second.number == 2 and content_of(second)["supersedes"] == 1
+    # The risks were accepted before, and their acceptance stays.
+    assert len(content_of(second)["governance"]["risks"]) == 2
+
+
+@pytest.mark.parametrize(("state", "code"), [("preparing", "preparing"), ("withdrawn", "withdrawn")])
+def test_only_prepared_releases_are_signed(released, state, code):
+    release = released.release
+    Release.objects.filter(pk=release.pk).update(state=state)
+    with pytest.raises(ServiceError) as raised:
+        sign(release=release, terms=TERMS, accepted=(), actor=released.mia)
+    assert raised.value.code == code
+
+
+def test_open_findings_are_refused(released):
+    finding(released)
+    with pytest.raises(ServiceError, match="1 finding of the leak gate waits for a decision"):
+        sign(release=released.release, terms=TERMS, accepted=(), actor=released.mia)
+
+
+def test_risks_that_nobody_accepted_are_refused(released):
+    assert "2 open risks are not accepted" in refused(released, "risks", accepted=())
+    assert "2 open" in refused(released, "risks", accepted=["0" * 16])
+
+
+def test_changed_notes_are_refused(released):
+    ReleasedNote.objects.filter(document=released.note).update(sha256="0" * 64)
+    refused(released, "changed")
+
+
+def test_a_day_that_has_passed_is_refused(released):
+    refused(released, "expiry", terms=Terms("Teaching", "Milan", timezone.localdate() - timedelta(days=1)))
+
+
+def test_long_texts_are_refused(released):
+    refused(released, "long", own_risks=["x" * 301])
+    refused(released, "long", terms=Terms("x" * 301, "", YEAR))
+
+
+def test_allowed_findings_are_a_risk_with_the_name(released):
+    finding(released, decision="allow", decided_by=released.rev)
+    content = content_of(signed(released, own_risks=["Names of drugs", " ", "Names of drugs"]))
+    texts = [risk["text"] for risk in content["governance"]["risks"]]
+    assert "Findings of the leak gate that were allowed by rev: 1." in texts
+    assert texts.count("Names of drugs") == 1
+    assert content["identifiability"]["gate"]["by"] == ["rev"]
+
+
+def test_the_command_accepts_all_risks_and_leaves_out_notes_that_are_held_back(released):
+    one = finding(released)
+    ReleasedNote.objects.filter(pk=one.note_id).update(state=ReleasedNote.State.HELD)
+    Release.objects.filter(pk=released.release.pk).update(content_hash="")
+    as_json, as_pdf = certify(released.release, None)
+    content = open_certificate(as_pdf).content
+    assert content["data"]["notes"] == 2 and content["data"]["held_back"] == 1
+    assert {risk["by"] for risk in content["governance"]["risks"]} == {"The operator of the command line"}
+    assert any("1 note is held back" in risk["text"] for risk in content["governance"]["risks"])
+    assert open_certificate(as_json).json == as_json
+
+
+def test_the_release_command_finds_this_feature(released):
+    assert len(CERTIFIERS) == 1
+    as_json, _pdf = certify_for_command(released.release, released.mia)
+    assert open_certificate(as_json).content["issued_by"] == "mia"
+
+
+def test_measures_of_other_features_are_quoted(released):
+    project = released.project
+    author = make.make_author(project, kind="run", name="crf-run")
+    model = TrainedModel.objects.create(
+        project=project, name="crf-1", backend="crf", state="ready",
+        card={"gold": 1, "gold_hash": "ab", "notes": 2, "spans": 10},
+    )  # fmt: skip
+    Run.objects.create(project=project, author=author, backend="crf", model=model, revision="crf-1+abc")
+    for note in released.notes:
+        make.make_set(note, author, [(0, 11, "PATIENT")], submitted=True)
+        Review.objects.create(document=note, author=author, finished_by=released.rev, finished_at=timezone.now())
+        make.make_set(note, released.ben, [(0, 11, "PATIENT")], submitted=True)
+    NoteMetadata.objects.create(document=released.notes[0], note_type="discharge", site="north")
+    NoteMetadata.objects.create(document=released.notes[1], note_type="discharge", site="south")
+    figures_of(project=project, unit=Unit.TOKEN)
+    part = content_of(signed(released))
+    found = part["identifiability"]
+    [score] = found["scores"]
+    assert (score["run"], score["gold"]) == ("crf-run", "gold version 1")
+    assert score["whole"] == {
+        "group": "", "notes": 2, "all_found": 0, "share": 0, "spans": 10, "found": 2, "recall": 0.2,
+    }  # fmt: skip
+    groups = {row["group"]: (row["notes"], row["recall"]) for row in score["subgroups"]}
+    assert groups == {
+        "language it": (2, 0.2), "note type discharge": (2, 0.2), "site north": (1, 0.2), "site south": (1, 0.2),
+    }  # fmt: skip
+    assert found["models"] == [
+        {
+            "run": "crf-run", "backend": "crf", "revision": "crf-1+abc", "model": "crf-1",
+            "training": {"gold": 1, "gold_hash": "ab", "notes": 2, "spans": 10},
+        }
+    ]  # fmt: skip
+    assert found["agreement"]["annotators"] == 2 and found["agreement"]["alpha"] is not None
+    readers = {(row["name"], row["what"]): row["notes"] for row in part["governance"]["readers"]}
+    assert readers["rev", "reviewed the notes"] == 2 and readers["ben", "annotated the notes"] == 2
+
+
+def test_after_an_erasure_a_second_certificate_says_so(released):
+    first = signed(released)
+    erase_patient(project=released.project, patient_id="P-0001", actor=released.mia)
+    access = enter(released.mia, "covid", Can.RELEASE)
+    release = Release.objects.get(pk=released.release.pk)
+    state = state_of(access, release)
+    assert (state.due, state.erased_notes, state.erased_patients) == (True, 2, 1)
+    second = signed(released)
+    content = content_of(second)
+    assert (second.number, content["supersedes"], content["data"]["notes"]) == (2, 1, 1)
+    assert content["data"]["erased"] == [{"on": timezone.localdate().isoformat(), "notes": 2, "patients": 1}]
+    assert content["data"]["hashes"]["prepared"] == content_of(first)["data"]["hashes"]["content"]
+    assert any("2 notes are erased" in risk["text"] for risk in content["governance"]["risks"])
+    text = " ".join(page.extract_text() for page in PdfReader(io.BytesIO(bytes(second.pdf))).pages)
+    assert "patients: 1" in text
+    assert not state_of(access, Release.objects.get(pk=release.pk)).due
+    failed = [check.code for check in verify_certificate(bytes(first.pdf)).checks if check.state is State.FAILED]
+    assert failed == ["superseded"]
+    assert verify_certificate(bytes(second.json)).verified
+    assert b"P-0001" not in bytes(second.json)
+
+
+def test_a_note_that_is_deleted_before_signing_is_counted(released):
+    delete_note(project=released.project, note=released.extra.pk, actor=released.mia)
+    data = content_of(signed(released))["data"]
+    assert [(row["notes"], row["patients"]) for row in data["erased"]] == [(1, 0)]
+    assert data["hashes"]["prepared"] == data["hashes"]["content"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_people_who_sign_at_a_time_make_one_certificate(released, at_once):
+    found = at_once(lambda: signed(released), lambda: signed(released))
+    assert len({certificate.pk for certificate in found}) == 1
+    assert SigningKey.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_first_uses_make_one_key(at_once):
+    keys = at_once(*[newest_key] * 4)
+    assert len({key.pk for key in keys}) == 1 and SigningKey.objects.count() == 1
+
+
+@pytest.mark.django_db
+def test_the_private_key_is_sealed(settings):
+    opened = signer()
+    assert opened.private not in bytes(SigningKey.objects.get().sealed)
+    settings.SECRET_KEY = "another secret key that is long enough for this test"
+    with pytest.raises(ServiceError) as raised:
+        signer()
+    assert raised.value.code == "sealed"

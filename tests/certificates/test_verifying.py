@@ -1,0 +1,179 @@
+"""The command verify_certificate, and reading the files of a release."""
+
+import io
+import json
+import zipfile
+from datetime import timedelta
+
+import pytest
+import time_machine
+from django.core.management import call_command
+from django.core.management.base import CommandError
+from django.utils import timezone
+
+from annotations.certificates.services.verifying import files_at, verify_certificate, zip_files
+from annotations.core.errors import ServiceError
+from annotations.domain.certifying.signatures import fingerprint_of, signed_json
+from annotations.models import Certificate, Release, SigningKey
+from annotations.release.services.exporting import export_release_to_path
+from annotations.release.services.files import RELEASE_FORMATS
+from tests.certificates.test_signing import signed
+from tests.domain.certifying.sample import KEY, PRIVATE, content
+
+
+@pytest.fixture
+def certified(released, tmp_path):
+    released.certificate = signed(released)
+    released.file = tmp_path / "certificate.json"
+    released.file.write_bytes(bytes(released.certificate.json))
+    return released
+
+
+def exported(world, out, format="text"):
+    release = Release.objects.get(pk=world.release.pk)
+    export_release_to_path(release=release, out=out, format=format, leave_out=True)
+    return out
+
+
+def run(*arguments):
+    """Return the result of the command, and whether it succeeded."""
+    out = io.StringIO()
+    try:
+        call_command("verify_certificate", *map(str, arguments), "--json", stdout=out)
+    except CommandError:
+        return json.loads(out.getvalue()), False
+    return json.loads(out.getvalue()), True
+
+
+@pytest.mark.parametrize("ending", ["json", "pdf"])
+def test_the_command_release_signs_what_it_exports(released, tmp_path, ending):
+    file, out = tmp_path / f"certificate.{ending}", io.StringIO()
+    call_command(
+        "release", "covid", "--set", "gold:1", "--policy", "mask", "--out", str(tmp_path / "out"), "--format", "brat",
+        "--certificate", str(file), "--by", "mia", "--json", stdout=out,
+    )  # fmt: skip
+    result, passed = run(file, "--release", tmp_path / "out")
+    assert passed and result["release"] == 2
+    assert json.loads(out.getvalue())["notes"] == 3
+
+
+@pytest.mark.parametrize("format", RELEASE_FORMATS)
+@pytest.mark.parametrize("out", ["folder", "release.zip"])
+def test_every_format_is_verified(certified, tmp_path, format, out):
+    result, passed = run(certified.file, "--release", exported(certified, tmp_path / out, format))
+    assert passed and result["verified"] and (result["release"], result["certificate"]) == (1, 1)
+    states = {check["check"]: check["state"] for check in result["checks"]}
+    assert states["texts"] == states["notes"] == states["key"] == "passed"
+    assert states["spans"] == ("not checked" if format == "text" else "passed")
+
+
+def test_the_pdf_is_verified_in_words(certified, tmp_path):
+    file = tmp_path / "certificate.pdf"
+    file.write_bytes(bytes(certified.certificate.pdf))
+    out = io.StringIO()
+    call_command("verify_certificate", str(file), stdout=out)
+    assert "ok: The signature is valid: the PDF and the attached JSON are as signed." in out.getvalue()
+    assert "Verified: certificate 1 of release 1." in out.getvalue()
+
+
+def test_a_changed_note_fails_with_its_name(certified, tmp_path):
+    folder = exported(certified, tmp_path / "out")
+    (folder / "caso-001.txt").write_text("Mario Rossi")
+    result, passed = run(certified.file, "--release", folder)
+    assert not passed and not result["verified"]
+    [check] = [check for check in result["checks"] if check["check"] == "texts"]
+    assert check["names"] == ["caso-001.txt"]
+    assert "Not verified. Names or texts of notes differ" in result["failed"]
+
+
+def test_extra_files_are_named_and_links_are_not_followed(certified, tmp_path):
+    folder = exported(certified, tmp_path / "out")
+    (folder / "more").mkdir()
+    (folder / "more" / ".keys").write_text("x")
+    (folder / "away").symlink_to(tmp_path)
+    result, passed = run(certified.file, "--release", folder)
+    [check] = [check for check in result["checks"] if check["check"] == "extra"]
+    assert not passed and check["names"] == ["away", "more/.keys"]
+
+
+def test_a_withdrawn_release_fails(certified):
+    Release.objects.filter(pk=certified.release.pk).update(state=Release.State.WITHDRAWN)
+    result, passed = run(certified.file)
+    assert not passed and "withdrawn" in {check["check"] for check in result["checks"] if check["state"] == "failed"}
+
+
+def test_an_expired_certificate_fails(certified):
+    with time_machine.travel(timezone.now() + timedelta(days=400)):
+        result, passed = run(certified.file)
+    assert not passed and "expired" in result["failed"]
+
+
+def test_a_certificate_of_another_instance_needs_its_fingerprint(certified, tmp_path):
+    file = tmp_path / "other.json"
+    file.write_bytes(signed_json(content(), PRIVATE))
+    assert "this instance doesn't know" in run(file)[0]["failed"]
+    spaced = ":".join(KEY[at : at + 2] for at in range(0, len(KEY), 2)).upper()
+    assert run(file, "--key", spaced)[1]
+    own = fingerprint_of(bytes(SigningKey.objects.get().public))
+    assert not run(file, "--key", own)[1]
+
+
+@pytest.mark.django_db
+def test_a_machine_without_keys_says_so(tmp_path):
+    file = tmp_path / "other.json"
+    file.write_bytes(signed_json(content(), PRIVATE))
+    result, passed = run(file)
+    assert passed and {check["check"]: check["state"] for check in result["checks"]}["key"] == "not checked"
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["nowhere.json"], "path"),
+        (["certificate.json", "--release", "nowhere"], "path"),
+        (["certificate.json", "--release", "certificate.json"], "zip"),
+        (["certificate.json", "--key", "12"], "key"),
+    ],
+)
+def test_wrong_arguments_are_explained(tmp_path, monkeypatch, arguments, code):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "certificate.json").write_bytes(signed_json(content(), PRIVATE))
+    result, passed = run(*arguments)
+    assert not passed and result["code"] == code
+
+
+def test_a_zip_of_a_folder_is_read_without_the_folder(tmp_path):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("out/release.json", "{}")
+        archive.writestr("out/a.txt", "Text")
+    names, load = zip_files(packed)
+    assert names == ["a.txt", "release.json"] and load("a.txt") == b"Text"
+
+
+def test_zips_that_are_too_large_or_have_a_name_twice_are_refused():
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("a.txt", "Text")
+        with pytest.warns(UserWarning, match="Duplicate name"):
+            archive.writestr("a.txt", "Text")
+    with pytest.raises(ServiceError, match="two files of the same name"):
+        zip_files(packed)
+    with pytest.raises(ServiceError, match="too large for this page"):
+        zip_files(packed, most=5)
+
+
+def test_files_of_a_folder_have_relative_names(tmp_path):
+    (tmp_path / "ward").mkdir()
+    (tmp_path / "ward" / "a.txt").write_text("Text")
+    assert list(files_at(tmp_path)[0]) == ["ward/a.txt"]
+
+
+def test_a_newer_certificate_supersedes(certified):
+    Certificate.objects.create(
+        release=certified.release, number=2, key=SigningKey.objects.get(), sha256="0" * 64, json=b"{}", pdf=b"",
+        note_count=3, signed_at=timezone.now(),
+    )  # fmt: skip
+    verdict = verify_certificate(bytes(certified.certificate.json))
+    assert "superseded by certificate 2" in " ".join(check.message for check in verdict.checks)

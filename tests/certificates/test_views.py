@@ -1,0 +1,186 @@
+"""Pages: signing, downloading, verifying, and the public keys."""
+
+from datetime import timedelta
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.template import Context, Template
+from django.urls import reverse
+from django.utils import timezone
+
+from annotations.certificates.events import CERTIFICATE_DOWNLOADED
+from annotations.core.access import enter
+from annotations.domain.certifying.risks import key_of
+from annotations.domain.certifying.signatures import MOST_BYTES
+from annotations.models import Certificate, Event, Release, SigningKey
+from annotations.ops.services.erasing import erase_patient
+from annotations.release.services.exporting import export_release_to_path
+from tests.certificates.test_signing import finding, signed
+from tests.worlds.checks import check_page
+
+SIGN = reverse("certificate_sign", args=["covid", 1])
+VERIFY = reverse("certificate_verify")
+KEYS = reverse("signing_keys")
+EXPIRES = (timezone.localdate() + timedelta(days=30)).isoformat()
+FORM = {"purpose": "Teaching", "recipient": "University of Milan", "expires_on": EXPIRES, "own_risks": ""}
+
+
+def keys_in(html):
+    return [part.split('"')[0] for part in html.split('name="risk"')[1:] for part in [part.split('value="')[1]]]
+
+
+def test_signing_lists_the_risks_and_signs(released, sign_in):
+    client = sign_in(released.mia)
+    html = check_page(client.get(SIGN))
+    assert "Sign release 1" in html and "No audit of the released notes was done" in html
+    assert "ISO/IEC 27559:2022, Identifiability assessment" in html
+    keys = keys_in(html)
+    assert len(keys) == 2
+    response = client.post(SIGN, FORM | {"risk": keys, "own_risks": "Rare diseases\nNames of drugs"})
+    assert response.status_code == 302
+    release = Release.objects.get(pk=released.release.pk)
+    assert [risk["text"] for risk in release.risks][2:] == ["Rare diseases", "Names of drugs"]
+    client.post(SIGN, FORM | {"risk": keys, "own_risks": "Rare diseases\nNames of drugs"})
+    assert Certificate.objects.count() == 1
+
+
+def test_a_form_that_misses_risks_keeps_what_was_typed(released, sign_in):
+    client = sign_in(released.mia)
+    keys = keys_in(client.get(SIGN).content.decode())
+    response = client.post(SIGN, FORM | {"risk": keys[:1]})
+    html = check_page(response)
+    assert response.status_code == 422
+    assert "1 open risk is not accepted" in html and "University of Milan" in html
+    assert html.count(" checked") == 1
+    assert not Certificate.objects.exists()
+
+
+@pytest.mark.parametrize("field", ["purpose", "recipient", "expires_on"])
+def test_every_field_is_required(released, sign_in, field):
+    response = sign_in(released.mia).post(SIGN, FORM | {field: ""})
+    assert response.status_code == 422 and not Certificate.objects.exists()
+
+
+def test_a_day_in_the_past_is_refused_at_its_field(released, sign_in):
+    client = sign_in(released.mia)
+    keys = keys_in(client.get(SIGN).content.decode())
+    html = client.post(SIGN, FORM | {"risk": keys, "expires_on": "2020-01-01"}).content.decode()
+    assert "last day has passed" in html
+
+
+def test_the_second_signature_names_who_accepted_before(released, sign_in):
+    signed(released)
+    html = check_page(sign_in(released.mia).get(SIGN))
+    assert "Accepted by mia before." in html and "supersedes certificate 1" in html
+    assert keys_in(html) == []
+
+
+def test_a_release_with_open_findings_leads_back_with_the_reason(released, sign_in):
+    finding(released)
+    response = sign_in(released.mia).get(SIGN, follow=True)
+    assert "waits for a decision" in response.content.decode()
+
+
+@pytest.mark.parametrize(("person", "status"), [("rev", 403), ("vic", 403), ("ann", 403), ("out", 404)])
+def test_only_managers_sign(released, sign_in, person, status):
+    client = sign_in(getattr(released, person))
+    assert client.get(SIGN).status_code == client.post(SIGN, FORM).status_code == status
+
+
+@pytest.mark.parametrize("format", ["json", "pdf"])
+def test_downloads_are_the_same_bytes_every_time(released, sign_in, format):
+    certificate = signed(released)
+    url = reverse(f"certificate_{format}", args=["covid", 1, 1])
+    client = sign_in(released.rev)
+    first, second = client.get(url), client.get(url)
+    assert first.content == second.content == bytes(getattr(certificate, format))
+    assert first.headers["Content-Disposition"] == f'attachment; filename="release-1-certificate-1.{format}"'
+    event = Event.objects.filter(verb=CERTIFICATE_DOWNLOADED).first()
+    assert event.data == {"release": 1, "certificate": 1, "format": format}
+    assert sign_in(released.vic).get(url).status_code == 403
+    assert sign_in(released.out).get(url).status_code == 404
+    assert client.get(reverse(f"certificate_{format}", args=["covid", 1, 2])).status_code == 404
+
+
+def upload(name, data):
+    return SimpleUploadedFile(name, data)
+
+
+def test_the_page_verifies_a_certificate_with_its_release(released, sign_in, tmp_path):
+    certificate = signed(released)
+    packed = tmp_path / "out.zip"
+    export_release_to_path(
+        release=Release.objects.get(pk=released.release.pk), out=packed, format="brat", leave_out=True
+    )
+    client = sign_in(released.out)
+    files = {"certificate": upload("c.pdf", bytes(certificate.pdf)), "release": upload("r.zip", packed.read_bytes())}
+    html = check_page(client.post(VERIFY, files))
+    assert "The certificate is verified" in html and "Certificate 1 of release 1." in html
+    assert "The spans of all notes are the certified ones." in html
+    assert "release.json" in html
+
+
+def test_the_page_says_what_is_wrong(released, sign_in):
+    data = bytes(signed(released).json).replace(b"Teaching", b"Teachinh")
+    html = check_page(sign_in(released.vic).post(VERIFY, {"certificate": upload("c.json", data)}))
+    assert "The certificate is not verified" in html and "was changed after signing" in html
+
+
+@pytest.mark.parametrize(
+    ("files", "error"),
+    [
+        ({}, "This field is required"),
+        ({"certificate": b"{}", "release": b"no zip"}, "not a readable zip"),
+        ({"certificate": b"{}", "key": "12"}, "A fingerprint has 64"),
+        ({"certificate": b"x" * (MOST_BYTES + 1)}, "too large for a certificate"),
+    ],
+)
+def test_bad_uploads_are_explained(world, sign_in, files, error):
+    data = {name: upload(name, value) if isinstance(value, bytes) else value for name, value in files.items()}
+    response = sign_in(world.ann).post(VERIFY, data)
+    assert response.status_code == 422 and error in check_page(response)
+
+
+def test_public_keys_are_listed_and_downloaded(released, sign_in):
+    client = sign_in(released.out)
+    assert "No key yet" in check_page(client.get(KEYS))
+    signed(released)
+    html = check_page(client.get(KEYS))
+    fingerprint = html.split("<code>")[1].split("<")[0]
+    response = client.get(reverse("signing_key_pem", args=[fingerprint]))
+    assert response.content.startswith(b"-----BEGIN PUBLIC KEY-----")
+    assert bytes(SigningKey.objects.get().sealed) not in response.content
+    assert client.get(reverse("signing_key_pem", args=["0" * 64])).status_code == 404
+
+
+def section(world, person):
+    access = enter(person, "covid")
+    release = Release.objects.get(pk=world.release.pk)
+    context = Context({"access": access, "release": release})
+    return Template('{% include "certificates/offers/release.html" %}').render(context)
+
+
+def test_the_section_of_the_release_page(released):
+    assert "Not signed yet" in section(released, released.mia) and SIGN in section(released, released.mia)
+    assert SIGN not in section(released, released.rev)
+    one = finding(released)
+    assert "1 finding of the leak gate waits" in section(released, released.mia)
+    one.delete()
+    signed(released)
+    html = section(released, released.mia)
+    assert "Sign a new certificate" in html and reverse("certificate_pdf", args=["covid", 1, 1]) in html
+    assert "supersedes it" not in html
+    erase_patient(project=released.project, patient_id="P-0001", actor=released.mia)
+    html = section(released, released.mia)
+    assert "2 notes; patients: 1" in html and "Sign a new one, which supersedes it." in html
+
+
+@pytest.mark.parametrize(("state", "text"), [("preparing", "when all notes are ready"), ("withdrawn", "withdrawn")])
+def test_the_section_in_other_states(released, state, text):
+    Release.objects.filter(pk=released.release.pk).update(state=state)
+    html = section(released, released.mia)
+    assert text in html and SIGN not in html
+
+
+def test_risk_keys_are_of_the_text():
+    assert key_of("a") != key_of("b") and len(key_of("a")) == 16

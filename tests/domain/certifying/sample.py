@@ -1,0 +1,129 @@
+"""A certificate's content for tests, made by hand."""
+
+from typing import Any
+
+from annotations.domain.certifying.content import Content
+from annotations.domain.certifying.hipaa import identifier_of
+from annotations.domain.certifying.released_files import texts_hash
+from annotations.domain.certifying.signatures import FORMAT, fingerprint_of, public_of
+from annotations.domain.certifying.statements import identifier_rows, statements
+from annotations.domain.hashing import gold_hash, text_sha256
+from annotations.domain.redaction.kinds import Kind
+
+PRIVATE = bytes(range(32))
+OTHER = bytes(range(1, 33))
+KEY = fingerprint_of(public_of(PRIVATE))
+NOTES = {
+    "ward/a": ("Seen by [NAME] in 2019.", [(8, 14, "NAME")]),
+    "ward/b": ("[NAME] is well.\nNext visit: [DATE]", [(0, 6, "NAME"), (28, 34, "DATE")]),
+    "c": ("Nothing to replace.", []),
+}
+RULES = [("NAME", Kind.NAME, "mask", 2), ("DATE", Kind.DATE, "mask", 1)]
+
+
+def content(**changes: Any) -> Content:
+    """A complete certificate of NOTES. `changes` replace parts by name."""
+    rules = [
+        {
+            "label": code,
+            "name": code.capitalize(),
+            "kind": str(kind),
+            "action": action,
+            "numbered": False,
+            "identifier": identifier_of(code, kind, {}),
+            "spans": spans,
+        }
+        for code, kind, action, spans in RULES
+    ]
+    rows = identifier_rows(rules)  # type: ignore[arg-type] # the rows above have the keys of RuleRow
+    found: Any = {
+        "format": FORMAT,
+        "key": KEY,
+        "project": "ward",
+        "project_name": "Ward 7",
+        "release": 3,
+        "number": 1,
+        "supersedes": None,
+        "issued_at": "2026-11-20T10:30:00+00:00",
+        "issued_by": "Rosa Lindt",
+        "context": {
+            "purpose": "Teaching",
+            "recipient": "University of Milan",
+            "expires_on": "2027-11-20",
+            "statements": statements(rows, audited=True),
+        },
+        "data": {
+            "source": "gold:1",
+            "checked": True,
+            "gold": {"version": 1, "hash": "ab" * 32, "notes": 3},
+            "notes": len(NOTES),
+            "held_back": 0,
+            "patients": 2,
+            "notes_without_patient": 1,
+            "years": [2018, 2019],
+            "languages": {"en": 3},
+            "spans": 3,
+            "hashes": {
+                "content": gold_hash((name, text_sha256(text), spans) for name, (text, spans) in NOTES.items()),
+                "texts": texts_hash([(name, text_sha256(text)) for name, (text, _) in NOTES.items()]),
+                "prepared": "cd" * 32,
+                "policy": "ef" * 32,
+            },
+            "erased": [],
+        },
+        "identifiability": {
+            "policy": {"name": "Publication mask", "slug": "mask", "version": 1, "rules": rules},
+            "identifiers": rows,
+            "gate": {"found": 4, "replaced": 3, "allowed": 1, "open": 0, "by": ["Rosa Lindt"]},
+            "audit": {
+                "plan": 1,
+                "complete": True,
+                "method": "Clopper-Pearson",
+                "confidence": 0.95,
+                "notes": 3,
+                "drawn": 3,
+                "read": 3,
+                "leaks": 0,
+                "bound": 0.6316,
+                "planted": 20,
+                "planted_found": 19,
+                "recall": 0.784,
+                "target": 0.7,
+                "met": True,
+                "accepted": {},
+                "undecided": 0,
+                "labels": [{"name": "NAME", "read": 3, "leaks": 0, "bound": 0.6316}],
+                "strata": [{"name": "en", "read": 3, "leaks": 0, "bound": 0.6316}],
+            },
+            "scores": [
+                {
+                    "run": "rules-1",
+                    "gold": "gold version 1",
+                    "copied": 0,
+                    "whole": {"group": "", "notes": 3, "all_found": 2, "share": 0.6667, "spans": 3, "found": 2,
+                              "recall": 0.6667},
+                    "subgroups": [
+                        {"group": "language en", "notes": 3, "all_found": 2, "share": 0.6667, "spans": 3, "found": 2,
+                         "recall": 0.6667}
+                    ],
+                }
+            ],
+            "agreement": {"alpha": 0.71, "low": 0.68, "high": 0.74, "observed": 0.9, "notes": 115, "annotators": 3},
+            "models": [
+                {
+                    "run": "crf-run",
+                    "backend": "crf",
+                    "revision": "crf-1+abc",
+                    "model": "crf-1",
+                    "training": {"gold": 1, "gold_hash": "ab" * 32, "notes": 2, "spans": 3},
+                }
+            ],
+            "surrogates": None,
+            "utility": {"characters": 100, "kept": 90, "share": 0.9},
+        },
+        "governance": {
+            "risks": [{"text": "1 note has no patient ID.", "by": "Rosa Lindt", "at": "2026-11-20T10:29:00+00:00"}],
+            "readers": [{"name": "Anna", "what": "audited the release", "notes": 3}],
+        },
+    }  # fmt: skip
+    return {**found, **changes}  # type: ignore[return-value] # `changes` are checked where the certificate is read

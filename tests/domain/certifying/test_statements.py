@@ -1,0 +1,116 @@
+"""Risks and statements follow from the content, and rounding is never in the release's favor."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from annotations.domain.certifying.canonical import at_least, at_most, canonical, written
+from annotations.domain.certifying.hipaa import IDENTIFIERS, OF_KIND, identifier_of
+from annotations.domain.certifying.risks import key_of, open_risks
+from annotations.domain.certifying.statements import identifier_rows, statements
+from annotations.domain.files.csv_lines import csv_line, unquoted
+from annotations.domain.redaction.kinds import Kind
+from tests.domain.certifying.sample import content
+
+
+def rule(label, identifier, action="mask"):
+    return {
+        "label": label, "name": label, "kind": "name", "action": action, "numbered": False, "identifier": identifier,
+        "spans": 1,
+    }  # fmt: skip
+
+
+def status_of(*rules):
+    return {row["letter"]: row["status"] for row in identifier_rows(rules)}
+
+
+def test_every_kind_has_an_identifier_or_none():
+    assert set(OF_KIND) == set(Kind)
+    codes = {identifier.code for identifier in IDENTIFIERS}
+    assert {code for code in OF_KIND.values() if code} <= codes
+    assert [identifier.letter for identifier in IDENTIFIERS] == list("ABCDEFGHIJKLMNOPQR")
+
+
+def test_a_shipped_mapping_wins_over_the_kind():
+    assert identifier_of("PAIS", Kind.LOCATION, {"PAIS": None}) is None
+    assert identifier_of("PAIS", Kind.LOCATION, {}) == "GEOGRAPHIC"
+
+
+@pytest.mark.parametrize(
+    ("action", "identifier", "letter", "status"),
+    [
+        ("mask", "NAMES", "A", "removed"),
+        ("surrogate", "NAMES", "A", "removed"),
+        ("remove", "NAMES", "A", "removed"),
+        ("keep", "NAMES", "A", "kept"),
+        ("hash", "MEDICAL_RECORD", "H", "kept"),  # 45 CFR 164.514(c): a code may not be derived from the value
+        ("shift", "DATES", "C", "kept"),  # still a full date
+        ("generalize", "DATES", "C", "removed"),  # the year may stay
+        ("generalize", "PHONE", "D", "kept"),
+    ],
+)
+def test_what_an_action_does_with_an_identifier(action, identifier, letter, status):
+    assert status_of(rule("X", identifier, action))[letter] == status
+
+
+def test_one_kept_label_counts_for_the_whole_identifier():
+    rules = [rule("PATIENT", "NAMES"), rule("DOCTOR", "NAMES", "keep")]
+    assert status_of(*rules)["A"] == "kept"
+    assert status_of(*rules)["B"] == "none"
+
+
+def test_safe_harbor_is_stated_only_where_all_eighteen_are_removed():
+    every = [rule(one.code, one.code) for one in IDENTIFIERS if one.letter != "Q"]
+    text = statements(identifier_rows(every), audited=True)[0]["text"]
+    assert "all eighteen identifiers" in text and "nobody labeled may remain" in text
+    some = statements(identifier_rows(every[1:]), audited=True)[0]["text"]
+    assert "not looked for: (A)" in some
+    kept = statements(identifier_rows([rule("NAME", "NAMES", "keep")]), audited=False)
+    assert "does not remove all" in kept[0]["text"]
+    assert "No audit" in kept[2]["text"] and "not a determination" in kept[2]["text"]
+
+
+def test_the_open_risks_of_a_bare_release():
+    bare = content(
+        context={"purpose": "", "recipient": "", "expires_on": None, "statements": []},
+        data=content()["data"]
+        | {"checked": False, "held_back": 2, "erased": [{"on": "2026-12-01", "notes": 3, "patients": 1}]},
+        identifiability=content()["identifiability"] | {"audit": None},
+    )
+    risks = " ".join(open_risks(bare))
+    for part in (
+        "purpose of the release is not stated", "recipient", "no expiry date", "no person checked",
+        "1 note is without a patient ID", "2 notes are held back", "3 notes are erased",
+        "allowed by Rosa Lindt: 1", "No audit of the released notes",
+    ):  # fmt: skip
+        assert part in risks
+    assert len({key_of(risk) for risk in open_risks(bare)}) == len(open_risks(bare))
+
+
+def test_the_open_risks_of_an_audit():
+    found = {"complete": False, "read": 2, "leaks": 1, "recall": None, "undecided": 1, "accepted": {"rev": 2}}
+    audit = content()["identifiability"]["audit"] | found
+    risks = " ".join(open_risks(content(identifiability=content()["identifiability"] | {"audit": audit})))
+    assert "2 of 3 drawn notes were read" in risks
+    assert "nobody has decided: 1" in risks and "left in the release: rev (2)" in risks
+    assert "leaks in 1 of 2 notes" in risks and "recall is unknown" in risks
+
+
+@given(st.floats(0, 1))
+def test_bounds_are_rounded_to_the_safe_side(value):
+    assert at_most(value) >= value - 1e-9 and at_most(value) - value < 1.1e-4
+    assert at_least(value) <= value + 1e-9
+
+
+def test_canonical_json_has_one_form():
+    assert (
+        canonical(written({"b": 1.0, "a": [0.123456, "é"], "c": None})) == '{"a":[0.1235,"é"],"b":1,"c":null}'.encode()
+    )
+
+
+@given(st.text("=+-@'\"; ,|\t\r\na1", max_size=8))
+def test_a_cell_of_a_csv_is_read_as_the_text_that_was_written(text):
+    line = csv_line([text])
+    cell = line.removesuffix("\r\n")[1:-1].replace('""', '"')
+    ambiguous = text[:1] == "'" and text[1:2] in ("\t", "\r", "\n")
+    assert unquoted(cell) == text or ambiguous
