@@ -5,6 +5,7 @@ The lower feature names a purpose. The feature that has the page registers its U
 * `home`, `project`, `project.settings`: the pages that the frame of all pages links to
 * `project.notes`: the list of notes; the page of a note is below it, at its id
 * `note.annotate`: the page on which a person annotates a note
+* `note.surrogates`: surrogates for spans that a page sends, as JSON
 * `note.outcome`: the page that compares a person's annotations with the adjudicated ones
 
 A feature that links to one of a higher feature may add a purpose, named after the page it means.

@@ -6,7 +6,7 @@ from typing import TypedDict
 from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
-from annotations.models import Label
+from annotations.models import Label, Project
 
 # The names of the hues 0 to 11 of static/css/tokens.css.
 COLORS = (
@@ -49,6 +49,11 @@ def label_rows(project_id: int) -> QuerySet[Label]:
 def labels_of(project_id: int) -> list[LabelItem]:
     """Return the project's labels with the project's keyboard shortcuts."""
     return [label_item(*row) for row in label_rows(project_id).values_list(*LABEL_COLUMNS)]
+
+
+def placeholders_of(project: Project) -> list[tuple[int, str]]:
+    """Return what stands in de-identified text for each label, by its id; merged labels are included."""
+    return list(Label.objects.filter(label_set__project=project).order_by("pk").values_list("pk", "placeholder"))
 
 
 def labels_of_today(labels: Iterable[int]) -> dict[int, int]:

@@ -19,6 +19,7 @@ class ReleaseConfig(AppConfig):
                     title=_("Release"),
                     handler="annotations.release.jobs.run",
                     right=Can.RELEASE,
+                    result="release/result.html",
                     can_pause=True,
                     shared=True,
                 ),
@@ -26,8 +27,30 @@ class ReleaseConfig(AppConfig):
                     title=_("Export of a release"),
                     handler="annotations.release.jobs.run_export",
                     right=Can.RELEASE,
+                    result="release/export_result.html",
                 ),
             }
         )
         patient_erased.add(count_erased)
         navigation.add_group(navigation.Group("release", _("Release"), 85))
+
+        from annotations.core import addresses, offers
+
+        made = frozenset({"release", "release_new", "release_findings", "release_note"})
+        navigation.register(
+            navigation.Entry("release", 10, _("Releases"), "releases", Can.RELEASE, made),
+            navigation.Entry(
+                "release", 20, _("Policies"), "release_policies", Can.RELEASE, frozenset({"release_policy"})
+            ),
+        )
+        addresses.register("release.page", "release")
+        addresses.register("release.note", "release_note")
+        addresses.register("note.surrogates", "note_surrogates")
+        offers.offer("gold.actions", "release/offers/gold.html", position=30)
+        offers.offer("gold_version.actions", "release/offers/gold_version.html", position=30)
+        offers.offer("note.views", "release/offers/note_views.html")
+        offers.offer("note.text", "release/offers/note_text.html")
+
+        from annotations.release import overview
+
+        overview.register()

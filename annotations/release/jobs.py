@@ -10,6 +10,7 @@ from annotations.models import Release, ReleasedNote
 from annotations.release.selectors.releases import leak_counts, note_counts
 from annotations.release.services.batches import MEANWHILE, next_batch, pending, prepare_rows, preparer_of
 from annotations.release.services.exporting import run_release_export
+from annotations.release.services.measuring import surrogate_measures
 from annotations.release.services.settling import settle
 
 # How often the worker that leads the job checks whether others have finished their batches (seconds).
@@ -47,10 +48,11 @@ def _count(claim: Claim, release: Release) -> None:
 
 
 def _finish(claim: Claim, release: Release) -> dict[str, Any]:
+    measures = surrogate_measures(release)
     with transaction.atomic():
         claim.fence()
         preparing = Release.objects.filter(pk=release.pk, state=Release.State.PREPARING)
-        preparing.update(state=Release.State.PREPARED)
+        preparing.update(state=Release.State.PREPARED, figures={"surrogates": measures}, content_hash="")
     while True:
         try:
             release = settle(release=release)

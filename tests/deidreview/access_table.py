@@ -251,6 +251,28 @@ TABLE: dict[str, dict[str, str]] = {
     "admin:app_list": {"GET": STAFF, "POST": STAFF},
     "admin/(?P<url>.*)$": {"GET": STAFF_404, "POST": STAFF_404},
     "admin:auth_user_password_change": {"GET": STAFF, "POST": STAFF},
+
+    # Releases
+    "releases": {"GET": MANAGERS, "POST": EVERYONE_405},
+    # A POST without more is a preview.
+    "release_new": {"GET": MANAGERS, "POST": MANAGERS},
+    "release": {"GET": MANAGERS, "POST": EVERYONE_405},
+    "release_export": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
+    "release_withdraw": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
+    "release_findings": {"GET": MANAGERS, "POST": EVERYONE_405},
+    "release_decide": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
+    "release_note": {"GET": MANAGERS, "POST": EVERYONE_405},
+    "release_policies": {"GET": MANAGERS, "POST": EVERYONE_405},
+    "release_policy": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
+    "note_surrogates": {"GET": EVERYONE_405, "POST": REVIEWERS.replace("302", "401")},
+
+    # Known identifiers
+    "known": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
+    "known_lists": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
+    "known_lists_csv": {"GET": MANAGERS, "POST": EVERYONE_405},
+    "known_upload": {"GET": MANAGERS, "POST": done(MANAGERS)},
+    "known_people": {"GET": MANAGERS, "POST": EVERYONE_405},
+    "known_person": {"GET": MANAGERS, "POST": MANAGERS},
 }
 # fmt: on
 

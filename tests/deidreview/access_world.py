@@ -11,14 +11,21 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
+from annotations.domain.knowing.person import Person
+from annotations.known.services.master import store_people
 from annotations.models import (
     BulkAct,
     Document,
     GoldVersion,
     Job,
+    KnownPerson,
+    KnownUpload,
+    LeakFinding,
     MajorityAct,
     Membership,
     Project,
+    Release,
+    ReleasedNote,
     RewrittenNote,
     Role,
     Search,
@@ -26,6 +33,7 @@ from annotations.models import (
     SuggestedString,
     User,
 )
+from annotations.release.services.policies import codes_of, save_policy
 from annotations.transfer.services.staged import stage_import
 from models_runtime.core.external_model import ExternalModel
 from models_runtime.core.registry import EXTERNAL
@@ -86,12 +94,15 @@ def fill(project: Project, manager: User, annotator: User) -> dict[str, int]:
         project=project, name="a.zip", content=packed, format="text", written_as="", language="",
         take_duplicates=False, actor=manager,
     )  # fmt: skip
+    store_people(project=project, people={"P-1": Person(given=("Anna",))}, problems=0, actor=manager)
+    known_upload = KnownUpload.objects.create(project=project, format="csv", sealed=b"", created_by=manager)
     run_author = make_author(project, kind="run", name="rules-1")
     suggestions = make_set(note, run_author, [(0, 11, "PATIENT")], submitted=True)
     run = Run.objects.create(project=project, author=run_author, backend="rules", created_by=manager)
     rewriter = make_author(project, kind="run", name="llm-1")
     rewriting = Run.objects.create(project=project, author=rewriter, backend="llm", params={"strategy": "rewrite"})
     RewrittenNote.objects.create(author=rewriter, document=note, text="[PATIENT]", sha256="0" * 64)
+    release = _release(project, note, manager)
     # Numbers of jobs and of gold versions differ between the projects, as ids do.
     Project.objects.filter(pk=project.pk).update(last_job_number=Job.objects.count())
     job = Job.objects.create(project=project, kind="gold", key=f"matrix-{project.pk}", created_by=manager)
@@ -125,6 +136,9 @@ def fill(project: Project, manager: User, annotator: User) -> dict[str, int]:
         "run_author": run_author.pk,
         "model": model.pk,
         "import": staged.pk,
+        "known_upload": known_upload.pk,
+        "known_person": KnownPerson.objects.get(project=project).pk,
+        "release": release.number,
         "job": job.number,
         "agreement_job": counting.number,
         "file": stored.pk,
@@ -147,6 +161,25 @@ def fill(project: Project, manager: User, annotator: User) -> dict[str, int]:
     }
 
 
+def _release(project: Project, note: Document, manager: User) -> Release:
+    """A prepared release of one note with a finding. Its number differs between the projects, as ids do."""
+    rules = {code: {"kind": "other", "action": "mask"} for code in codes_of(project)}
+    policy = save_policy(project=project, slug="mask", name="Mask", rules=rules, actor=manager)
+    release = Release.objects.create(
+        project=project, number=1 + Release.objects.count(), set_spec="gold", policy=policy, created_by=manager,
+        state=Release.State.PREPARED, note_count=1,
+    )  # fmt: skip
+    released = ReleasedNote.objects.create(
+        release=release, document=note, name=note.name, state=ReleasedNote.State.HELD,
+        text="[PATIENT]" + note.text[11:], pieces=[[0, 11, 0, 9, "PATIENT", "mask"]], spans=[[0, 9, "PATIENT"]],
+    )  # fmt: skip
+    LeakFinding.objects.create(
+        note=released, start=11, end=13, original_start=13, original_end=15, origin="note", string_key=7, label="AGE",
+        source=note, source_start=13, source_end=15,
+    )  # fmt: skip
+    return release
+
+
 def build_world() -> World:
     ours, theirs = make_project("ours"), make_project("theirs")
     people = {role: make_member(ours, role, role) for role in Role.values}
@@ -165,10 +198,21 @@ PLACED = {"disagreement_cause", "disagreement_talk", "outcome"}
 ADJUDICATED = {f"adjudicate{act}" for act in ("", "_decide", "_cause", "_state", "_finish", "_reopen")} | PLACED
 KINDS = {
     "note": {"note", "note_delete", "note_gold", "note_gold_withdraw", "annotate", "note_data", "spans", "reopen"}
+    | {"note_surrogates"}
     | TALK
     | REVIEWED
     | ADJUDICATED,
     "open_note": {"changes", "start_annotations", "submit"},
+    "known_upload": {"known_upload"},
+    "known_person": {"known_person"},
+    "release": {
+        "release",
+        "release_export",
+        "release_withdraw",
+        "release_findings",
+        "release_decide",
+        "release_note",
+    },
     "import": {"import_preview", "import_report", "job_start_import", "job_of_import"},
     "category": {"category_delete", "category_edit", "category_move"},
     "label": {"label_delete", "label_edit", "label_merge"},
@@ -216,7 +260,8 @@ def url_of(name: str, world: World, slug: str = "ours", objects: str = "ours") -
     model = re.search(r"admin/\w+/(\w+)/", ROUTES[name])
     values = {
         "slug": slug,
-        "pk": ids.get(kind_of(name), 0),
+        # A released note has the number of its release and the id of its note.
+        "pk": ids["note"] if name == "release_note" else ids.get(kind_of(name), 0),
         "number": ids.get(kind_of(name), 0),
         "author": ids["run_author"],
         "version": ids["version"],
@@ -225,6 +270,7 @@ def url_of(name: str, world: World, slug: str = "ours", objects: str = "ours") -
         "vote": ids["vote"],
         "format": "csv",
         "name": "small",
+        "policy": "mask",
         "start": 0,
         "end": 11,
         "object_id": ids[model[1]] if model and "object_id" in ROUTES[name] else 0,
@@ -247,6 +293,9 @@ def form_of(name: str, world: World, objects: str = "ours") -> dict:
         "score_error_cause": {"error": f"{ids['note']}:0-11-PATIENT:", "added": "AB"},
         "disagreement_talk": {"text": "A word."},
         "import_preview": {"do": "discard"},
+        "known_lists": {"do": "add", "which": "deny", "terms": "Villa Verde", "label": "CITY"},
+        "known_upload": {"do": "discard"},
+        "known_person": {"do": "show"},
         "member_role": {"role": "viewer"},
         "comments": {"act": "add", "text": "A word."},
         "flag": {"act": "raise", "reason": "unsure"},
@@ -294,6 +343,9 @@ def answer_of(
             "suggestion": world.objects[objects]["suggestion"], "person": int(client.session.get("_auth_user_id", 0)),
         }  # fmt: skip
         return client.post(url, decision, content_type="application/json")
+    if name == "note_surrogates":
+        body = {"spans": [], "person": int(client.session.get("_auth_user_id", 0))}
+        return client.post(url, body, content_type="application/json")
     return client.post(url, form_of(name, world, objects))
 
 

@@ -14,8 +14,9 @@ from annotations.projects.services.projects import create_project
 from tests import factories as make
 from tests.worlds.pages import sign_in, world
 from tests.worlds.queue import no_redis
+from tests.worlds.released import clinic
 
-__all__ = ["no_redis", "sign_in", "world"]
+__all__ = ["clinic", "no_redis", "sign_in", "world"]
 
 MARK = re.compile(r"«([^|«»]+)\|(\w+)»")
 # Each note: name, language, patient, and text with «string|LABEL».
@@ -32,7 +33,7 @@ NOTES = [
         "en",
         "P-00417",
         "«Wilson, Adam|PATIENT» came back on «03/28/2019|DATE», MRN «8841207|MEDICALRECORD». Contact: "
-        "«adam.wilson@example.org|EMAIL».\n",
+        "«adam.wilson@wardpost.test|EMAIL».\n",
     ),
     (
         "es-1",

@@ -49,6 +49,8 @@ _SHORT: Final = {
 _ABBREVIATIONS: Final = frozenset(short for shorts in _SHORT.values() for short in shorts)
 _JOINTS: Final = frozenset(" \t\r\n ,.-‐‑–'’´`/_·")
 _LONGEST_GAP: Final = 8
+# The most words and initials of a name.
+_LONGEST: Final = 12
 
 
 class Role(IntFlag):
@@ -201,11 +203,11 @@ class Names:
 
     def _chain(self, note: Reading, parts: dict[int, Part], seed: Part, used: int) -> list[Part]:
         chain = [seed]
-        while (following := self._next(note, parts, chain[-1].last)) is not None:
+        while len(chain) < _LONGEST and (following := self._next(note, parts, chain[-1].last)) is not None:
             if not following.initial and any(part.word == following.word for part in chain):
                 break  # the name again
             chain.append(following)
-        while (preceding := self._previous(note, chain[0].first, used)) is not None:
+        while len(chain) < _LONGEST and (preceding := self._previous(note, chain[0].first, used)) is not None:
             chain.insert(0, preceding)
         return chain
 
@@ -345,7 +347,12 @@ class Names:
         """All initials of the name with points: "M.R." after a word for the patient, "J.G.P." anywhere."""
         for at in self._dotted(note):
             letters, last = note.words[at], at
-            while last + 1 < len(note.words) and note.gap(last) in (".", ". ", ".-") and len(note.words[last + 1]) == 1:
+            while (
+                last - at < _LONGEST
+                and last + 1 < len(note.words)
+                and note.gap(last) in (".", ". ", ".-")
+                and len(note.words[last + 1]) == 1
+            ):
                 last += 1
                 letters += note.words[last]
             if (

@@ -13,6 +13,8 @@ from annotations.domain.knowing.words import ADDRESS_WORDS, PARTICLES, STREET_TY
 from annotations.domain.redaction.kinds import Kind
 
 _LEAST_FOR_TYPO: Final = 5
+# The most words and numbers of an address after its name.
+_LONGEST: Final = 12
 _AROUND: Final = frozenset(" \t\r\n ,.-‐–/ºª°#'’()")
 _CITY_JOINTS: Final = frozenset("/, \t\r\n -‐‑–'’.")
 
@@ -82,7 +84,7 @@ def _streets(note: Reading, street: Street) -> Iterator[Mention]:
         )
         numbered = any(word in street.numbers for word in tokens)
         enough = (typed or numbered) if typo else (typed or numbered or core > 1)
-        if not enough or other or (core == 1 and not typed and not note.capital(at)):
+        if not enough or other or (core == 1 and not numbered and not note.capital(at)):
             continue
         start, end = note.starts[first], note.ends[last]
         written = note.text[start:end]
@@ -123,7 +125,7 @@ def _left(note: Reading, street: Street, at: int) -> tuple[int, bool]:
 
 def _right(note: Reading, street: Street, at: int) -> int:
     last = reached = at
-    while reached + 1 < len(note.words) and reached - last < 3:
+    while reached + 1 < len(note.words) and reached - last < 3 and reached - at < _LONGEST:
         gap = note.gap(reached)
         word = note.words[reached + 1]
         if len(gap) > 5 or not all(character in _AROUND for character in gap) or gap.count("\n") > 1:

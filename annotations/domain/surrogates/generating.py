@@ -43,12 +43,12 @@ from annotations.domain.surrogates.templates import (
     NUMBER,
     SHORT,
     SURNAME,
-    WORD,
     ZIP,
     Slot,
     slots,
     words_of,
 )
+from annotations.domain.surrogates.templates import WORD as UNKNOWN
 from annotations.domain.surrogates.writing import TEMPLATES, part_name
 
 _TRIES: Final = 60
@@ -66,12 +66,17 @@ ORDER: Final = (
     Kind.ORGANIZATION,
 )
 """Kinds in the order in which surrogates must be made, so that later ones can agree with earlier ones."""
+_RANK: Final = {kind: at for at, kind in enumerate(ORDER)}
 
 
 def in_order(clusters: Sequence[Cluster]) -> list[Cluster]:
     """The clusters of a patient in the order in which their surrogates must be made."""
-    rank = {kind: at for at, kind in enumerate(ORDER)}
-    return sorted(clusters, key=lambda cluster: rank.get(cluster.kind, len(rank)))
+    return sorted(clusters, key=order)
+
+
+def order(cluster: Cluster) -> tuple[int, bool]:
+    """The sort key of `in_order`: people before places before all else, and cities before their ZIP codes."""
+    return _RANK.get(cluster.kind, len(_RANK)), not any(letter.isalpha() for letter in cluster.forms[0])
 
 
 class RuleGenerator:
@@ -86,7 +91,7 @@ class RuleGenerator:
         self._source = source
 
     def generate(self, cluster: Cluster, around: Around, avoid: Collection[str], attempt: int) -> Surrogate:
-        """A new surrogate. `avoid`: folded texts that it must not be or contain (a set, or anything with a fast `in`)."""
+        """A new surrogate. `avoid`: folded texts that it must not be or contain, with a fast `in`."""
         making = _Making(self._source, cluster, around, avoid, attempt)
         return Surrogate(cluster.kind, making.parts())
 
@@ -268,7 +273,7 @@ class _Making:
             return self._surname(slot.key, slot.text)
         if slot.kind == JOB:
             return self._job(slot)
-        if slot.kind == WORD:
+        if slot.kind == UNKNOWN:
             return self._coin("surname", slot.text)
         if area is not None and slot.kind in _PLACE_KINDS:
             return self._place(slot, area, city)
@@ -302,9 +307,10 @@ class _Making:
             if not key:
                 continue
             taken.add(key)
-            if own and any(own & areas_in(text, country) for text in entity.forms):
+            named = any(letter.isalpha() for text in entity.forms for letter in text)
+            if own and named and any(own & areas_in(text, country) for text in entity.forms):
                 return areas()[key]
-        if own:
+        if own and not any(key.startswith(country) for key in own):
             country = min(own)[:2]
         listed = [area for area in of_country(country) if area.key not in own]
         free = [area for area in listed if area.key not in taken] or listed
@@ -323,9 +329,9 @@ class _Making:
             return self._use(self._region(slot.kind, area) or self._coin_town(slot, area))
         known = areas_in(slot.text, area.country)
         if known:
-            if self.attempt < 2 and any(folded(capital(areas()[key])) == slot.key for key in known):
-                if self._free(capital(area)):
-                    return self._use(capital(area))
+            is_capital = any(folded(capital(areas()[key])) == slot.key for key in known)
+            if self.attempt < 2 and is_capital and self._free(capital(area)):
+                return self._use(capital(area))
             pool = [town for town in area.cities if accented(town) == accented(slot.text)] or list(area.cities)
             if self.attempt < 6 and (found := self._pick(pool)):
                 return self._use(found)
@@ -381,7 +387,9 @@ class _Making:
         if kind in (Kind.PHONE, Kind.FAX):
             return new_phone(self.source, text, self.language)
         if kind == Kind.EMAIL:
-            local, _, domain = text.strip().partition("@")
+            local, at, domain = text.strip().partition("@")
+            if not at:
+                return self._account(local)
             return f"{self._account(local)}@{example_domain(domain)}"
         if kind == Kind.USERNAME:
             return self._account(text.strip())
@@ -393,15 +401,11 @@ class _Making:
             return re.sub(
                 r"\d+", lambda found: str(max(0, int(found.group(0)) + self.source.choice((-2, -1, 1, 2)))), text
             )
-        area = next(
-            (entity.surrogate.parts["area"] for entity in self.around.related if "area" in entity.surrogate.parts), ""
-        )
         new = new_number(
             self.source,
             text,
             kind=str(kind),
             language=self.language,
-            area=area,
             person=self._owner(),
             days=self.around.days,
             loose=self.attempt > 5,

@@ -1,4 +1,4 @@
-"""Names of places and institutions in segments: words that say what they are stay, the others are replaced one by one."""
+"""Names of places and institutions: words that say what they are stay, the others are replaced one by one."""
 
 import re
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from typing import Final
 
 from annotations.domain.redaction.kinds import Kind
 from annotations.domain.surrogates.folding import folded
-from annotations.domain.surrogates.gazetteers import known_language, lines, names_of
+from annotations.domain.surrogates.gazetteers import kept, known_language, lines, names_of
 from annotations.domain.surrogates.places import CITY, COUNTRY_OF, named
 
 NUMBER, LETTER, ACRONYM, WORD, GIVEN, SURNAME, ZIP, COUNTRY = (
@@ -24,6 +24,7 @@ NUMBER, LETTER, ACRONYM, WORD, GIVEN, SURNAME, ZIP, COUNTRY = (
 MONTH, THING, DEVOTION, SAINT, DISCIPLINE, JOB = "month", "thing", "devotion", "saint", "discipline", "job"
 RANKS: Final = ("rank_f", "rank_m", "artist")
 DEVOTIONS: Final = (DEVOTION, "devotion_del", "devotion_la", "devotion_los", "devotion_las")
+_SMALL: Final = kept("small")
 LEVELS: Final = ("level", "field", "body", "type", "type_f")
 """Words of institutions without a name of their own, such as "Hospital General": the first one found is replaced."""
 SHORT: Final = "short"  # the abbreviation of a state or province
@@ -35,10 +36,6 @@ _MARIAN: Final = frozenset({"virgen", "senora", "lady", "ntra", "madonna"})
 PLACES: Final = frozenset({Kind.CITY, Kind.REGION, Kind.COUNTRY, Kind.LOCATION, Kind.ZIP})
 _TOKEN: Final = re.compile(r"[^\W\d_ºª]+(?:['’´`·][^\W\d_ºª]+)*|\d+")
 _ARTICLES: Final = frozenset({"la", "las", "los", "el", "del"})
-_SMALL: Final = frozenset(
-    "de del la las los el lo y e i en a al o u da do dos das di della dello dei degli delle dell dal il gli le per con in the of and at for on"
-    " by d l un una van von der des du et".split()
-)
 _STREET_START: Final = re.compile(
     r"^\W*(?:c/|c\.|calle|carrer|av\w*|pl[az]\w*|p[sº]?[oº]\b|paseo|passeig|ctra|carretera|cam\w*|ronda|rda|trav\w*|glorieta|rambla|via\b|vía"
     r"|viale|v\.le|piazza\w*|corso|largo|vicolo|strada|urb\w*|pol[ií]gono|barrio|r[uú]a\b)",
@@ -59,18 +56,6 @@ class Slot:
     text: str
     key: str
     kind: str
-
-
-@cache
-def kept(group: str) -> frozenset[str]:
-    """The folded words of a group (institution, street, honor) that stay."""
-    out: dict[str, set[str]] = {}
-    name = ""
-    for line in lines("kept_words.txt"):
-        if not line.startswith(" "):
-            name, _, line = line.partition(":")
-        out.setdefault(name, set()).update(folded(word) for word in line.split())
-    return frozenset(out[group])
 
 
 @cache
@@ -136,6 +121,8 @@ class _Scan:
                 for at, word in enumerate(self.words):
                     if word in group:
                         return [self.slot(at, 1, name)]
+            last = [at for at, word in enumerate(self.words) if word not in _SMALL and len(word) > 1]
+            return [*out, self.slot(last[-1], 1, WORD)] if last else out
         return out
 
     def slot(self, at: int, length: int, found: str) -> Slot:

@@ -6,14 +6,14 @@ Nothing here writes; `writing.py` stores the result. The text of a note never ch
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import NamedTuple
 
 from annotations.core.errors import ServiceError
 from annotations.core.sealing import Key, project_key
 from annotations.domain.folding import folded, words
 from annotations.domain.hashing import text_sha256
-from annotations.domain.leaks.gate import Gate, Leak
+from annotations.domain.leaks.gate import GENERIC, Gate, Leak
 from annotations.domain.leaks.needles import Needle, needles_of
 from annotations.domain.leaks.needles import Prepared as Sought
 from annotations.domain.redaction.dates import years
@@ -25,6 +25,7 @@ from annotations.domain.redaction.policy import Action, Policy, PolicyError, Rul
 from annotations.domain.redaction.released import Mention, Piece, Released
 from annotations.domain.redaction.releasing import release_text
 from annotations.domain.spans import Bounds, Span
+from annotations.domain.surrogates.templates import kept
 from annotations.known.selectors.identifiers import allowed_terms, denied_terms, identifiers_of
 from annotations.models import Document, Label, LeakFinding, Project, Release
 from annotations.release.services.sources import Source, source_of
@@ -37,6 +38,7 @@ SHORTEST_PATIENT_ID = 4
 """A shorter patient id is looked for in names only: in a text, most equal strings would mean something else."""
 HASH_DIGITS = 16
 """Hexadecimal digits of a keyed hash: 64 bits, so that different identifiers of a project have different hashes."""
+COINCIDENCE = "coincidence"
 MASKED = "\x00"
 """Ends the label of a stretch that gets its label's placeholder, whatever the policy does with the label."""
 
@@ -271,7 +273,13 @@ class Preparer:
     ) -> list[Leak]:
         """The leaks in a text or name: of the patient, and of the deny list."""
         gate = self._gate(note.language)
-        leaks = gate.find(text, needles, pieces, note=note.pk, exceptions=exceptions)
+        leaks = []
+        for leak in gate.find(text, needles, pieces, note=note.pk, exceptions=exceptions):
+            exception = _in_surrogate(leak, note, text, pieces)
+            if exception:
+                exceptions[exception] += 1
+            else:
+                leaks.append(leak)
         if not self._denied:
             return leaks
         if note.language not in self._denied_sought:
@@ -368,6 +376,31 @@ def _unmarked(released: Released) -> Released:
         return released
     pieces = [replace(piece, label=piece.label.removesuffix(MASKED)) for piece in released.pieces]
     return Released(released.text, pieces)
+
+
+def _in_surrogate(leak: Leak, note: Original, text: str, pieces: Sequence[Piece]) -> str:
+    """The exception that lets a part of an identifier stay in a surrogate; empty if there is none.
+
+    `coincidence`: the surrogate replaces something else, which does not have the word. Entities that patients share,
+    such as physicians and streets, have their surrogates before the next patient's names are known. `generic`: the
+    maker of surrogates keeps words that say what a place or an institution is.
+    """
+    if not leak.part:
+        return ""
+    around = (piece for piece in pieces if piece.new_start <= leak.start and leak.end <= piece.new_end)
+    piece = next(around, None)
+    if piece is None or piece.action != Action.SURROGATE:
+        return ""
+    found = words(text[leak.start : leak.end])
+    if not set(found) & set(words(note.text[piece.start : piece.end])):
+        return COINCIDENCE
+    return GENERIC if all(word in kept_words() for word in found) else ""
+
+
+@cache
+def kept_words() -> frozenset[str]:
+    """The words of places and institutions that stay in surrogates, folded as the leak gate folds."""
+    return frozenset(word for group in ("institution", "street") for one in kept(group) for word in words(one))
 
 
 def _whose(note: Original) -> object:

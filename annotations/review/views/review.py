@@ -15,10 +15,12 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotations.annotate.selectors.personal import own_labels
 from annotations.core.access import Access, Can, enter
+from annotations.core.addresses import address
 from annotations.core.answers import json_answers
 from annotations.core.changes import change_id_of, malformed, not_one_of
 from annotations.core.errors import ServiceError
 from annotations.core.events import NOTE_READ
+from annotations.core.labels import placeholders_of
 from annotations.core.requests import Request, body_of, bounds_of, is_json, number, paged, whole_of
 from annotations.domain.labels import RESERVED_HOTKEYS
 from annotations.models import Author, Document
@@ -144,7 +146,9 @@ def review(request: Request, slug: str, author: int, pk: int) -> HttpResponse:
             "labels": labels,
             "person": access.user.pk,
             "name": access.user.username,
-            "urls": {name: reverse(f"review_{name}", args=args) for name in ("decide", "finish", "state")},
+            "urls": {name: reverse(f"review_{name}", args=args) for name in ("decide", "finish", "state")}
+            | {"surrogates": address("note.surrogates", slug, note.pk)},
+            "placeholders": placeholders_of(access.project),
             "rates": [[*key, rate.right, rate.decided] for key, rate in rates_of(run).items()],
             "hints": hints_of(note, run),
             **state,

@@ -16,6 +16,8 @@ function lookOf(span, lane, label) {
     name,
     // In review and adjudication a span also has a state: a class, and a word for screen readers.
     spoken: span.stateWord ? `${name}, ${span.stateWord}` : name,
+    // What a view shows in place of the text: a placeholder or a surrogate.
+    instead: span.instead,
     classes: `span hue-${label ? label.hue : 0} underline-${label ? label.underline : 0} lane-${lane}${span.look ? ` ${span.look}` : ""}`,
   };
 }
@@ -184,6 +186,7 @@ export class NoteView {
       node.setAttribute("aria-label", piece.first ? look.spoken : words.continued(look.spoken));
       node.dataset.span = look.key;
       if (piece.last) node.dataset.label = look.name;
+      if (piece.last && look.instead !== undefined) node.dataset.instead = look.instead;
       node.append(...this.#nodes(piece.children, looks));
       return node;
     });
@@ -193,9 +196,9 @@ export class NoteView {
 /** Everything that a piece shows, as a string for comparison. */
 function signatureOf(piece, looks) {
   if (!piece.children) return `${piece.start}-${piece.end}`;
-  const { key, name, spoken, classes } = looks[piece.index];
+  const { key, name, spoken, classes, instead = "" } = looks[piece.index];
   const inside = piece.children.map((child) => signatureOf(child, looks)).join();
-  return `${key}/${name}/${spoken}/${classes}/${+piece.first}${+piece.last}[${inside}]`;
+  return `${key}/${name}/${spoken}/${classes}/${instead}/${+piece.first}${+piece.last}[${inside}]`;
 }
 
 /** How many items two lists have in common at their start, and at their end. */

@@ -3,7 +3,8 @@
 import { codePointToUtf16 } from "../text/offsets.js";
 import { locationIn } from "../text/location.js";
 
-const lines = [...document.querySelectorAll(".note .line-text")].map((node) => ({
+// Lines without offsets are those of a view in which text is replaced.
+const lines = [...document.querySelectorAll(".note .line-text[data-start]")].map((node) => ({
   node,
   start: Number(node.dataset.start),
   end: Number(node.dataset.end),

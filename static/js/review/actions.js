@@ -30,7 +30,7 @@ export function actions(work, labels) {
     { keys: ["e"], group: decide, what: what.ends, run: () => work.useAsBounds() },
     { keys: ["="], group: decide, what: what.first, run: () => work.decideLikeFirst() },
     ...undoing(work, decide),
-    { keys: ["v"], group: note, what: what.mask, run: () => work.mask() },
+    { keys: ["v"], group: note, what: what.mask, run: () => work.views.next() },
     { keys: ["m"], group: missed, what: what.mark, run: () => work.mark() },
     ...selecting(work, missed),
     { keys: ["Backspace", "Delete"], group: missed, what: what.remove, run: () => work.remove() },

@@ -2,6 +2,7 @@
 
 import { byId, el } from "../editor/dom.js";
 import { NOTHING, narrows } from "./filter.js";
+import { VIEW } from "./views.js";
 import { words } from "./words.js";
 
 // The field `agree` exists only for merged lists.
@@ -79,7 +80,11 @@ export class Filters {
 
   #apply() {
     const { query } = this;
-    window.history.replaceState(null, "", `${window.location.pathname}${query ? `?${query}` : ""}`);
+    const address = new URL(window.location.href);
+    const view = address.searchParams.get(VIEW);
+    address.search = query;
+    if (view) address.searchParams.set(VIEW, view);
+    window.history.replaceState(null, "", address.href);
     for (const link of document.querySelectorAll("a[data-keeps]")) carry(link, query);
     this.#changed(this.filter, this.order);
     byId("filtered").textContent = narrows(this.filter) ? words.filtered : "";

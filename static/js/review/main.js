@@ -9,6 +9,7 @@ import { byId, el } from "../editor/dom.js";
 import { foldNotes } from "../editor/folding.js";
 import { Filters } from "./filters.js";
 import { Review } from "./model.js";
+import { Views } from "./views.js";
 import { ReviewPanel } from "./panel.js";
 import { ReviewWork } from "./work.js";
 import { actions } from "./actions.js";
@@ -41,13 +42,14 @@ const showUndecided = () => {
     return;
   }
   filters.only("differs");
-  work.mask(false);
+  work.views.show("original");
   panel.tell(words.differ(note.between.first, work.differences));
   work.selectSpan(null); // so that walking starts at the first difference
   work.walk(1) || work.walk(1, { open: true });
 };
 work.saving = reviewSaving({ api, urls, note, panel, work, quote, showUndecided });
 work.others = data.hints;
+work.views = new Views({ work, api, address: data.urls.surrogates, placeholders: new Map(data.placeholders) });
 note.facts = {
   quote,
   rates: new Map(data.rates.map(([label, source, right, decided]) => [`${label} ${source}`, [right, decided]])),
@@ -68,7 +70,6 @@ work.sheet = new KeySheet(byId("keys"), byId("keys-list"), keys);
 listen({ work, root, handle: (event) => keys.handle(event) });
 
 foldNotes(byId("notes-list"));
-byId("masked").addEventListener("click", () => work.mask());
 byId("finish-rest").addEventListener("click", () => work.finishWithRest());
 byId("with-gold")?.addEventListener("change", () => panel.restSkipped(note.rest().length));
 const filters = new Filters(data.suggestions, (filter, order) => work.look(filter, order));
@@ -76,6 +77,7 @@ note.filter = filters.filter;
 note.order = filters.order;
 
 work.redraw();
+work.views.begin();
 if (note.stage === "resolving" || (!note.finished && note.rest().length < note.open)) showUndecided();
 else if (!note.finished) work.walk(1, { open: true }) || work.walk(1);
 root.focus({ preventScroll: true });

@@ -71,11 +71,6 @@ export class ReviewPanel extends Panel {
     if (box) byId("rest-skipped").textContent = rest && !box.checked ? words.restSkipped(rest) : "";
   }
 
-  /** Whether the note is shown masked. */
-  view(masked) {
-    byId("masked").setAttribute("aria-pressed", String(masked));
-  }
-
   /** @param {{isRest: boolean, rest?: string}} left  see show */
   #chosen(review, chosen, text, left) {
     if (text !== null) return this.#text(review, chosen, text, left.isRest);

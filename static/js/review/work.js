@@ -11,7 +11,7 @@ export class ReviewWork extends NoteWork {
   endsButton = null; // in the palette while a suggestion is selected
   others = []; // spans of other runs
   hints = []; // possible missed identifiers, shown once nothing is open
-  masked = false;
+  views = null; // see views.js
   #rests = []; // parts of a corrected suggestion that are offered to be labeled, the selected one first
   #dropped = new Set(); // hints that the reviewer rejected
   #acceptingRest = false; // the open suggestions count as accepted, and the reviewer checks the hints
@@ -29,8 +29,10 @@ export class ReviewWork extends NoteWork {
 
   painted() {
     this.#findHints();
+    this.views.keep();
     const hints = this.hints.filter(({ why }) => why !== "own").map(({ key, start, end, label }) => ({ key, start, end, label, look: "is-hint", stateWord: words.states.hint }));
-    return [...this.note.spans(words.states), ...hints].sort((a, b) => a.start - b.start || b.end - a.end || a.label - b.label);
+    const spans = this.note.spans(words.states).map((span) => ({ ...span, instead: this.views.instead(span) }));
+    return [...spans, ...hints].sort((a, b) => a.start - b.start || b.end - a.end || a.label - b.label);
   }
 
   /** Once nothing is open, show the note masked, with hints for possible missed identifiers. */
@@ -43,8 +45,9 @@ export class ReviewWork extends NoteWork {
     const gold = [...suggestions.filter(({ state }) => state !== "rejected").map(boundsOf), ...note.others()];
     this.hints = done ? hintsOf({ index: this.index, gold, covered: suggestions, others: this.others, dropped: this.#dropped }) : [];
     if (note.stage === "resolving") this.hints = [...this.#addedByOne(), ...this.hints];
-    if (done && !this.#wasDone && !second) this.mask(true);
+    const first = !this.#wasDone;
     this.#wasDone = done;
+    if (done && first && !second && this.views.current === "original") this.views.show("masked", { redraw: false });
   }
 
   /** Hints for added spans that only one of the two reviewers has. Own spans keep the key of their gold span. */
@@ -75,13 +78,6 @@ export class ReviewWork extends NoteWork {
     }
     this.onward();
     return true;
-  }
-
-  /** Show gold spans as their labels, or as the original text. */
-  mask(on = !this.masked) {
-    this.masked = on;
-    this.view.root.classList.toggle("is-masked", on);
-    this.panel.view(on);
   }
 
   show() {
@@ -328,7 +324,7 @@ export class ReviewWork extends NoteWork {
   /** Show the first undecided planted leak, which needs a decision of its own. */
   toPlantedLeaks() {
     const open = this.note.suggestions().filter(({ planted, state }) => planted && state === "open");
-    this.mask(false);
+    this.views.show("original");
     if (!open.includes(this.#suggestion)) this.selectSpan(`p${open[0].id}`);
     this.panel.tell(words.plantedLeft(this.note.plantedCounts()), "");
     this.focusNote();

@@ -1,0 +1,154 @@
+"""The editor of a policy: what a release does with each label."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.forms import BoundField
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from annotations.core.offering import offer
+from annotations.domain.redaction.kinds import Kind
+from annotations.domain.redaction.policy import Action, Rule, actions_for
+from annotations.models import Label
+
+NAME_LENGTH = 80
+
+
+def kind_names() -> dict[Kind, str]:
+    """What an identifier is, for people; in the order of the menu."""
+    return {
+        Kind.NAME: _("Patient or relative"),
+        Kind.STAFF: _("Staff member"),
+        Kind.USERNAME: _("Username"),
+        Kind.DATE: _("Date"),
+        Kind.AGE: _("Age"),
+        Kind.PROFESSION: _("Profession"),
+        Kind.HOSPITAL: _("Hospital"),
+        Kind.ORGANIZATION: _("Organization"),
+        Kind.STREET: _("Street"),
+        Kind.ZIP: _("ZIP code"),
+        Kind.CITY: _("City"),
+        Kind.REGION: _("Region or state"),
+        Kind.COUNTRY: _("Country"),
+        Kind.LOCATION: _("Other place"),
+        Kind.PHONE: _("Phone number"),
+        Kind.FAX: _("Fax number"),
+        Kind.EMAIL: _("E-mail address"),
+        Kind.URL: _("Web address"),
+        Kind.IP: _("IP address"),
+        Kind.NATIONAL_ID: _("National ID"),
+        Kind.RECORD: _("Medical record number"),
+        Kind.HEALTH_PLAN: _("Health plan number"),
+        Kind.ACCOUNT: _("Account number"),
+        Kind.LICENSE: _("License or certificate"),
+        Kind.VEHICLE: _("Vehicle"),
+        Kind.DEVICE: _("Device"),
+        Kind.BIOMETRIC: _("Biometric identifier"),
+        Kind.ID: _("Other number or code"),
+        Kind.SEX: _("Sex"),
+        Kind.FAMILY: _("Family relation"),
+        Kind.ETHNICITY: _("Ethnicity"),
+        Kind.OTHER: _("Other"),
+    }
+
+
+def action_names() -> dict[Action, str]:
+    """What to do with the spans of a label, for menus."""
+    return {
+        Action.KEEP: _("Keep"),
+        Action.MASK: _("Mask"),
+        Action.REMOVE: _("Remove"),
+        Action.HASH: _("Hash"),
+        Action.GENERALIZE: _("Generalize"),
+        Action.SHIFT: _("Shift dates"),
+        Action.SURROGATE: _("Replace with a surrogate"),
+    }
+
+
+@dataclass(frozen=True)
+class PolicyRow:
+    """The fields of one label."""
+
+    label: Label
+    kind: BoundField
+    action: BoundField
+    numbered: BoundField
+
+    @property
+    def errors(self) -> list[str]:
+        return [str(error) for field in (self.kind, self.action) for error in field.errors]
+
+
+class PolicyForm(forms.Form):
+    """Name, and for each label its kind of identifier, the action, and whether masks count the entities of a note."""
+
+    name = forms.CharField(
+        label=gettext_lazy("Name"), max_length=NAME_LENGTH, widget=forms.TextInput(attrs={"autocomplete": "off"})
+    )
+
+    def __init__(
+        self, *args: Any, labels: Sequence[Label], rules: Mapping[str, Rule], name: str = "", **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self._labels = labels
+        self.initial.setdefault("name", name)
+        kinds = [("", _("Choose a kind")), *((str(kind), text) for kind, text in kind_names().items())]
+        actions = [("", _("Choose an action")), *((str(action), text) for action, text in action_names().items())]
+        for label in labels:
+            rule = rules.get(label.code)
+            about = {"label": label.name}
+            self.fields[f"kind-{label.code}"] = forms.ChoiceField(label=_("Kind of %(label)s") % about)
+            self.fields[f"action-{label.code}"] = forms.ChoiceField(label=_("Action for %(label)s") % about)
+            self.fields[f"numbered-{label.code}"] = forms.BooleanField(
+                label=_("Number the entities of %(label)s") % about, required=False
+            )
+            offer(self, f"kind-{label.code}", kinds)
+            offer(self, f"action-{label.code}", actions)
+            if rule is not None:
+                self.initial[f"kind-{label.code}"] = str(rule.kind)
+                self.initial[f"action-{label.code}"] = str(rule.action)
+                self.initial[f"numbered-{label.code}"] = rule.numbered
+
+    def clean(self) -> dict[str, Any]:
+        found = super().clean() or {}
+        names = action_names()
+        for label in self._labels:
+            kind, action = found.get(f"kind-{label.code}"), found.get(f"action-{label.code}")
+            if kind and action and action not in actions_for(Kind(kind)):
+                possible = ", ".join(f"“{names[one]}”" for one in actions_for(Kind(kind)))
+                reason = _("“%(action)s” is not possible for this kind. Choose one of: %(possible)s.")
+                self.add_error(f"action-{label.code}", reason % {"action": names[Action(action)], "possible": possible})
+        return found
+
+    def rows(self) -> Iterator[PolicyRow]:
+        for label in self._labels:
+            yield PolicyRow(
+                label, self[f"kind-{label.code}"], self[f"action-{label.code}"], self[f"numbered-{label.code}"]
+            )
+
+    def rules(self) -> dict[str, Rule]:
+        """The rules of a valid form."""
+        data = self.cleaned_data
+        return {
+            label.code: Rule(
+                Kind(data[f"kind-{label.code}"]),
+                action := Action(data[f"action-{label.code}"]),
+                action == Action.MASK and data[f"numbered-{label.code}"],
+            )
+            for label in self._labels
+        }
+
+    def shown_rules(self) -> dict[str, Rule]:
+        """The rules that the form shows now, without labels whose fields have no valid value."""
+        found: dict[str, Rule] = {}
+        for row in self.rows():
+            try:
+                action = Action(str(row.action.value() or ""))
+                kind = Kind(str(row.kind.value() or ""))
+            except ValueError:
+                continue
+            found[row.label.code] = Rule(kind, action, action == Action.MASK and bool(row.numbered.value()))
+        return found

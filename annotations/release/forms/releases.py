@@ -1,0 +1,73 @@
+"""Forms of a release: making one, and exporting it."""
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
+from django import forms
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from annotations.core.offering import offer
+from annotations.transfer.forms.exports import SetChoice
+
+
+class ReleaseForm(forms.Form):
+    """What to release, under which policy. Sending the same `token` twice makes one release."""
+
+    sets = forms.MultipleChoiceField(
+        label=gettext_lazy("Annotations"),
+        error_messages={"required": gettext_lazy("Choose the annotations that the release uses.")},
+        widget=forms.CheckboxSelectMultiple,
+    )
+    policy = forms.ChoiceField(
+        label=gettext_lazy("Policy"),
+        error_messages={"required": gettext_lazy("Choose a policy.")},
+        widget=forms.RadioSelect,
+    )
+    purpose = forms.CharField(
+        label=gettext_lazy("Purpose"),
+        max_length=300,
+        required=False,
+        help_text=gettext_lazy("What the recipient may use the text for. The certificate states it."),
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    recipient = forms.CharField(
+        label=gettext_lazy("Recipient"),
+        max_length=200,
+        required=False,
+        help_text=gettext_lazy("The person or institution that gets the text."),
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    expires_on = forms.DateField(
+        label=gettext_lazy("Certificate expires on"),
+        required=False,
+        help_text=gettext_lazy("Assess the release again by this day."),
+        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
+    )
+    token = forms.UUIDField(widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, sets: Sequence[SetChoice], policies: Sequence[str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        grouped = groupby(sets, key=lambda choice: choice.group)
+        offer(self, "sets", [(group, [(choice.spec, choice.name) for choice in found]) for group, found in grouped])
+        offer(self, "policy", [(name, name) for name in policies])
+
+    def clean_expires_on(self) -> Any:
+        day = self.cleaned_data["expires_on"]
+        if day is not None and day <= timezone.localdate():
+            raise forms.ValidationError(_("The certificate must expire in the future."))
+        return day
+
+
+class ReleaseExportForm(forms.Form):
+    """The format of an export. Sending the same `token` twice starts one job."""
+
+    format = forms.ChoiceField(label=gettext_lazy("Format"), widget=forms.RadioSelect)
+    leave_out = forms.BooleanField(label=gettext_lazy("Leave out the notes with open findings"), required=False)
+    token = forms.UUIDField(widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, formats: Sequence[str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        offer(self, "format", [(name, name) for name in formats])

@@ -1,0 +1,62 @@
+"""The parts of a project's overview about releases."""
+
+from django.db.models import Count
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from annotations.core import overview
+from annotations.core.access import Access, Can
+from annotations.models import GoldVersion, LeakFinding, Release
+
+
+def register() -> None:
+    overview.needs.register(45, Can.RELEASE, undecided)
+    overview.stages.register(60, Can.RELEASE, release_stage)
+    overview.steps.register(95, Can.RELEASE, steps)
+
+
+def undecided(access: Access) -> list[overview.Need]:
+    """Prepared releases whose findings wait for a decision; withdrawn ones need none."""
+    waiting = LeakFinding.objects.filter(
+        note__release__project=access.project, note__release__state=Release.State.PREPARED, decision=""
+    )
+    rows = (
+        waiting.order_by()
+        .values_list("note__release__number")
+        .annotate(n=Count("pk"))
+        .order_by("note__release__number")
+    )
+    return [
+        overview.Need(
+            ngettext(
+                "%(n)d finding of the leak gate in release %(number)d waits for a decision.",
+                "%(n)d findings of the leak gate in release %(number)d wait for a decision.",
+                n,
+            )
+            % {"n": n, "number": number},
+            reverse("release_findings", args=[access.project.slug, number]),
+            _("Decide findings"),
+        )
+        for number, n in rows[:3]
+    ]
+
+
+def release_stage(access: Access) -> list[overview.Stage]:
+    """The number of releases, once there is a frozen version or a release."""
+    slug = access.project.slug
+    newest = Release.objects.filter(project=access.project).order_by("-number").first()
+    if newest is None:
+        if not GoldVersion.objects.filter(project=access.project).exists():
+            return []
+        return [overview.Stage(_("Released"), "–", reverse("release_new", args=[slug]), _("no release yet"))]
+    url = reverse("release", args=[slug, newest.number])
+    value = _("no. %(number)d") % {"number": newest.number}
+    return [overview.Stage(_("Released"), value, url, str(newest.get_state_display()))]
+
+
+def steps(access: Access) -> list[overview.Step]:
+    made = Release.objects.filter(project=access.project).exclude(state=Release.State.WITHDRAWN).exists()
+    text = _("Choose a policy, check for leaks, and export text without identifiers.")
+    url = reverse("releases", args=[access.project.slug])
+    return [overview.Step(_("Release de-identified text"), text, url, _("Release text"), made)]

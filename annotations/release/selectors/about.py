@@ -1,0 +1,143 @@
+"""What the pages of a release show about it: names of annotation sets, figures, what is left to do, its notes."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Count, QuerySet
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from annotations.models import Event, LeakFinding, Release, ReleasedNote
+from annotations.notes.selectors.in_context import LabelLook, label_looks
+from annotations.release.events import RELEASE_EXPORTED
+
+
+def open_counts(releases: Iterable[Release]) -> dict[int, int]:
+    """The number of open findings by release id."""
+    rows = LeakFinding.objects.filter(note__release__in=list(releases), decision="").order_by()
+    return dict(rows.values_list("note__release").annotate(count=Count("pk")))
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step on the way to an exported release. `page` is the URL name of the page where it is done, or empty."""
+
+    title: str
+    text: str
+    done: bool
+    page: str = ""
+    action: str = ""
+
+
+def steps_of(release: Release, open_findings: int) -> list[Step]:
+    """The steps from preparing to exporting a release, and whether each is done."""
+    state = release.state
+    prepared = state != Release.State.PREPARING and bool(release.content_hash or open_findings)
+    if open_findings:
+        leaks = ngettext(
+            "%(n)d finding of the leak gate is open. Its note can't be exported until you decide.",
+            "%(n)d findings of the leak gate are open. Their notes can't be exported until you decide.",
+            open_findings,
+        ) % {"n": open_findings}
+    elif prepared:
+        leaks = _("No finding of the leak gate is open.")
+    else:
+        leaks = _("The leak gate looks for labeled strings and known identifiers in every released note.")
+    exported = Event.objects.filter(
+        project_id=release.project_id, verb=RELEASE_EXPORTED, data__release=release.number
+    ).exists()
+    decide = prepared and state == Release.State.PREPARED and bool(open_findings)
+    return [
+        Step(_("Prepare the notes"), _("Every labeled span is treated as the policy says."), prepared),
+        Step(
+            _("Check for leaks"),
+            leaks,
+            prepared and not open_findings,
+            "release_findings" if decide else "",
+            _("Decide findings"),
+        ),
+        Step(
+            _("Audit and sign"),
+            _("Reviewers read a sample of the released notes, then you sign the release with a certificate."),
+            release.signed_at is not None,
+        ),
+        Step(_("Export"), _("Files in the format that the recipient needs."), exported),
+    ]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A count by label or action, with the share of all spans (0 to 1)."""
+
+    name: str
+    count: int
+    share: float
+    look: LabelLook | None = None
+
+    @property
+    def percent(self) -> int:
+        return round(100 * self.share)
+
+
+@dataclass(frozen=True)
+class Figures:
+    """The figures of a prepared release, for its page."""
+
+    characters: int
+    kept: float | None
+    labels: Sequence[Figure]
+    actions: Sequence[Figure]
+    leaks: Mapping[str, int]
+    surrogates: Mapping[str, Any]
+    years: Sequence[int]
+    patients: int
+    without_patient: int
+
+    @property
+    def kept_percent(self) -> str:
+        """The share of the text that is kept, in percent with one digit; empty without text."""
+        return "" if self.kept is None else f"{100 * self.kept:.1f}"
+
+
+def figures_of(release: Release) -> Figures | None:
+    """The stored figures; None until the release is prepared."""
+    stored = release.figures
+    if not stored:
+        return None
+    characters = int(stored.get("characters", 0))
+    looks = label_looks(release.project)
+    labels = stored.get("spans_by_label", {})
+    order = {code: position for position, code in enumerate(looks)}
+    by_label = sorted(labels.items(), key=lambda item: (order.get(item[0], len(order)), item[0]))
+    leaks = stored.get("leaks", {})
+    return Figures(
+        characters=characters,
+        kept=stored.get("characters_kept", 0) / characters if characters else None,
+        labels=_figures([(code, n, looks.get(code) or LabelLook(code, code)) for code, n in by_label]),
+        actions=_figures([(action, n, None) for action, n in stored.get("spans_by_action", {}).items()]),
+        leaks={name: int(n) for name, n in leaks.items() if isinstance(n, int)},
+        surrogates=stored.get("surrogates") or {},
+        years=stored.get("years") or [],
+        patients=int(stored.get("patients", 0)),
+        without_patient=int(stored.get("notes_without_patient", 0)),
+    )
+
+
+def _figures(rows: Sequence[tuple[str, int, LabelLook | None]]) -> list[Figure]:
+    total = sum(n for _name, n, _look in rows)
+    return [Figure(look.name if look else name, n, n / total if total else 0, look) for name, n, look in rows]
+
+
+def released_notes(release: Release) -> QuerySet[ReleasedNote]:
+    """The notes of a release, without their texts, in the order of the release."""
+    rows = ReleasedNote.objects.filter(release=release).defer("text", "spans", "pieces", "extra")
+    return rows.order_by("pk")
+
+
+def around_note(note: ReleasedNote) -> tuple[int | None, int | None]:
+    """The ids of the original notes before and after this one in its release."""
+    rows = ReleasedNote.objects.filter(release_id=note.release_id)
+    before = rows.filter(pk__lt=note.pk).order_by("-pk").values_list("document", flat=True).first()
+    after = rows.filter(pk__gt=note.pk).order_by("pk").values_list("document", flat=True).first()
+    return before, after

@@ -1,0 +1,178 @@
+"""Findings of the leak gate for their page: grouped by string, each in its sentence of the released text."""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from django.db.models import Count, Min, Q, QuerySet
+from django.utils.translation import gettext_lazy as _
+
+from annotations.domain.sentences import around
+from annotations.models import Document, LeakFinding, Release, User
+from annotations.notes.selectors.annotation_sets import line_at
+from annotations.notes.selectors.in_context import LabelLook, label_looks
+
+SHOWN, OF_STRING = 20, 50
+"""Findings of one string: on the list of strings, and on each page of the string."""
+FILTERS = ("open", "decided", "all")
+FILTER_NAMES = {"open": _("Open"), "decided": _("Decided"), "all": _("All")}
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A finding in its sentence: of the released text or, once it is replaced there, of the original."""
+
+    pk: int
+    note: int
+    name: str
+    language: str
+    in_name: bool
+    before: str
+    marked: str
+    after: str
+    cut_before: bool
+    cut_after: bool
+    origin: str
+    part: bool
+    source: int | None
+    source_name: str
+    source_line: int | None
+    source_at: str
+    decision: str
+    decided_by: str
+    decided_at: datetime | None
+
+
+@dataclass(frozen=True)
+class Group:
+    """All findings of one string. `key` is its keyed hash; `look` that of the label that the string has elsewhere."""
+
+    key: int
+    count: int
+    open: int
+    look: LabelLook | None
+    text: str = ""
+    shown: Sequence[Shown] = field(default_factory=list)
+
+    @property
+    def more(self) -> int:
+        return self.count - len(self.shown)
+
+    @property
+    def decided(self) -> int:
+        return self.count - self.open
+
+
+def findings_of(release: Release) -> QuerySet[LeakFinding]:
+    return LeakFinding.objects.filter(note__release=release)
+
+
+def finding_counts(release: Release) -> dict[str, int]:
+    """The number of findings by filter."""
+    found = findings_of(release).aggregate(
+        all=Count("pk"), open=Count("pk", filter=Q(decision="")), decided=Count("pk", filter=~Q(decision=""))
+    )
+    return {name: int(found[name]) for name in FILTERS}
+
+
+def string_keys(release: Release, chosen: str) -> QuerySet[LeakFinding, int]:
+    """The keys of the strings that pass a filter, in the order in which the gate found them."""
+    rows = findings_of(release).order_by()
+    if chosen == "open":
+        rows = rows.filter(decision="")
+    elif chosen == "decided":
+        rows = rows.exclude(decision="")
+    return rows.values("string_key").annotate(first=Min("pk")).order_by("first").values_list("string_key", flat=True)
+
+
+def groups_of(release: Release, keys: Sequence[int], *, most: int = SHOWN, after: int = 0) -> list[Group]:
+    """The groups with these keys, in this order, each with at most `most` findings `after` so many."""
+    counts = {
+        row["string_key"]: row
+        for row in findings_of(release)
+        .filter(string_key__in=keys)
+        .order_by()
+        .values("string_key")
+        .annotate(count=Count("pk"), open=Count("pk", filter=Q(decision="")))
+    }
+    found = {key: _some(release, key, most, after) for key in keys if key in counts}
+    shown = _in_context([finding for rows in found.values() for finding in rows])
+    looks = label_looks(release.project)
+    groups = []
+    for key, rows in found.items():
+        label = next((one.label for one in rows if one.label), "")
+        entries = [shown[one.pk] for one in rows if one.pk in shown]
+        groups.append(
+            Group(
+                key,
+                counts[key]["count"],
+                counts[key]["open"],
+                looks.get(label) or (LabelLook(label, label) if label else None),
+                entries[0].marked if entries else "",
+                entries,
+            )
+        )
+    return groups
+
+
+def _some(release: Release, key: int, most: int, after: int) -> list[LeakFinding]:
+    rows = findings_of(release).filter(string_key=key).select_related("decided_by", "note__document")
+    if most < OF_STRING:
+        # The list shows open findings before decided ones. A decision changes no order among those shown.
+        return sorted(rows.order_by("decision", "pk")[:most], key=lambda finding: finding.pk)
+    return list(rows.order_by("pk")[after : after + most])
+
+
+def _in_context(findings: Iterable[LeakFinding]) -> dict[int, Shown]:
+    rows = list(findings)
+    texts = _texts({finding.source_id for finding in rows if finding.source_id})
+    return {finding.pk: _shown(finding, texts) for finding in rows}
+
+
+def _texts(notes: Collection[int]) -> dict[int, tuple[str, str]]:
+    rows = Document.objects.filter(pk__in=notes).values_list("pk", "name", "text")
+    return {pk: (name, text) for pk, name, text in rows}
+
+
+def _shown(finding: LeakFinding, sources: dict[int, tuple[str, str]]) -> Shown:
+    note = finding.note
+    in_name = finding.where == LeakFinding.Where.NAME
+    text, start, end = _where(finding)
+    low, high = (0, len(text)) if in_name else around(text, start, end)
+    source_name, source_text = sources.get(finding.source_id or 0, ("", ""))
+    placed = bool(source_text) and finding.source_start is not None and finding.source_end is not None
+    return Shown(
+        pk=finding.pk,
+        note=note.document_id,
+        name=note.name,
+        language=note.document.language,
+        in_name=in_name,
+        before=text[low:start],
+        marked=text[start:end],
+        after=text[end:high],
+        cut_before=low > 0 and text[low - 1] not in "\r\n",
+        cut_after=high < len(text) and text[high] not in "\r\n",
+        origin=finding.origin,
+        part=finding.part,
+        source=finding.source_id if source_name else None,
+        source_name=source_name,
+        source_line=line_at(source_text, finding.source_start or 0) if placed else None,
+        source_at=f"{finding.source_start}-{finding.source_end}" if placed else "",
+        decision=finding.decision,
+        decided_by=_username(finding.decided_by),
+        decided_at=finding.decided_at,
+    )
+
+
+def _where(finding: LeakFinding) -> tuple[str, int, int]:
+    """The text in which to show a finding, and its bounds there: once it is replaced, the original."""
+    note = finding.note
+    if finding.where == LeakFinding.Where.NAME:
+        return note.document.name, finding.start, finding.end
+    if finding.decision == LeakFinding.Answer.REPLACE:
+        return note.document.text, finding.original_start, finding.original_end
+    return note.text, finding.start, finding.end
+
+
+def _username(user: User | None) -> str:
+    return user.username if user else ""

@@ -1,0 +1,150 @@
+"""The findings of the leak gate: their list, and decisions about them."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_POST, require_safe
+
+from annotations.core.access import Access, Can, enter
+from annotations.core.errors import ServiceError
+from annotations.core.events import NOTE_READ
+from annotations.core.requests import Request, numbers, one_of, paged
+from annotations.domain.numbers import whole
+from annotations.models import LeakFinding, Release
+from annotations.release.selectors.leak_groups import (
+    FILTER_NAMES,
+    FILTERS,
+    OF_STRING,
+    Group,
+    finding_counts,
+    findings_of,
+    groups_of,
+    string_keys,
+)
+from annotations.release.selectors.releases import release_for
+from annotations.release.services.deciding import decide, decide_equal, undecide
+
+STRINGS = 10
+UNDO = "undo"
+
+
+@require_safe
+def findings(request: Request, slug: str, number: int) -> HttpResponse:
+    """List the findings, grouped by string; ?state= open, decided or all; ?string= shows one string in full."""
+    access = enter(request.user, slug, Can.RELEASE)
+    found = release_for(access, number)
+    chosen = one_of(request, "state", FILTERS)
+    counts = finding_counts(found)
+    context: dict[str, Any] = {
+        "access": access,
+        "release": found,
+        "chosen": chosen,
+        "filters": [(name, FILTER_NAMES[name], counts[name]) for name in FILTERS],
+        "counts": counts,
+        "decidable": found.state == Release.State.PREPARED,
+    }
+    if "string" in request.GET:
+        key = _key(request.GET["string"])
+        count = findings_of(found).filter(string_key=key).count() if key is not None else 0
+        if key is None or not count:
+            raise Http404("This release has no findings of this string.")
+        part = paged(request, range(count), OF_STRING)
+        groups = groups_of(found, [key], most=OF_STRING, after=part.start_index() - 1)
+        context |= {"page": part, "one": key}
+    else:
+        strings = Paginator(string_keys(found, chosen), STRINGS).get_page(whole(request.GET.get("page", "")))
+        groups = groups_of(found, list(strings.object_list))
+        context |= {"page": strings, "one": None}
+    _read(access, groups)
+    context["groups"] = groups
+    return render(request, "release/findings.html", context)
+
+
+def _key(value: str) -> int | None:
+    """The key of a string, a signed number; None for anything else."""
+    found = whole(value.removeprefix("-"))
+    return found if found is None or not value.startswith("-") else -found
+
+
+def _read(access: Access, groups: list[Group]) -> None:
+    """Record each note that the page shows a part of."""
+    for note in {shown.note for group in groups for shown in group.shown}:
+        NOTE_READ.record(
+            actor=access.user, project_id=access.project.pk, document_id=note, data={"what": "leak findings"}
+        )
+
+
+@require_POST
+def release_decide(request: Request, slug: str, number: int) -> HttpResponse:
+    """Answer one finding (`finding`) or all of a string (`string`): replace here too, allow, or undo.
+
+    For htmx the answer is the group of the string; otherwise a redirect to the list.
+    """
+    access = enter(request.user, slug, Can.RELEASE)
+    found = release_for(access, number)
+    answer = request.POST.get("answer", "")
+    key = _key(request.POST.get("string", ""))
+    chosen = numbers(request.POST.getlist("finding"))
+    if answer not in (*LeakFinding.Answer.values, UNDO) or key is None:
+        messages.error(request, _("This answer is not possible. Nothing was changed. Reload the page."))
+        return _back(request, found, key)
+    try:
+        done = _answer(access, found, answer, key, chosen)
+    except ServiceError as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, _said(answer, done))
+    if request.htmx:
+        groups = groups_of(found, [key])
+        _read(access, groups)
+        context = {
+            "access": access,
+            "release": found,
+            "groups": groups,
+            "counts": finding_counts(found),
+            "decidable": found.state == Release.State.PREPARED,
+            "one": None,
+        }
+        return render(request, "release/finding_answer.html", context)
+    return _back(request, found, key)
+
+
+def _answer(access: Access, release: Release, answer: str, key: int, chosen: list[int]) -> int:
+    """Return how many findings changed. Without chosen findings, the answer is for all of the string."""
+    if chosen:
+        rows = findings_of(release).filter(string_key=key, pk__in=chosen)
+        own = list(rows.values_list("pk", flat=True))
+        if answer == UNDO:
+            return undecide(release=release, findings=own, actor=access.user)
+        return decide(release=release, findings=own, answer=answer, actor=access.user)
+    if answer == UNDO:
+        own = list(findings_of(release).filter(string_key=key).exclude(decision="").values_list("pk", flat=True))
+        return undecide(release=release, findings=own, actor=access.user)
+    return decide_equal(release=release, string_key=key, answer=answer, actor=access.user)
+
+
+def _said(answer: str, n: int) -> str:
+    if not n:
+        return _("Nothing was changed: these findings were decided meanwhile.")
+    if answer == UNDO:
+        return ngettext("%(n)d finding is open again.", "%(n)d findings are open again.", n) % {"n": n}
+    if answer == LeakFinding.Answer.REPLACE:
+        return ngettext(
+            "%(n)d finding is replaced in the released text.", "%(n)d findings are replaced in the released text.", n
+        ) % {"n": n}
+    return ngettext("%(n)d finding is allowed.", "%(n)d findings are allowed.", n) % {"n": n}
+
+
+def _back(request: Request, release: Release, key: int | None) -> HttpResponse:
+    """To the list as it was filtered, at the string."""
+    state = request.POST.get("state", "")
+    query = f"?state={state}" if state in FILTERS else ""
+    place = f"#g{key}" if key is not None else ""
+    url = reverse("release_findings", args=[release.project.slug, release.number])
+    return redirect(f"{url}{query}{place}")

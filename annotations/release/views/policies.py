@@ -1,0 +1,149 @@
+"""Pages of policies: the list, and the editor with the changes of each version."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_safe
+
+from annotations.core.access import Access, Can, enter
+from annotations.core.errors import ServiceError
+from annotations.core.form_errors import add_error
+from annotations.core.labels import label_rows
+from annotations.core.requests import Request
+from annotations.domain.redaction.policy import Rule
+from annotations.domain.redaction.shipped import SHIPPED
+from annotations.models import Label, ReleasePolicy
+from annotations.notes.selectors.in_context import LabelLook, label_looks
+from annotations.release.forms.policies import PolicyForm, PolicyRow, action_names, kind_names
+from annotations.release.services.examples import Example, example_of
+from annotations.release.services.policies import policies_of, read_policy, save_policy
+from annotations.release.services.versions import Change, changes_between, versions_of, with_merged
+from annotations.release.views.new import offered_policies
+
+
+@require_safe
+def release_policies(request: Request, slug: str) -> HttpResponse:
+    """List the policies of the project with their versions."""
+    access = enter(request.user, slug, Can.RELEASE)
+    offered = offered_policies(access)
+    return render(request, "release/policies.html", {"access": access, "policies": offered})
+
+
+@dataclass(frozen=True)
+class EditedRow:
+    """The row of a label in the editor. `first`: the first of its category."""
+
+    fields: PolicyRow
+    look: LabelLook
+    example: Example | None
+    first: bool
+
+
+@dataclass(frozen=True)
+class Version:
+    row: ReleasePolicy
+    changes: list[Change]
+    is_first: bool
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def release_policy(request: Request, slug: str, policy: str) -> HttpResponse:
+    """The editor. A POST saves the next version; with `example` it answers with the example of one label."""
+    access = enter(request.user, slug, Can.RELEASE)
+    current = next((one for one in policies_of(access.project) if one.slug == policy), None)
+    if current is None:
+        raise Http404("This policy does not exist.")
+    labels = list(label_rows(access.project.pk).select_related("category"))
+    rules = read_policy(current.rules).rules
+    form = PolicyForm(
+        request.POST if request.method == "POST" else None, labels=labels, rules=rules, name=_(current.name)
+    )
+    if request.method == "POST":
+        if "example" in request.POST:
+            return _example(request, access, form, labels)
+        saved = _saved(request, access, form, current)
+        if saved is not None:
+            return saved
+    context = {
+        "access": access,
+        "policy": current,
+        "name": _(current.name),
+        "text": _(SHIPPED[policy].description) if policy in SHIPPED else "",
+        "form": form,
+        "rows": _rows(access, form),
+        "missing": [label.name for label in labels if label.code not in rules],
+        "versions": _versions(access, current),
+    }
+    return render(request, "release/policy.html", context, status=422 if form.is_bound else 200)
+
+
+def _rows(access: Access, form: PolicyForm) -> list[EditedRow]:
+    looks, rules = label_looks(access.project), form.shown_rules()
+    rows: list[EditedRow] = []
+    category = None
+    for fields in form.rows():
+        label = fields.label
+        rows.append(
+            EditedRow(
+                fields,
+                looks.get(label.code) or LabelLook(label.code, label.name),
+                _example_of(rules.get(label.code), label),
+                label.category_id != category,
+            )
+        )
+        category = label.category_id
+    return rows
+
+
+def _example_of(rule: Rule | None, label: Label) -> Example | None:
+    return example_of(rule, label.placeholder) if rule else None
+
+
+def _example(request: Request, access: Access, form: PolicyForm, labels: list[Label]) -> HttpResponse:
+    """The example of one label as its fields are now."""
+    label = next((one for one in labels if one.code == request.POST["example"]), None)
+    if label is None:
+        raise Http404("This label does not exist.")
+    shown = _example_of(form.shown_rules().get(label.code), label)
+    return render(request, "release/policy_example.html", {"access": access, "example": shown})
+
+
+def _saved(request: Request, access: Access, form: PolicyForm, current: ReleasePolicy) -> HttpResponse | None:
+    """Save the next version, or put the reason why not into the form."""
+    if request.POST.get("seen") != str(current.version):
+        form.add_error(
+            None,
+            _("This policy was changed after you opened the page. Nothing was saved. Reload the page, then edit it."),
+        )
+    if not form.is_valid():
+        return None
+    try:
+        saved = save_policy(
+            project=access.project,
+            slug=current.slug,
+            name=form.cleaned_data["name"],
+            rules=with_merged(access.project, form.rules()),
+            actor=access.user,
+        )
+    except ServiceError as error:
+        add_error(form, error)
+        return None
+    if saved.pk == current.pk:
+        messages.info(request, _("Nothing has changed, so no new version was saved."))
+    else:
+        messages.success(request, _("Version %(version)s is saved.") % {"version": saved.version})
+    return redirect("release_policy", access.project.slug, saved.slug)
+
+
+def _versions(access: Access, current: ReleasePolicy) -> list[Version]:
+    """The saved versions, newest first, each with its changes to the one before."""
+    names: dict[str, Any] = {"kinds": kind_names(), "actions": action_names(), "looks": label_looks(access.project)}
+    rows = versions_of(access.project, current.slug)
+    pairs = [(row, rows[at + 1] if at + 1 < len(rows) else None) for at, row in enumerate(rows)]
+    return [
+        Version(row, changes_between(before, row, **names) if before else [], before is None) for row, before in pairs
+    ]

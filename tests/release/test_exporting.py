@@ -1,0 +1,130 @@
+"""Exports by a job: stored files, what is refused, and what a withdrawal deletes."""
+
+import io
+import json
+import zipfile
+
+import pytest
+
+from annotations.core.errors import ServiceError
+from annotations.core.stored_files import open_stored
+from annotations.jobs.runner import run as work
+from annotations.models import Event, Job, Release, StoredFile
+from annotations.ops.services.erasing import delete_note
+from annotations.release.services.deciding import decide_all
+from annotations.release.services.exporting import start_release_export
+from annotations.release.services.files import RELEASE_FORMATS
+from annotations.release.services.policies import policy_named
+from annotations.release.services.starting import start_release
+from annotations.release.services.withdrawing import withdraw
+from tests.release.conftest import add_note
+
+
+@pytest.fixture
+def release(ward):
+    add_note(ward.project, "en-3", "«Nora Quimby|PATIENT» is well. Quimby slept.\n", language="en")
+    policy = policy_named(ward.project, "mask")
+    release = start_release(project=ward.project, set_spec="gold", policy=policy, actor=ward.manager)
+    work(release.job_id)
+    release.refresh_from_db()
+    return release
+
+
+def exported(release, actor, format="text", **options):
+    job = start_release_export(release=release, format=format, actor=actor, **options)
+    work(job.pk)
+    job.refresh_from_db()
+    return job
+
+
+def test_findings_must_be_decided_or_left_out(release, ward):
+    with pytest.raises(ServiceError) as refused:
+        start_release_export(release=release, format="text", actor=ward.manager)
+    assert refused.value.code == "held"
+    job = exported(release, ward.manager, leave_out=True)
+    assert (job.state, job.result["notes"], job.result["held_back"]) == ("done", 4, 1)
+    decide_all(release=release, answer="replace", actor=ward.manager)
+    job = exported(release, ward.manager)
+    assert (job.result["notes"], job.result["held_back"]) == (5, 0)
+
+
+@pytest.mark.parametrize("format", RELEASE_FORMATS)
+def test_the_file_expires_and_names_nothing_of_the_project(release, ward, format):
+    job = exported(release, ward.manager, format, leave_out=True)
+    stored = StoredFile.objects.get(pk=job.result["file_id"])
+    assert (stored.kind, stored.name) == ("export", f"release-1-{format}.zip") and stored.expires_at
+    with zipfile.ZipFile(io.BytesIO(open_stored(stored).read())) as archive:
+        manifest = json.loads(archive.read("release.json"))
+        assert {row["name"] for row in manifest["files"]} == set(archive.namelist()) - {"release.json"}
+        assert b"Quimby" not in b"".join(map(archive.read, archive.namelist()))
+    event = Event.objects.get(verb="release.exported")
+    assert (event.actor, event.data["format"], event.data["notes"]) == (ward.manager, format, 4)
+
+
+def test_the_same_token_gives_the_same_job(release, ward):
+    first, second = (
+        start_release_export(release=release, format="text", actor=ward.manager, token="t", leave_out=True)
+        for _ in range(2)
+    )
+    assert first == second
+
+
+@pytest.mark.parametrize("state", ["preparing", "withdrawn"])
+def test_only_prepared_releases_are_exported(release, ward, state):
+    Release.objects.update(state=state)
+    release.refresh_from_db()
+    with pytest.raises(ServiceError) as refused:
+        start_release_export(release=release, format="text", actor=ward.manager, leave_out=True)
+    assert refused.value.code == "state"
+
+
+def test_an_unknown_format(release, ward):
+    with pytest.raises(ServiceError) as refused:
+        start_release_export(release=release, format="pdf", actor=ward.manager, leave_out=True)
+    assert refused.value.code == "format" and "jsonl" in str(refused.value)
+
+
+def test_deleting_a_note_deletes_stored_exports_and_later_ones_lack_it(release, ward):
+    exported(release, ward.manager, leave_out=True)
+    delete_note(project=ward.project, note=ward.notes["en-1"].pk, actor=None)
+    assert not StoredFile.objects.exists()
+    release.refresh_from_db()
+    job = exported(release, ward.manager, leave_out=True)
+    release.refresh_from_db()
+    assert (job.result["notes"], release.erased_count) == (3, 1)
+    assert release.content_hash == job.result["content_hash"] != ""
+
+
+def test_a_decision_during_an_export_stores_nothing(release, ward, monkeypatch):
+    from annotations.release.services import exporting
+
+    write = exporting.write_zip
+
+    def deciding(*args):
+        write(*args)
+        decide_all(release=Release.objects.get(), answer="replace", actor=None)
+
+    monkeypatch.setattr(exporting, "write_zip", deciding)
+    job = exported(release, ward.manager, leave_out=True)
+    assert job.state == "failed" and "decided during the export" in job.error
+    assert not StoredFile.objects.exists()
+
+
+def test_withdrawing_deletes_exports_and_keeps_the_texts(release, ward):
+    exported(release, ward.manager, leave_out=True)
+    queued = start_release_export(release=release, format="csv", actor=ward.manager, leave_out=True)
+    withdraw(release=release, actor=ward.manager)
+    withdraw(release=release, actor=ward.manager)
+    release.refresh_from_db()
+    assert release.state == Release.State.WITHDRAWN and release.notes.count() == 5
+    assert not StoredFile.objects.exists() and Job.objects.get(pk=queued.pk).state == Job.State.CANCELED
+    assert Event.objects.get(verb="release.withdrawn").data == {"release": 1, "files": 1}
+
+
+def test_a_release_that_is_withdrawn_while_it_is_prepared(ward):
+    policy = policy_named(ward.project, "mask")
+    release = start_release(project=ward.project, set_spec="gold", policy=policy, actor=ward.manager)
+    withdraw(release=release, actor=ward.manager)
+    work(release.job_id)
+    release.refresh_from_db()
+    assert release.state == Release.State.WITHDRAWN and Job.objects.get().state == Job.State.CANCELED

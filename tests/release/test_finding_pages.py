@@ -1,0 +1,141 @@
+"""The page of findings: groups, decisions for one and for all of a string, undo, with and without scripts."""
+
+import pytest
+from django.urls import reverse
+
+from annotations.core.events import NOTE_READ
+from annotations.models import Event, LeakFinding, Release
+from annotations.release.events import RELEASE_DECIDED
+from annotations.release.selectors import leak_groups
+from annotations.release.views import findings as view
+from tests import factories as make
+from tests.worlds.checks import check_page
+from tests.worlds.released import make_release
+
+FINDINGS, DECIDE = (reverse(name, args=["covid", 1]) for name in ("release_findings", "release_decide"))
+
+
+@pytest.fixture
+def found(clinic, sign_in):
+    """The clinic with a signed-in manager, and the findings: Rossi twice, Torino once."""
+    clinic.client = sign_in(clinic.mia)
+    rows = list(LeakFinding.objects.order_by("note", "start"))
+    clinic.first, clinic.torino, clinic.second = rows
+    assert clinic.first.string_key == clinic.second.string_key
+    return clinic
+
+
+def ask(found, finding, answer, *, all_of=False, htmx=True, **more):
+    data = {"string": finding.string_key, "answer": answer} | ({} if all_of else {"finding": finding.pk}) | more
+    return found.client.post(DECIDE, data, headers={"HX-Request": "true"} if htmx else {})
+
+
+def test_findings_are_grouped_by_string_with_context_and_origin(found):
+    before = Event.objects.filter(verb=NOTE_READ).count()
+    html = check_page(found.client.get(FINDINGS))
+    assert html.count('class="leak-group card"') == 2
+    assert '<q dir="auto">Rossi</q>' in html and "Replace all 2 here too" in html
+    assert "Il sig. <mark>Rossi</mark> torna a casa." in html
+    assert "labeled in this note" in html and "labeled in caso-001" in html and "part of the string" in html
+    assert f"{reverse('note', args=['covid', found.notes[0].pk])}?at=0-11" in html
+    assert f"{reverse('release_note', args=['covid', 1, found.notes[0].pk])}#f{found.first.pk}" in html
+    read = Event.objects.filter(verb=NOTE_READ)
+    assert read.count() == before + 2
+    assert {event.document_id for event in read.order_by("-id")[:2]} == {note.pk for note in found.notes[:2]}
+
+
+def test_replacing_one_finding_changes_its_note_only(found):
+    html = check_page(ask(found, found.first, "replace"), fragment=True)
+    assert "1 finding is replaced in the released text." in html
+    assert html.count('class="leak-group card"') == 1 and "Replace 1 here too" in html
+    assert '<span class="pill-note" id="count-open" hx-swap-oob="true">2</span>' in html
+    texts = dict(found.release.notes.values_list("document", "text"))
+    assert "Il sig. [PATIENT] torna a casa." in texts[found.notes[0].pk]
+    assert "Rossi sta bene" in texts[found.notes[1].pk]
+    assert list(LeakFinding.objects.exclude(decision="").values_list("pk", flat=True)) == [found.first.pk]
+
+
+def test_all_findings_of_a_string_are_allowed_together_and_undone(found):
+    ask(found, found.first, "allow", all_of=True)
+    assert list(LeakFinding.objects.order_by("pk").values_list("decision", flat=True)).count("allow") == 2
+    html = check_page(found.client.get(f"{FINDINGS}?state=decided"))
+    assert html.count('class="leak-group card"') == 1 and "allowed" in html and "mia" in html
+    html = check_page(ask(found, found.second, "undo", all_of=True), fragment=True)
+    assert "2 findings are open again." in html
+    assert not LeakFinding.objects.exclude(decision="").exists()
+    assert [event.data["answer"] for event in Event.objects.filter(verb=RELEASE_DECIDED)] == ["allow", ""]
+
+
+def test_without_scripts_a_decision_returns_to_its_string(found):
+    response = ask(found, found.torino, "replace", htmx=False, state="all")
+    assert response.url == f"{FINDINGS}?state=all#g{found.torino.string_key}"
+    html = check_page(found.client.get(f"{FINDINGS}?state=all"))
+    assert "1 finding is replaced in the released text." in html and "replaced" in html
+    # A replaced finding is shown as it was in the original.
+    assert "Controllo a <mark>Torino</mark>: Rossi sta bene." in html
+    assert "Torino" not in found.release.notes.get(document=found.notes[1]).text
+
+
+def test_a_finding_that_somebody_decided_meanwhile_keeps_that_answer(found):
+    ask(found, found.first, "allow")
+    html = check_page(ask(found, found.first, "replace"), fragment=True)
+    assert "Nothing was changed: these findings were decided meanwhile." in html
+    assert LeakFinding.objects.get(pk=found.first.pk).decision == "allow"
+
+
+@pytest.mark.parametrize("data", [{"answer": "shred"}, {"answer": "allow", "string": "Rossi"}, {"answer": "allow"}, {}])
+def test_an_impossible_answer_changes_nothing(found, data):
+    response = found.client.post(DECIDE, {"finding": found.first.pk, **data}, follow=True)
+    assert "This answer is not possible." in check_page(response)
+    assert not LeakFinding.objects.exclude(decision="").exists()
+
+
+def test_findings_of_another_release_are_not_decided_here(found):
+    make_release(found.project, found.mia)
+    other = LeakFinding.objects.filter(note__release__number=2).order_by("pk").first()
+    response = ask(found, other, "allow", htmx=False)
+    assert response.status_code == 302
+    assert LeakFinding.objects.get(pk=other.pk).decision == ""
+
+
+def test_a_signed_release_shows_its_findings_without_buttons(found):
+    Release.objects.update(state=Release.State.SIGNED)
+    html = check_page(found.client.get(FINDINGS))
+    assert "Findings can be decided while the release is prepared and not yet signed." in html
+    assert "<button" not in html.split("leak-groups")[1].split("</main>")[0]
+    response = ask(found, found.first, "allow", htmx=False)
+    assert "not yet signed" in check_page(found.client.get(response.url))
+
+
+def test_empty_lists_say_what_to_do(found):
+    html = check_page(found.client.get(f"{FINDINGS}?state=decided"))
+    assert "No finding is decided yet." in html
+    for finding in (found.first, found.torino):
+        ask(found, finding, "allow", all_of=True)
+    assert "Nothing left to decide" in check_page(found.client.get(FINDINGS))
+    LeakFinding.objects.all().delete()
+    assert "The leak gate found no labeled string" in check_page(found.client.get(FINDINGS))
+    assert found.client.get(f"{FINDINGS}?state=other").status_code == 404
+
+
+def test_many_strings_and_many_findings_are_on_pages(found, monkeypatch):
+    monkeypatch.setattr(view, "STRINGS", 1)
+    monkeypatch.setattr(leak_groups, "SHOWN", 1)
+    html = check_page(found.client.get(FINDINGS))
+    assert "1–1 of 2 strings" in html and html.count('class="leak-group card"') == 1
+    assert "Torino" in check_page(found.client.get(f"{FINDINGS}?page=2")).split("leak-groups")[1]
+    key = found.first.string_key
+    html = check_page(found.client.get(f"{FINDINGS}?state=all&string={key}"))
+    assert html.count('class="leak-item') == 2
+    assert found.client.get(f"{FINDINGS}?string=Rossi").status_code == 404
+    assert found.client.get(f"{FINDINGS}?string=7").status_code == 404
+
+
+def test_a_finding_in_the_name_of_a_note(found):
+    text = "Mario Rossi."
+    note = make.make_note(found.project, text, "rossi-mario", patient_id="P-1")
+    make.make_set(note, found.gold, [(0, 11, "PATIENT")], submitted=True)
+    make_release(found.project, found.mia)
+    page = reverse("release_findings", args=["covid", 2])
+    html = check_page(found.client.get(page))
+    assert "in the name of the note" in html

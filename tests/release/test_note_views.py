@@ -1,0 +1,97 @@
+"""The views of a note: original, masked and with surrogates; on the note's page, and as JSON for the review."""
+
+import json
+
+import pytest
+from django.urls import reverse
+
+from annotations.models import SurrogateEntity
+from tests import factories as make
+from tests.worlds.checks import check_page
+
+
+@pytest.fixture
+def reader(clinic, sign_in):
+    clinic.client = sign_in(clinic.vic)
+    clinic.page = reverse("note", args=["covid", clinic.notes[0].pk])
+    return clinic
+
+
+def text_of(html: str) -> str:
+    return html.split('<div class="note is-plain"')[1].split('<div class="stack">')[0]
+
+
+def test_the_masked_view_has_placeholders_and_none_of_the_labeled_text(reader):
+    html = check_page(reader.client.get(reader.page + "?view=masked"))
+    shown = text_of(html)
+    assert ">[PATIENT]</span>" in shown and ">[CITY]</span>" in shown and "Il sig. Rossi torna a casa." in shown
+    assert "Mario" not in shown and "Torino" not in shown
+    assert '<a href="?view=masked" aria-current="page">Masked</a>' in html
+
+
+def test_the_view_of_surrogates_changes_names_and_stores_nothing(reader):
+    shown = text_of(check_page(reader.client.get(reader.page + "?view=surrogates")))
+    assert "Mario" not in shown and "[PATIENT]" not in shown and "12/03/2021" not in shown
+    assert not SurrogateEntity.objects.exists()
+
+
+def test_the_original_view_and_an_unknown_view_show_the_text(reader):
+    for query in ("", "?view=shredded"):
+        html = check_page(reader.client.get(reader.page + query))
+        assert "Mario Rossi" in text_of(html)
+        assert 'aria-current="page">Original</a>' in html
+
+
+def test_the_chosen_annotation_set_stays_chosen(reader):
+    run = make.make_author(reader.project, kind="run", name="rules-1")
+    chosen = make.make_set(reader.notes[0], run, [(0, 11, "PATIENT")], submitted=True)
+    html = check_page(reader.client.get(f"{reader.page}?set={chosen.pk}&view=masked"))
+    shown = text_of(html)
+    assert ">[PATIENT]</span>" in shown and "Torino" in shown
+    assert f"?set={chosen.pk}&amp;view=surrogates" in html
+
+
+def test_a_note_without_annotations_has_no_views(reader):
+    note = make.make_note(reader.project, "Nothing here.")
+    html = check_page(reader.client.get(reverse("note", args=["covid", note.pk])))
+    assert "note-views" not in html
+
+
+# ── Surrogates as JSON ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def ask(client, note, body, slug="covid"):
+    return client.post(
+        reverse("note_surrogates", args=[slug, note.pk]), json.dumps(body), content_type="application/json"
+    )
+
+
+def body_of(clinic, person, **more):
+    label = clinic.labels["PATIENT"].pk
+    return {"spans": [[0, 11, label], [6, 11, label]], "person": person.pk, **more}
+
+
+def test_the_review_gets_a_surrogate_for_each_stretch(clinic, sign_in):
+    response = ask(sign_in(clinic.rev), clinic.notes[0], body_of(clinic, clinic.rev))
+    assert response.status_code == 200
+    ((start, end, text),) = response.json()["texts"]
+    assert (start, end) == (0, 11) and text and "Rossi" not in text
+
+
+@pytest.mark.parametrize(
+    "spans",
+    [None, "all", [[0, 11]], [[0, 11, "PATIENT"]], [[11, 0, 1]], [[0, 9999, 1]], [[0, 11, 0]], [7], [[0, 0, 1]]],
+)
+def test_malformed_spans_are_refused(clinic, sign_in, spans):
+    response = ask(sign_in(clinic.rev), clinic.notes[0], {"spans": spans, "person": clinic.rev.pk})
+    assert response.status_code == 400
+    assert response.json()["error"] == "malformed"
+
+
+def test_who_may_ask_for_surrogates(clinic, sign_in):
+    for who, status in (("mia", 200), ("rev", 200), ("vic", 403), ("ann", 403), ("out", 404)):
+        person = getattr(clinic, who)
+        assert ask(sign_in(person), clinic.notes[0], body_of(clinic, person)).status_code == status
+    elsewhere = make.make_note(clinic.out.memberships.get().project)
+    assert ask(sign_in(clinic.mia), elsewhere, body_of(clinic, clinic.mia)).status_code == 404
+    assert sign_in(clinic.mia).get(reverse("note_surrogates", args=["covid", clinic.notes[0].pk])).status_code == 405

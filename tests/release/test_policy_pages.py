@@ -1,0 +1,122 @@
+"""Pages of policies: the list, the editor with examples, and the changes between versions."""
+
+import pytest
+from django.urls import reverse
+
+from annotations.models import LabelSet, ReleasePolicy
+from annotations.projects.services.labels import merge_labels
+from tests.worlds.checks import check_page
+
+POLICIES, MASK = reverse("release_policies", args=["covid"]), reverse("release_policy", args=["covid", "mask"])
+
+
+@pytest.fixture
+def editor(clinic, sign_in):
+    clinic.client = sign_in(clinic.mia)
+    return clinic
+
+
+def sent(editor, slug="mask", **changes):
+    """The form of the editor as the page shows it, with changes such as `action-CITY`."""
+    page = editor.client.get(reverse("release_policy", args=["covid", slug]))
+    form = page.context["form"]
+    data = {name: form[name].value() for name in form.fields}
+    data["seen"] = page.context["policy"].version
+    return {name: value for name, value in (data | changes).items() if value not in (False, None)}
+
+
+def test_the_list_shows_shipped_and_saved_versions(editor):
+    html = check_page(editor.client.get(POLICIES))
+    assert "HIPAA Safe Harbor" in html and "as shipped" in html and "all have a rule" in html
+    LabelSet.objects.filter(project=editor.project).update(key="test")
+    assert "28 without a rule" in check_page(editor.client.get(POLICIES))
+
+
+def test_the_editor_shows_a_rule_and_an_example_for_each_label(editor):
+    html = check_page(editor.client.get(MASK))
+    assert "Maria Rossi" in html and "<strong>[PATIENT]</strong>" in html
+    assert html.count('class="policy-example"') == 28
+    assert "Save as version 2" in html
+    html = check_page(editor.client.get(reverse("release_policy", args=["covid", "surrogate"])))
+    assert "Laura Conti" in html and "Save as version 1" in html
+
+
+def test_saving_makes_the_next_version_with_its_changes(editor):
+    data = sent(editor, **{"action-CITY": "surrogate", "numbered-PATIENT": "on"})
+    html = check_page(editor.client.post(MASK, data, follow=True))
+    assert "Version 2 is saved." in html and "Save as version 3" in html
+    changes = html.split('id="v2"')[1].split('id="v1"')[0]
+    assert "<del>Mask (City)</del> <ins>Replace with a surrogate (City)</ins>" in changes
+    assert "<ins>Mask, numbered (Patient or relative)</ins>" in changes
+    assert "<strong>[PATIENT 1]</strong>" in html
+    saved = ReleasePolicy.objects.get(slug="mask", version=2)
+    assert saved.created_by == editor.mia
+    assert saved.rules["CITY"] == {"kind": "city", "action": "surrogate", "numbered": False}
+    # A release keeps its version.
+    editor.release.refresh_from_db()
+    assert editor.release.policy.version == 1
+
+
+def test_saving_without_a_change_makes_no_version(editor):
+    html = check_page(editor.client.post(MASK, sent(editor), follow=True))
+    assert "Nothing has changed, so no new version was saved." in html
+    assert ReleasePolicy.objects.filter(slug="mask").count() == 1
+
+
+@pytest.mark.parametrize(
+    "changes, reason",
+    [
+        ({"action-CITY": ""}, "This field is required."),
+        ({"action-CITY": "shift"}, "“Shift dates” is not possible for this kind."),
+        ({"kind-PATIENT": "planet"}, "planet is not one of the available choices."),
+        ({"name": ""}, "This field is required."),
+        ({"seen": "7"}, "This policy was changed after you opened the page."),
+    ],
+)
+def test_a_policy_that_is_not_total_or_not_possible_is_refused(editor, changes, reason):
+    response = editor.client.post(MASK, sent(editor, **changes))
+    assert response.status_code == 422
+    html = check_page(response)
+    assert "No version was saved." in html and reason in html
+    assert ReleasePolicy.objects.filter(slug="mask").count() == 1
+
+
+def test_labels_without_a_kind_are_named_and_can_be_mapped(editor):
+    LabelSet.objects.filter(project=editor.project).update(key="test")
+    page = reverse("release_policy", args=["covid", "remove"])
+    html = check_page(editor.client.get(page))
+    assert "28 labels have no rule: " in html
+    data = {"name": "Remove", "seen": "0"}
+    for code in editor.labels:
+        data |= {f"kind-{code}": "other", f"action-{code}": "remove"}
+    assert "Version 1 is saved." in check_page(editor.client.post(page, data, follow=True))
+
+
+def test_a_merged_label_follows_the_label_that_it_is_now(editor):
+    merge_labels(source=editor.labels["USERNAME"], target=editor.labels["PATIENT"], actor=editor.mia)
+    html = check_page(editor.client.get(MASK))
+    assert "kind-USERNAME" not in html
+    editor.client.post(MASK, sent(editor, **{"action-PATIENT": "remove"}))
+    rules = ReleasePolicy.objects.get(slug="mask", version=2).rules
+    assert rules["USERNAME"]["action"] == rules["PATIENT"]["action"] == "remove"
+
+
+def test_an_example_follows_the_fields_of_its_row(editor):
+    data = sent(editor, **{"action-DATE": "generalize", "example": "DATE"})
+    response = editor.client.post(MASK, data, headers={"HX-Request": "true"})
+    assert "<strong>2021</strong>" in check_page(response, fragment=True)
+    data |= {"action-DATE": "remove"}
+    assert "removed" in editor.client.post(MASK, data).content.decode()
+    data |= {"kind-DATE": "city", "action-DATE": "shift"}
+    assert "not possible" in editor.client.post(MASK, data).content.decode()
+    assert editor.client.post(MASK, data | {"example": "PLANET"}).status_code == 404
+    assert ReleasePolicy.objects.filter(slug="mask").count() == 1
+
+
+def test_who_may_edit_a_policy(clinic, sign_in):
+    for who, status in (("mia", 200), ("rev", 403), ("vic", 403), ("ann", 403), ("out", 404)):
+        assert sign_in(getattr(clinic, who)).get(MASK).status_code == status
+        assert sign_in(getattr(clinic, who)).post(MASK).status_code == (422 if status == 200 else status)
+    client = sign_in(clinic.mia)
+    assert client.get(reverse("release_policy", args=["covid", "nothing"])).status_code == 404
+    assert client.post(POLICIES).status_code == 405

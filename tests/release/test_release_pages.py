@@ -1,0 +1,285 @@
+"""Pages of releases: the list, making a release with a preview, one release, its exports, and its notes."""
+
+from html import unescape
+
+import pytest
+from django.urls import reverse
+
+from annotations.core.events import NOTE_READ
+from annotations.jobs.runner import run as run_job
+from annotations.models import Event, Job, LabelSet, Release, ReleasePolicy
+from annotations.release.services.deciding import decide_all
+from tests import factories as make
+from tests.worlds.checks import check_page
+from tests.worlds.released import make_release
+
+RELEASES, NEW = reverse("releases", args=["covid"]), reverse("release_new", args=["covid"])
+
+
+def url(name: str, *args: object) -> str:
+    return reverse(name, args=["covid", 1, *args])
+
+
+def form(**about: object) -> dict:
+    token = "6f0c6d5e-0000-4000-8000-000000000009"
+    return {"sets": ["gold"], "policy": "mask:1", "act": "start", "token": token, **about}
+
+
+# ── The list ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_list_shows_state_and_open_findings(clinic, sign_in):
+    html = check_page(sign_in(clinic.mia).get(RELEASES))
+    assert "Publication mask" in html and "Current gold standard" in html and "Prepared" in html
+    assert f'<a href="{url("release_findings")}">3<' in html
+
+
+def test_an_empty_list_says_what_to_do(clinic, sign_in):
+    Release.objects.all().delete()
+    html = check_page(sign_in(clinic.mia).get(RELEASES))
+    assert "No releases yet" in html and f'href="{NEW}"' in html
+
+
+@pytest.mark.parametrize("name", ["releases", "release_new", "release_policies"])
+def test_who_may_open_the_pages_of_a_project(clinic, sign_in, name):
+    path = reverse(name, args=["covid"])
+    assert [sign_in(getattr(clinic, who)).get(path).status_code for who in ("mia", "rev", "vic", "ann", "out")] == [
+        200, 403, 403, 403, 404,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["release", "release_findings"])
+def test_who_may_open_a_release(clinic, sign_in, name):
+    answers = [sign_in(getattr(clinic, who)).get(url(name)).status_code for who in ("mia", "rev", "vic", "ann", "out")]
+    assert answers == [200, 403, 403, 403, 404]
+    assert sign_in(clinic.mia).get(reverse(name, args=["covid", 99])).status_code == 404
+    assert sign_in(clinic.mia).post(url(name)).status_code == 405
+
+
+@pytest.mark.parametrize("name", ["release_export", "release_withdraw", "release_decide"])
+def test_who_may_change_a_release(clinic, sign_in, name):
+    answers = [sign_in(getattr(clinic, who)).post(url(name)).status_code for who in ("mia", "rev", "out")]
+    assert answers == [302, 403, 404]
+    assert sign_in(clinic.mia).post(reverse(name, args=["covid", 99])).status_code == 404
+    assert sign_in(clinic.mia).get(url(name)).status_code == 405
+
+
+# ── A new release ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_form_preselects_and_describes_policies(clinic, sign_in):
+    html = check_page(sign_in(clinic.mia).get(f"{NEW}?set=gold&policy=limited"))
+    assert 'value="gold" id="set-1-1" checked' in html
+    assert 'value="limited:1" required aria-describedby="policy-limited-text" checked' in html
+    assert "A data use agreement is required." in html
+
+
+def test_a_project_without_annotations_has_nothing_to_release(clinic, sign_in):
+    project = make.make_project("empty")
+    manager = make.make_member(project, "manager")
+    html = check_page(sign_in(manager).get(reverse("release_new", args=["empty"])))
+    assert "Nothing to release yet" in html
+
+
+def test_a_double_click_makes_one_release(clinic, sign_in):
+    client = sign_in(clinic.mia)
+    # The policy is saved by its first use, and the second click still means the same.
+    about = form(policy="limited:1", purpose="Research", recipient="A university", expires_on="2099-01-01")
+    first, second = client.post(NEW, about), client.post(NEW, about)
+    assert first.url == second.url == reverse("release", args=["covid", 2])
+    release = Release.objects.get(number=2)
+    assert (release.purpose, release.recipient, str(release.expires_on)) == ("Research", "A university", "2099-01-01")
+    assert release.policy.slug == "limited"
+
+
+def test_several_annotation_sets_are_a_union(clinic, sign_in):
+    run = make.make_author(clinic.project, kind="run", name="rules-1")
+    at = clinic.notes[1].text.index("Rossi")
+    make.make_set(clinic.notes[1], run, [(at, at + 5, "PATIENT")], submitted=True)
+    sign_in(clinic.mia).post(NEW, form(sets=["gold", "run:rules-1"]))
+    release = Release.objects.get(number=2)
+    assert release.set_spec == "union:gold+run:rules-1"
+    run_job(release.job.pk)
+    text = release.notes.get(document=clinic.notes[1]).text
+    assert text.startswith("Controllo a Torino: [PATIENT] sta bene.")
+
+
+@pytest.mark.parametrize(
+    "about, reason",
+    [
+        ({"sets": []}, "Choose the annotations that the release uses."),
+        ({"sets": ["gold:7"]}, "gold:7 is not one of the available choices."),
+        ({"policy": ""}, "Choose a policy."),
+        ({"expires_on": "2020-01-01"}, "The certificate must expire in the future."),
+        ({"purpose": "x" * 301}, "Ensure this value has at most 300 characters"),
+    ],
+)
+def test_a_wrong_form_is_refused_with_the_reason(clinic, sign_in, about, reason):
+    response = sign_in(clinic.mia).post(NEW, form(**about))
+    assert response.status_code == 422
+    html = check_page(response)
+    assert "No release was started." in html and reason in unescape(html)
+    assert Release.objects.count() == 1
+
+
+def test_labels_without_a_rule_lead_to_the_editor_of_the_policy(clinic, sign_in):
+    LabelSet.objects.filter(project=clinic.project).update(key="test")
+    client = sign_in(clinic.mia)
+    html = check_page(client.get(NEW))
+    assert "28 labels have no rule." in html
+    response = client.post(NEW, form(policy="limited:1"))
+    assert response.status_code == 422
+    assert "The policy has no rule for these labels: DATE" in check_page(response)
+    html = check_page(
+        client.post(NEW, form(policy="limited:1", act="preview"), headers={"HX-Request": "true"}), fragment=True
+    )
+    assert "This policy has no rule for these labels: DATE" in html
+    assert reverse("release_policy", args=["covid", "limited"]) in html
+    assert not ReleasePolicy.objects.filter(slug="limited").exists()
+
+
+def test_the_preview_shows_both_texts_and_the_findings(clinic, sign_in):
+    client = sign_in(clinic.mia)
+    before = Event.objects.filter(verb=NOTE_READ).count()
+    response = client.post(NEW, form(act="preview"), headers={"HX-Request": "true"})
+    html = check_page(response, fragment=True)
+    assert "Note 1 of 3" in html and "The leak gate finds 1 identifier" in html
+    assert ">Mario Rossi</a>" in html and ">[PATIENT]</a>" in html
+    assert '<mark class="leak" title="Found by the leak gate">Rossi</mark>' in html
+    read = Event.objects.filter(verb=NOTE_READ)
+    assert read.count() == before + 1
+    assert read.latest("id").data == {"what": "release preview"}
+    third = clinic.notes[2].pk
+    html = check_page(client.post(NEW, form(act="preview", note=third), headers={"HX-Request": "true"}), fragment=True)
+    assert "Note 3 of 3" in html and "The leak gate finds nothing in this text." in html
+    assert 'id="preview-next"' in html and "disabled" in html.split('id="preview-next"')[1].split(">")[0]
+    assert Release.objects.count() == 1
+
+
+def test_the_preview_works_without_scripts(clinic, sign_in):
+    """Its buttons send the form, which keeps what was typed."""
+    html = check_page(sign_in(clinic.mia).post(NEW, form(act="", note=clinic.notes[1].pk, purpose="A purpose")))
+    assert "Note 2 of 3" in html and 'value="A purpose"' in html
+
+
+def test_the_preview_asks_for_annotations(clinic, sign_in):
+    response = sign_in(clinic.mia).post(NEW, form(act="preview", sets=[]), headers={"HX-Request": "true"})
+    assert "Choose annotations and a policy to preview a note." in check_page(response, fragment=True)
+
+
+# ── A release ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_page_says_what_was_done_and_what_is_left(clinic, sign_in):
+    html = check_page(sign_in(clinic.mia).get(url("release")))
+    assert "3 findings of the leak gate are open." in html
+    assert f'href="{url("release_findings")}"' in html
+    assert "Held back" in html and "Leave out the notes with open findings" in html
+    decide_all(release=clinic.release, answer="replace", actor=clinic.mia)
+    html = check_page(sign_in(clinic.mia).get(url("release")))
+    assert "No finding of the leak gate is open." in html
+    assert "3 replaced, 0 allowed" in html
+    assert "Leave out the notes with open findings" not in html
+    assert "Held back" not in html.split('<h2 id="notes-title">')[1]
+
+
+def test_a_release_that_is_being_prepared_shows_its_job(clinic, sign_in):
+    client = sign_in(clinic.mia)
+    client.post(NEW, form())
+    path = reverse("release", args=["covid", 2])
+    html = check_page(client.get(path))
+    assert "Waiting for a worker" in html and f'hx-get="{path}"' in html and "Start export" not in html
+    fragment = check_page(client.get(path, headers={"HX-Request": "true"}))
+    assert "<html" not in fragment and "Waiting for a worker" in fragment
+    assert "Waiting for a worker" in check_page(client.get(RELEASES))
+    run_job(Release.objects.get(number=2).job.pk)
+    html = check_page(client.get(path))
+    assert f'hx-get="{path}"' not in html and "Start export" in html
+
+
+def test_an_export_runs_once_and_is_ready_to_download(clinic, sign_in):
+    decide_all(release=clinic.release, answer="replace", actor=clinic.mia)
+    client = sign_in(clinic.mia)
+    about = {"format": "jsonl", "token": form()["token"]}
+    first, second = (client.post(url("release_export"), about) for _click in range(2))
+    assert first.url == second.url
+    job = Job.objects.get(kind="release_export")
+    run_job(job.pk)
+    html = check_page(client.get(url("release")))
+    assert "release-1-jsonl.zip" in html
+    assert reverse("file_download", args=["covid", Job.objects.get(pk=job.pk).result["file_id"]]) in html
+    html = check_page(client.get(first.url))
+    assert "Show release" in html and "Download" in html
+
+
+def test_an_export_waits_for_decisions_unless_notes_are_left_out(clinic, sign_in):
+    client = sign_in(clinic.mia)
+    response = client.post(url("release_export"), {"format": "text"}, follow=True)
+    assert "The leak gate has findings that nobody has decided." in check_page(response)
+    assert not Job.objects.filter(kind="release_export").exists()
+    client.post(url("release_export"), {"format": "text", "leave_out": "on"})
+    job = Job.objects.get(kind="release_export")
+    run_job(job.pk)
+    assert Job.objects.get(pk=job.pk).result["held_back"] == 2
+    response = client.post(url("release_export"), {"format": "audio"}, follow=True)
+    assert "Choose one of the formats." in check_page(response)
+
+
+def test_a_withdrawn_release_is_exported_no_more(clinic, sign_in):
+    client = sign_in(clinic.mia)
+    html = check_page(client.post(url("release_withdraw"), follow=True))
+    assert "Release 1 is withdrawn." in html and "This release is withdrawn." in html and "Start export" not in html
+    html = check_page(client.post(url("release_export"), {"format": "text"}, follow=True))
+    assert "Its state is: Withdrawn." in html
+
+
+# ── A released note ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_released_note_is_beside_its_original(clinic, sign_in):
+    client, note = sign_in(clinic.mia), clinic.notes[0]
+    html = check_page(client.get(url("release_note", note.pk)))
+    assert 'id="o0" data-label="PATIENT">Mario Rossi</a>' in html
+    assert 'href="#o0"' in html and 'href="#n0"' in html
+    finding = clinic.release.notes.get(document=note).findings.get()
+    assert f'<mark class="leak" id="f{finding.pk}"' in html
+    event = Event.objects.filter(verb=NOTE_READ).latest("id")
+    assert (event.document_id, event.data) == (note.pk, {"what": "released note"})
+    assert url("release_note", clinic.notes[1].pk) in html
+
+
+def test_a_released_note_is_found_in_its_release_only(clinic, sign_in):
+    note = clinic.notes[0]
+    answers = [
+        sign_in(getattr(clinic, who)).get(url("release_note", note.pk)).status_code for who in ("rev", "vic", "out")
+    ]
+    assert answers == [403, 403, 404]
+    stray = make.make_note(clinic.project, "Without annotations.")
+    client = sign_in(clinic.mia)
+    assert client.get(url("release_note", stray.pk)).status_code == 404
+    assert client.get(reverse("release_note", args=["covid", 9, note.pk])).status_code == 404
+    assert client.post(url("release_note", note.pk)).status_code == 405
+
+
+def test_names_of_notes_and_text_are_escaped(clinic, sign_in):
+    hostile = "<script>alert(1)</script> & Mario Rossi"
+    note = make.make_note(clinic.project, hostile, "<b>x</b>", patient_id="P-9")
+    at = hostile.index("Mario")
+    make.make_set(note, clinic.gold, [(at, at + 11, "PATIENT")], submitted=True)
+    make_release(clinic.project, clinic.mia)
+    html = check_page(sign_in(clinic.mia).get(reverse("release_note", args=["covid", 2, note.pk])))
+    assert "<script>alert" not in html and "&lt;script&gt;alert(1)&lt;/script&gt; &amp; " in html
+
+
+# ── Links from other pages ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_gold_and_the_overview_lead_to_releases(clinic, sign_in):
+    client = sign_in(clinic.mia)
+    assert f"{NEW}?set=gold" in client.get(reverse("gold", args=["covid"])).content.decode()
+    assert f"{NEW}?set=gold" not in sign_in(clinic.rev).get(reverse("gold", args=["covid"])).content.decode()
+    client.post(reverse("gold_freeze", args=["covid"]))
+    assert f"{NEW}?set=gold:1" in client.get(reverse("gold_version", args=["covid", 1])).content.decode()
+    html = client.get(reverse("project", args=["covid"])).content.decode()
+    assert "3 findings of the leak gate in release 1 wait for a decision." in html
+    assert url("release") in html
