@@ -14,6 +14,8 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from annotations.domain.knowing.person import Person
 from annotations.known.services.master import store_people
 from annotations.models import (
+    AuditNote,
+    AuditPlan,
     BulkAct,
     Document,
     GoldVersion,
@@ -177,6 +179,11 @@ def _release(project: Project, note: Document, manager: User) -> Release:
         note=released, start=11, end=13, original_start=13, original_end=15, origin="note", string_key=7, label="AGE",
         source=note, source_start=13, source_end=15,
     )  # fmt: skip
+    plan = AuditPlan.objects.create(
+        release=release, confidence=0.95, target=0.05, planted_share=0.0, leaks_allowed=0, seed="1", drawn=1,
+        strata={"": {"notes": 1, "simple": True}}, looks=[{"": 1}],
+    )  # fmt: skip
+    AuditNote.objects.create(plan=plan, note=released, position=1, look=0)
     return release
 
 
@@ -212,6 +219,17 @@ KINDS = {
         "release_findings",
         "release_decide",
         "release_note",
+        "release_audit",
+        "audit_start",
+        "audit_discard",
+        "audit_next",
+        "audit_read",
+        "audit_mark",
+        "audit_unmark",
+        "audit_finish",
+        "audit_reopen",
+        "audit_leaks",
+        "audit_decide",
     },
     "import": {"import_preview", "import_report", "job_start_import", "job_of_import"},
     "category": {"category_delete", "category_edit", "category_move"},
@@ -300,6 +318,7 @@ def form_of(name: str, world: World, objects: str = "ours") -> dict:
         "comments": {"act": "add", "text": "A word."},
         "flag": {"act": "raise", "reason": "unsure"},
         "search": {"text": "Rossi"},
+        "audit_start": {"target": "5", "confidence": "95", "planted": "0", "leaks": "0"},
         "note_gold": {"set": ids["annotation_set"], "version": 0},
         "run_start": {"backend": "rules"},
         "calibration_start": {"author": ids["run_author"], "gold": ids["version"]},
