@@ -216,8 +216,10 @@ _.all_or_nothing_pooled
 _.amendment
 _.author_kind
 _.character_recall
+_.clopper_pearson_upper
 _.confusion
 _.date
+_.done_at
 _.from_set
 _.gold_added
 _.gold_is_draft
@@ -227,12 +229,16 @@ _.handed_over_to
 _.hash
 _.held_out_notes
 _.layout
+_.leased_until
 _.meddocan
+_.met
 _.missed_by_all
 _.no_interval
 _.own_gold_spans
 _.per_note
+_.planted_label
 _.projected
+_.readers
 _.refused_files
 _.rewritten_substring
 _.same_label
