@@ -23,4 +23,5 @@ class ProjectDeleted(TypedDict):
 
 
 PATIENTS_SET = Verb[PatientsSet]("patients.set", _("set patient ids"))
+METADATA_SET = Verb[PatientsSet]("metadata.set", _("set types and sites of notes"))
 PROJECT_DELETED = Verb[ProjectDeleted]("project.deleted", _("deleted a project"))

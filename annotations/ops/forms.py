@@ -8,7 +8,7 @@ from django.core.files.uploadedfile import UploadedFile
 from django.utils.translation import gettext_lazy as _
 
 from annotations.core.errors import ServiceError
-from annotations.transfer.services.sources import parse_patients
+from annotations.transfer.services.sources import NoteRow, parse_note_rows
 
 CSV_BYTES = 20 * 1024 * 1024
 
@@ -42,20 +42,20 @@ class EraseForm(forms.Form):
 
 
 class PatientsFileForm(forms.Form):
-    """Upload a CSV file with the columns name and patient_id. The cleaned value maps note names to ids."""
+    """Upload a CSV file about notes. The cleaned value maps note names to patient id, type and site."""
 
     file = forms.FileField(
         label=_("CSV file"),
-        help_text=_("UTF-8, with columns name and patient_id. Rows without an ID are ignored."),
+        help_text=_("UTF-8, with the column name, and patient_id, type or site. Empty cells are ignored."),
         widget=forms.FileInput(attrs={"accept": ".csv,text/csv"}),
     )
 
-    def clean_file(self) -> dict[str, str]:
+    def clean_file(self) -> dict[str, NoteRow]:
         file: UploadedFile[Any] = self.cleaned_data["file"]
         if (file.size or 0) > CSV_BYTES:
             raise ValidationError(_("This file is larger than 20 MB. Split the file. Nothing was changed."))
         try:
-            return parse_patients(file.read(), str(_("The file")))
+            return parse_note_rows(file.read(), str(_("The file")))
         except ServiceError as error:
             raise ValidationError(str(error)) from error
 

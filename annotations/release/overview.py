@@ -21,7 +21,12 @@ def undecided(access: Access) -> list[overview.Need]:
     waiting = LeakFinding.objects.filter(
         note__release__project=access.project, note__release__state=Release.State.PREPARED, decision=""
     )
-    rows = waiting.order_by().values_list("note__release__number").annotate(n=Count("pk")).order_by("note__release__number")
+    rows = (
+        waiting.order_by()
+        .values_list("note__release__number")
+        .annotate(n=Count("pk"))
+        .order_by("note__release__number")
+    )
     return [
         overview.Need(
             ngettext(

@@ -281,6 +281,21 @@ TABLE: dict[str, dict[str, str]] = {
     "known_upload": {"GET": MANAGERS, "POST": done(MANAGERS)},
     "known_people": {"GET": MANAGERS, "POST": EVERYONE_405},
     "known_person": {"GET": MANAGERS, "POST": MANAGERS},
+
+    # Audits
+    "audits": {"GET": REVIEWERS, "POST": EVERYONE_405},
+    "release_audit": {"GET": REVIEWERS, "POST": EVERYONE_405},
+    "audit_start": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
+    "audit_discard": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
+    "audit_next": {"GET": EVERYONE_405, "POST": done(REVIEWERS)},
+    # Nobody reads a note yet: redirects to the page of the audit.
+    "audit_read": {"GET": done(REVIEWERS), "POST": EVERYONE_405},
+    "audit_mark": {"GET": EVERYONE_405, "POST": done(REVIEWERS)},
+    "audit_unmark": {"GET": EVERYONE_405, "POST": done(REVIEWERS)},
+    "audit_finish": {"GET": EVERYONE_405, "POST": done(REVIEWERS)},
+    "audit_reopen": {"GET": EVERYONE_405, "POST": done(REVIEWERS)},
+    "audit_leaks": {"GET": MANAGERS, "POST": EVERYONE_405},
+    "audit_decide": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
 }
 # fmt: on
 

@@ -17,6 +17,8 @@ from annotations.domain.certifying.signatures import fingerprint_of
 from annotations.domain.knowing.person import Person
 from annotations.known.services.master import store_people
 from annotations.models import (
+    AuditNote,
+    AuditPlan,
     BulkAct,
     Certificate,
     Document,
@@ -24,11 +26,13 @@ from annotations.models import (
     Job,
     KnownPerson,
     KnownUpload,
+    LeakFinding,
     MajorityAct,
     Membership,
     Project,
     Release,
     ReleasePolicy,
+    ReleasedNote,
     RewrittenNote,
     Role,
     Search,
@@ -36,6 +40,7 @@ from annotations.models import (
     SuggestedString,
     User,
 )
+from annotations.release.services.policies import codes_of, save_policy
 from annotations.transfer.services.staged import stage_import
 from models_runtime.core.external_model import ExternalModel
 from models_runtime.core.registry import EXTERNAL
@@ -104,6 +109,7 @@ def fill(project: Project, manager: User, annotator: User) -> dict[str, int]:
     rewriter = make_author(project, kind="run", name="llm-1")
     rewriting = Run.objects.create(project=project, author=rewriter, backend="llm", params={"strategy": "rewrite"})
     RewrittenNote.objects.create(author=rewriter, document=note, text="[PATIENT]", sha256="0" * 64)
+    release = _release(project, note, manager)
     # Numbers of jobs and of gold versions differ between the projects, as ids do.
     Project.objects.filter(pk=project.pk).update(last_job_number=Job.objects.count())
     job = Job.objects.create(project=project, kind="gold", key=f"matrix-{project.pk}", created_by=manager)
@@ -143,6 +149,7 @@ def fill(project: Project, manager: User, annotator: User) -> dict[str, int]:
         "import": staged.pk,
         "known_upload": known_upload.pk,
         "known_person": KnownPerson.objects.get(project=project).pk,
+        "release": release.number,
         "job": job.number,
         "agreement_job": counting.number,
         "file": stored.pk,
@@ -176,6 +183,28 @@ def certified(project: Project) -> Certificate:
         release=release, number=number, key=newest_key(), sha256="0" * 64, json=b"{}", pdf=b"%PDF-", note_count=0,
         signed_at=timezone.now(),
     )  # fmt: skip
+def _release(project: Project, note: Document, manager: User) -> Release:
+    """A prepared release of one note with a finding. Its number differs between the projects, as ids do."""
+    rules = {code: {"kind": "other", "action": "mask"} for code in codes_of(project)}
+    policy = save_policy(project=project, slug="mask", name="Mask", rules=rules, actor=manager)
+    release = Release.objects.create(
+        project=project, number=1 + Release.objects.count(), set_spec="gold", policy=policy, created_by=manager,
+        state=Release.State.PREPARED, note_count=1,
+    )  # fmt: skip
+    released = ReleasedNote.objects.create(
+        release=release, document=note, name=note.name, state=ReleasedNote.State.HELD,
+        text="[PATIENT]" + note.text[11:], pieces=[[0, 11, 0, 9, "PATIENT", "mask"]], spans=[[0, 9, "PATIENT"]],
+    )  # fmt: skip
+    LeakFinding.objects.create(
+        note=released, start=11, end=13, original_start=13, original_end=15, origin="note", string_key=7, label="AGE",
+        source=note, source_start=13, source_end=15,
+    )  # fmt: skip
+    plan = AuditPlan.objects.create(
+        release=release, confidence=0.95, target=0.05, planted_share=0.0, leaks_allowed=0, seed="1", drawn=1,
+        strata={"": {"notes": 1, "simple": True}}, looks=[{"": 1}],
+    )  # fmt: skip
+    AuditNote.objects.create(plan=plan, note=released, position=1, look=0)
+    return release
 
 
 def build_world() -> World:
@@ -196,12 +225,32 @@ PLACED = {"disagreement_cause", "disagreement_talk", "outcome"}
 ADJUDICATED = {f"adjudicate{act}" for act in ("", "_decide", "_cause", "_state", "_finish", "_reopen")} | PLACED
 KINDS = {
     "note": {"note", "note_delete", "note_gold", "note_gold_withdraw", "annotate", "note_data", "spans", "reopen"}
+    | {"note_surrogates"}
     | TALK
     | REVIEWED
     | ADJUDICATED,
     "open_note": {"changes", "start_annotations", "submit"},
     "known_upload": {"known_upload"},
     "known_person": {"known_person"},
+    "release": {
+        "release",
+        "release_export",
+        "release_withdraw",
+        "release_findings",
+        "release_decide",
+        "release_note",
+        "release_audit",
+        "audit_start",
+        "audit_discard",
+        "audit_next",
+        "audit_read",
+        "audit_mark",
+        "audit_unmark",
+        "audit_finish",
+        "audit_reopen",
+        "audit_leaks",
+        "audit_decide",
+    },
     "import": {"import_preview", "import_report", "job_start_import", "job_of_import"},
     "category": {"category_delete", "category_edit", "category_move"},
     "label": {"label_delete", "label_edit", "label_merge"},
@@ -250,7 +299,8 @@ def url_of(name: str, world: World, slug: str = "ours", objects: str = "ours") -
     model = re.search(r"admin/\w+/(\w+)/", ROUTES[name])
     values = {
         "slug": slug,
-        "pk": ids.get(kind_of(name), 0),
+        # A released note has the number of its release and the id of its note.
+        "pk": ids["note"] if name == "release_note" else ids.get(kind_of(name), 0),
         "number": ids.get(kind_of(name), 0),
         "author": ids["run_author"],
         "version": ids["version"],
@@ -261,6 +311,7 @@ def url_of(name: str, world: World, slug: str = "ours", objects: str = "ours") -
         "fingerprint": ids["fingerprint"],
         "format": "csv",
         "name": "small",
+        "policy": "mask",
         "start": 0,
         "end": 11,
         "object_id": ids[model[1]] if model and "object_id" in ROUTES[name] else 0,
@@ -290,6 +341,7 @@ def form_of(name: str, world: World, objects: str = "ours") -> dict:
         "comments": {"act": "add", "text": "A word."},
         "flag": {"act": "raise", "reason": "unsure"},
         "search": {"text": "Rossi"},
+        "audit_start": {"target": "5", "confidence": "95", "planted": "0", "leaks": "0"},
         "note_gold": {"set": ids["annotation_set"], "version": 0},
         "run_start": {"backend": "rules"},
         "calibration_start": {"author": ids["run_author"], "gold": ids["version"]},
@@ -333,6 +385,9 @@ def answer_of(
             "suggestion": world.objects[objects]["suggestion"], "person": int(client.session.get("_auth_user_id", 0)),
         }  # fmt: skip
         return client.post(url, decision, content_type="application/json")
+    if name == "note_surrogates":
+        body = {"spans": [], "person": int(client.session.get("_auth_user_id", 0))}
+        return client.post(url, body, content_type="application/json")
     return client.post(url, form_of(name, world, objects))
 
 

@@ -20,7 +20,7 @@ from annotations.models import (
     Span,
     SuggestedString,
 )
-from annotations.ops.events import PATIENTS_SET
+from annotations.ops.events import METADATA_SET, PATIENTS_SET
 from annotations.ops.services.erasing import erase_patient
 from annotations.ops.services.patients import set_patient_ids
 from tests import factories as make
@@ -141,7 +141,7 @@ def test_ids_from_a_file(world, mia, bom, delimiter):
     "content, words",
     [
         (b"", "empty"),
-        (b"who,what\ncaso-001,P1\n", "needs the columns name and patient_id"),
+        (b"who,what\ncaso-001,P1\n", "needs the column name, and patient_id, type or site"),
         (b"name,patient_id\ncaso-001,\xff\n", "not UTF-8"),
         (b"name,patient_id\ncaso-001," + b"x" * 81 + b"\n", "line 2"),
         (b"name,patient_id\ncaso-001,a\0b\n", "NUL"),
@@ -218,3 +218,35 @@ def test_erasing_takes_the_same_number_of_queries_however_much_there_is(world):
         samples = SuggestedString.objects.filter(author=run).values_list("sample", flat=True)
         assert set(samples) == set(Span.objects.filter(annotation_set__document=kept).values_list("pk", flat=True))
     assert counts[1] == counts[2]
+
+
+# ── Types and sites ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_csv_sets_types_and_sites(world, mia):
+    note = Document.objects.get(name="caso-001", project=world.project)
+
+    def send(content):
+        return check_page(mia.post(PAGE, {"do": "ids", "file": SimpleUploadedFile("meta.csv", content)}))
+
+    html = send(b"name;type;site\ncaso-001;letter;Nord\ncaso-002;;\nnowhere;letter;\n")
+    assert "The type or site of 1 note was set." in html and "nowhere" in html
+    note.refresh_from_db()
+    assert (note.metadata.note_type, note.metadata.site, note.patient_id) == ("letter", "Nord", ID)
+    # An empty cell changes nothing; patient IDs may stand in the same file.
+    send(b"name,patient_id,type,site\ncaso-001,P-9,report,\n")
+    note = Document.objects.get(pk=note.pk)
+    assert (note.metadata.note_type, note.metadata.site, note.patient_id) == ("report", "Nord", "P-9")
+    assert [event.data for event in Event.objects.filter(verb=METADATA_SET)] == [{"notes": 1}, {"notes": 1}]
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"name,ward\na,b\n", "needs the column name, and patient_id, type or site"),
+        (b"name,type\na," + 81 * b"x" + b"\n", "line 2: A type or site has at most 80 characters"),
+    ],
+)
+def test_types_and_sites_that_are_refused(mia, content, reason):
+    answer = mia.post(PAGE, {"do": "ids", "file": SimpleUploadedFile("meta.csv", content)})
+    assert answer.status_code == 422 and reason in answer.content.decode()

@@ -61,7 +61,9 @@ def test_a_note_without_annotations_has_no_views(reader):
 
 
 def ask(client, note, body, slug="covid"):
-    return client.post(reverse("note_surrogates", args=[slug, note.pk]), json.dumps(body), content_type="application/json")
+    return client.post(
+        reverse("note_surrogates", args=[slug, note.pk]), json.dumps(body), content_type="application/json"
+    )
 
 
 def body_of(clinic, person, **more):
@@ -77,7 +79,8 @@ def test_the_review_gets_a_surrogate_for_each_stretch(clinic, sign_in):
 
 
 @pytest.mark.parametrize(
-    "spans", [None, "all", [[0, 11]], [[0, 11, "PATIENT"]], [[11, 0, 1]], [[0, 9999, 1]], [[0, 11, 0]], [7], [[0, 0, 1]]]
+    "spans",
+    [None, "all", [[0, 11]], [[0, 11, "PATIENT"]], [[11, 0, 1]], [[0, 9999, 1]], [[0, 11, 0]], [7], [[0, 0, 1]]],
 )
 def test_malformed_spans_are_refused(clinic, sign_in, spans):
     response = ask(sign_in(clinic.rev), clinic.notes[0], {"spans": spans, "person": clinic.rev.pk})

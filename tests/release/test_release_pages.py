@@ -130,7 +130,9 @@ def test_labels_without_a_rule_lead_to_the_editor_of_the_policy(clinic, sign_in)
     response = client.post(NEW, form(policy="limited:1"))
     assert response.status_code == 422
     assert "The policy has no rule for these labels: DATE" in check_page(response)
-    html = check_page(client.post(NEW, form(policy="limited:1", act="preview"), headers={"HX-Request": "true"}), fragment=True)
+    html = check_page(
+        client.post(NEW, form(policy="limited:1", act="preview"), headers={"HX-Request": "true"}), fragment=True
+    )
     assert "This policy has no rule for these labels: DATE" in html
     assert reverse("release_policy", args=["covid", "limited"]) in html
     assert not ReleasePolicy.objects.filter(slug="limited").exists()
@@ -178,7 +180,7 @@ def test_the_page_says_what_was_done_and_what_is_left(clinic, sign_in):
     assert "No finding of the leak gate is open." in html
     assert "3 replaced, 0 allowed" in html
     assert "Leave out the notes with open findings" not in html
-    assert "Held back" not in html.split("<h2 id=\"notes-title\">")[1]
+    assert "Held back" not in html.split('<h2 id="notes-title">')[1]
 
 
 def test_a_release_that_is_being_prepared_shows_its_job(clinic, sign_in):
@@ -248,7 +250,9 @@ def test_a_released_note_is_beside_its_original(clinic, sign_in):
 
 def test_a_released_note_is_found_in_its_release_only(clinic, sign_in):
     note = clinic.notes[0]
-    answers = [sign_in(getattr(clinic, who)).get(url("release_note", note.pk)).status_code for who in ("rev", "vic", "out")]
+    answers = [
+        sign_in(getattr(clinic, who)).get(url("release_note", note.pk)).status_code for who in ("rev", "vic", "out")
+    ]
     assert answers == [403, 403, 404]
     stray = make.make_note(clinic.project, "Without annotations.")
     client = sign_in(clinic.mia)

@@ -2,7 +2,6 @@
 
 from types import SimpleNamespace
 
-
 from annotations.audits.selectors.plans import Choices
 from annotations.audits.selectors.shown import shown_of
 from annotations.audits.services.planning import plan_audit
@@ -56,7 +55,9 @@ def make_release(project: Project, notes: int = 40, patients: int = 0) -> Releas
     )
     for at in range(notes):
         patient = f"P-{at % patients:04}" if patients else ""
-        note = make.make_note(project, TEXT, f"caso-{number}-{at:03}", language="it" if at % 4 else "en", patient_id=patient)
+        note = make.make_note(
+            project, TEXT, f"caso-{number}-{at:03}", language="it" if at % 4 else "en", patient_id=patient
+        )
         NoteMetadata.objects.create(document=note, note_type="letter" if at % 2 else "report", site="Nord")
         make.make_set(note, gold, REPLACED, submitted=True)
         ReleasedNote.objects.create(

@@ -21,7 +21,12 @@ NOTES: list[tuple[str, str, str, list[tuple[str, str]]]] = [
         [("Mario Rossi", "PATIENT"), ("54", "AGE"), ("12/03/2021", "DATE"), ("Torino", "CITY"), ("Bianchi", "DOCTOR")],
     ),
     ("caso-002", "P-1", "Controllo a Torino: Rossi sta bene.\nRivisto il 26/03/2021.\n", [("26/03/2021", "DATE")]),
-    ("caso-003", "P-2", "Anna Neri, 91 anni, di Milano.\n", [("Anna Neri", "PATIENT"), ("91", "AGE"), ("Milano", "CITY")]),
+    (
+        "caso-003",
+        "P-2",
+        "Anna Neri, 91 anni, di Milano.\n",
+        [("Anna Neri", "PATIENT"), ("91", "AGE"), ("Milano", "CITY")],
+    ),
 ]
 
 

@@ -69,7 +69,7 @@ def designed(units: Sequence[Unit], choices: Choices) -> Design:
     if len(members) > MOST_STRATA:
         raise ServiceError(
             _(
-                "There are %(n)d values. A sample can have at most %(most)d strata. Choose something else to stratify by."
+                "There are %(n)d values. A sample can have at most %(most)d strata. Stratify by something else."
             )
             % {"n": len(members), "most": MOST_STRATA},
             code="by",

@@ -26,12 +26,13 @@ class Rate:
 class AuditResult:
     """What an audit shows about a release. Shares are from 0 to 1.
 
-    `notes`: released notes; `drawn`: notes of the sample; `read`: those that were read completely; `leaks`: notes with a
-    leak. `bound`: the upper bound of the share of notes with a leak, corrected by `recall`, the lower bound of the share
-    of planted leaks that the auditors find (None without planted leaks); it is 1 before the first look. It is based on
-    the first `counted` notes of the sample. `strata`: rates by stratum; `labels`: rates of notes with a leak of each
-    label, by its code. Each of these bounds holds by itself. `readers`: user names; `read_by`: notes by user name.
-    `accepted`: leaks that a manager left in the release, by user name. `undecided`: leaks without a decision.
+    `notes`: released notes; `drawn`: notes of the sample; `read`: those that were read completely; `leaks`: notes with
+    a leak. `bound`: the upper bound of the share of notes with a leak, corrected by `recall`, the lower bound of the
+    share of planted leaks that the auditors find (None without planted leaks); it is 1 before the first look. It is
+    based on the first `counted` notes of the sample. `strata`: rates by stratum; `labels`: rates of notes with a leak
+    of each label, by its code. Each of these bounds holds by itself. `readers`: user names; `read_by`: notes by
+    user name. `accepted`: leaks that a manager left in the release, by user name. `undecided`: leaks that nobody has
+    decided about.
     """
 
     plan: int

@@ -93,7 +93,7 @@ def discard_plan(*, release: Release, actor: User | None) -> None:
         if plan.notes.exclude(state=AuditNote.State.WAITING).exists() or plan.erased_count:
             raise ServiceError(
                 _(
-                    "Reading has begun, so the plan can't be discarded: its result would be chosen. Nothing was changed."
+                    "Reading has begun, so the plan can't be discarded. Otherwise one could choose the best result."
                 ),
                 code="begun",
             )

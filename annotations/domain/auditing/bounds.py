@@ -12,8 +12,8 @@ have a probability above alpha (Clopper and Pearson 1934: inverting the test).
   strong sense of Brändén and Jonasson 2012 (strongly Rayleigh), so the number of found notes is distributed as a sum of
   independent trials with different chances, of which there are at most n, and at most D. Its mean is at least D·f·r.
   Hoeffding 1956, theorem 4: up to one below the mean, the lower tail of such a sum is at most that of the binomial
-  distribution with the same number of trials and the same mean. For n trials and f = n / N, inverting it gives the bound
-  of Clopper and Pearson, divided by r.
+  distribution with the same number of trials and the same mean. For n trials and f = n / N, inverting it gives the
+  bound of Clopper and Pearson, divided by r.
 """
 
 from collections.abc import Callable
@@ -108,8 +108,8 @@ def hypergeometric_tail(most: int, notes: int, leaky: int, read: int, recall: fl
 class Sample:
     """What was read of `notes` released notes (of all, or of one stratum).
 
-    `read`: notes of the sample that were read. `chance`: the least chance of a note to be among them. `simple`: a simple
-    random sample of notes, so that the hypergeometric distribution is exact.
+    `read`: notes of the sample that were read. `chance`: the least chance of a note to be among them. `simple`: a
+    simple random sample of notes, so that the hypergeometric distribution is exact.
     """
 
     notes: int

@@ -7,8 +7,8 @@ reading may stop at the first look that meets the target. With planted leaks, a 
 the lower bound of the auditors' recall, and the rest on the sample: both hold together with the confidence.
 
 Reading also stops when the target can't be met any more: when more notes with a leak were found than the last look
-allows. Its bound then follows from the notes read before that leak, with one leak less (inverse sampling, Haldane 1945),
-which uses the share of the last look and nothing else.
+allows. Its bound then follows from the notes read before that leak, with one leak less (inverse sampling, Haldane
+1945), which uses the share of the last look and nothing else.
 """
 
 from collections.abc import Mapping, Sequence

@@ -20,7 +20,7 @@ LEAST = 10
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A note that may be drawn. `cluster` is its patient; empty if unknown, and then the note is a cluster of its own."""
+    """A note that may be drawn. `cluster` is its patient; a note without a patient is a cluster of its own."""
 
     pk: int
     stratum: str

@@ -1,12 +1,13 @@
-"""Set the patient ids of notes. An erasure finds a patient's notes by this id."""
+"""Set the patient ids, types and sites of notes. An erasure finds a patient's notes by this id."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from django.db import transaction
 
-from annotations.models import Document, Project, User
-from annotations.ops.events import PATIENTS_SET
+from annotations.models import Document, NoteMetadata, Project, User
+from annotations.ops.events import METADATA_SET, PATIENTS_SET
+from annotations.transfer.services.sources import NoteRow
 
 BATCH = 500
 
@@ -39,5 +40,36 @@ def set_patient_ids(*, project: Project, mapping: Mapping[str, str], actor: User
         "changed": changed,
         "same": len(known) - changed,
         "without_id": len(mapping) - len(given),
+        "unknown": sorted(set(given) - known),
+    }
+
+
+def set_metadata(*, project: Project, rows: Mapping[str, NoteRow], actor: User | None) -> dict[str, Any]:
+    """Set types and sites by note name, by which audits are stratified and scores are split. Return counts.
+
+    An empty cell changes nothing. The event contains counts only.
+    """
+    given = {name: row for name, row in rows.items() if name and (row.note_type or row.site)}
+    names = list(given)
+    changed: list[NoteMetadata] = []
+    known: set[str] = set()
+    with transaction.atomic():
+        for at in range(0, len(names), BATCH):
+            notes = Document.objects.filter(project=project, name__in=names[at : at + BATCH])
+            found = notes.values_list("pk", "name", "metadata__note_type", "metadata__site")
+            for pk, name, note_type, site in found:
+                known.add(name)
+                wanted = (given[name].note_type or note_type or "", given[name].site or site or "")
+                if wanted != (note_type or "", site or ""):
+                    changed.append(NoteMetadata(document_id=pk, note_type=wanted[0], site=wanted[1]))
+        NoteMetadata.objects.bulk_create(
+            changed, batch_size=BATCH, update_conflicts=True, unique_fields=["document"],
+            update_fields=["note_type", "site"],
+        )  # fmt: skip
+        if changed:
+            METADATA_SET.record(actor=actor, project_id=project.pk, data={"notes": len(changed)})
+    return {
+        "changed": len(changed),
+        "same": len(known) - len(changed),
         "unknown": sorted(set(given) - known),
     }

@@ -108,11 +108,9 @@ class PolicyForm(forms.Form):
             offer(self, f"kind-{label.code}", kinds)
             offer(self, f"action-{label.code}", actions)
             if rule is not None:
-                self.initial |= {
-                    f"kind-{label.code}": str(rule.kind),
-                    f"action-{label.code}": str(rule.action),
-                    f"numbered-{label.code}": rule.numbered,
-                }
+                self.initial[f"kind-{label.code}"] = str(rule.kind)
+                self.initial[f"action-{label.code}"] = str(rule.action)
+                self.initial[f"numbered-{label.code}"] = rule.numbered
 
     def clean(self) -> dict[str, Any]:
         found = super().clean() or {}
@@ -122,9 +120,7 @@ class PolicyForm(forms.Form):
             if kind and action and action not in actions_for(Kind(kind)):
                 possible = ", ".join(f"“{names[one]}”" for one in actions_for(Kind(kind)))
                 reason = _("“%(action)s” is not possible for this kind. Choose one of: %(possible)s.")
-                self.add_error(
-                    f"action-{label.code}", reason % {"action": names[Action(action)], "possible": possible}
-                )
+                self.add_error(f"action-{label.code}", reason % {"action": names[Action(action)], "possible": possible})
         return found
 
     def rows(self) -> Iterator[PolicyRow]:

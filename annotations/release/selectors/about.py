@@ -12,6 +12,7 @@ from annotations.models import Event, LeakFinding, Release, ReleasedNote
 from annotations.notes.selectors.in_context import LabelLook, label_looks
 from annotations.release.events import RELEASE_EXPORTED
 
+
 def open_counts(releases: Iterable[Release]) -> dict[int, int]:
     """The number of open findings by release id."""
     rows = LeakFinding.objects.filter(note__release__in=list(releases), decision="").order_by()
@@ -20,7 +21,7 @@ def open_counts(releases: Iterable[Release]) -> dict[int, int]:
 
 @dataclass(frozen=True)
 class Step:
-    """A step on the way to an exported release. `page` is the URL name of the page where it is done now, if there is one."""
+    """A step on the way to an exported release. `page` is the URL name of the page where it is done, or empty."""
 
     title: str
     text: str

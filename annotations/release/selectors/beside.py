@@ -84,7 +84,8 @@ def beside(
         mine = list(enumerate(pieces))[begun:ending] if ending > begun else []
         found = [one for one in ordered if one.start < new_end and new_at < one.end]
         before = _bits(text, at, end, [(n, piece, piece.start, piece.end) for n, piece in mine], (), looks)
-        new = _bits(released, new_at, new_end, [(n, piece, piece.new_start, piece.new_end) for n, piece in mine], found, looks)  # fmt: skip
+        replaced = [(n, piece, piece.new_start, piece.new_end) for n, piece in mine]
+        new = _bits(released, new_at, new_end, replaced, found, looks)
         rows.append(Row(number, not mine and not found, before, new))
         number += sum(1 for _break in BREAK.finditer(text, at, after))
         at, new_at, begun = after, new_after, ending

@@ -10,7 +10,7 @@ from annotations.transfer.forms.exports import set_choices
 
 
 def named_sets(project: Project, releases: Iterable[Release]) -> dict[int, list[str]]:
-    """The chosen annotations of each release, by its id. A choice that no longer exists has its specification as name."""
+    """The chosen annotations of each release, by its id; a specification where the choice no longer exists."""
     names = {choice.spec: choice.name for choice in set_choices(project)}
     return {release.pk: [names.get(spec, spec) for spec in specs_of(release.set_spec)] for release in releases}
 
@@ -20,4 +20,4 @@ def covered_notes(project: Project, source: Source) -> QuerySet[Document]:
     condition, values = source.notes()
     rows = Document.objects.filter(project=project).defer("text").order_by("pk")
     # The table has no alias in this query, so that the condition can name its column.
-    return rows.extra(where=[condition], params=values)
+    return rows.extra(where=[condition], params=values)  # noqa: S610 - the condition is ours, the values are parameters

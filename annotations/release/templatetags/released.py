@@ -24,17 +24,17 @@ from annotations.release.services.viewing import MASKED, SURROGATES, VIEWS, view
 register = template.Library()
 
 TABLE = (
-    '<table class="beside"><caption class="sr-only">{}</caption><thead><tr><th scope="col"><span class="sr-only">{}</span>'
-    '</th><th scope="col">{}</th><th scope="col">{}</th></tr></thead><tbody>{}</tbody></table>'
+    '<table class="beside"><caption class="sr-only">{}</caption><thead><tr>'
+    '<th scope="col"><span class="sr-only">{}</span></th><th scope="col">{}</th><th scope="col">{}</th></tr></thead><tbody>{}</tbody></table>'
 )
 LINE = (
-    '<tr class="{}"><th scope="row" class="gutter">{}</th><td class="beside-text is-original" dir="auto" data-label="{}">'
-    '{}</td><td class="beside-text is-released" dir="auto" data-label="{}">{}</td></tr>\n'
+    '<tr class="{}"><th scope="row" class="gutter">{}</th>'
+    '<td class="beside-text is-original" dir="auto" data-label="{}">{}</td><td class="beside-text is-released" dir="auto" data-label="{}">{}</td></tr>\n'
 )
 STRETCH = '<a class="span hue-{} underline-{} stretch is-{}{}" href="#{}{}" data-piece="{}"{}{}>{}</a>'
 VIEWED = (
-    '<div class="line" id="L{}"><span class="gutter" aria-hidden="true">{}</span><div class="line-text" dir="auto">{}</div>'
-    "</div>\n"
+    '<div class="line" id="L{}"><span class="gutter" aria-hidden="true">{}</span>'
+    '<div class="line-text" dir="auto">{}</div></div>\n'
 )
 FOUND = '<mark class="leak{}"{} title="{}">{}</mark>'
 
@@ -132,7 +132,9 @@ def note_view(context: Context) -> NoteView | None:
 @register.simple_tag
 def viewed_lines(rows: Sequence[Row]) -> SafeString:
     """Show the released column of the rows as the lines of a note."""
-    lines = [fill(VIEWED, str(row.number), str(row.number), SafeString("".join(map(_viewed, row.after)))) for row in rows]
+    lines = [
+        fill(VIEWED, str(row.number), str(row.number), SafeString("".join(map(_viewed, row.after)))) for row in rows
+    ]
     return fill('<div class="lines">{}</div>', SafeString("".join(lines)))
 
 

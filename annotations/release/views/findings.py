@@ -1,5 +1,7 @@
 """The findings of the leak gate: their list, and decisions about them."""
 
+from typing import Any
+
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
@@ -39,7 +41,7 @@ def findings(request: Request, slug: str, number: int) -> HttpResponse:
     found = release_for(access, number)
     chosen = one_of(request, "state", FILTERS)
     counts = finding_counts(found)
-    context = {
+    context: dict[str, Any] = {
         "access": access,
         "release": found,
         "chosen": chosen,
@@ -53,14 +55,14 @@ def findings(request: Request, slug: str, number: int) -> HttpResponse:
         if key is None or not count:
             raise Http404("This release has no findings of this string.")
         part = paged(request, range(count), OF_STRING)
-        context["page"] = part
-        context["groups"] = groups_of(found, [key], most=OF_STRING, after=part.start_index() - 1)
-        context["one"] = key
+        groups = groups_of(found, [key], most=OF_STRING, after=part.start_index() - 1)
+        context |= {"page": part, "one": key}
     else:
         strings = Paginator(string_keys(found, chosen), STRINGS).get_page(whole(request.GET.get("page", "")))
-        context["page"] = strings
-        context["groups"] = groups_of(found, list(strings.object_list))
-    _read(access, context["groups"])
+        groups = groups_of(found, list(strings.object_list))
+        context |= {"page": strings, "one": None}
+    _read(access, groups)
+    context["groups"] = groups
     return render(request, "release/findings.html", context)
 
 
@@ -106,7 +108,8 @@ def release_decide(request: Request, slug: str, number: int) -> HttpResponse:
             "release": found,
             "groups": groups,
             "counts": finding_counts(found),
-            "decidable": True,
+            "decidable": found.state == Release.State.PREPARED,
+            "one": None,
         }
         return render(request, "release/finding_answer.html", context)
     return _back(request, found, key)

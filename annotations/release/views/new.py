@@ -31,7 +31,7 @@ from annotations.transfer.forms.exports import SetChoice, set_choices
 
 @dataclass(frozen=True)
 class OfferedPolicy:
-    """A policy on the form. `value` names its version, so that a release never uses a later one than the page showed."""
+    """A policy on the form. `value` names its version, so that a release uses the one that the page showed."""
 
     row: ReleasePolicy
     value: str
@@ -124,9 +124,7 @@ def _form(request: Request, sets: list[SetChoice], offered: list[OfferedPolicy],
     return ReleaseForm(initial=initial, **choices)
 
 
-def _start(
-    request: Request, access: Access, form: ReleaseForm, offered: list[OfferedPolicy]
-) -> HttpResponse | None:
+def _start(request: Request, access: Access, form: ReleaseForm, offered: list[OfferedPolicy]) -> HttpResponse | None:
     """Start the release, or put the reason why not into the form."""
     data = form.cleaned_data
     policy = next(one for one in offered if one.value == data["policy"])
@@ -148,9 +146,7 @@ def _start(
     return redirect("release", access.project.slug, release.number)
 
 
-def _previewed(
-    access: Access, request: Request, sets: list[SetChoice], offered: list[OfferedPolicy]
-) -> PreviewedNote:
+def _previewed(access: Access, request: Request, sets: list[SetChoice], offered: list[OfferedPolicy]) -> PreviewedNote:
     """Preview the note `note`, or the first one. Nothing is stored but that the note was read."""
     specs = [choice.spec for choice in sets if choice.spec in request.POST.getlist("sets")]
     policy = next((one for one in offered if one.value == request.POST.get("policy")), None)

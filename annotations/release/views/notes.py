@@ -30,9 +30,7 @@ def release_note(request: Request, slug: str, number: int, pk: int) -> HttpRespo
     release = release_for(access, number)
     rows = ReleasedNote.objects.filter(release=release).select_related("document")
     note = get_object_or_404(rows, document_id=pk)
-    NOTE_READ.record(
-        actor=access.user, project_id=access.project.pk, document_id=pk, data={"what": "released note"}
-    )
+    NOTE_READ.record(actor=access.user, project_id=access.project.pk, document_id=pk, data={"what": "released note"})
     findings = list(note.findings.all())
     previous, following = around_note(note)
     waiting = note.state == ReleasedNote.State.PENDING
@@ -62,8 +60,8 @@ def release_note(request: Request, slug: str, number: int, pk: int) -> HttpRespo
 def note_surrogates(request: Request, slug: str, pk: int) -> HttpResponse:
     """Surrogates for spans of a note, as JSON, for a page on which the spans change.
 
-    The request has `spans`, a list of [start, end, label id]. The answer has `texts`: [start, end, text] of each stretch
-    that the spans cover. The page that asks has recorded that the note was opened.
+    The request has `spans`, a list of [start, end, label id]. The answer has `texts`: [start, end, text] of each
+    stretch that the spans cover. The page that asks has recorded that the note was opened.
     """
     access = enter(request.user, slug, Can.MAKE_GOLD)
     document = note_for(access, pk)

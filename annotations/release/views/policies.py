@@ -117,7 +117,7 @@ def _saved(request: Request, access: Access, form: PolicyForm, current: ReleaseP
     if request.POST.get("seen") != str(current.version):
         form.add_error(
             None,
-            _("This policy was changed after you opened the page. Nothing was saved. Reload the page and edit it again."),
+            _("This policy was changed after you opened the page. Nothing was saved. Reload the page, then edit it."),
         )
     if not form.is_valid():
         return None

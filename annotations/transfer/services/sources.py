@@ -9,7 +9,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO, NamedTuple, Protocol
 
 from django.conf import settings
 from django.utils.translation import gettext as _
@@ -260,11 +260,36 @@ def patients_at(path: Path) -> dict[str, str]:
     return parse_patients(data, path.name)
 
 
+class NoteRow(NamedTuple):
+    """What a CSV says about a note; empty where it says nothing."""
+
+    patient: str = ""
+    note_type: str = ""
+    site: str = ""
+
+
+# Columns of a CSV about notes, beside the name.
+COLUMNS = ("patient_id", "type", "site")
+
+
 def parse_patients(data: bytes, file: str) -> dict[str, str]:
     """Patient IDs by note name from a CSV with the columns name and patient_id, separated by commas or semicolons.
 
     Raises ServiceError naming the line.
     """
+    return {name: row.patient for name, row in _parsed(data, file, ("patient_id",)).items()}
+
+
+def parse_note_rows(data: bytes, file: str) -> dict[str, NoteRow]:
+    """Patient IDs, types and sites by note name from a CSV with the column name and at least one of the others.
+
+    Raises ServiceError naming the line.
+    """
+    return _parsed(data, file, COLUMNS)
+
+
+def _parsed(data: bytes, file: str, columns: Sequence[str]) -> dict[str, NoteRow]:
+    """The rows by note name. The CSV must have the column name and at least one of `columns`."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -279,15 +304,20 @@ def parse_patients(data: bytes, file: str) -> dict[str, str]:
     head = text.partition("\n")[0]
     # Spreadsheet programs in much of Europe separate columns by semicolons.
     rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=";" if ";" in head and "," not in head else ",")
-    found: dict[str, str] = {}
+    found: dict[str, NoteRow] = {}
     try:
-        if not {"name", "patient_id"} <= set(rows.fieldnames or ()):
+        given = set(rows.fieldnames or ())
+        if "name" not in given or not given & set(columns):
             raise ServiceError(
-                _("“%(file)s” needs the columns name and patient_id. Nothing was changed.") % {"file": file},
+                _("“%(file)s” needs the columns name and patient_id. Nothing was changed.") % {"file": file}
+                if len(columns) == 1
+                else _("“%(file)s” needs the column name, and patient_id, type or site. Nothing was changed.")
+                % {"file": file},
                 code="patients",
             )
         for row in rows:
-            name, patient = (row["name"] or "").strip(), (row["patient_id"] or "").strip()
+            name = (row["name"] or "").strip()
+            patient, note_type, site = ((row.get(column) or "").strip() for column in COLUMNS)
             if len(patient) > 80:
                 raise ServiceError(
                     _("“%(file)s”, line %(line)s: A patient ID has at most 80 characters. Nothing was changed.")
@@ -303,7 +333,17 @@ def parse_patients(data: bytes, file: str) -> dict[str, str]:
                     % {"file": file, "line": rows.line_num, "character": bad},
                     code="patients",
                 )
-            found[name.removesuffix(".txt")] = patient
+            for value in (note_type, site):
+                if len(value) > 80 or bad_character(value):
+                    raise ServiceError(
+                        _(
+                            "“%(file)s”, line %(line)s: A type or site has at most 80 characters, without control "
+                            "characters. Nothing was changed."
+                        )
+                        % {"file": file, "line": rows.line_num},
+                        code="patients",
+                    )
+            found[name.removesuffix(".txt")] = NoteRow(patient, note_type, site)
     except csv.Error as error:
         raise ServiceError(
             _("“%(file)s”, line %(line)s: The file is not a readable CSV. Nothing was changed.")

@@ -21,7 +21,7 @@ class Read:
         self.read, self._leaks, self._planted, self._missed = read, sorted(leaks), planted, missed
 
     def found(self, read: int) -> Found:
-        planted = [at for at in range(10, read + 1, 10)] if self._planted else []
+        planted = list(range(10, read + 1, 10)) if self._planted else []
         return Found(
             Counter({"": read}), Counter({"": sum(at <= read for at in self._leaks)}), len(planted),
             sum(at not in self._missed for at in planted),

@@ -43,7 +43,14 @@ def test_a_planted_leak_that_the_release_no_longer_replaces_is_not_shown() -> No
 
 @pytest.mark.parametrize(
     ("words", "bounds"),
-    [("saw", (21, 24)), ("😀", (25, 26)), ("[NAME], 45", (4, 19)), ("AME", (4, 15)), (" on", (30, 33)), ("2019.", (34, 39))],
+    [
+        ("saw", (21, 24)),
+        ("😀", (25, 26)),
+        ("[NAME], 45", (4, 19)),
+        ("AME", (4, 15)),
+        (" on", (30, 33)),
+        ("2019.", (34, 39)),
+    ],
 )
 def test_places_in_the_original(words: str, bounds: tuple[int, int]) -> None:
     page = shown()

@@ -13,8 +13,8 @@ from annotations.models import AuditPlan, Project, Release, User
 
 class Command(JourneyCommand):
     help = (
-        "Plan the audit of a release: draw the sample that auditors read for leaks. If the release has an audit already, "
-        "show its progress and result, and change nothing."
+        "Plan the audit of a release: draw the sample that auditors read for leaks. If the release has an audit "
+        "already, show its progress and result, and change nothing."
     )
 
     def arguments(self, parser: CommandParser) -> None:
@@ -55,7 +55,8 @@ class Command(JourneyCommand):
         read = f"Read: {result['read']}; notes with a leak: {result['leaks']}; state: {result['state']}."
         if result["bound"] is None:
             return "\n".join([first, read, "There is no bound yet."])
-        bound = f"At most {at_most(result['bound'])} of the notes contain a leak ({whole(result['confidence'])} confidence)."
+        confidence = whole(result["confidence"])
+        bound = f"At most {at_most(result['bound'])} of the notes contain a leak ({confidence} confidence)."
         found = (
             [] if result["recall"] is None else [f"Auditors find at least {at_least(result['recall'])} of the leaks."]
         )

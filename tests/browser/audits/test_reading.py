@@ -1,0 +1,123 @@
+"""Reading a released note in Chromium: by mouse, by keyboard alone, in a narrow window; axe-core on every page."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from annotations.models import AuditMark, AuditNote
+from tests import factories as make
+from tests.worlds.audited import audited_world, make_release, planned, read_one
+
+
+@pytest.fixture
+def ward(transactional_db: None) -> SimpleNamespace:
+    world = audited_world(make.make_project("covid", name="Covid ward", language="it"))
+    world.plan = planned(world.release)
+    return world
+
+
+def opened(page: Page, live: Any) -> Page:
+    page.goto(live("release_audit", "covid", 1))
+    page.get_by_role("button", name="Read next note").click()
+    page.wait_for_selector("html[data-audit=ready]")
+    return page
+
+
+def marks() -> list[tuple[str, str]]:
+    return [
+        (mark.label, mark.note.note.document.text[mark.start : mark.end])
+        for mark in AuditMark.objects.select_related("note__note__document")
+    ]
+
+
+def test_a_note_by_mouse(ward: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
+    page = opened(page_of(ward.rev), live)
+    expect(page.get_by_role("button", name="No leak")).to_be_visible()
+    expect(page.get_by_role("button", name="DOCTOR")).to_be_disabled()
+    box = page.evaluate(
+        """() => {
+            const node = document.querySelector("#note .line-text").lastChild;
+            const range = document.createRange();
+            range.setStart(node, node.data.indexOf("Bianchi"));
+            range.setEnd(node, node.data.indexOf("Bianchi") + 7);
+            const { x, y, width, height } = range.getBoundingClientRect();
+            return { x, y: y + height / 2, past: x + width };
+        }"""
+    )
+    page.mouse.move(box["x"] + 8, box["y"])
+    page.mouse.down()
+    page.mouse.move(box["past"] - 8, box["y"], steps=4)
+    page.mouse.up()
+    expect(page.locator("#chosen")).to_have_text("Bianchi")  # widened to the word
+    assert axe(page) == []
+    page.get_by_role("button", name="DOCTOR").click()
+    page.wait_for_selector("html[data-audit=ready]")
+    expect(page.get_by_role("list").filter(has_text="Bianchi")).to_be_visible()
+    assert marks() == [("DOCTOR", "Bianchi")]
+    page.get_by_role("button", name="Remove").click()
+    expect(page.get_by_text("No leak marked in this note.")).to_be_visible()
+    page.get_by_role("button", name="No leak").click()
+    expect(page.get_by_text("You have read 1 note.")).to_be_visible()
+    assert marks() == []
+    # A reload goes on with the same note.
+    page.reload()
+    assert AuditNote.objects.get(state="reading").position == 2
+
+
+def test_a_note_by_keyboard(ward: SimpleNamespace, page_of: Any, live: Any) -> None:
+    page = opened(page_of(ward.rev), live)
+    keyboard = page.keyboard
+    keyboard.press("ArrowRight")
+    expect(page.locator("#chosen")).to_have_text("[")
+    keyboard.press("ArrowDown")  # the next sentence: behind the point of “dott.”
+    expect(page.locator("#chosen")).to_have_text("Bianchi")
+    keyboard.press("Shift+ArrowLeft")
+    keyboard.press("Shift+ArrowLeft")
+    expect(page.locator("#chosen")).to_have_text("dott. Bianchi")
+    keyboard.press("Escape")
+    expect(page.get_by_role("button", name="DOCTOR")).to_be_disabled()
+    keyboard.press("ArrowLeft")
+    keyboard.press("ArrowDown")
+    expect(page.locator("#chosen")).to_have_text("Bianchi")
+    keyboard.press("2")  # the key of DOCTOR
+    expect(page.get_by_role("list").filter(has_text="Bianchi")).to_be_visible()
+    page.wait_for_selector("html[data-audit=ready]")
+    assert marks() == [("DOCTOR", "Bianchi")]
+    keyboard.press("u")
+    expect(page.get_by_text("No leak marked in this note.")).to_be_visible()
+    page.wait_for_selector("html[data-audit=ready]")
+    keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_contain_text("Mark the selected text with the label")
+    keyboard.press("Escape")
+    keyboard.press("Enter")
+    expect(page.get_by_text("You have read 1 note.")).to_be_visible()
+    page.wait_for_selector("html[data-audit=ready]")
+    keyboard.press("r")
+    expect(page.get_by_text("You have read 0 notes.")).to_be_visible()
+    assert AuditNote.objects.get(state="reading").position == 1
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
+def test_all_pages(ward: SimpleNamespace, page_of: Any, live: Any, axe: Any, width: int, scheme: str) -> None:
+    page = page_of(ward.mia, viewport={"width": width, "height": 844}, color_scheme=scheme)
+
+    def check() -> None:
+        assert axe(page) == []
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+    opened(page, live)
+    check()
+    read_one(ward.plan, ward.rev, "Bianchi")
+    page.goto(live("audit_leaks", "covid", 1))
+    expect(page.get_by_role("button", name="Accept leak")).to_be_visible()
+    check()
+    page.goto(live("release_audit", "covid", 1))
+    check()
+    page.goto(live("audits", "covid"))
+    check()
+    make_release(ward.project)
+    page.goto(f"{live('release_audit', 'covid', 2)}?target=10&confidence=95&by=type&planted=10&leaks=2")
+    expect(page.get_by_role("heading", name="Sample")).to_be_visible()
+    check()
