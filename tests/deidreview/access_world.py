@@ -11,6 +11,8 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
+from annotations.domain.redaction.kinds import Kind
+from annotations.domain.redaction.released import Mention
 from annotations.models import (
     BulkAct,
     Document,
@@ -24,8 +26,10 @@ from annotations.models import (
     Search,
     StoredFile,
     SuggestedString,
+    SurrogateEntity,
     User,
 )
+from annotations.surrogates.services.making import NoteMentions, surrogates_for
 from annotations.transfer.services.staged import stage_import
 from models_runtime.core.external_model import ExternalModel
 from models_runtime.core.registry import EXTERNAL
@@ -113,8 +117,11 @@ def fill(project: Project, manager: User, annotator: User) -> dict[str, int]:
     judging = Judging.objects.create(
         project=project, author=run_author, gold_version=version, threshold=0.5, language="en", prompt_version="1"
     )
+    mention = Mention(0, 11, "PATIENT", Kind.NAME, note.text[:11])
+    surrogates_for(project=project, notes=[NoteMentions(note.pk, "", "it", note.text, [mention])])
     return {
         "note": note.pk,
+        "entity": SurrogateEntity.objects.get(project=project).pk,
         "calibration": calibration.pk,
         "judging": judging.pk,
         "open_note": open_note.pk,
@@ -164,6 +171,7 @@ TALK = {"talk", "comments", "flag"}
 PLACED = {"disagreement_cause", "disagreement_talk", "outcome"}
 ADJUDICATED = {f"adjudicate{act}" for act in ("", "_decide", "_cause", "_state", "_finish", "_reopen")} | PLACED
 KINDS = {
+    "entity": {"surrogate", "surrogate_change"},
     "note": {"note", "note_delete", "note_gold", "note_gold_withdraw", "annotate", "note_data", "spans", "reopen"}
     | TALK
     | REVIEWED
@@ -260,6 +268,8 @@ def form_of(name: str, world: World, objects: str = "ours") -> dict:
         "job_start_gold": {"author": ids["author"]},
         "agreement_start": {"unit": "token"},
         "statistics_start": {"version": ids["version"]},
+        "surrogates": {"text": "Rossi"},
+        "surrogate_change": {"act": "lock", "version": 1},
     }.get(name, {})
 
 

@@ -159,8 +159,9 @@ class MentionLine:
 def mention_lines(access: Access, mentions: Sequence[SurrogateMention]) -> list[MentionLine]:
     """The mentions in their sentences. Records each of their notes as read."""
     looks = {"": LabelLook("", "")}
-    rows = [(one.document_id, "", [one.start, one.end, ""], None, one) for one in mentions]
-    found = [MentionLine(row[4], entry) for row, entry in with_entries(rows, looks)]
+    rows = [(one.document_id, str(one.pk), [one.start, one.end, ""], None) for one in mentions]
+    by_pk = {str(one.pk): one for one in mentions}
+    found = [MentionLine(by_pk[entry.kind], entry) for _row, entry in with_entries(rows, looks)]
     for note in {line.entry.note for line in found}:
         NOTE_READ.record(actor=access.user, project_id=access.project.pk, document_id=note, data={"what": "surrogates"})
     return found
