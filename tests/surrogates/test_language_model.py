@@ -52,7 +52,8 @@ class Model:
             {
                 "id": one["id"],
                 "kind": one["kind"],
-                "replacement": NAMES.get(one["forms"][0]) or one["forms"][0].translate(digits).replace("Spring", "West"),
+                "replacement": NAMES.get(one["forms"][0])
+                or one["forms"][0].translate(digits).replace("Spring", "West"),
             }
             for one in shown["entities"]
         ]
@@ -92,15 +93,14 @@ def test_the_four_questions(ward, model, by_model):
     assert {name.split()[0] for name in made_by()} == {"small"} and {len(name) for name in made_by()} == {16}
     assert set(model.asked) == {"mentions", "entities", "taken"}
     asked = len(model.asked)
-    assert by_model() == found and model.asked[asked:] == ["entities"], "nothing is new"
+    assert by_model() == found and set(model.asked[asked:]) == {"entities"}, "nothing is new"
 
 
 def test_nothing_of_one_patient_is_shown_with_another(ward, model, by_model):
     by_model()
     for body in model.server.requests:
         shown = note_of(body)
-        if "names" not in shown and "contexts" in shown:
-            assert not ("Adam" in shown and "Betty" in shown)
+        assert not ("Adam" in shown and "Betty" in shown)
 
 
 def test_the_model_decides_what_the_rules_doubt(ward, model, by_model):
@@ -151,7 +151,10 @@ def test_replacements_that_can_not_be_used(ward, model, by_model, replacement):
 
 
 def test_consent_and_choices(ward, model, settings):
-    assert [(one.value, one.host) for one in maker_choices()] == [("ward/small", ""), ("cloud/large", "llm.example.org")]
+    assert [(one.value, one.host) for one in maker_choices()] == [
+        ("ward/small", ""),
+        ("cloud/large", "llm.example.org"),
+    ]
     with pytest.raises(ServiceError, match=r"llm\.example\.org"):
         checked_maker(ward.project, "cloud/large", may_leave=False)
     params = checked_maker(ward.project, "cloud/large", may_leave=True)

@@ -80,11 +80,9 @@ class Relexicalizer:
         """The mentions of each patient by entity; None without a usable answer."""
         return self._each(patients, self._cluster)
 
-    def names(self, clusters: Sequence[Cluster]) -> list[list[str]]:
-        """Names by which an index may know each entity; empty without a usable answer."""
-        parts = [clusters[at : at + MOST_ENTITIES] for at in range(0, len(clusters), MOST_ENTITIES)]
-        found = self._each(parts, self._names)
-        return [names for part, own in zip(parts, found, strict=True) for names in own or [[] for _one in part]]
+    def names(self, patients: Sequence[Sequence[Cluster]]) -> list[list[list[str]] | None]:
+        """Names by which an index may know each entity of each patient; None without a usable answer."""
+        return self._each(patients, self._names)
 
     def decide(self, asked: Sequence[tuple[Cluster, Sequence[Indexed]]]) -> list[tuple[Indexed | None] | None]:
         """The candidate that each entity is, in a tuple that holds None for a new entity; None without an answer."""
@@ -130,6 +128,11 @@ class Relexicalizer:
         return self._usable(groups, complete and alike)
 
     def _names(self, clusters: Sequence[Cluster]) -> Conversation[list[list[str]] | None]:
+        if not clusters:
+            return []
+        if len(clusters) > MOST_ENTITIES:
+            self.meter.add(too_long=1)
+            return None
         shown = [_entity(at, cluster) for at, cluster in enumerate(clusters, start=1)]
         entries = yield from self._ask("query", {"entities": shown}, _Queried, len(clusters))
         by_id = {one.id: one.names for one in entries}

@@ -53,8 +53,10 @@ class ModelMaker:
             for rules, groups, one in zip(by_rules, found, patients, strict=True)
         ]
 
-    def names(self, clusters: Sequence[Cluster]) -> list[list[str]]:
-        return _asked(lambda: self._model.names(clusters))
+    def names(self, patients: Sequence[Sequence[Cluster]]) -> list[list[list[str]]]:
+        by_rules = self._rules.names(patients)
+        found = _asked(lambda: self._model.names(patients))
+        return [rules if names is None else names for rules, names in zip(by_rules, found, strict=True)]
 
     def decide(self, asked: Sequence[tuple[Cluster, Sequence[Indexed]]]) -> list[Indexed | None]:
         """The rules decide where a candidate has the same name; the model decides the rest."""
