@@ -94,6 +94,7 @@ LLM_KIND = BackendKind(
 
 # Language models that judge the spans of others, and the questions that they are asked. These are not backends.
 JUDGE = "models_runtime.backends.llm.judging.LlmJudge"
+RELEXICALIZER = "models_runtime.backends.llm.relexicalizing.Relexicalizer"
 
 
 CASE = "models_runtime.backends.llm.judging.Case"

@@ -329,3 +329,13 @@ for _path in (
     "axes/accessattempt", "axes/accesslog", "axes/accessfailurelog",
 ):  # fmt: skip
     TABLE[f"admin/{_path}/<path:object_id>/"] = {"GET": STAFF_302, "POST": STAFF_302}
+
+# Surrogates
+# fmt: off
+TABLE |= {
+    "surrogates": {"GET": MANAGERS, "POST": MANAGERS},
+    "surrogates_merge": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
+    "surrogate": {"GET": MANAGERS, "POST": EVERYONE_405},
+    "surrogate_change": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
+}
+# fmt: on

@@ -16,6 +16,8 @@ from annotations.certificates.services.keys import newest_key
 from annotations.domain.certifying.signatures import fingerprint_of
 from annotations.domain.knowing.person import Person
 from annotations.known.services.master import store_people
+from annotations.domain.redaction.kinds import Kind
+from annotations.domain.redaction.released import Mention
 from annotations.models import (
     AuditNote,
     AuditPlan,
@@ -38,9 +40,11 @@ from annotations.models import (
     Search,
     StoredFile,
     SuggestedString,
+    SurrogateEntity,
     User,
 )
 from annotations.release.services.policies import codes_of, save_policy
+from annotations.surrogates.services.making import NoteMentions, surrogates_for
 from annotations.transfer.services.staged import stage_import
 from models_runtime.core.external_model import ExternalModel
 from models_runtime.core.registry import EXTERNAL
@@ -132,11 +136,14 @@ def fill(project: Project, manager: User, annotator: User) -> dict[str, int]:
         project=project, author=run_author, gold_version=version, threshold=0.5, language="en", prompt_version="1"
     )
     certificate = certified(project)
+    mention = Mention(0, 11, "PATIENT", Kind.NAME, note.text[:11])
+    surrogates_for(project=project, notes=[NoteMentions(note.pk, "", "it", note.text, [mention])])
     return {
         "certificate": certificate.number,
         "certified_release": certificate.release.number,
         "fingerprint": fingerprint_of(bytes(certificate.key.public)),
         "note": note.pk,
+        "entity": SurrogateEntity.objects.get(project=project).pk,
         "calibration": calibration.pk,
         "judging": judging.pk,
         "open_note": open_note.pk,
@@ -224,6 +231,7 @@ TALK = {"talk", "comments", "flag"}
 PLACED = {"disagreement_cause", "disagreement_talk", "outcome"}
 ADJUDICATED = {f"adjudicate{act}" for act in ("", "_decide", "_cause", "_state", "_finish", "_reopen")} | PLACED
 KINDS = {
+    "entity": {"surrogate", "surrogate_change"},
     "note": {"note", "note_delete", "note_gold", "note_gold_withdraw", "annotate", "note_data", "spans", "reopen"}
     | {"note_surrogates"}
     | TALK
@@ -351,6 +359,8 @@ def form_of(name: str, world: World, objects: str = "ours") -> dict:
         "job_start_gold": {"author": ids["author"]},
         "agreement_start": {"unit": "token"},
         "statistics_start": {"version": ids["version"]},
+        "surrogates": {"text": "Rossi"},
+        "surrogate_change": {"act": "lock", "version": 1},
     }.get(name, {})
 
 

@@ -4,9 +4,9 @@ import pytest
 
 from annotations.core.sealing import project_key
 from annotations.domain.surrogates.pipeline import Surrogate
+from annotations.domain.surrogates.typed import parts_of
 from annotations.models import Document, SurrogateEntity, SurrogateKey, SurrogateMention
 from annotations.surrogates.selectors.index import opened
-from annotations.surrogates.selectors.typed import parts_of
 from annotations.surrogates.services import makers
 from annotations.surrogates.services.making import surrogates_for, words_of
 from tests import factories as make

@@ -12,9 +12,11 @@ from annotations.core.access import Access
 from annotations.core.events import NOTE_READ
 from annotations.core.sealing import project_key
 from annotations.domain.redaction.kinds import Kind
-from annotations.domain.surrogates.deciding import identities
+from annotations.domain.surrogates.deciding import identities, surrogate_key
 from annotations.domain.surrogates.folding import folded
-from annotations.domain.surrogates.writing import Writer
+from annotations.domain.surrogates.people import read_person
+from annotations.domain.surrogates.pipeline import Surrogate
+from annotations.domain.surrogates.writing import Writer, part_name
 from annotations.models import Document, Project, SurrogateEntity, SurrogateKey, SurrogateMention
 from annotations.notes.selectors.in_context import Entry, LabelLook, with_entries
 from annotations.surrogates.selectors.index import (
@@ -119,7 +121,10 @@ def found_by(project: Project, text: str) -> QuerySet[SurrogateEntity]:
         for name in identities(known_by(kind, project.language, [text]))
     }
     by_name = SurrogateKey.objects.filter(project=project, digest__in=[identity_digest(key, name) for name in names])
+    person = read_person(text, project.language)
+    parts = {part_name(part.role, part.index): part.text for part in person.parts}
     values = {folded(text), "".join(text.split()).casefold(), "".join(filter(str.isalnum, text)).casefold()}
+    values.add(surrogate_key(Surrogate(Kind.NAME, parts)))
     digests = [surrogate_digest(key, Kind.ID, value) for value in values if value]
     named_so = Q(pk__in=by_name.values("entity")) | Q(surrogate_digest__in=digests)
     return SurrogateEntity.objects.filter(named_so, project=project).order_by("kind", "pk")
@@ -159,8 +164,9 @@ class MentionLine:
 def mention_lines(access: Access, mentions: Sequence[SurrogateMention]) -> list[MentionLine]:
     """The mentions in their sentences. Records each of their notes as read."""
     looks = {"": LabelLook("", "")}
-    rows = [(one.document_id, "", [one.start, one.end, ""], None, one) for one in mentions]
-    found = [MentionLine(row[4], entry) for row, entry in with_entries(rows, looks)]
+    rows = [(one.document_id, str(one.pk), [one.start, one.end, ""], None) for one in mentions]
+    by_pk = {str(one.pk): one for one in mentions}
+    found = [MentionLine(by_pk[entry.kind], entry) for _row, entry in with_entries(rows, looks)]
     for note in {line.entry.note for line in found}:
         NOTE_READ.record(actor=access.user, project_id=access.project.pk, document_id=note, data={"what": "surrogates"})
     return found

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from annotations.core.sealing import Key
 from annotations.domain.redaction.kinds import Kind
 from annotations.domain.surrogates.clustering import PEOPLE
-from annotations.domain.surrogates.deciding import identities, surrogate_key
+from annotations.domain.surrogates.deciding import identities
 from annotations.domain.surrogates.folding import folded
-from annotations.domain.surrogates.people import FAMILY
+from annotations.domain.surrogates.people import FAMILY, GIVEN
 from annotations.domain.surrogates.pipeline import Cluster, Mentioned, Surrogate
 from annotations.surrogates.selectors.index import REPEATABLE, Sealed, identity_digest
 
@@ -27,8 +27,11 @@ def named_as(cluster: Cluster, surrogate: Surrogate) -> list[str]:
     if cluster.kind in REPEATABLE:
         return []
     if cluster.kind in PEOPLE:
-        families = (text for name, text in surrogate.parts.items() if name.startswith(FAMILY))
-        names = [surrogate_key(surrogate), folded(" ".join(families))]
+        given, family = (
+            folded(" ".join(text for name, text in sorted(surrogate.parts.items()) if name.startswith(group)))
+            for group in (GIVEN, FAMILY)
+        )
+        names = [f"{given} {family}".strip(), family or given]
     else:
         names = identities(known_by(cluster.kind, cluster.language, [surrogate.parts.get("value", "")]))
     return [name for name in names if is_name(name)]

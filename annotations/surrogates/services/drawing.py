@@ -12,6 +12,7 @@ from annotations.domain.surrogates.deciding import identities, surrogate_key
 from annotations.domain.surrogates.folding import folded
 from annotations.domain.surrogates.generating import RuleGenerator
 from annotations.domain.surrogates.pipeline import Around, Indexed, Surrogate
+from annotations.domain.surrogates.typed import parts_of
 from annotations.models import Project, SurrogateEntity
 from annotations.surrogates.selectors.index import (
     Sealed,
@@ -25,7 +26,6 @@ from annotations.surrogates.selectors.index import (
     taken,
 )
 from annotations.surrogates.selectors.names import named_as
-from annotations.surrogates.selectors.typed import parts_of
 from annotations.surrogates.services.makers import generator_source
 from annotations.surrogates.services.planning import MOST_ATTEMPTS, STRICT_ATTEMPTS
 

@@ -62,8 +62,8 @@ class Maker(Protocol):
     def cluster(self, patients: Sequence[PatientMentions]) -> list[list[Cluster]]:
         """The clusters of each patient, in order."""
 
-    def names(self, clusters: Sequence[Cluster]) -> list[list[str]]:
-        """Further names by which the index may know each entity."""
+    def names(self, patients: Sequence[Sequence[Cluster]]) -> list[list[list[str]]]:
+        """Further names by which the index may know each entity of each patient."""
 
     def decide(self, asked: Sequence[tuple[Cluster, Sequence[Indexed]]]) -> list[Indexed | None]:
         """The entity of the index that each cluster is, or None."""
@@ -82,8 +82,8 @@ class RulesMaker:
     def cluster(self, patients: Sequence[PatientMentions]) -> list[list[Cluster]]:
         return [self._clusterer.cluster(one.mentions, one.language) for one in patients]
 
-    def names(self, clusters: Sequence[Cluster]) -> list[list[str]]:
-        return [[] for _cluster in clusters]
+    def names(self, patients: Sequence[Sequence[Cluster]]) -> list[list[list[str]]]:
+        return [[[] for _cluster in clusters] for clusters in patients]
 
     def decide(self, asked: Sequence[tuple[Cluster, Sequence[Indexed]]]) -> list[Indexed | None]:
         return [self._decider.decide(cluster, found) for cluster, found in asked]

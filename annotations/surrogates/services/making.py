@@ -15,13 +15,15 @@ from annotations.core.bulk import insert_objects
 from annotations.core.erasures import hold
 from annotations.core.errors import ServiceError
 from annotations.core.label_lock import advisory_lock
-from annotations.core.sealing import project_key
+from annotations.core.sealing import Key, project_key
+from annotations.domain.surrogates.pipeline import Cluster
 from annotations.models import Document, Project, SurrogateEntity, SurrogateKey, SurrogateMention
 from annotations.surrogates.selectors.index import form_number, in_parts, kinds_with, named, opened, taken
-from annotations.surrogates.services.makers import MAKERS, Params, maker_of
+from annotations.surrogates.services.makers import MAKERS, Maker, Params, RulesMaker, maker_of
 from annotations.surrogates.services.planning import (
     Entity,
     NoteMentions,
+    Patient,
     Place,
     Plan,
     patient_mentions,
@@ -55,7 +57,7 @@ def surrogates_for(
     made_by = maker_of(project, maker or {})
     key = project_key(project)
     patients = patients_of(key, notes, project.language)
-    clusters = made_by.cluster(patient_mentions(patients))
+    clusters = _clustered(project, key, made_by, patients)
     for _again in range(TRIES):
         plan = Plan(project, key, made_by, patients, clusters, avoid)
         plan.make()
@@ -69,6 +71,19 @@ def surrogates_for(
         _("Other work changes the index of surrogates all the time. Wait until it has finished, then start again."),
         code="busy",
     )
+
+
+def _clustered(project: Project, key: Key, maker: Maker, patients: Sequence[Patient]) -> list[list[Cluster]]:
+    """The clusters of each patient. The maker is not asked about patients all of whose mentions the index holds."""
+    known: set[Place] = set()
+    for some in in_parts(sorted({one.note for patient in patients for one in patient.mentions})):
+        rows = SurrogateMention.objects.filter(document__in=some, entity__project=project).order_by()
+        known.update(Place(*row) for row in rows.values_list("document_id", "start", "end"))
+    new = [any(Place(one.note, one.start, one.end) not in known for one in patient.mentions) for patient in patients]
+    asked = iter(maker.cluster(patient_mentions([one for one, is_new in zip(patients, new, strict=True) if is_new])))
+    rest = [one for one, is_new in zip(patients, new, strict=True) if not is_new]
+    by_rules = iter(RulesMaker(key).cluster(patient_mentions(rest)))
+    return [next(asked if is_new else by_rules) for is_new in new]
 
 
 def lock_index(project: Project) -> None:

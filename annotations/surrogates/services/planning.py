@@ -135,6 +135,10 @@ class Entity:
         mentions = [one for own in self.mentions.values() for one in own]
         return cluster_of(self.kind, self.sealed_now(), mentions)
 
+    def cluster_in(self, patient: int) -> Cluster:
+        """The entity with its mentions in one patient's notes: what stands around the others is not of this patient."""
+        return cluster_of(self.kind, self.sealed_now(), self.mentions[patient])
+
     def sealed_now(self) -> Sealed:
         """What to store."""
         if self.sealed is not None:
@@ -202,14 +206,13 @@ class Plan:
     # Matching.
 
     def _with_names(self, clusters: Sequence[Sequence[Cluster]]) -> list[_Part]:
-        flat = [(at, cluster) for at, own in enumerate(clusters) for cluster in own]
-        more = self._maker.names([cluster for _at, cluster in flat])
         parts = []
-        for (at, cluster), names in zip(flat, more, strict=True):
-            known = dict.fromkeys(identities(cluster))
-            for name in names:
-                known |= dict.fromkeys(identities(known_by(cluster.kind, cluster.language, [name])))
-            parts.append(_Part(at, cluster, list(known)))
+        for at, (own, more) in enumerate(zip(clusters, self._maker.names(clusters), strict=True)):
+            for cluster, names in zip(own, more, strict=True):
+                known = dict.fromkeys(identities(cluster))
+                for name in names:
+                    known |= dict.fromkeys(identities(known_by(cluster.kind, cluster.language, [name])))
+                parts.append(_Part(at, cluster, list(known)))
         return parts
 
     def _digest(self, identity: str) -> str:
@@ -344,7 +347,7 @@ class Plan:
         for entity in self.entities:
             if entity.row is None:
                 patient = next(iter(entity.mentions))
-                draft = Draft(entity.cluster(), entity.scope, self._avoided(patient, strict=True))
+                draft = Draft(entity.cluster_in(patient), entity.scope, self._avoided(patient, strict=True))
                 drafts.setdefault(patient, []).append((entity, draft))
         for own in drafts.values():
             own.sort(key=lambda each: _RANK.get(each[0].kind, len(_RANK)))

@@ -50,6 +50,11 @@ def system_prompt(
     return Template(template or _file(task, language)).safe_substitute(labels="\n".join(lines), example=example)
 
 
+def prompt_without_labels(task: str, language: str) -> str:
+    """The system message for a task that needs no labels: the four of relexicalizing."""
+    return _file(task, language)
+
+
 def version_of(template: str) -> str:
     """The version of a prompt: VERSION for a built-in file, or a short hash of a template."""
     return f"own-{digest(template)[:8]}" if template else VERSION

@@ -1,0 +1,36 @@
+"""The editor of the index of surrogates in Chromium, by keyboard; axe-core on its pages."""
+
+import pytest
+from playwright.sync_api import expect
+
+from annotations.models import SurrogateEntity
+from tests.surrogates.conftest import ward  # noqa: F401  # a fixture
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.mark.parametrize("width, scheme", [(1280, "light"), (390, "dark")])
+def test_from_the_list_to_another_surrogate(page_of, live, axe, ward, width, scheme):  # noqa: F811  # the fixture
+    ward.make()
+    page = page_of(ward.mia)
+    page.set_viewport_size({"width": width, "height": 800})
+    page.emulate_media(color_scheme=scheme)
+    page.goto(live("surrogates", "ward"))
+    assert axe(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.get_by_role("link", name="Adam Wilson").focus()
+    page.keyboard.press("Enter")
+    field = page.get_by_label("Surrogate to use")
+    expect(field).to_be_visible()
+    assert axe(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    field.fill("Emily Carter")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("Type another surrogate")
+    field.fill("Gregory Fletcher")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Gregory Fletcher")
+    page.get_by_role("checkbox", name="Choose the mention in n1, line 1").press("Space")
+    page.get_by_role("button", name="Split off chosen mentions").press("Enter")
+    expect(page.get_by_text("are now this new entity")).to_be_visible()
+    assert SurrogateEntity.objects.filter(kind="name").count() == 3
