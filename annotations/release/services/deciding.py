@@ -136,21 +136,23 @@ def _answer(
 ) -> None:
     notes = sorted({one.note_id for one in chosen})
     changing = _changing(chosen, answer)
-    rows = list(ReleasedNote.objects.filter(pk__in=changing).select_related("document").order_by("id"))
-    extras = _extras(release, rows, chosen, answer)
-    for row in rows:
-        row.extra = [list(extra) for extra in extras[row.pk]]
     now = timezone.now() if answer else None
     for at in range(0, len(chosen), AT_ONCE):
         LeakFinding.objects.filter(pk__in=[one.pk for one in chosen[at : at + AT_ONCE]]).update(
             decision=answer, decided_by=actor if answer else None, decided_at=now
         )
     if prepared is not None:
+        rows = list(ReleasedNote.objects.filter(pk__in=changing).select_related("document").order_by("id"))
+        _add_extras(release, rows, chosen, answer)
         store_prepared(release, rows, prepared)
-    elif rows:
-        for row in rows:
-            row.state = State.PENDING
-        ReleasedNote.objects.bulk_update(rows, ["extra", "state"], batch_size=AT_ONCE)
+    elif changing:
+        for at in range(0, len(changing), AT_ONCE):
+            some = ReleasedNote.objects.filter(pk__in=changing[at : at + AT_ONCE]).order_by("id")
+            rows = list(some.only("extra", "pieces", "release"))
+            _add_extras(release, rows, chosen, answer)
+            for row in rows:
+                row.state = State.PENDING
+            ReleasedNote.objects.bulk_update(rows, ["extra", "state"])
         release.state = Release.State.PREPARING
     _hold_back(sorted(set(notes) - set(changing)))
     release.content_hash = ""
@@ -164,6 +166,13 @@ def _answer(
         project_id=release.project_id,
         data={"release": release.number, "answer": answer, "findings": len(chosen), "notes": len(notes)},
     )
+
+
+def _add_extras(release: Release, rows: Sequence[ReleasedNote], chosen: Sequence[LeakFinding], answer: str) -> None:
+    ids = {row.pk for row in rows}
+    extras = _extras(release, rows, [one for one in chosen if one.note_id in ids], answer)
+    for row in rows:
+        row.extra = [list(extra) for extra in extras[row.pk]]
 
 
 def _hold_back(notes: Sequence[int]) -> None:
