@@ -4,9 +4,9 @@ Nothing here writes; `writing.py` stores the result. The text of a note never ch
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import NamedTuple
 
 from annotations.core.errors import ServiceError
@@ -174,19 +174,17 @@ class Preparer:
         everything = [*notes, *siblings]
         self._require({span.label for note in everything for span in note.spans})
         spans = {note.pk: self._spans(note) for note in everything}
-        plans = {note.pk: planned(note.text, spans[note.pk], self._masking) for note in everything}
-        surrogates = self._surrogates(everything, plans)
+        surrogates = self._surrogates(everything, spans) if self.makes_surrogates else {}
         needles = self._needles(everything)
         sought: dict[tuple[object, str], Sought] = {}
         prepared = []
         for note in notes:
-            mentions = [plan.mention for plan in plans[note.pk]]
-            replacing = _Replacing(self._key, note, mentions, surrogates)
+            replacing = _Replacing(self._key, note, partial(self._planned, note, spans[note.pk]), surrogates)
             released = release_text(note.text, spans[note.pk], self._masking, self._placeholder_of, replacing)
             whose = (_whose(note), note.language)
             if whose not in sought:
                 sought[whose] = self._gate(note.language).prepared(needles[_whose(note)])
-            prepared.append(self._prepared(note, mentions, _unmarked(released), sought[whose]))
+            prepared.append(self._prepared(note, _unmarked(released), sought[whose]))
         return prepared
 
     def _require(self, codes: Iterable[str]) -> None:
@@ -209,10 +207,14 @@ class Preparer:
         mark = next((one for one in forced if one.start < span.end and span.start < one.end), None)
         return span if mark is None else Span(span.start, span.end, mark.label + MASKED)
 
-    def _surrogates(self, notes: Sequence[Original], plans: Mapping[int, Sequence[Planned]]) -> Surrogates:
+    def _planned(self, note: Original, spans: Sequence[Span]) -> list[Planned]:
+        return planned(note.text, spans, self._masking)
+
+    def _surrogates(self, notes: Sequence[Original], spans: Mapping[int, Sequence[Span]]) -> Surrogates:
         wanted = []
         for note in notes:
-            own = [plan.mention for plan in plans[note.pk] if plan.action == Action.SURROGATE]
+            plans = self._planned(note, spans[note.pk])
+            own = [plan.mention for plan in plans if plan.action == Action.SURROGATE]
             if own:
                 wanted.append(NoteMentions(note.pk, note.patient, note.language, note.text, own))
         made = surrogates_for(project=self.project, notes=wanted) if wanted else {}
@@ -225,7 +227,10 @@ class Preparer:
         found: dict[object, list[Needle]] = {}
         for note in notes:
             spans = [*note.spans, *(Span(*extra[:3]) for extra in note.extras)]
-            found.setdefault(_whose(note), []).extend(needles_of(note.text, spans, self._policy, note.pk))
+            # One needle of each string is enough.
+            distinct = {(note.text[span.start : span.end], span.label): span for span in reversed(spans)}
+            needles = needles_of(note.text, distinct.values(), self._policy, note.pk)
+            found.setdefault(_whose(note), []).extend(reversed(needles))
         patients = {note.patient for note in notes if note.patient}
         for patient, known in identifiers_of(self.project, patients).items():
             for one in known:
@@ -243,7 +248,7 @@ class Preparer:
         kept_last = sorted(self._policy.rules.items(), key=lambda pair: pair[1].action == Action.KEEP)
         return {rule.kind: code for code, rule in kept_last}
 
-    def _prepared(self, note: Original, mentions: Sequence[Mention], released: Released, needles: Sought) -> Prepared:
+    def _prepared(self, note: Original, released: Released, needles: Sought) -> Prepared:
         gate, exceptions = self._gate(note.language), Counter[str]()
         found = []
         for leak in self._leaks(note, released.text, needles, released.pieces, exceptions):
@@ -256,14 +261,14 @@ class Preparer:
         # Several leaks may lie in one replaced stretch: each string is one finding there.
         distinct = {(one.where, one.original_start, one.original_end, one.string_key): one for one in reversed(found)}
         replaced = sum(piece.end - piece.start for piece in released.pieces if piece.action != Action.KEEP)
-        dates = [one for one in mentions if one.kind == Kind.DATE]
+        dates = [one for one in released.pieces if self._policy.rules[one.label].kind == Kind.DATE]
         return Prepared(
             pk=note.pk,
             released=released,
             spans=[(one.new_start, one.new_end, one.label) for one in released.pieces if one.new_start < one.new_end],
             sha256=text_sha256(released.text),
             characters_kept=len(note.text) - replaced,
-            years=sorted({year for one in dates for year in years(one.text, note.language)}),
+            years=sorted({year for one in dates for year in years(note.text[one.start : one.end], note.language)}),
             found=list(reversed(distinct.values())),
             exceptions=exceptions,
         )
@@ -321,12 +326,12 @@ class _Replacing:
         self,
         key: Key,
         note: Original,
-        mentions: Sequence[Mention],
+        plans: Callable[[], Sequence[Planned]],
         surrogates: Surrogates,
     ) -> None:
         self._key = key
         self._note = note
-        self._mentions = mentions
+        self._plans = plans
         self._surrogates = surrogates
 
     @property
@@ -346,7 +351,8 @@ class _Replacing:
 
     @cached_property
     def _numbers(self) -> Mapping[Bounds, int]:
-        return numbered(replace(one, label=one.label.removesuffix(MASKED)) for one in self._mentions)
+        mentions = (plan.mention for plan in self._plans())
+        return numbered(replace(one, label=one.label.removesuffix(MASKED)) for one in mentions)
 
     def surrogate(self, mention: Mention) -> str:
         try:
