@@ -64,6 +64,11 @@ class Folded:
         self.text = folded(text)
 
     @cached_property
+    def _same_places(self) -> bool:
+        """Whether each character has one after folding: a character that isn't dropped has at least one."""
+        return len(self.text) == len(self.original) and not _DROPPED.search(self.original)
+
+    @cached_property
     def _before(self) -> list[int]:
         """For each code point of the original, and for its end: how many folded ones come before it."""
         return list(accumulate(map(_WIDTHS.__getitem__, self.original), initial=0))
@@ -73,7 +78,7 @@ class Folded:
 
         Combining marks after the last letter belong to it.
         """
-        if self.original.isascii():
+        if self._same_places:
             return start, end
         before = self._before
         return bisect_right(before, start) - 1, max(bisect_right(before, end - 1), bisect_right(before, end) - 1)

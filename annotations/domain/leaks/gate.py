@@ -14,13 +14,14 @@ string is also sought by its parts of four letters or more, except dates and age
 Placeholders and hashes are not searched. Offsets are code points, end-exclusive.
 """
 
-from bisect import bisect_right
+import re
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import attrgetter
-from typing import Final
+from typing import Final, TypeVar
 
 from annotations.domain.folding import WORD, Folded, folded, words
 from annotations.domain.leaks.generic import generic_words
@@ -49,6 +50,8 @@ GENERALIZED: Final = "generalized"
 _FIXED: Final = frozenset({Action.MASK, Action.HASH})
 _READABLE: Final = frozenset({Action.KEEP, Action.GENERALIZE, Action.SHIFT})
 _BARRIER: Final = "\0"
+_CAPITAL: Final = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])")
+_T = TypeVar("_T")
 # With fewer digits, a number must also have the same characters between the digits: 3/12 isn't 3.12.
 _LONG_NUMBER: Final = 7
 _new_start: Callable[[Piece], int] = attrgetter("new_start")
@@ -119,11 +122,11 @@ class Gate:
         """
         needles = needles if isinstance(needles, Prepared) else self.prepared(needles)
         searched = Folded(_without_placeholders(text, pieces))
-        present = frozenset(WORD.findall(searched.text))
-        candidates = present & needles.by_word.keys()
+        found_words = WORD.findall(searched.text)
+        candidates = frozenset(found_words) & needles.by_word.keys()
         if not candidates:
             return []
-        search = _Search(searched, pieces, self._language, Counter() if exceptions is None else exceptions)
+        search = _Search(searched, found_words, pieces, self._language, Counter() if exceptions is None else exceptions)
         found: dict[Bounds, tuple[bool, Needle]] = {}
         for at, word in enumerate(search.words):
             if word not in candidates:
@@ -134,14 +137,32 @@ class Gate:
                     found[bounds] = sought.part, _best(sought.needles, note)
         return [Leak(start, end, needle, part) for (start, end), (part, needle) in _outermost(found)]
 
+    def find_in_name(
+        self,
+        name: str,
+        needles: Prepared | Iterable[Needle],
+        *,
+        note: int | None = None,
+        exceptions: Counter[str] | None = None,
+    ) -> list[Leak]:
+        """The needles that occur in the name of a note or file, also where capitals separate its words: AdamWilson."""
+        needles = needles if isinstance(needles, Prepared) else self.prepared(needles)
+        cuts = [match.start() for match in _CAPITAL.finditer(name)]
+        spaces = [cut + before for before, cut in enumerate(cuts)]  # their places in the name that is written apart
+        found = self.find(name, needles, note=note, exceptions=exceptions)
+        for leak in self.find(_CAPITAL.sub(" ", name), needles, note=note) if cuts else ():
+            start, end = (at - bisect_left(spaces, at) for at in (leak.start, leak.end))
+            found.append(replace(leak, start=start, end=end))
+        return [leak for _, leak in _outermost({(leak.start, leak.end): leak for leak in reversed(found)})]
+
 
 def _best(needles: Sequence[Needle], note: int | None) -> Needle:
     return next((needle for needle in needles if needle.note == note), needles[0])
 
 
-def _outermost(found: dict[Bounds, tuple[bool, Needle]]) -> list[tuple[Bounds, tuple[bool, Needle]]]:
+def _outermost(found: dict[Bounds, _T]) -> list[tuple[Bounds, _T]]:
     """The places that lie inside no other place, in order."""
-    kept: list[tuple[Bounds, tuple[bool, Needle]]] = []
+    kept: list[tuple[Bounds, _T]] = []
     for (start, end), rest in sorted(found.items(), key=lambda item: (item[0][0], -item[0][1])):
         if not kept or end > kept[-1][0][1]:
             kept.append(((start, end), rest))
@@ -162,13 +183,19 @@ def _without_placeholders(text: str, pieces: Sequence[Piece]) -> str:
 class _Search:
     """The search in one text: its words and where they are, and what its pieces let stay."""
 
-    def __init__(self, text: Folded, pieces: Sequence[Piece], language: str, exceptions: Counter[str]) -> None:
+    def __init__(
+        self,
+        text: Folded,
+        found_words: Sequence[str],
+        pieces: Sequence[Piece],
+        language: str,
+        exceptions: Counter[str],
+    ) -> None:
         self._text = text
         self._pieces = [piece for piece in pieces if piece.action in _READABLE]
         self._language = language
         self._exceptions = exceptions
-        self._matches = list(WORD.finditer(text.text))
-        self.words = [match[0] for match in self._matches]
+        self.words = found_words
 
     def match(self, sought: Sought, at: int) -> Bounds | None:
         """The bounds in the text of a string whose rarest word is word number `at` of the text.
@@ -181,19 +208,24 @@ class _Search:
             first -= sought.words.index(self.words[at])
             if first < 0 or tuple(self.words[first : first + length]) != sought.words:
                 return None
-        start, end = self._matches[first].start(), self._matches[first + length - 1].end()
-        if length > 1:
+            start, end = self._bounds[first][0], self._bounds[first + length - 1][1]
             stretch = self._text.text[start:end]
             if _BARRIER in stretch or (_is_short_number(sought.words) and stretch not in _numbers(sought)):
                 return None
         if sought.exception:
             self._exceptions[sought.exception] += 1
             return None
+        start, end = self._bounds[first][0], self._bounds[first + length - 1][1]
         bounds = self._text.original_bounds(start, end)
         exception = self._exception(bounds, sought)
         if exception:
             self._exceptions[exception] += 1
         return None if exception else bounds
+
+    @cached_property
+    def _bounds(self) -> list[Bounds]:
+        """The bounds of the words in the folded text."""
+        return [match.span() for match in WORD.finditer(self._text.text)]
 
     def _exception(self, bounds: Bounds, sought: Sought) -> str:
         """The exception that lets the string stay at this place; empty if there is none."""

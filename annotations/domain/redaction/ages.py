@@ -60,8 +60,8 @@ _UNDER: Final = re.compile(
     re.IGNORECASE,
 )
 _SMALL_LIST: Final = (
-    "year years yr yrs yo y o old age aged of in her his their the a an and half about almost nearly over under early mid "
-    "late to or between than more less at "
+    "year years yr yrs yo y o old age aged of in her his their the a an and half about almost nearly over under early "
+    "mid late to or between than more less at "
     "año años edad de del con casi unos unas entre más menos medio media tiene los las el la aprox aproximadamente "
     "anno anni età di e circa quasi tra fra più meno mezzo mezza ha gli i s"
 )

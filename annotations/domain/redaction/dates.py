@@ -77,7 +77,7 @@ _FIGURES: Final = _compiled(
     rf"(?P<a>[0-9]{{1,2}})[ ]?(?P<s>[/.\-–]){{1,2}}[ ]?(?P<b>[0-9]{{1,2}})[ ]?(?P=s){{1,2}}[ ]?{_YEAR}(?!(?P=s)[0-9])"
 )
 _DAYS_FIRST: Final = _compiled(rf"{_SEVERAL_DAYS}(?P<s>[/.])(?P<m>[0-9]{{1,2}})(?:(?P=s){_YEAR})?(?![/.]?[0-9])")
-_DAYS_SECOND: Final = _compiled(rf"(?P<m>[0-9]{{1,2}})(?P<s>/){_SEVERAL_DAYS}(?:(?P=s){_YEAR})?(?![/.]?[0-9])")
+_DAYS_SECOND: Final = _compiled(rf"(?P<m>[0-9]{{1,2}})(?P<s>/){_SEVERAL_DAYS}/{_LONG_YEAR}")
 _MONTH_YEAR: Final = _compiled(rf"(?P<m>[0-9]{{1,2}})[/.\-–]{_LONG_YEAR}")
 _YEAR_MONTH: Final = _compiled(r"(?P<y>[12][0-9]{3})(?P<s>[\-/.])(?P<m>0[1-9]|1[0-2])(?![0-9]|(?P=s)[0-9])")
 _YEAR_TO_YEAR: Final = _compiled(r"(?P<y>[12][0-9]{3})[\-–/](?P<z>[0-9]{2})(?![0-9])")
@@ -139,7 +139,7 @@ def year_of(text: str, language: str) -> str | None:
     """
     understood = _understood(text, language)
     if understood is None:
-        years = [found[0] for found in re.finditer(r"(?<!\w)(?:1[89]|20)[0-9]{2}(?!\w)", text)]
+        years = [found[0] for found in re.finditer(r"(?<!\w)(?:1[89]|20)[0-9]{2}(?!['’]?\w)", text)]
         return years[0] if len(re.findall(r"[0-9]+", text)) == len(years) == 1 else None
     if not understood.finer and all(found.only_year for found in understood.dates):
         return text
@@ -154,7 +154,7 @@ def years(text: str, language: str) -> list[int]:
 
 
 def names_day(text: str, language: str) -> bool:
-    """Whether the text names a day, or is undecipherable: not merely months and years."""
+    """Whether the text names a day, or is undecipherable: not merely months, years and weekdays."""
     understood = _understood(text, language)
     return understood is None or any(found.has_day for found in understood.dates)
 
@@ -202,7 +202,7 @@ def _understood(text: str, language: str) -> _Text | None:
             at = found.end
         elif between := _BETWEEN.match(text, at):
             word = between[0].lower()
-            if word[0].isalpha() and word not in _WORDS and word not in _FINER:
+            if word[0].isalnum() and word not in _WORDS and word not in _FINER:
                 return None
             finer, at = finer or word in _FINER, between.end()
         else:
@@ -325,12 +325,12 @@ def _year_to_year(match: re.Match[str], _language: str) -> Found:
 # Several days of a month, and months with names
 
 _NUMBER: Final = re.compile(r"[0-9]+")
-_SUFFIX: Final = re.compile(r"st|nd|rd|th", re.IGNORECASE)
+_SUFFIX: Final = re.compile(r"st|nd|rd|th|[ ]?[ºª°]", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class _Day:
-    """A day of a list: its number as written, its bounds, and the bounds of its English suffix (empty without one)."""
+    """A day of a list: its number as written, its bounds, and the end of its ordinal suffix."""
 
     number: str
     start: int
@@ -348,7 +348,10 @@ def _days(match: re.Match[str]) -> list[_Day]:
 
 def _day_edit(text: str, day: _Day, new: int, padded: bool) -> Edit:
     suffix = text[day.end : day.suffix_end]
-    if suffix:
+    if suffix[-1:] in "ºª°":
+        if int(day.number) == 1 != new:  # Spanish and Italian write only the first day of a month so
+            suffix = ""
+    elif suffix:
         last = new % 10 if new // 10 != 1 else 0
         plain = ("th", "st", "nd", "rd")[last] if last < 4 else "th"
         suffix = plain.upper() if suffix.isupper() else plain
@@ -369,6 +372,8 @@ def _listed(
     year = _year(match["y"]) if has_year else None
     for day in found:
         _checked(year, month, int(day.number))
+    if any(int(day.number) > int(after.number) for day, after in pairwise(found)):
+        raise ValueError("The days of a list follow each other.")
     first = match.start(month_group) < match.start("days")  # March 12-14
 
     def edits(move: Move) -> list[Edit]:
@@ -449,7 +454,7 @@ def _weekday(match: re.Match[str], language: str) -> Found:
     def edits(move: Move) -> list[Edit]:
         return [(*match.span("weekday"), weekday_like(match["weekday"], move.days, language))]
 
-    return Found(match.start(), match.end(), edits, has_day=True)
+    return Found(match.start(), match.end(), edits)
 
 
 _READERS: Final[Sequence[tuple[re.Pattern[str], Callable[[re.Match[str], str], Found | None]]]] = (

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final
 
-from annotations.domain.folding import words
+from annotations.domain.folding import folded, words
 from annotations.domain.redaction.kinds import Kind
 from annotations.domain.redaction.released import Mention
 from annotations.domain.spans import Bounds
@@ -70,8 +70,8 @@ def _is_part(name: tuple[str, ...], whole: tuple[str, ...]) -> bool:
 
 
 def _name(mention: Mention) -> tuple[str, ...]:
-    """The words of the mention; for people without titles, for other mentions the exact text without extra space."""
+    """The words of the mention, for people without titles; of other mentions the folded text without extra space."""
     if mention.kind not in _PEOPLE:
-        return tuple(" ".join(mention.text.split()).casefold().split())
+        return tuple(folded(mention.text).split())
     found = words(mention.text)
     return tuple(word for word in found if word not in _TITLES) or found

@@ -37,7 +37,7 @@ SMALL_ZIPS: Final = frozenset(
 )
 """First three digits of ZIP codes whose areas have at most 20,000 people: they become 000.
 
-Source: 45 CFR 164.514(b)(2)(i)(B), with the areas of the 2000 census in HHS's guidance on de-identification (2012).
+Source: 45 CFR 164.514(b)(2)(i)(B), with the areas of the census of 2000 in HHS 2012.
 """
 
 

@@ -77,8 +77,8 @@ class Policy:
         missing = sorted(set(codes) - set(self.rules))
         if missing:
             raise PolicyError(f"The policy has no rule for these labels: {', '.join(missing)}. Add rules for them.")
-        for code, rule in sorted(self.rules.items()):
-            if rule.action not in actions_for(rule.kind):
+        for code, rule in self.rules.items():
+            if rule.action not in _ALWAYS and rule.action not in actions_for(rule.kind):
                 raise PolicyError(
                     f"The policy can't {rule.action} {code}, whose kind is {rule.kind}. Choose one of: "
                     f"{', '.join(actions_for(rule.kind))}."

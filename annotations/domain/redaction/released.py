@@ -51,7 +51,7 @@ class Replacing(Protocol):
         """The secret offset of this patient's dates, in days; never 0."""
 
     def hashed(self, mention: Mention) -> str:
-        """A keyed hash of the mention in hexadecimal digits, at least 12, without the label.
+        """A keyed hash of the mention in a few hexadecimal digits, without the label.
 
         It is the same for equal folded texts of a kind in the project.
         """
