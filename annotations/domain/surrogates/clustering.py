@@ -183,7 +183,7 @@ def _join_part(groups: list[_Group], mention: Mentioned, name: Person) -> None:
 
 
 def same_person(one: Person, other: Person) -> bool:
-    """Whether two names may be one person's: no given name, surname or gender differs, and they share a word or initial."""
+    """Whether two names may be one person's: they share a word or initial, and nothing in them differs."""
     if one.gender and other.gender and one.gender != other.gender:
         return False
     shared = False

@@ -10,7 +10,7 @@ from annotations.domain.surrogates.people import Person, fullest, read_person
 from annotations.domain.surrogates.pipeline import SHARED, Cluster, Indexed, Surrogate
 from annotations.domain.surrogates.templates import distinctive
 
-_HIDDEN: Final = frozenset({"gender", "area", "country", "style", "attempt"})
+_HIDDEN: Final = frozenset({"gender", "area"})
 
 
 def person_of(cluster: Cluster) -> Person:
@@ -38,14 +38,9 @@ def identities(cluster: Cluster) -> list[str]:
 
 def surrogate_key(surrogate: Surrogate) -> str:
     """The folded surrogate: no two entities of a project may share it. People are compared by their full names."""
-    if surrogate.kind in PEOPLE:
-        return folded(
-            f"{surrogate.parts.get('given', '')} {surrogate.parts.get('family', '')} {surrogate.parts.get('family2', '')}"
-        )
-    value = surrogate.parts.get("value")
-    if value is None:
-        value = " ".join(text for name, text in sorted(surrogate.parts.items()) if name not in _HIDDEN)
-    return equality_key(surrogate.kind, value)
+    if "value" in surrogate.parts:
+        return equality_key(surrogate.kind, surrogate.parts["value"])
+    return folded(" ".join(text for name, text in sorted(surrogate.parts.items()) if name not in _HIDDEN))
 
 
 class RuleDecider:

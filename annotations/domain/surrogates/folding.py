@@ -41,18 +41,9 @@ def runs(key: str) -> Iterator[str]:
             yield " ".join(words[start:end])
 
 
-def touches(text: str, avoid: "set[str] | frozenset[str]") -> bool:
-    """Whether the text is one of the folded texts of `avoid`, or contains one with four characters or more."""
-    key = folded(text)
-    return key in avoid or any(run in avoid for run in runs(key) if len(run) >= LONG)
-
-
 def accented(text: str) -> bool:
     """Whether the text has a letter with an accent or another mark."""
     return not text.isascii() and plain(text) != text
-
-
-_CAMEL: Final = re.compile(r"(?:Mc|Mac|De|Di|O['’]|D['’]|L['’])?\w+(?:['’]\w+)?")
 
 
 def cased(like: str, word: str) -> str:

@@ -59,6 +59,19 @@ def lines(name: str) -> list[str]:
 
 
 @cache
+def kept(group: str) -> frozenset[str]:
+    """The folded words of a group (institution, street, honor, small, particle, devotional) of `kept_words.txt`."""
+    out: dict[str, set[str]] = {}
+    name = ""
+    for line in lines("kept_words.txt"):
+        rest = line
+        if not line.startswith(" "):
+            name, _, rest = line.partition(":")
+        out.setdefault(name, set()).update(folded(word) for word in rest.split())
+    return frozenset(out[group])
+
+
+@cache
 def _common() -> dict[str, list[str]]:
     groups: dict[str, list[str]] = {}
     for line in lines("common_names.txt"):
@@ -146,7 +159,7 @@ class Chain:
                 self._next.setdefault(padded[at - self.ORDER : at], []).append(padded[at])
 
     def coin(self, source: random.Random, like: str = "") -> str:
-        """A made-up word, capitalized, that isn't in the list; about as long as `like`, with an accent if `like` has one."""
+        """A made-up word with a capital that isn't in the list, in length and accents like `like`."""
         best = ""
         for trial in range(30):
             word = ""

@@ -10,7 +10,7 @@ from annotations.domain.redaction.kinds import Kind
 from annotations.domain.surrogates.clustering import PEOPLE
 from annotations.domain.surrogates.deciding import person_of
 from annotations.domain.surrogates.folding import LONG, accented, folded, plain, runs
-from annotations.domain.surrogates.gazetteers import COMMON, KNOWN, RARE, Known, Names, known_language, names_of
+from annotations.domain.surrogates.gazetteers import COMMON, KNOWN, RARE, Known, Names, kept, known_language, names_of
 from annotations.domain.surrogates.identifiers import (
     compact,
     digits,
@@ -43,15 +43,16 @@ from annotations.domain.surrogates.templates import (
     NUMBER,
     SHORT,
     SURNAME,
-    WORD,
     ZIP,
     Slot,
     slots,
     words_of,
 )
+from annotations.domain.surrogates.templates import WORD as UNKNOWN
 from annotations.domain.surrogates.writing import TEMPLATES, part_name
 
 _TRIES: Final = 60
+_ROMAN: Final = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII")
 _PLACE_KINDS: Final = frozenset({CITY, PROVINCE, REGION, ZIP, SHORT})
 ORDER: Final = (
     Kind.NAME,
@@ -66,12 +67,17 @@ ORDER: Final = (
     Kind.ORGANIZATION,
 )
 """Kinds in the order in which surrogates must be made, so that later ones can agree with earlier ones."""
+_RANK: Final = {kind: at for at, kind in enumerate(ORDER)}
 
 
 def in_order(clusters: Sequence[Cluster]) -> list[Cluster]:
     """The clusters of a patient in the order in which their surrogates must be made."""
-    rank = {kind: at for at, kind in enumerate(ORDER)}
-    return sorted(clusters, key=lambda cluster: rank.get(cluster.kind, len(rank)))
+    return sorted(clusters, key=order)
+
+
+def order(cluster: Cluster) -> tuple[int, bool]:
+    """The sort key of `in_order`: people before places before all else, and cities before their ZIP codes."""
+    return _RANK.get(cluster.kind, len(_RANK)), not any(letter.isalpha() for letter in cluster.forms[0])
 
 
 class RuleGenerator:
@@ -86,7 +92,7 @@ class RuleGenerator:
         self._source = source
 
     def generate(self, cluster: Cluster, around: Around, avoid: Collection[str], attempt: int) -> Surrogate:
-        """A new surrogate. `avoid`: folded texts that it must not be or contain (a set, or anything with a fast `in`)."""
+        """A new surrogate. `avoid`: folded texts that it must not be or contain, with a fast `in`."""
         making = _Making(self._source, cluster, around, avoid, attempt)
         return Surrogate(cluster.kind, making.parts())
 
@@ -268,7 +274,7 @@ class _Making:
             return self._surname(slot.key, slot.text)
         if slot.kind == JOB:
             return self._job(slot)
-        if slot.kind == WORD:
+        if slot.kind == UNKNOWN:
             return self._coin("surname", slot.text)
         if area is not None and slot.kind in _PLACE_KINDS:
             return self._place(slot, area, city)
@@ -276,6 +282,8 @@ class _Making:
         return self._use(self._pick(pool) or self._coin("surname", slot.text))
 
     def _acronym(self, text: str) -> str:
+        if text in _ROMAN:
+            return self.source.choice([number for number in _ROMAN if number != text])
         vowels = "AEIOU"
         consonants = "BCDFGHLMNPRSTV"
         return "".join(self.source.choice(vowels if letter in vowels else consonants) for letter in text.upper())
@@ -297,14 +305,19 @@ class _Making:
             first = self.cluster.mentions[0]
             own = areas_in(first.before, country) | areas_in(first.after, country)
         taken: set[str] = set()
+        named = _has_name([form])
         for entity in self.around.related:
             key = entity.surrogate.parts.get("area")
             if not key:
                 continue
             taken.add(key)
-            if own and any(own & areas_in(text, country) for text in entity.forms):
+            if (
+                own
+                and (named or _has_name(entity.forms))
+                and any(own & areas_in(text, country) for text in entity.forms)
+            ):
                 return areas()[key]
-        if own:
+        if own and not any(key.startswith(country) for key in own):
             country = min(own)[:2]
         listed = [area for area in of_country(country) if area.key not in own]
         free = [area for area in listed if area.key not in taken] or listed
@@ -323,9 +336,9 @@ class _Making:
             return self._use(self._region(slot.kind, area) or self._coin_town(slot, area))
         known = areas_in(slot.text, area.country)
         if known:
-            if self.attempt < 2 and any(folded(capital(areas()[key])) == slot.key for key in known):
-                if self._free(capital(area)):
-                    return self._use(capital(area))
+            is_capital = any(folded(capital(areas()[key])) == slot.key for key in known)
+            if self.attempt < 2 and is_capital and self._free(capital(area)):
+                return self._use(capital(area))
             pool = [town for town in area.cities if accented(town) == accented(slot.text)] or list(area.cities)
             if self.attempt < 6 and (found := self._pick(pool)):
                 return self._use(found)
@@ -350,11 +363,12 @@ class _Making:
         return ""
 
     def _coin_town(self, slot: Slot, area: Area) -> str:
-        words = []
+        """A made-up place with the little words of the original: "Villar del Olmo" → "Alcar del Donda"."""
+        out = []
         for word in slot.text.split():
-            small = folded(word) in ("de", "del", "la", "las", "los", "el", "di", "of", "the", "y", "en", "sul", "del")
-            words.append(word if small else "")
-        out = [word or self._town(area, slot.text.split()[at]) for at, word in enumerate(words)]
+            prefix = re.match(r"(?:nell|dell|all|sull|dall|d|l)['’]", word, re.IGNORECASE)
+            start = prefix.group(0) if prefix else ""
+            out.append(word if folded(word) in kept("small") else start + self._town(area, word[len(start) :]))
         return self._use(" ".join(out))
 
     def _town(self, area: Area, like: str) -> str:
@@ -381,7 +395,9 @@ class _Making:
         if kind in (Kind.PHONE, Kind.FAX):
             return new_phone(self.source, text, self.language)
         if kind == Kind.EMAIL:
-            local, _, domain = text.strip().partition("@")
+            local, at, domain = text.strip().partition("@")
+            if not at:
+                return self._account(local)
             return f"{self._account(local)}@{example_domain(domain)}"
         if kind == Kind.USERNAME:
             return self._account(text.strip())
@@ -393,15 +409,11 @@ class _Making:
             return re.sub(
                 r"\d+", lambda found: str(max(0, int(found.group(0)) + self.source.choice((-2, -1, 1, 2)))), text
             )
-        area = next(
-            (entity.surrogate.parts["area"] for entity in self.around.related if "area" in entity.surrogate.parts), ""
-        )
         new = new_number(
             self.source,
             text,
             kind=str(kind),
             language=self.language,
-            area=area,
             person=self._owner(),
             days=self.around.days,
             loose=self.attempt > 5,
@@ -491,6 +503,11 @@ class _Making:
         if piece.casefold() in ("html", "index", "aspx", "home", "https", "http"):
             return piece
         return folded(self._coin("surname", piece))
+
+
+def _has_name(forms: Sequence[str]) -> bool:
+    """Whether an entity's forms have letters, unlike a ZIP code."""
+    return any(letter.isalpha() for text in forms for letter in text)
 
 
 def _group(language: str, group: str) -> Mapping[str, str]:

@@ -23,7 +23,6 @@ from stdnum.gb import nhs as british_nhs
 from stdnum.it import codicefiscale
 
 from annotations.domain.surrogates.folding import plain
-from annotations.domain.surrogates.places import areas
 
 Test = Callable[[str], bool]
 _CONSONANTS: Final = "BCDFGHJKLMNPRSTVWXYZ"
@@ -61,11 +60,12 @@ def digits(source: random.Random, count: int) -> str:
     return "".join(source.choice(string.digits) for _ in range(count))
 
 
-def scrambled(source: random.Random, text: str, area: str = "", *, loose: bool = False) -> str:
+def scrambled(source: random.Random, text: str, *, loose: bool = False) -> str:
     """Other digits for digits and letters for letters; separators stay, and equal groups stay equal.
 
     A first digit that isn't 0 stays other than 0. A group of two digits that is the code of a Spanish province, as in
-    the numbers of members of a medical association, becomes that of `area` or of another province.
+    the numbers of members of a medical association, becomes that of a random province: one that always agreed with the
+    note's city would give away the cities that were missed.
     """
     groups = re.findall(r"[0-9]+|[^\W\d_]+", text)
     spanish = (
@@ -80,18 +80,25 @@ def scrambled(source: random.Random, text: str, area: str = "", *, loose: bool =
             continue
         if group.isdigit():
             if spanish and len(group) == 2 and "01" <= group <= "52":
-                own = area[3:] if area.startswith("es:") else ""
-                new[group] = own if own and own != group and own not in new.values() else f"{source.randint(1, 52):02d}"
+                new[group] = f"{source.randint(1, 52):02d}"
             else:
                 new[group] = _other(source, group)
         elif hexadecimal:
             new[group] = "".join(source.choice("abcdef") for _ in group)
+        elif len(group) >= 4 and not group.isupper():  # a word, not a code
+            new[group] = "".join(_like(source, letter) for letter in group)
         else:
             new[group] = "".join(
                 source.choice(string.ascii_lowercase if letter.islower() else string.ascii_uppercase)
                 for letter in group
             )
     return re.sub(r"[0-9]+|[^\W\d_]+", lambda found: new[found.group(0)], text)
+
+
+def _like(source: random.Random, letter: str) -> str:
+    """A vowel for a vowel, a consonant for a consonant, in the same case."""
+    new = source.choice("aeiou" if plain(letter).lower() in "aeiou" else "bcdfglmnprstv")
+    return new.upper() if letter.isupper() else new
 
 
 def _other(source: random.Random, group: str) -> str:
@@ -237,7 +244,11 @@ def _three(name: str, given: bool) -> str:
 
 
 def birth_in(code: str) -> tuple[date, str] | None:
-    """The birth date and gender in a codice fiscale; None if the date doesn't exist. Years up to 2009 are of this century."""
+    """The birth date and gender in a correct codice fiscale, years up to 09 in this century; None otherwise."""
+    if not re.fullmatch(r"[A-Z]{6}[0-9]{2}[A-Z][0-9]{2}[A-Z][0-9]{3}[A-Z]", code):
+        return None
+    if codicefiscale.calc_check_digit(code[:15]) != code[15]:
+        return None
     try:
         year, day = int(code[6:8]), int(code[9:11])
         month = "ABCDEHLMPRST".index(code[8]) + 1
@@ -270,7 +281,6 @@ def new_number(
     *,
     kind: str,
     language: str,
-    area: str = "",
     person: tuple[str, str, str] | None = None,
     days: int = 0,
     loose: bool = False,
@@ -280,14 +290,12 @@ def new_number(
     `days`: by how much a birth date in a code is shifted. `loose`: codes of provinces may become any digits.
     """
     code = compact(text)
-    if re.fullmatch(r"[A-Z]{6}[0-9A-Z]{2}[A-Z][0-9A-Z]{2}[A-Z][0-9A-Z]{3}[A-Z]", code) and (found := birth_in(code)):
-        if codicefiscale.calc_check_digit(code[:15]) == code[15]:
-            given, family, gender = person or ("", "", "")
-            if not given or not family:
-                given = given or "".join(source.choice(_CONSONANTS) for _ in range(3))
-                family = family or "".join(source.choice(_CONSONANTS) for _ in range(3))
-            born = found[0] + timedelta(days=days or source.choice((-1, 1)) * source.randint(30, 365))
-            return pour(tax_code(given, family, gender or found[1], born, source), text)
+    if (found := birth_in(code)) is not None:
+        given, family, gender = person or ("", "", "")
+        given = given or "".join(source.choice(_CONSONANTS) for _ in range(3))
+        family = family or "".join(source.choice(_CONSONANTS) for _ in range(3))
+        born = found[0] + timedelta(days=days or source.choice((-1, 1)) * source.randint(30, 365))
+        return pour(tax_code(given, family, gender or found[1], born, source), text)
     for valid, make in _CHECKED:
         if valid(code, kind, language):
             return pour(make(source, code), text)
@@ -296,7 +304,7 @@ def new_number(
     if kind == "vehicle":
         new = scrambled(source, text)
         return re.sub(r"[^\W\d_]+", lambda found: _plate(source, found.group(0)), new) if _is_plate(code) else new
-    return scrambled(source, text, area, loose=loose)
+    return scrambled(source, text, loose=loose)
 
 
 def _is_plate(code: str) -> bool:
@@ -482,9 +490,3 @@ def example_domain(domain: str) -> str:
     """The reserved domain (RFC 2606) with the ending of a domain: example.com, example.net, else example.org."""
     ending = domain.rsplit(".", 1)[-1].casefold()
     return f"example.{ending}" if ending in ("com", "net") else "example.org"
-
-
-def area_name(key: str) -> str:
-    """The name of an area by its key; empty if unknown."""
-    area = areas().get(key)
-    return area.names[0] if area else ""

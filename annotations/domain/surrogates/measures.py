@@ -1,4 +1,4 @@
-"""Measures of surrogates (Singh et al. 2025, appendix A.7): preservation, consistency, collisions, and originals left."""
+"""Measures of surrogates (Singh et al. 2025, appendix A.7): what is kept, consistency, collisions, originals left."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -29,9 +29,9 @@ class Replaced:
 class Measures:
     """Shares from 0 to 1, None without mentions; counts of entities and mentions.
 
-    `preserved`: mentions whose surrogate keeps kind, gender, title and format. `consistent`: entities with one surrogate
-    in all notes. `collisions`: surrogates that more than one entity has. `originals_left`: mentions whose surrogate is
-    the original, or contains it as whole words.
+    `preserved`: mentions whose surrogate keeps kind, gender, title and format. `consistent`: entities with one
+    surrogate in all notes. `collisions`: surrogates that more than one entity has. `originals_left`: mentions whose
+    surrogate is the original, or contains it as whole words.
     """
 
     mentions: int
@@ -71,7 +71,7 @@ _CASES: Final = (str.isupper, str.islower)
 
 
 def preserves(row: Replaced) -> bool:
-    """Whether kind, gender, title and format are kept: a name of as many words, or digits and letters where they were."""
+    """Whether the surrogate has the kind, gender, titles, case, punctuation and generic words of the original."""
     mention, new = row.mention, row.new
     if row.surrogate.kind != mention.kind and not {row.surrogate.kind, mention.kind} <= PEOPLE:
         return False

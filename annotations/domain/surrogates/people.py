@@ -1,4 +1,4 @@
-"""Names of people in their parts: titles, given names, surnames, initials, particles; in every order in which notes have them."""
+"""Names of people in their parts: titles, given names, surnames, initials and particles, in any order."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -6,42 +6,35 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from annotations.domain.surrogates.folding import folded, plain
-from annotations.domain.surrogates.gazetteers import known_language, names_of, nicknames
+from annotations.domain.surrogates.folding import folded
+from annotations.domain.surrogates.gazetteers import Names, kept, known_language, names_of, nicknames
 
-GIVEN, FAMILY, GIVEN_INITIAL, FAMILY_INITIAL, KEPT = "given", "family", "given initial", "family initial", "kept"
+GIVEN, FAMILY, GIVEN_INITIAL, FAMILY_INITIAL = "given", "family", "given initial", "family initial"
 
 _TITLES: Final = {
-    "m": "don sr señor mr mister doctor dottore dott sig signor signore sir father lcdo ldo dn prof professore profesor padre fray",
-    "f": "doña dª dña sra srta señora señorita mrs ms miss doctora dra dottoressa sigra signora signorina madam sister profesora "
-    "prof.ssa prof.sa professoressa lcda lda dott.ssa dott.sa sor suora",
-    "": "dr drs dres md phd rn np pa lic professor med jr sr. ii iii iv hon rev res mir nurse",
+    "m": "don sr señor mr mister dottore dott sig signor signore sir father lcdo ldo dn professore profesor padre fray",
+    "f": "doña dª dña sra srta señora señorita mrs ms miss doctora dra dottoressa signora signorina madam sister"
+    " profesora professoressa lcda lda sor suora prof.ssa prof.sa dott.ssa dott.sa sig.ra m.ª mª m.a",
+    "": "dr drs dres doctor md phd rn np pa lic prof professor med jr ii iii iv hon rev res mir nurse",
 }
-_TITLE: Final = {
-    folded(word).replace(" ", ""): gender for gender, words in _TITLES.items() for word in words.split()
-} | {
-    "dr": "",
-    "prof": "",
-}
-_PARTICLES: Final = frozenset(
-    "de del la las los da das do dos di della dello dei degli delle dal dalla lo li von van der den ter zu y e i el al bin ibn"
-    " ben le du des d san santa sant st saint mac".split()
-)
-_DEVOTIONS: Final = frozenset(
-    "angeles carmen pilar mar rosario rocio luz concepcion cruz paz soledad nieves mercedes dolores milagros reyes"
-    " remedios virtudes consuelo amor castillo henar valle camino".split()
-)
+_TITLE: Final = {folded(word).replace(" ", ""): gender for gender, words in _TITLES.items() for word in words.split()}
+_GIVEN_TITLES: Final = frozenset({"don", "dona", "dn", "dna", "d", "da"})
+"""Titles that stand before given names. "M.ª", short for María, stays like a title."""
+_PARTICLES: Final = kept("particle")
+_DEVOTIONS: Final = kept("devotional")
 _TOKEN: Final = re.compile(
-    r"(?:(?:dott|prof)\.(?:ssa|sa)\b|sig\.ra\b|d[ªñ]a?\.?(?=\s)|[^\W\d_]+(?:['’´`][^\W\d_]+)*)(\.?)", re.IGNORECASE
+    r"(?:(?:dott|prof)\.(?:ssa|sa)\b|sig\.ra\b|m\.?ª|m\.a\b|dª|[^\W\d_]+(?:['’´`][^\W\d_]+)*)(\.?)", re.IGNORECASE
 )
+_FIELD_END: Final = r"\s*[:.\-]?\s*$"
 _FAMILY_FIELD: Final = re.compile(
-    r"(?:apellidos?|cognome|surname|last\s+name|family\s+name)\s*[:.\-]?\s*$", re.IGNORECASE
+    r"(?:apellidos?|cognome|surname|last\s+name|family\s+name)" + _FIELD_END, re.IGNORECASE
 )
 _GIVEN_FIELD: Final = re.compile(
-    r"(?:\bnombres?|\bnome|\bgiven\s+name|\bfirst\s+name|forename)\s*[:.\-]?\s*$", re.IGNORECASE
+    r"(?:\bnombres?|\bnome|\bgiven\s+name|\bfirst\s+name|forename)" + _FIELD_END, re.IGNORECASE
 )
 _FULL_FIELD: Final = re.compile(
-    r"(?:nombre\s+y\s+apellidos|nome\s+e\s+cognome|cognome\s+e\s+nome|apellidos\s+y\s+nombre|full\s+name|patient(?:'s)?\s+name)\s*[:.\-]?\s*$",
+    r"(?:nombre\s+y\s+apellidos|nome\s+e\s+cognome|cognome\s+e\s+nome|apellidos\s+y\s+nombre|full\s+name"
+    r"|patient(?:'s)?\s+name)" + _FIELD_END,
     re.IGNORECASE,
 )
 _TITLE_BEFORE: Final = re.compile(r"([^\W\d_]+(?:\.ssa|\.ra)?)\.?\s*$")
@@ -60,12 +53,18 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A name in its parts. `given` and `family` are folded words; an initial is one letter. `gender` is f, m or empty."""
+    """A name in its parts. `given` and `family` are folded words, an initial one letter. `gender` is f, m or empty."""
 
     parts: tuple[Part, ...]
     given: tuple[str, ...]
     family: tuple[str, ...]
     gender: str = ""
+
+
+def titles() -> frozenset[str]:
+    """The folded words of titles."""
+    words = {word for listed in _TITLES.values() for title in listed.split() for word in folded(title).split()}
+    return frozenset(words)
 
 
 def field_of(before: str) -> str:
@@ -87,140 +86,151 @@ def _title_key(text: str) -> str:
     return folded(text).replace(" ", "")
 
 
+@dataclass(frozen=True, slots=True)
+class _Word:
+    """A word of a name: where it starts and ends, its folded text, and what it is: title, particle, initial or word."""
+
+    start: int
+    end: int
+    key: str
+    what: str
+
+
 @lru_cache(maxsize=1 << 12)
 def read_person(text: str, language: str, where: str = "", titled: bool = False) -> Person:
     """Read a name. `where` is GIVEN or FAMILY if a form's field says so; `titled` if a title stands right before it."""
     lists = names_of(known_language(language))
-    words: list[tuple[re.Match[str], str, str]] = []  # match, folded, kind: title, particle, initial, word
-    gender = ""
-    matches = list(_TOKEN.finditer(text))
-    for number, match in enumerate(matches):
-        raw, dot = match.group(0).rstrip("."), match.group(1)
-        key = folded(raw)
-        if key.endswith(" s") and len(key) > 3:  # "Wilson's"
-            key = key[:-2]
-        flat = key.replace(" ", "")
-        first = not any(kind == "word" for _, _, kind in words)
-        if (
-            flat in _TITLE
-            and (first or len(flat) < 4)
-            and not (flat in ("sr", "jr", "don", "mir") and not first and False)
-        ):
-            if number == len(matches) - 1 and first:
-                kind = "word"  # a mention that is nothing but "Don"
-            else:
-                kind = "title"
-                gender = gender or _TITLE[flat]
-        elif (
-            flat == "d" and first and dot and language.startswith("es") and _next_is_given(matches, number, lists.given)
-        ):
-            kind, gender = "title", "m"
-        elif flat in _PARTICLES and raw != raw.upper() and number < len(matches) - 1:
-            kind = "particle"
-        elif flat in _PARTICLES and len(flat) > 1 and 0 < number < len(matches) - 1:
-            kind = "particle"
-        elif len(flat) == 1:
-            kind = "initial"
-        else:
-            kind = "word"
-        words.append((match, key, kind))
-    cores = [at for at, (_, _, kind) in enumerate(words) if kind in ("word", "initial")]
+    words = _words(text, language)
+    cores = [word for word in words if word.what in ("word", "initial")]
     split, reverse = _split(text, words, cores, where, titled, language)
     parts: list[Part] = []
     given: list[str] = []
     family: list[str] = []
-    for order, at in enumerate(cores):
-        match, key, kind = words[at]
-        first_group = order < split
-        is_given = first_group != reverse
+    for at, word in enumerate(cores):
+        is_given = (at < split) != reverse
         role, found = (GIVEN, given) if is_given else (FAMILY, family)
-        if kind == "initial":
+        if word.what == "initial":
             role = GIVEN_INITIAL if is_given else FAMILY_INITIAL
-        raw = match.group(0)
-        end = match.start() + len(raw.rstrip("."))
-        if kind == "word" and (found_s := re.search(r"['’´`]s$", raw)) and key != folded(raw):
-            end = match.start() + found_s.start()
-        parts.append(Part(match.start(), end, text[match.start() : end], role, len(found)))
-        found.append(key)
+        parts.append(Part(word.start, word.end, text[word.start : word.end], role, len(found)))
+        found.append(word.key)
+    gender = next((_TITLE[word.key] for word in words if word.what == "title" and _TITLE[word.key]), "")
     if not gender:
-        for key in given:
-            known = lists.given.get(key)
-            if known is not None and known.gender:
-                gender = known.gender
-                break
+        known = (lists.given.get(key) for key in given)
+        gender = next((name.gender for name in known if name is not None and name.gender), "")
     return Person(tuple(parts), tuple(given), tuple(family), gender)
 
 
-def _next_is_given(matches: Sequence[re.Match[str]], number: int, given: object) -> bool:
-    return number + 1 < len(matches) and folded(matches[number + 1].group(0)) in given  # type: ignore[operator]  # a mapping
+def _listed(key: str, lists: Names) -> bool:
+    return key in lists.given or key in lists.surnames
+
+
+def _words(text: str, language: str) -> list[_Word]:
+    out: list[_Word] = []
+    matches = list(_TOKEN.finditer(text))
+    lists = names_of(known_language(language))
+    alone = len(matches) == 1
+    for number, match in enumerate(matches):
+        raw = match.group(0)
+        start, end = match.start(), match.end() - len(match.group(1))
+        key = folded(raw).replace(" ", "")
+        if possessive := re.search(r"['’´`]s$", text[start:end]):  # "Wilson's"
+            end = start + possessive.start()
+            key = folded(text[start:end]).replace(" ", "")
+        first, last = not any(word.what == "word" for word in out), number == len(matches) - 1
+        following = "" if last else folded(matches[number + 1].group(0))
+        short = key in ("ma", "da") and raw.isalpha() and "ª" not in raw  # "Ma" is a surname, "M.ª" is María
+        if key in _TITLE and not short and (first or len(key) < 4) and not (first and last):
+            what = "title"
+        elif key == "d" and first and match.group(1) and language.startswith("es") and following in lists.given:
+            key, what = "don", "title"
+        elif key in _PARTICLES and not last and (raw != raw.upper() or (number and len(key) > 1)):
+            what = "particle"
+        elif len(key) == 1:
+            what = "initial"
+        elif (
+            alone
+            and len(raw) == len(key) <= 3
+            and raw.isupper()
+            and key not in lists.given
+            and key not in lists.surnames
+        ):
+            out += [_Word(start + at, start + at + 1, letter, "initial") for at, letter in enumerate(key)]  # "MRG"
+            continue
+        else:
+            what = "word"
+        out.append(_Word(start, end, key, what))
+    return out
 
 
 def _split(
     text: str,
-    words: Sequence[tuple[re.Match[str], str, str]],
-    cores: Sequence[int],
+    words: Sequence[_Word],
+    cores: Sequence[_Word],
     where: str,
     titled: bool,
     language: str,
 ) -> tuple[int, bool]:
     """How many of the words come first, and whether those are surnames (in reversed order)."""
     count = len(cores)
-    if count == 0:
+    if count == 0 or where == FAMILY:
         return 0, False
     if where == GIVEN:
         return count, False
-    if where == FAMILY:
-        return 0, False
     comma = text.find(",")
-    if comma > 0:
-        before = sum(words[at][0].start() < comma for at in cores)
-        if 0 < before < count:
-            return before, True
+    first = sum(word.start < comma for word in cores)
+    if 0 < first < count:
+        return first, True
     lists = names_of(known_language(language))
+    before_name = [word.key for word in words if word.what == "title"]
 
-    def given(order: int) -> bool:
-        _, key, kind = words[cores[order]]
-        return kind == "initial" or key in lists.given or key in nicknames()
+    def given(at: int) -> bool:
+        return cores[at].what == "initial" or cores[at].key in lists.given or cores[at].key in nicknames()
 
-    def surname(order: int) -> bool:
-        return words[cores[order]][1] in lists.surnames
+    def surname(at: int) -> bool:
+        return cores[at].key in lists.surnames
 
-    has_title = titled or any(kind == "title" for _, _, kind in words)
     if count == 1:
-        if words[cores[0]][2] == "initial":
-            return 1, False
-        key = words[cores[0]][1]
-        known = lists.given.get(key)
-        if has_title:
-            title = next((_title_key(match.group(0)) for match, _, kind in words if kind == "title"), "")
-            return (1, False) if title in ("don", "dona", "d", "dna") and known else (0, False)
-        if known and surname(0):
-            return (0, False) if lists.surnames[key].band < known.band else (1, False)
-        return (1, False) if known else (0, False)
-    if not given(0) and given(count - 1) and (surname(0) or not surname(count - 1)) and words[cores[0]][2] == "word":
+        return _single(cores[0], before_name, titled, language), False
+    if not given(0) and given(count - 1) and (surname(0) or not surname(count - 1)) and cores[0].what == "word":
         tail = 1  # "Rossi Mario", "Wilson A."
         while tail < count - 1 and given(count - 1 - tail) and not surname(count - 1 - tail):
             tail += 1
         return count - tail, True
-    if count == 2 and not given(0) and surname(0) and surname(1) and language.startswith("es") and not has_title:
+    if (
+        language.startswith("es")
+        and count == 2
+        and not given(0)
+        and surname(0)
+        and surname(1)
+        and not (before_name or titled)
+    ):
         return 0, False
     leading = 1
     while leading < count - 1 and given(leading):
-        if surname(leading) and not (words[cores[leading]][2] == "initial"):
-            remaining = count - leading - 1
-            if language.startswith("es") and remaining < 2:
+        if surname(leading) and cores[leading].what != "initial":
+            if language.startswith("es") and count - leading - 1 < 2:
                 break
-            if lists.surnames[words[cores[leading]][1]].band < lists.given[words[cores[leading]][1]].band:
+            known = lists.given.get(cores[leading].key)
+            if known is None or lists.surnames[cores[leading].key].band < known.band:
                 break
         leading += 1
-    if leading < count - 1:  # "María de los Ángeles López"
-        at = cores[leading]
-        if words[at][1] in _DEVOTIONS and at > 0 and words[at - 1][2] == "particle":
-            leading += 1
-    if not language.startswith("es") and leading == 1 and count > 2:
-        while leading < count - 1 and words[cores[leading]][2] == "initial":
-            leading += 1
+    if leading < count - 1 and cores[leading].key in _DEVOTIONS:  # "María de los Ángeles López"
+        at = words.index(cores[leading])
+        leading += at > 0 and words[at - 1].what == "particle"
     return leading, False
+
+
+def _single(word: _Word, before: Sequence[str], titled: bool, language: str) -> int:
+    """Whether a single word is a given name (1) or a surname (0)."""
+    if word.what == "initial":
+        return 1
+    lists = names_of(known_language(language))
+    known, surname = lists.given.get(word.key), lists.surnames.get(word.key)
+    if before or titled:
+        return int(known is not None and bool(before) and before[0] in _GIVEN_TITLES)
+    if known is not None and surname is not None:
+        return int(surname.band >= known.band)
+    return int(known is not None or word.key in nicknames())
 
 
 def initials_match(shorter: Sequence[str], longer: Sequence[str]) -> bool:
@@ -246,7 +256,7 @@ def same_word(one: str, other: str) -> bool:
 
 
 def fullest(names: Iterable[Person]) -> Person:
-    """One name with all the given names and surnames of forms of one name. Initials give way to the words they stand for."""
+    """One name with all given names and surnames of some forms of it. Words take the place of their initials."""
     given: list[str] = []
     family: list[str] = []
     gender = ""
@@ -260,8 +270,3 @@ def fullest(names: Iterable[Person]) -> Person:
                 elif len(target[at]) == 1 < len(word):
                     target[at] = word
     return Person((), tuple(given), tuple(family), gender)
-
-
-def shows_marks(text: str) -> bool:
-    """Whether a text has accents."""
-    return plain(text) != text

@@ -145,6 +145,7 @@ def areas_in(text: str, country: str) -> frozenset[str]:
         if length:
             found |= {key for _, key in _index()[" ".join(words[at : at + length])] if _in(key, country)}
         at += max(1, length)
+    found |= {f"{country}:{short}" for short in re.findall(r"\b[A-Z]{2}\b", text)} & areas().keys()
     for area_country in ("us", "gb") if country in ("us", "gb") else (country,):
         for match in ZIP[area_country].finditer(text):
             found |= _by_zip(area_country, match.group(1).upper())
@@ -189,6 +190,10 @@ def zip_in(source: random.Random, area: Area, city: str, like: str) -> str:
         return code.lower() if like.islower() else code
     if area.country == "es" and len(start) == 2:
         start += source.choice("123456789")
+    if area.country == "es" and (found := re.search(r"\d{5}", like)):  # capitals have 0 in the third place
+        start = start[:2] + (
+            "0" if found.group(0)[2] == "0" else start[2] if start[2] != "0" else source.choice("123456789")
+        )
     digits = start + "".join(source.choice(string.digits) for _ in range(5 - len(start)))
     if area.country == "it" and start.endswith("100"):
         digits = start

@@ -1,4 +1,4 @@
-"""Names of places and institutions in segments: words that say what they are stay, the others are replaced one by one."""
+"""Names of places and institutions: words that say what they are stay, the others are replaced one by one."""
 
 import re
 from collections.abc import Mapping
@@ -8,8 +8,8 @@ from typing import Final
 
 from annotations.domain.redaction.kinds import Kind
 from annotations.domain.surrogates.folding import folded
-from annotations.domain.surrogates.gazetteers import known_language, lines, names_of
-from annotations.domain.surrogates.places import CITY, COUNTRY_OF, named
+from annotations.domain.surrogates.gazetteers import kept, known_language, lines, names_of
+from annotations.domain.surrogates.places import CITY, COUNTRY_OF, named, of_country
 
 NUMBER, LETTER, ACRONYM, WORD, GIVEN, SURNAME, ZIP, COUNTRY = (
     "number",
@@ -24,6 +24,7 @@ NUMBER, LETTER, ACRONYM, WORD, GIVEN, SURNAME, ZIP, COUNTRY = (
 MONTH, THING, DEVOTION, SAINT, DISCIPLINE, JOB = "month", "thing", "devotion", "saint", "discipline", "job"
 RANKS: Final = ("rank_f", "rank_m", "artist")
 DEVOTIONS: Final = (DEVOTION, "devotion_del", "devotion_la", "devotion_los", "devotion_las")
+_SMALL: Final = kept("small")
 LEVELS: Final = ("level", "field", "body", "type", "type_f")
 """Words of institutions without a name of their own, such as "Hospital General": the first one found is replaced."""
 SHORT: Final = "short"  # the abbreviation of a state or province
@@ -33,12 +34,9 @@ _SCHOOLS: Final = frozenset(
 _SAINTLY: Final = frozenset({"san", "santa", "sant", "st", "saint", "santo"})
 _MARIAN: Final = frozenset({"virgen", "senora", "lady", "ntra", "madonna"})
 PLACES: Final = frozenset({Kind.CITY, Kind.REGION, Kind.COUNTRY, Kind.LOCATION, Kind.ZIP})
-_TOKEN: Final = re.compile(r"[^\W\d_ºª]+(?:['’´`·][^\W\d_ºª]+)*|\d+")
+_POSTCODE: Final = re.compile(r"[A-Z]{1,2}\d[A-Z\d]?\s*\d[A-Z]{2}")
+_TOKEN: Final = re.compile(r"\b[A-Z]{1,2}\d[A-Z\d]?\s*\d[A-Z]{2}\b|[^\W\d_ºª]+(?:['’´`·][^\W\d_ºª]+)*|\d+")
 _ARTICLES: Final = frozenset({"la", "las", "los", "el", "del"})
-_SMALL: Final = frozenset(
-    "de del la las los el lo y e i en a al o u da do dos das di della dello dei degli delle dell dal il gli le per con in the of and at for on"
-    " by d l un una van von der des du et".split()
-)
 _STREET_START: Final = re.compile(
     r"^\W*(?:c/|c\.|calle|carrer|av\w*|pl[az]\w*|p[sº]?[oº]\b|paseo|passeig|ctra|carretera|cam\w*|ronda|rda|trav\w*|glorieta|rambla|via\b|vía"
     r"|viale|v\.le|piazza\w*|corso|largo|vicolo|strada|urb\w*|pol[ií]gono|barrio|r[uú]a\b)",
@@ -59,18 +57,6 @@ class Slot:
     text: str
     key: str
     kind: str
-
-
-@cache
-def kept(group: str) -> frozenset[str]:
-    """The folded words of a group (institution, street, honor) that stay."""
-    out: dict[str, set[str]] = {}
-    name = ""
-    for line in lines("kept_words.txt"):
-        if not line.startswith(" "):
-            name, _, line = line.partition(":")
-        out.setdefault(name, set()).update(folded(word) for word in line.split())
-    return frozenset(out[group])
 
 
 @cache
@@ -95,6 +81,12 @@ def is_street(text: str) -> bool:
 def is_acronym(text: str) -> bool:
     """Whether a word is an acronym: two to six capitals."""
     return 2 <= len(text) <= 6 and text.isalpha() and text.isupper()
+
+
+@cache
+def _shorts(country: str) -> frozenset[str]:
+    """The abbreviations of a country's states or provinces."""
+    return frozenset(area.short for area in of_country(country) if area.short)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -136,6 +128,8 @@ class _Scan:
                 for at, word in enumerate(self.words):
                     if word in group:
                         return [self.slot(at, 1, name)]
+            last = [at for at, word in enumerate(self.words) if word not in _SMALL and len(word) > 1]
+            return [*out, self.slot(last[-1], 1, WORD)] if last else out
         return out
 
     def slot(self, at: int, length: int, found: str) -> Slot:
@@ -150,8 +144,12 @@ class _Scan:
         raw, key = self.tokens[at][2], self.words[at]
         if raw.isdigit():
             return (ZIP if len(raw) == 5 and self.place and not (self.street and at == 0) else NUMBER), 1
+        if self.place and _POSTCODE.fullmatch(raw):
+            return ZIP, 1
         if not key:
             return "", 1
+        if self.place and raw in _shorts(self.country):
+            return SHORT, 1
         if len(key) == 1 or key in _SMALL:
             length, found = named(self.words, at, self.country)  # "A Coruña", "Las Palmas"
             if length > 1:
@@ -191,14 +189,12 @@ class _Scan:
 
     def in_place(self, at: int) -> tuple[str, int]:
         """Parts of an address: a country, a state's abbreviation, words of a street, or an unknown place."""
-        raw, key = self.tokens[at][2], self.words[at]
+        key = self.words[at]
         countries = self.group_of("country")
         if at + 1 < len(self.words) and f"{key} {self.words[at + 1]}" in countries:
             return COUNTRY, 2
         if key in countries:
             return COUNTRY, 1
-        if self.kind == Kind.LOCATION and len(raw) == 2 and raw.isupper() and self.language in ("en", "it"):
-            return SHORT, 1
         if key in self.group or (self.street and key in kept("honor")):
             return "", 1
         if self.street:
@@ -211,8 +207,9 @@ class _Scan:
         lists = names_of(self.language)
         if is_acronym(raw) and (not self.text.isupper() or len(self.tokens) == 1):
             return ACRONYM
-        if at and self.words[at - 1] in _ARTICLES and key in self.group_of(THING):
-            return THING
+        article = self.words[at - 1] if at else ""
+        if article in _ARTICLES and key in {**self.group_of(THING), **self.group_of(f"{DEVOTION}_{article}")}:
+            return f"{DEVOTION}_{article}" if self.group_of(f"{DEVOTION}_{article}") else THING
         if key in lists.given and at + 1 < len(self.tokens):
             return GIVEN
         if key in lists.surnames:

@@ -4,12 +4,12 @@ import random
 from typing import Final
 
 from annotations.domain.redaction.kinds import Kind
-from annotations.domain.surrogates.clustering import PEOPLE, read
+from annotations.domain.surrogates.clustering import NUMBERS, PEOPLE, read
 from annotations.domain.surrogates.deciding import person_of
 from annotations.domain.surrogates.folding import accented, cased, folded, plain
-from annotations.domain.surrogates.gazetteers import Names, known_language, names_of
-from annotations.domain.surrogates.identifiers import compact, pour
-from annotations.domain.surrogates.people import FAMILY, FAMILY_INITIAL, GIVEN_INITIAL, Part, Person, same_word
+from annotations.domain.surrogates.gazetteers import Names, kept, known_language, names_of
+from annotations.domain.surrogates.identifiers import pour
+from annotations.domain.surrogates.people import FAMILY, FAMILY_INITIAL, GIVEN_INITIAL, Part, Person, same_word, titles
 from annotations.domain.surrogates.pipeline import Cluster, Mentioned, Surrogate
 from annotations.domain.surrogates.templates import acronym_of, is_acronym, slots
 
@@ -27,6 +27,11 @@ TEMPLATES: Final = frozenset(
     }
 )
 """Kinds whose surrogates keep the words of the mention that say what it is, and replace the others one by one."""
+
+
+def staying() -> frozenset[str]:
+    """All folded words that surrogates may keep, because they name nobody: "hospital", "avenida", "dottssa"."""
+    return kept("institution") | kept("street") | kept("honor") | kept("small") | kept("particle") | titles()
 
 
 def part_name(role: str, index: int) -> str:
@@ -64,10 +69,11 @@ class Writer:
         if self._cluster.kind in TEMPLATES:
             return self._template(mention.text)
         value = self._surrogate.parts.get("value", "")
-        if len(compact(value)) == len(compact(mention.text)):
+        if self._cluster.kind in NUMBERS and self._cluster.kind != Kind.IP:
             return pour(value, mention.text)
-        like = mention.text
-        return value.upper() if like.isupper() else value if not like.islower() else value.lower()
+        if mention.text.isupper():
+            return value.upper()
+        return value[:1].upper() + value[1:] if mention.text[:1].isupper() else value
 
     def _name(self, mention: Mentioned, person: Person) -> str:
         name = read(mention, self._cluster.language)
@@ -111,7 +117,7 @@ class Writer:
             key = folded(part.text)
             known = (self._lists.surnames if part.role == FAMILY else self._lists.given).get(key)
             missing = missing or (known is not None and accented(known.text))
-        return missing or not any(accented(form) for form in self._cluster.forms) and self._misses_elsewhere()
+        return missing or (not any(map(accented, self._cluster.forms)) and self._misses_elsewhere())
 
     def _misses_elsewhere(self) -> bool:
         person = self._person
