@@ -10,6 +10,7 @@ import json
 import secrets
 from base64 import urlsafe_b64encode
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 from cryptography.fernet import Fernet, InvalidToken
@@ -44,12 +45,13 @@ class Key:
 
     def seal(self, value: Any) -> bytes:
         """Encrypt a JSON value."""
-        return self._fernet().encrypt(json.dumps(value, ensure_ascii=False).encode())
+        return self._fernet.encrypt(json.dumps(value, ensure_ascii=False).encode())
 
     def open(self, sealed: bytes) -> Any:
         """Decrypt a JSON value. Raises ServiceError `sealed` where it was sealed with another key."""
-        return json.loads(_opened(self._fernet(), sealed))
+        return json.loads(_opened(self._fernet, sealed))
 
+    @cached_property
     def _fernet(self) -> Fernet:
         return Fernet(urlsafe_b64encode(self.digest("sealing")))
 

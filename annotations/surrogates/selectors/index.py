@@ -1,7 +1,7 @@
 """The index of surrogates as stored: what is sealed in an entity, and the keyed digests by which it is found."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Final, TypeVar
 
@@ -35,7 +35,7 @@ class Sealed:
     before_by: str = ""
 
     def closed(self, key: Key) -> bytes:
-        return key.seal(asdict(self))
+        return key.seal({name: getattr(self, name) for name in self.__slots__})
 
     def with_forms(self, forms: Iterable[str], cues: Mapping[str, str]) -> "Sealed":
         """The same with more forms, longest first. Cues of known forms stay."""

@@ -4,9 +4,11 @@ from collections.abc import Sequence
 
 from annotations.core.sealing import Key
 from annotations.domain.redaction.kinds import Kind
-from annotations.domain.surrogates.deciding import identities
+from annotations.domain.surrogates.clustering import PEOPLE
+from annotations.domain.surrogates.deciding import identities, surrogate_key
+from annotations.domain.surrogates.folding import folded
+from annotations.domain.surrogates.people import FAMILY
 from annotations.domain.surrogates.pipeline import Cluster, Mentioned, Surrogate
-from annotations.domain.surrogates.writing import written
 from annotations.surrogates.selectors.index import REPEATABLE, Sealed, identity_digest
 
 
@@ -22,10 +24,13 @@ def is_name(identity: str) -> bool:
 
 def named_as(cluster: Cluster, surrogate: Surrogate) -> list[str]:
     """The folded names of a surrogate, which must not be those of an entity; none for kinds whose values may repeat."""
-    if cluster.kind in REPEATABLE or not cluster.mentions:
+    if cluster.kind in REPEATABLE:
         return []
-    full = max(cluster.mentions, key=lambda one: len(one.text))
-    names = identities(known_by(cluster.kind, cluster.language, [written(surrogate, full, cluster)]))
+    if cluster.kind in PEOPLE:
+        families = (text for name, text in surrogate.parts.items() if name.startswith(FAMILY))
+        names = [surrogate_key(surrogate), folded(" ".join(families))]
+    else:
+        names = identities(known_by(cluster.kind, cluster.language, [surrogate.parts.get("value", "")]))
     return [name for name in names if is_name(name)]
 
 

@@ -33,9 +33,9 @@ from annotations.surrogates.selectors.index import (
 from annotations.surrogates.selectors.names import is_name, known_by, named_as
 from annotations.surrogates.services.makers import Draft, Maker, PatientDrafts, PatientMentions
 
-MOST_ATTEMPTS: Final = 40
+MOST_ATTEMPTS: Final = 20
 """How many surrogates are made for an entity until one is new; then it gets one that repeats."""
-STRICT_ATTEMPTS: Final = 20
+STRICT_ATTEMPTS: Final = 8
 """So many of them must not be the name of anybody in the project; later ones only of nobody in the patient's notes."""
 CONTEXT: Final = 40
 """Characters before and after a mention."""
@@ -173,6 +173,8 @@ class Plan:
         self._by_key: dict[tuple[str, str, str], Entity] = {}
         self._digests: dict[str, str] = {}
         self._originals: dict[int, frozenset[str]] = {}
+        # Kinds of the new entities with a surrogate, by its digest.
+        self._used: dict[str, set[Kind]] = {}
         self._by_patient: dict[int, list[Entity]] = {}
         self._names_of: dict[int, set[str]] = {}
         for part in self._parts:
@@ -346,21 +348,37 @@ class Plan:
                 drafts.setdefault(patient, []).append((entity, draft))
         for own in drafts.values():
             own.sort(key=lambda each: _RANK.get(each[0].kind, len(_RANK)))
-        waiting = list(drafts)
-        while waiting:
-            wanted = [self._wanted(patient, drafts[patient]) for patient in waiting]
-            for patient, made in zip(waiting, self._maker.generate(wanted), strict=True):
-                for (entity, _draft), surrogate in zip(drafts[patient], made, strict=True):
-                    entity.surrogate = surrogate
-            refused = self._refused([each for own in drafts.values() for each in own])
-            waiting = [patient for patient, own in drafts.items() if any(entity in refused for entity, _ in own)]
+        refused: set[Entity] = set()
+        # Where to begin in each patient's drafts: those before the first refused one stay.
+        begin = dict.fromkeys(drafts, 0)
+        while begin:
+            wanted = [self._wanted(patient, drafts[patient][first:]) for patient, first in begin.items()]
+            changed = []
+            for (patient, first), made in zip(begin.items(), self._maker.generate(wanted), strict=True):
+                for (entity, draft), surrogate in zip(drafts[patient][first:], made, strict=True):
+                    if entity.surrogate != surrogate or entity in refused:
+                        self._forget(entity)
+                        entity.surrogate = surrogate
+                        changed.append((entity, draft))
+            refused = self._refused(changed)
+            found = {
+                patient: [at for at, (entity, _draft) in enumerate(drafts[patient]) if entity in refused]
+                for patient in begin
+            }
+            begin = {patient: positions[0] for patient, positions in found.items() if positions}
 
     def _wanted(self, patient: int, drafts: Sequence[tuple[Entity, Draft]]) -> PatientDrafts:
-        known = [entity for entity in self._by_patient[patient] if entity.row is not None or entity not in dict(drafts)]
-        known = [entity for entity in known if entity.surrogate is not None]
+        new = {entity for entity, _draft in drafts}
+        known = [one for one in self._by_patient[patient] if one.surrogate is not None and one not in new]
         own = [entity.indexed(patient) for entity in known if entity.scope]
         shared = [entity.indexed(patient) for entity in known if not entity.scope]
         return PatientDrafts([draft for _entity, draft in drafts], own, shared, self._patients[patient].days)
+
+    def _forget(self, entity: Entity) -> None:
+        """Free the surrogate that an entity had in this call."""
+        if entity.digest is not None:
+            self._used[entity.digest].discard(entity.kind)
+            entity.digest = None
 
     def _refused(self, drafts: Sequence[tuple[Entity, Draft]]) -> set[Entity]:
         """The new entities whose surrogates can't be used. Counts their attempts."""
@@ -369,12 +387,11 @@ class Plan:
         names = [named_as(draft.cluster, one) for _entity, draft, one in made]
         owned = taken(self.project, {digest for digest in digests if digest})
         originals = named(self.project, {self._digest(name) for own in names for name in own})
-        used: dict[str, set[Kind]] = {}
         refused = set()
         for (entity, draft, surrogate), digest, own in zip(made, digests, names, strict=True):
             among = kinds_with(entity.kind)
             repeats = digest is not None and (
-                bool(among & used.get(digest, set())) or any(kind in among for _pk, kind in owned.get(digest, ()))
+                bool(among & self._used.get(digest, set())) or any(kind in among for _pk, kind in owned.get(digest, ()))
             )
             original = draft.attempt < STRICT_ATTEMPTS and self._is_original(entity, own, originals)
             if (repeats or original) and draft.attempt < MOST_ATTEMPTS:
@@ -383,10 +400,9 @@ class Plan:
                 if draft.attempt == STRICT_ATTEMPTS:
                     draft.avoid = self._avoided(next(iter(entity.mentions)), strict=False)
                 refused.add(entity)
-                continue
-            entity.digest = None if repeats else digest
-            if digest is not None:
-                used.setdefault(digest, set()).add(entity.kind)
+            elif digest is not None and not repeats:
+                entity.digest = digest
+                self._used.setdefault(digest, set()).add(entity.kind)
         return refused
 
     def _is_original(
