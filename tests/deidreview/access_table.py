@@ -251,6 +251,14 @@ TABLE: dict[str, dict[str, str]] = {
     "admin:app_list": {"GET": STAFF, "POST": STAFF},
     "admin/(?P<url>.*)$": {"GET": STAFF_404, "POST": STAFF_404},
     "admin:auth_user_password_change": {"GET": STAFF, "POST": STAFF},
+
+    # Known identifiers
+    "known": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
+    "known_lists": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
+    "known_lists_csv": {"GET": MANAGERS, "POST": EVERYONE_405},
+    "known_upload": {"GET": MANAGERS, "POST": done(MANAGERS)},
+    "known_people": {"GET": MANAGERS, "POST": EVERYONE_405},
+    "known_person": {"GET": MANAGERS, "POST": MANAGERS},
 }
 # fmt: on
 

@@ -11,11 +11,15 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
+from annotations.domain.knowing.person import Person
+from annotations.known.services.master import store_people
 from annotations.models import (
     BulkAct,
     Document,
     GoldVersion,
     Job,
+    KnownPerson,
+    KnownUpload,
     MajorityAct,
     Membership,
     Project,
@@ -86,6 +90,8 @@ def fill(project: Project, manager: User, annotator: User) -> dict[str, int]:
         project=project, name="a.zip", content=packed, format="text", written_as="", language="",
         take_duplicates=False, actor=manager,
     )  # fmt: skip
+    store_people(project=project, people={"P-1": Person(given=("Anna",))}, problems=0, actor=manager)
+    known_upload = KnownUpload.objects.create(project=project, format="csv", sealed=b"", created_by=manager)
     run_author = make_author(project, kind="run", name="rules-1")
     suggestions = make_set(note, run_author, [(0, 11, "PATIENT")], submitted=True)
     run = Run.objects.create(project=project, author=run_author, backend="rules", created_by=manager)
@@ -125,6 +131,8 @@ def fill(project: Project, manager: User, annotator: User) -> dict[str, int]:
         "run_author": run_author.pk,
         "model": model.pk,
         "import": staged.pk,
+        "known_upload": known_upload.pk,
+        "known_person": KnownPerson.objects.get(project=project).pk,
         "job": job.number,
         "agreement_job": counting.number,
         "file": stored.pk,
@@ -169,6 +177,8 @@ KINDS = {
     | REVIEWED
     | ADJUDICATED,
     "open_note": {"changes", "start_annotations", "submit"},
+    "known_upload": {"known_upload"},
+    "known_person": {"known_person"},
     "import": {"import_preview", "import_report", "job_start_import", "job_of_import"},
     "category": {"category_delete", "category_edit", "category_move"},
     "label": {"label_delete", "label_edit", "label_merge"},
@@ -247,6 +257,9 @@ def form_of(name: str, world: World, objects: str = "ours") -> dict:
         "score_error_cause": {"error": f"{ids['note']}:0-11-PATIENT:", "added": "AB"},
         "disagreement_talk": {"text": "A word."},
         "import_preview": {"do": "discard"},
+        "known_lists": {"do": "add", "which": "deny", "terms": "Villa Verde", "label": "CITY"},
+        "known_upload": {"do": "discard"},
+        "known_person": {"do": "show"},
         "member_role": {"role": "viewer"},
         "comments": {"act": "add", "text": "A word."},
         "flag": {"act": "raise", "reason": "unsure"},

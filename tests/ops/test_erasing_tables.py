@@ -14,6 +14,8 @@ from annotations.models import Document, Event, Project, Stale
 EMPTIED = {
     "annotations.Figures": "all of the project",
     "annotations.Search": "all of the project",
+    "annotations.KnownPerson": "the row of the patient",
+    "annotations.KnownUpload": "all of the project",
     "annotations.StoredFile": "all except trained models, which the manager is asked to retire",
     "annotations.StoredChunk": "with its file",
     "annotations.SuggestedString": "its count drops by the spans of the note; a string without spans is deleted",
@@ -47,6 +49,7 @@ STAYS = {
     },
     "annotations.MajorityAct": {},
     "annotations.BulkAct": {"rule": "ids; the number of a string without spans is removed"},
+    "annotations.ListedTerm": {"sealed": "listed", "digest": "of a listed term", "label": "a code"},
     "annotations.Event": {"data": "ids, offsets, labels, counts", "verb": "a choice"},
     "annotations.Job": {
         "kind": "a choice", "params": "ids and choices", "key": "a hash or an id", "result": "ids and counts",

@@ -68,7 +68,8 @@ class Codes:
             if code not in self.prefixes or at + 1 >= len(note.words):
                 break
             gap = note.gap(at)
-            if len(gap) > 4 or not all(character in _GROUPING for character in gap):
+            new_line = "\n" in gap and len(code) < LEAST_BARE
+            if len(gap) > 4 or new_line or not all(character in _GROUPING for character in gap):
                 break
             at += 1
             code += note.words[at]
@@ -81,12 +82,11 @@ class Codes:
         elif whole.isdigit() and best + 1 < len(note.words) and note.starts[best + 1] == end:
             # A check letter that the master leaves out.
             end = note.ends[best + 1] if len(note.words[best + 1]) == 1 else end
-        if start and note.text[start - 1] in "+(":
-            start -= 1
-            if start and note.text[start] == "(" and note.text[start - 1] == "+":
+        if kind == Kind.PHONE:
+            while start and note.text[start - 1] in "+(" and note.starts[first] - start < 2:
                 start -= 1
-        if kind == Kind.PHONE and note.text[start] == "(" and ")" not in note.text[start:end]:
-            start += 1
+            while note.text[start] == "(" and ")" not in note.text[start:end]:
+                start += 1
         return Mention(start, end, kind, How.EXACT if note.text[start:end] in self.verbatim else How.FORM)
 
     def _apart(self, note: Reading, first: int, last: int, code: str) -> bool:

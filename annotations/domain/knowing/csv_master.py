@@ -4,6 +4,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Sequence
+from datetime import date
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -154,4 +155,7 @@ def iso_day(value: str, *, month_first: bool) -> str | None:
             year += 2000 if year < 30 else 1900
     else:
         return None
-    return f"{year:04}-{month:02}-{day:02}" if 1800 < year < 2200 and 0 < month < 13 and 0 < day < 32 else None
+    try:
+        return date(year, month, day).isoformat() if 1800 < year < 2200 else None
+    except ValueError:
+        return None

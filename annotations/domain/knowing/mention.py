@@ -1,5 +1,6 @@
 """A mention of a known identifier in a note."""
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -45,6 +46,8 @@ def apart(mentions: list[Mention]) -> list[Mention]:
     """The mentions without those that overlap a longer one, in order of the text."""
     kept: list[Mention] = []
     for mention in sorted(set(mentions), key=lambda each: (each.start - each.end, each.start, each.kind)):
-        if all(mention.end <= other.start or other.end <= mention.start for other in kept):
-            kept.append(mention)
-    return sorted(kept)
+        at = bisect_left(kept, mention.start, key=lambda each: each.start)
+        free_before = at == 0 or kept[at - 1].end <= mention.start
+        if free_before and (at == len(kept) or mention.end <= kept[at].start):
+            kept.insert(at, mention)
+    return kept

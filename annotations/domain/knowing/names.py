@@ -49,6 +49,8 @@ _SHORT: Final = {
 _ABBREVIATIONS: Final = frozenset(short for shorts in _SHORT.values() for short in shorts)
 _JOINTS: Final = frozenset(" \t\r\n ,.-‐‑–'’´`/_·")
 _LONGEST_GAP: Final = 8
+# The most words and initials of a name.
+_LONGEST: Final = 12
 
 
 class Role(IntFlag):
@@ -201,11 +203,11 @@ class Names:
 
     def _chain(self, note: Reading, parts: dict[int, Part], seed: Part, used: int) -> list[Part]:
         chain = [seed]
-        while (following := self._next(note, parts, chain[-1].last)) is not None:
+        while len(chain) < _LONGEST and (following := self._next(note, parts, chain[-1].last)) is not None:
             if not following.initial and any(part.word == following.word for part in chain):
                 break  # the name again
             chain.append(following)
-        while (preceding := self._previous(note, chain[0].first, used)) is not None:
+        while len(chain) < _LONGEST and (preceding := self._previous(note, chain[0].first, used)) is not None:
             chain.insert(0, preceding)
         return chain
 
@@ -217,7 +219,7 @@ class Names:
         if at in parts:
             return parts[at]
         initial = self._initial(note, at)
-        if initial is not None:
+        if initial is not None and "\n" not in note.gap(last):
             return initial
         ahead = at
         while ahead + 1 < total and ahead - at < 3 and note.words[ahead] in PARTICLES and _joint(note.gap(ahead)):
@@ -259,6 +261,8 @@ class Names:
         if not note.text[start:end].isupper():
             return None
         if len(word) == 2 and (word not in self.orders and not all(self.initials[each] & Role.GIVEN for each in word)):
+            return None
+        if note.text[start - 1 : start].isalnum():  # the last letter of a code
             return None
         following = note.text[end : end + 1]
         if before:
@@ -311,7 +315,8 @@ class Names:
             return capital and not part.typo
         if _eponym(note, part.first, part.last):
             return False
-        cued = at > 0 and note.words[at - 1] in CUES and _near_gap(note.gap(at - 1))
+        before = note.words[at - 1] if at > 0 else ""
+        cued = (before in CUES or before in self.words) and _near_gap(note.gap(at - 1))
         if not capital and (ordinary(word) or len(word) < 3):
             return False
         if word in common_words() or len(word) < 3:
@@ -345,7 +350,12 @@ class Names:
         """All initials of the name with points: "M.R." after a word for the patient, "J.G.P." anywhere."""
         for at in self._dotted(note):
             letters, last = note.words[at], at
-            while last + 1 < len(note.words) and note.gap(last) in (".", ". ", ".-") and len(note.words[last + 1]) == 1:
+            while (
+                last - at < _LONGEST
+                and last + 1 < len(note.words)
+                and note.gap(last) in (".", ". ", ".-")
+                and len(note.words[last + 1]) == 1
+            ):
                 last += 1
                 letters += note.words[last]
             if (

@@ -13,6 +13,8 @@ from annotations.domain.knowing.words import ADDRESS_WORDS, PARTICLES, STREET_TY
 from annotations.domain.redaction.kinds import Kind
 
 _LEAST_FOR_TYPO: Final = 5
+# The most words and numbers of an address after its name.
+_LONGEST: Final = 12
 _AROUND: Final = frozenset(" \t\r\n ,.-‐–/ºª°#'’()")
 _CITY_JOINTS: Final = frozenset("/, \t\r\n -‐‑–'’.")
 
@@ -55,8 +57,8 @@ class Places:
     def of(cls, person: Person) -> "Places":
         """Prepare a person's addresses."""
         streets = [street for value in person.streets if (street := Street.of(value)) is not None]
-        cities = [(value, tuple(Reading(value).words)) for value in person.cities]
-        return cls(streets, [(value, words) for value, words in cities if words and len("".join(words)) > 2])
+        cities = [(value.strip(" \t'’.,"), tuple(Reading(value).words)) for value in person.cities]
+        return cls(streets, [(value, words) for value, words in cities if words and len("".join(words)) > 1])
 
     def find(self, note: Reading) -> Iterator[Mention]:
         """The mentions of streets and cities in a note. They may overlap."""
@@ -82,7 +84,7 @@ def _streets(note: Reading, street: Street) -> Iterator[Mention]:
         )
         numbered = any(word in street.numbers for word in tokens)
         enough = (typed or numbered) if typo else (typed or numbered or core > 1)
-        if not enough or other or (core == 1 and not typed and not note.capital(at)):
+        if not enough or other or (core == 1 and not numbered and not note.capital(at)):
             continue
         start, end = note.starts[first], note.ends[last]
         written = note.text[start:end]
@@ -109,6 +111,10 @@ def _left(note: Reading, street: Street, at: int) -> tuple[int, bool]:
             break
         kept = word in street.core or word in street.numbers or _typed(word, street)
         if kept and not (word in street.numbers and "." in gap):
+            if _typed(word, street) and word not in street.core:
+                if typed:
+                    break
+                typed = True
             reached -= 1
             first = reached
         elif reached > 1 and note.gap(reached - 2) == "." and _typed(note.words[reached - 2] + word, street):
@@ -123,7 +129,7 @@ def _left(note: Reading, street: Street, at: int) -> tuple[int, bool]:
 
 def _right(note: Reading, street: Street, at: int) -> int:
     last = reached = at
-    while reached + 1 < len(note.words) and reached - last < 3:
+    while reached + 1 < len(note.words) and reached - last < 3 and reached - at < _LONGEST:
         gap = note.gap(reached)
         word = note.words[reached + 1]
         if len(gap) > 5 or not all(character in _AROUND for character in gap) or gap.count("\n") > 1:
@@ -150,7 +156,7 @@ def _cities(note: Reading, written: str, words: tuple[str, ...]) -> Iterator[Men
         if any(set(note.gap(at)) - _CITY_JOINTS or len(note.gap(at)) > 4 for at in range(first, last)):
             continue
         exact = note.text[note.starts[first] : note.ends[last]] == written
-        if len(words) == 1 and ordinary(words[0]) and not exact and not _in_address(note, first):
+        if len(words) == 1 and (ordinary(words[0]) or len(words[0]) < 3) and not exact and not _in_address(note, first):
             continue
         if exact and last + 1 < len(note.words) and words[0] in ADDRESS_WORDS and note.words[last + 1].isdigit():
             continue

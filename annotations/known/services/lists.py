@@ -60,7 +60,7 @@ def add_labeled_terms(*, project: Project, kind: str, terms: Sequence[tuple[str,
                 else _("A denied term needs a label of this project. Choose one."),
                 code="label",
             )
-        wanted[folded(text)] = (text, accepted[label] if kind == ListedTerm.Kind.DENY else "")
+        wanted.setdefault(folded(text), (text, accepted[label] if kind == ListedTerm.Kind.DENY else ""))
     if not wanted:
         raise ServiceError(_("Enter at least one term."), code="terms")
     key = project_key(project)

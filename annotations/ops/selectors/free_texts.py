@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from annotations.core.hooks import Hook
-from annotations.models import Amendment, Comment, Document, Flag, GoldVersion, Label, Project
+from annotations.models import Amendment, Comment, Document, Flag, GoldVersion, Label, ListedTerm, Project
 from annotations.projects.selectors.label_maps import shipped_set
 
 # The maximum number of notes with comments, and of notes with flags, that are listed.
@@ -48,6 +48,8 @@ def _of_project(project: Project) -> Iterator[FreeText]:
         yield FreeText(_("Guidelines"), 1, reverse("guidelines", args=[slug]))
     if amendments := Amendment.objects.filter(project=project).count():
         yield FreeText(_("Amendments to the guidelines"), amendments, reverse("amendments", args=[slug]))
+    if terms := ListedTerm.objects.filter(project=project).count():
+        yield FreeText(_("Terms of the allow and deny lists"), terms, reverse("known", args=[slug]))
     if labels := _edited_labels(project):
         yield FreeText(_("Names and descriptions of labels"), labels, reverse("labels", args=[slug]))
 

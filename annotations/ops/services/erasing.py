@@ -13,6 +13,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.events import NOTE_DELETED, PATIENT_ERASED, Erasure
 from annotations.core.hooks import patient_erased, patient_erasure_committed
 from annotations.core.suggested_strings import remove_strings, tally_of
+from annotations.known.selectors.state import is_known
 from annotations.models import (
     AnnotationSet,
     BulkAct,
@@ -36,7 +37,7 @@ NO_STRING = -1
 
 
 def erasure_preview(*, project: Project, patient_id: str) -> Erasure:
-    """Count what an erasure would delete. Raises ServiceError `none` if no note has this patient id."""
+    """Count what an erasure would delete. Raises ServiceError `none` for an unknown patient id."""
     return _counted(project, _of_patient(project, patient_id))
 
 
@@ -70,7 +71,7 @@ def delete_note(*, project: Project, note: int, actor: User | None) -> Erasure:
 
 def _of_patient(project: Project, patient_id: str) -> QuerySet[Document]:
     notes = Document.objects.filter(project=project, patient_id=patient_id)
-    if not patient_id or not notes.exists():
+    if not patient_id or not (notes.exists() or is_known(project, patient_id)):
         raise ServiceError(_("No note in this project has this patient ID. Nothing was erased."), code="none")
     return notes
 

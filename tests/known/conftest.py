@@ -1,0 +1,12 @@
+"""What the tests of this feature share with others, a manager who is signed in, and files of invented patients."""
+
+import pytest
+
+from tests.worlds.pages import sign_in, world
+
+__all__ = ["sign_in", "world"]
+
+
+@pytest.fixture
+def mia(world, sign_in):
+    return sign_in(world.mia)

@@ -1,0 +1,114 @@
+"""Allow and deny lists: by form, as a file, without values in events."""
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from annotations.core.errors import ServiceError
+from annotations.known.selectors.identifiers import DeniedTerm, allowed_terms, denied_terms
+from annotations.known.services.lists import LONGEST, add_terms, import_lists
+from annotations.models import Event, ListedTerm
+from annotations.ops.selectors.free_texts import free_texts
+from tests.worlds.checks import check_page
+
+PAGE = "/projects/covid/known/"
+LISTS = PAGE + "lists"
+pytestmark = pytest.mark.django_db
+
+
+def add(client, **data):
+    return client.post(
+        LISTS, {"do": "add", "which": "deny", "terms": "Villa Azúl", "label": "CITY"} | data, follow=True
+    )
+
+
+def test_terms_are_added_by_line_and_once(world, mia):
+    html = check_page(add(mia, terms="Villa Azúl\n\n villa  AZUL \nTorre Blu"))
+    assert "2 terms were added." in html and "Torre Blu" in html
+    assert "1 was on the list already." in check_page(add(mia, label="HOSPITAL"))
+    assert denied_terms(world.project) == [DeniedTerm("Villa Azúl", "HOSPITAL"), DeniedTerm("Torre Blu", "CITY")]
+    add(mia, which="allow", terms="Árbol Grande")
+    assert allowed_terms(world.project) == {"arbol grande"}
+    said = repr(list(Event.objects.values_list("data", flat=True)))
+    assert "Azúl" not in said and "CITY" not in said
+    assert all(b"Azul" not in bytes(row.sealed) for row in ListedTerm.objects.all())
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        ({"terms": " \n"}, "Enter at least one term."),
+        ({"terms": "good\n?"}, "Line 2 is no term"),
+        ({"terms": "x" * (LONGEST + 1)}, "Line 1 is no term"),
+        ({"label": "NOWHERE"}, "Select a valid choice"),
+    ],
+)
+def test_wrong_terms_keep_the_form(world, mia, data, reason):
+    answer = add(mia, **data)
+    assert answer.status_code == 422
+    assert reason in check_page(answer)
+    assert not ListedTerm.objects.exists()
+
+
+def test_a_denied_term_needs_a_label(world):
+    with pytest.raises(ServiceError, match="needs a label"):
+        add_terms(project=world.project, kind="deny", terms=["Villa"], actor=None)
+
+
+def test_a_term_is_removed_once(world, mia):
+    add(mia)
+    term = ListedTerm.objects.get()
+    assert "Term removed." in mia.post(LISTS, {"do": "remove", "term": term.pk}, follow=True).content.decode()
+    assert "removed already" in mia.post(LISTS, {"do": "remove", "term": term.pk}, follow=True).content.decode()
+    assert "removed already" in mia.post(LISTS, {"do": "remove", "term": "x"}, follow=True).content.decode()
+
+
+def test_a_term_of_another_project_stays(world, mia):
+    add_terms(project=world.other, kind="allow", terms=["Villa"], actor=None)
+    mia.post(LISTS, {"do": "remove", "term": ListedTerm.objects.get().pk})
+    assert ListedTerm.objects.exists()
+
+
+def test_an_unknown_action_changes_nothing(world, mia):
+    assert "Unknown action" in mia.post(LISTS, {"do": "x"}, follow=True).content.decode()
+
+
+def test_both_lists_as_a_file_and_back(world, mia):
+    add(mia, terms="Villa; Azúl\n-Torre Blu")
+    add(mia, which="allow", terms="Árbol")
+    content = mia.get(PAGE + "lists.csv").content
+    ListedTerm.objects.all().delete()
+    file = SimpleUploadedFile("lists.csv", content)
+    assert "3 terms were added." in mia.post(LISTS, {"do": "file", "file": file}, follow=True).content.decode()
+    assert [term.text for term in denied_terms(world.project)] == ["Villa; Azúl", "-Torre Blu"]
+    assert Event.objects.filter(verb="terms.exported").count() == 1
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"list,term\n",
+        b"list,term\nmaybe,Villa\n",
+        b"list,term,label\nallow,,\n",
+        b"\xff",
+        b"list,term\ndeny,Villa\n",
+    ],
+)
+def test_a_wrong_file_adds_nothing(world, mia, content):
+    answer = mia.post(LISTS, {"do": "file", "file": SimpleUploadedFile("lists.csv", content)})
+    assert answer.status_code == 422
+    assert "Villa" not in check_page(answer)
+    assert not ListedTerm.objects.exists()
+
+
+def test_a_file_is_taken_whole_or_not_at_all(world):
+    with pytest.raises(ServiceError):
+        import_lists(project=world.project, content=b"list,term,label\nallow,Blu,\ndeny,Villa,NOWHERE\n", actor=None)
+    assert not ListedTerm.objects.exists()
+
+
+def test_an_erasure_lists_the_terms_for_a_check(world, mia):
+    add(mia)
+    assert [(text.count, text.url) for text in free_texts(world.project) if "allow and deny" in text.what] == [
+        (1, PAGE)
+    ]

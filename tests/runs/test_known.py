@@ -1,0 +1,120 @@
+"""Runs of the backend `known`: every note with its own patient; the command; ensembles; revisions."""
+
+import json
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from annotations.core.errors import ServiceError
+from annotations.domain.knowing.person import Person
+from annotations.jobs.runner import run as work
+from annotations.known.services.lists import add_terms
+from annotations.known.services.master import store_people
+from annotations.models import Job, Label, Span
+from models_runtime.models import Run
+from models_runtime.runs.services.ensembles import MemberChoice, start_ensemble
+from models_runtime.runs.services.runs import start_run
+from tests import factories as make
+from tests.known.files import CSV
+
+pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
+MARIO = Person(given=("Mario",), family=("Brambillaschi",))
+LUCREZIA = Person(given=("Lucrezia",), family=("Pontevecchio",))
+TEXT = "Visto il sig. BRAMBILLASCHI, Mario con Lucrezia Pontevecchio a Villa Azul."
+
+
+@pytest.fixture
+def project():
+    project = make.make_project("ward")
+    for patient in ("P-1", "P-2", "", "P-9"):
+        make.make_note(project, TEXT, patient_id=patient)
+    return project
+
+
+@pytest.fixture
+def known(project):
+    store_people(project=project, people={"P-1": MARIO, "P-2": LUCREZIA}, problems=0, actor=None)
+    add_terms(project=project, kind="deny", terms=["villa azul"], label="CITY", actor=None)
+    return project
+
+
+def spans_of(run):
+    work(Job.objects.get(run=run).pk)
+    rows = Span.objects.filter(annotation_set__author=run.author).order_by("annotation_set__document", "start")
+    return [
+        (span.annotation_set.document.patient_id, TEXT[span.start : span.end], span.label.code, span.source)
+        for span in rows.select_related("annotation_set__document", "label")
+    ]
+
+
+def test_every_note_has_the_identifiers_of_its_own_patient(known):
+    run = start_run(project=known, backend="known", actor=None, key="k")
+    villa = ("Villa Azul", "CITY", "known.denied")
+    assert spans_of(run) == [
+        ("P-1", "BRAMBILLASCHI, Mario", "PATIENT", "known.order"),
+        ("P-1", *villa),
+        ("P-2", "Lucrezia Pontevecchio", "PATIENT", "known.exact"),
+        ("P-2", *villa),
+        ("", *villa),
+        ("P-9", *villa),
+    ]
+    run.refresh_from_db()
+    said = json.dumps([run.params, run.revision, run.job.params, run.job.result])
+    assert "Brambillaschi" not in said and "azul" not in said.lower()
+
+
+def test_the_revision_changes_with_the_master_and_the_lists(known):
+    revisions = []
+    for key in ("a", "b", "c"):
+        run = start_run(project=known, backend="known", actor=None, key=key)
+        spans_of(run)
+        revisions.append(Run.objects.get(pk=run.pk).revision)
+        if key == "b":
+            add_terms(project=known, kind="allow", terms=["mario"], actor=None)
+    assert revisions[0] == revisions[1] != revisions[2]
+
+
+def test_without_a_master_and_a_deny_list_a_run_is_refused(project):
+    with pytest.raises(ServiceError, match="no patient master and no deny list"):
+        start_run(project=project, backend="known", actor=None, key="k")
+
+
+def test_a_denied_term_whose_label_is_gone_is_named_by_its_label(known):
+    Label.objects.filter(label_set__project=known, code="CITY").update(code="TOWN", name="TOWN")
+    with pytest.raises(ServiceError, match="no longer has: CITY"):
+        start_run(project=known, backend="known", actor=None, key="k")
+
+
+def test_a_member_of_an_ensemble_knows_the_patients_too(known):
+    members = [MemberChoice("known", None), MemberChoice("rules", None)]
+    known.label_set.key = "i2b2-2014"
+    known.label_set.save()
+    run = start_ensemble(project=known, members=members, method="union", actor=None, name="", key="k")
+    assert ("P-1", "BRAMBILLASCHI, Mario") in [row[:2] for row in spans_of(run)]
+    assert ("P-9", "BRAMBILLASCHI, Mario", "PATIENT", "known") not in [(*row[:3], row[3][:5]) for row in spans_of(run)]
+
+
+def test_the_command_imports_lists_runs_and_counts(project, tmp_path, capsys):
+    (tmp_path / "master.csv").write_bytes(CSV)
+    (tmp_path / "deny.txt").write_text("Villa Azul\tCITY\nTorre Blu\n")
+    (tmp_path / "allow.txt").write_text("Ponte\n")
+    files = {
+        name: str(tmp_path / file)
+        for name, file in (("master", "master.csv"), ("deny", "deny.txt"), ("allow", "allow.txt"))
+    }
+    call_command("known_identifiers", "ward", run="known-a", json=True, **files)
+    found = json.loads(capsys.readouterr().out)
+    assert found["master"]["added"] == 2 and found["master"]["problems"] == 1
+    assert found["master"]["file"]["unknown"] == ["shoe size"]
+    assert (found["allow"], found["deny"]) == ({"added": 1, "already": 0}, {"added": 2, "already": 0})
+    assert (found["patients"], found["notes"], found["covered"]) == (2, 4, 2)
+    assert found["run"] | {"job": 0} == {
+        "run": "known-a", "job": 0, "spans": 6, "done": 4, "failed": 0, "pending": 0,
+    }  # fmt: skip
+    call_command("known_identifiers", "ward")
+    assert "The project knows 2 patients." in capsys.readouterr().out
+
+
+def test_the_command_says_which_file_is_missing(project, tmp_path):
+    with pytest.raises(CommandError, match="can't be read"):
+        call_command("known_identifiers", "ward", master=str(tmp_path / "none.csv"))
