@@ -47,7 +47,8 @@ def next_batch(release: Release, held: Held = ()) -> list[int]:
 
 
 def preparer_of(release: Release) -> Preparer:
-    return Preparer(release.project, read_policy(release.policy.rules), source_of_release(release))
+    policy = read_policy(release.policy.rules)
+    return Preparer(release.project, policy, source_of_release(release), maker=release.surrogate_maker)
 
 
 def prepare_rows(

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from annotations.core.erasures import erasures_of, unerased
 from annotations.core.errors import ServiceError
+from annotations.domain.redaction.kinds import Kind
 from annotations.domain.redaction.policy import Action
 from annotations.jobs.services.starting import key_of
 from annotations.models import LeakFinding, Project, Release, ReleasedNote, User
@@ -98,7 +99,9 @@ def _prepared_first(release: Release, which: dict[str, object], answer: str) -> 
     chosen = list(LeakFinding.objects.filter(note__release=release, **which).order_by("note", "id"))
     seen = (release.revision, [one.pk for one in chosen])
     ids = _changing(chosen, answer)
-    if not ids or len(ids) > AT_ONCE or release.state != Release.State.PREPARED:
+    # Language models are called by workers only.
+    by_job = len(ids) > AT_ONCE or bool(release.surrogate_maker)
+    if not ids or by_job or release.state != Release.State.PREPARED:
         return None, seen
     rows, siblings = rows_and_siblings(release, ids)
     extras = _extras(release, rows, chosen, answer)
@@ -189,7 +192,8 @@ def _extras(
 ) -> dict[int, list[Extra]]:
     """The stretches that decisions add to each of these notes, after this decision."""
     rules = release.policy.rules
-    fallback = next((code for code, rule in rules.items() if rule["action"] != Action.KEEP), next(iter(rules)))
+    # For what has no label: one whose placeholder says little.
+    fallback = min(rules, key=lambda code: (rules[code]["kind"] not in (Kind.ID, Kind.OTHER), code))
     by_note: dict[int, list[LeakFinding]] = defaultdict(list)
     for finding in chosen:
         if finding.where == Where.TEXT:

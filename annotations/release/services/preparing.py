@@ -29,6 +29,7 @@ from annotations.domain.surrogates.templates import kept
 from annotations.known.selectors.identifiers import allowed_terms, denied_terms, identifiers_of
 from annotations.models import Document, Label, LeakFinding, Project, Release
 from annotations.release.services.sources import Source, source_of
+from annotations.surrogates.services.makers import Params
 from annotations.surrogates.services.making import NoteMentions, surrogates_for
 
 Origin, Where = LeakFinding.Origin, LeakFinding.Where
@@ -117,8 +118,9 @@ def source_of_release(release: Release) -> Source:
 class Preparer:
     """Prepares notes under one policy. Keep it no longer than the work, since it holds the project's key."""
 
-    def __init__(self, project: Project, policy: Policy, source: Source) -> None:
+    def __init__(self, project: Project, policy: Policy, source: Source, *, maker: Params | None = None) -> None:
         self.project = project
+        self._maker = maker or {}
         self.source = source
         self._policy = policy
         self._masking = _with_masks(policy)
@@ -217,7 +219,7 @@ class Preparer:
             own = [plan.mention for plan in plans if plan.action == Action.SURROGATE]
             if own:
                 wanted.append(NoteMentions(note.pk, note.patient, note.language, note.text, own))
-        made = surrogates_for(project=self.project, notes=wanted) if wanted else {}
+        made = surrogates_for(project=self.project, notes=wanted, maker=self._maker) if wanted else {}
         return {(place.document, place.start, place.end): text for place, text in made.items()}
 
     def _needles(self, notes: Sequence[Original]) -> dict[object, list[Needle]]:
@@ -239,14 +241,18 @@ class Preparer:
                     found[patient].append(Needle(one.text, label, one.kind, Origin.KNOWN))
         for patient in patients:
             if len(patient) >= SHORTEST_PATIENT_ID:
-                found[patient].append(_patient_id(patient))
+                found[patient].append(self._patient_id(patient))
         return found
 
     @cached_property
     def _label_of(self) -> dict[Kind, str]:
         """A label of each kind: one that the policy keeps, if there is one."""
-        kept_last = sorted(self._policy.rules.items(), key=lambda pair: pair[1].action == Action.KEEP)
+        kept_last = sorted(self._policy.rules.items(), key=lambda pair: (pair[1].action == Action.KEEP, pair[0]))
         return {rule.kind: code for code, rule in kept_last}
+
+    def _patient_id(self, patient: str) -> Needle:
+        label = self._label_of.get(Kind.RECORD) or self._label_of.get(Kind.ID, "")
+        return Needle(patient, label, Kind.ID, Origin.KNOWN)
 
     def _prepared(self, note: Original, released: Released, needles: Sought) -> Prepared:
         gate, exceptions = self._gate(note.language), Counter[str]()
@@ -256,7 +262,7 @@ class Preparer:
             found.append(self._found(note, Where.TEXT, released.text, bounds, leak))
         leaks = self._leaks(note, note.name, needles, (), exceptions)
         if note.patient:
-            leaks = _merged(leaks, gate.find(note.name, [_patient_id(note.patient)]))
+            leaks = _merged(leaks, gate.find(note.name, [self._patient_id(note.patient)]))
         found += [self._found(note, Where.NAME, note.name, (leak.start, leak.end), leak) for leak in leaks]
         # Several leaks may lie in one replaced stretch: each string is one finding there.
         distinct = {(one.where, one.original_start, one.original_end, one.string_key): one for one in reversed(found)}
@@ -412,10 +418,6 @@ def kept_words() -> frozenset[str]:
 def _whose(note: Original) -> object:
     """The patient of a note; the note itself where it has none."""
     return note.patient or note.pk
-
-
-def _patient_id(patient: str) -> Needle:
-    return Needle(patient, "", Kind.ID, Origin.KNOWN)
 
 
 def _merged(first: Sequence[Leak], second: Sequence[Leak]) -> list[Leak]:
