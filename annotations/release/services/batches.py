@@ -70,7 +70,8 @@ def prepare_rows(
 
 def rows_and_siblings(release: Release, ids: Sequence[int]) -> tuple[list[ReleasedNote], list[ReleasedNote]]:
     """These rows, and all other rows of the same patients, with their documents."""
-    all_rows = ReleasedNote.objects.filter(release=release).select_related("document").defer("text").order_by("id")
+    all_rows = ReleasedNote.objects.filter(release=release).select_related("document").order_by("id")
+    all_rows = all_rows.defer("text", "spans", "exceptions")
     rows = list(all_rows.filter(pk__in=ids))
     patients = {row.document.patient_id for row in rows} - {""}
     siblings: list[ReleasedNote] = []

@@ -295,15 +295,17 @@ class Preparer:
             return leaks
         if note.language not in self._denied_sought:
             self._denied_sought[note.language] = gate.prepared(self._denied)
-        return _merged(leaks, gate.find(text, self._denied_sought[note.language], pieces))
+        # What the policy keeps is no exception for them.
+        replaced = [piece for piece in pieces if piece.action != Action.KEEP]
+        return _merged(leaks, gate.find(text, self._denied_sought[note.language], replaced))
 
     def _found(self, note: Original, where: LeakFinding.Where, text: str, bounds: Bounds, leak: Leak) -> Found:
         needle = leak.needle
-        labeled = needle.note is not None and isinstance(needle.source, tuple)
-        start, end = needle.source if labeled and isinstance(needle.source, tuple) else (None, None)
-        origin = needle.source if isinstance(needle.source, Origin) else Origin.PATIENT
-        if labeled and needle.note == note.pk:
-            origin = Origin.NOTE
+        start, end = needle.source if isinstance(needle.source, tuple) else (None, None)
+        if isinstance(needle.source, Origin):
+            origin = needle.source
+        else:
+            origin = Origin.NOTE if needle.note == note.pk else Origin.PATIENT
         return Found(
             where=where,
             start=leak.start,
