@@ -25,7 +25,7 @@ from annotations.domain.redaction.policy import Action, Policy, PolicyError, Rul
 from annotations.domain.redaction.released import Mention, Piece, Released
 from annotations.domain.redaction.releasing import release_text
 from annotations.domain.spans import Bounds, Span
-from annotations.domain.surrogates.templates import kept
+from annotations.domain.surrogates.gazetteers import kept
 from annotations.known.selectors.identifiers import allowed_terms, denied_terms, identifiers_of
 from annotations.models import Document, Label, LeakFinding, Project, Release
 from annotations.release.services.sources import Source, source_of
