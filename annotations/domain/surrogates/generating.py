@@ -9,7 +9,7 @@ from typing import Final
 from annotations.domain.redaction.kinds import Kind
 from annotations.domain.surrogates.clustering import PEOPLE
 from annotations.domain.surrogates.deciding import person_of
-from annotations.domain.surrogates.folding import LONG, accented, folded, plain, runs
+from annotations.domain.surrogates.folding import LONG, accented, folded, long_words, plain, runs
 from annotations.domain.surrogates.gazetteers import COMMON, KNOWN, RARE, Known, Names, kept, known_language, names_of
 from annotations.domain.surrogates.identifiers import (
     compact,
@@ -107,6 +107,8 @@ class _Making:
         self.language = known_language(cluster.language)
         self.lists: Names = names_of(self.language)
         self.own = {word for form in cluster.forms for word in folded(form).split()}
+        for entity in around.related:  # no name of the patient's notes may stay in them
+            self.own.update(*(long_words(form) for form in entity.forms))
         self.used: set[str] = set()
 
     def parts(self) -> dict[str, str]:
@@ -321,6 +323,8 @@ class _Making:
             country = min(own)[:2]
         listed = [area for area in of_country(country) if area.key not in own]
         free = [area for area in listed if area.key not in taken] or listed
+        if self.attempt < 2 and any(folded(capital(areas()[key])) in folded(form) for key in own):
+            free = [area for area in free if self._free(capital(area))] or free  # a capital becomes a capital
         weights = [min(len(area.cities), 20) for area in free]
         return self.source.choices(free, weights)[0]
 

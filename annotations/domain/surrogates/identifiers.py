@@ -12,7 +12,6 @@ addresses for documentation, section 2.1.2); NHS Digital (NHS numbers that begin
 import random
 import re
 import string
-from collections.abc import Callable
 from datetime import date, timedelta
 from typing import Final
 
@@ -24,7 +23,6 @@ from stdnum.it import codicefiscale
 
 from annotations.domain.surrogates.folding import plain
 
-Test = Callable[[str], bool]
 _CONSONANTS: Final = "BCDFGHJKLMNPRSTVWXYZ"
 _DNI_LETTERS: Final = "TRWAGMYFPDXBNJZSQVHLCKE"
 

@@ -40,6 +40,7 @@ SHORTEST_PATIENT_ID = 4
 HASH_DIGITS = 16
 """Hexadecimal digits of a keyed hash: 64 bits, so that different identifiers of a project have different hashes."""
 COINCIDENCE = "coincidence"
+KEPT_GROUPS = ("institution", "street")
 MASKED = "\x00"
 """Ends the label of a stretch that gets its label's placeholder, whatever the policy does with the label."""
 
@@ -414,7 +415,7 @@ def _in_surrogate(leak: Leak, note: Original, text: str, pieces: Sequence[Piece]
 @cache
 def kept_words() -> frozenset[str]:
     """The words of places and institutions that stay in surrogates, folded as the leak gate folds."""
-    return frozenset(word for group in ("institution", "street") for one in kept(group) for word in words(one))
+    return frozenset(word for group in KEPT_GROUPS for one in kept(group) for word in words(one))
 
 
 def _whose(note: Original) -> object:

@@ -67,6 +67,15 @@ def test_a_name_avoids_others() -> None:
         assert folded(parts["family"]) not in taken
 
 
+def test_a_name_avoids_the_originals_of_the_patient() -> None:
+    lists = names_of("es")
+    forms = [f"Ana {name}" for name in lists.surname_pools[0, True]]
+    for seed in SEEDS:
+        known = [Indexed(at, Kind.STAFF, [form], person("Eva", "Xu")) for at, form in enumerate(forms)]
+        parts = made(Kind.NAME, "Rosa Gómez", seed=seed, related=known).parts
+        assert f"Ana {parts['family']}" not in forms
+
+
 def test_relatives_share_the_surrogate_of_their_surname() -> None:
     adam = Indexed(1, Kind.NAME, ["Adam Wilson"], person("Kevin", "Chang", gender="m"))
     parts = made(Kind.NAME, "Mary Wilson", language="en", related=[adam]).parts
