@@ -1,4 +1,4 @@
-"""Releases in Chromium: from the choice of annotations to a decided release, by mouse and by keys; axe-core, a phone."""
+"""Releases in Chromium: from choosing annotations to a decided release, by mouse and by keys; axe-core, a phone."""
 
 import pytest
 from playwright.sync_api import expect
