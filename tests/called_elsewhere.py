@@ -85,14 +85,17 @@ _.TWENTY
 _.UNSURE
 _.blind_annotators
 _.cleared_by
+_.decided_at
 _.ended_at
 _.erasures
 _.finished_by
 _.first_at
+_.first_year
 _.found_empty
 _.imported_by
 _.joined_at
 _.last_job_number
+_.last_year
 _.random_order
 _.raw_confidence
 _.read_others_until
@@ -229,6 +232,7 @@ _.gold_removed
 _.handed_over
 _.handed_over_to
 _.hash
+_.held_back
 _.held_out_notes
 _.layout
 _.meddocan

@@ -23,6 +23,7 @@ _LETTERS: Final = {
     "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i", "ŋ": "n", "ħ": "h", "’": "'",
 }  # fmt: skip
 _LETTER: Final = re.compile("[" + "".join(_LETTERS) + "]")
+_SHORT: Final = 100
 WORD: Final = re.compile(r"[^\W\d_]+|\d+")
 """A word of a folded text: a run of letters, or a run of digits."""
 
@@ -37,9 +38,13 @@ def folded(text: str) -> str:
     return _LETTER.sub(lambda match: _LETTERS[match[0]], plain)
 
 
-@lru_cache(maxsize=1 << 14)
 def words(text: str) -> tuple[str, ...]:
-    """The words of a short text after folding: runs of letters and runs of digits, in order."""
+    """The words of a text after folding: runs of letters and runs of digits, in order. Short texts are remembered."""
+    return _short_words(text) if len(text) <= _SHORT else tuple(WORD.findall(folded(text)))
+
+
+@lru_cache(maxsize=1 << 14)
+def _short_words(text: str) -> tuple[str, ...]:
     return tuple(WORD.findall(folded(text)))
 
 

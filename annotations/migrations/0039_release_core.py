@@ -29,7 +29,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='release',
             name='revision',
-            field=models.PositiveIntegerField(default=0, help_text='Counts the changes of its notes since they were prepared.'),
+            field=models.PositiveIntegerField(default=0, help_text='Counts the changes since its notes were prepared.'),
         ),
         migrations.AddField(
             model_name='releasednote',
@@ -39,7 +39,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='releasednote',
             name='exceptions',
-            field=models.JSONField(default=dict, help_text='How often each exception of the leak gate let a string stay.'),
+            field=models.JSONField(default=dict, help_text='How often each exception of the leak gate applied.'),
         ),
         migrations.AddField(
             model_name='releasednote',

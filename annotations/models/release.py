@@ -38,8 +38,8 @@ class Release(models.Model):
     """De-identified texts of a project's notes, from one choice of annotation sets under one policy.
 
     `number` counts the project's releases from 1. `content_hash` covers names, texts and spans of the released notes
-    (domain.hashing.gold_hash); it is empty until the release is prepared, and after a decision until it is computed again
-    (release.services.settling).
+    (domain.hashing.gold_hash). It is empty until the release is prepared, and after a decision until it is computed
+    again (release.services.settling).
     """
 
     class State(models.TextChoices):
@@ -65,9 +65,7 @@ class Release(models.Model):
     note_count = models.PositiveIntegerField(default=0)
     span_count = models.PositiveIntegerField(default=0)
     erased_count = models.PositiveIntegerField(default=0, help_text="Notes erased since they were released.")
-    revision = models.PositiveIntegerField(
-        default=0, help_text="Counts the changes of its notes since they were prepared."
-    )
+    revision = models.PositiveIntegerField(default=0, help_text="Counts the changes since its notes were prepared.")
     content_hash = models.CharField(max_length=64, blank=True)
     figures = models.JSONField(default=dict, help_text="Counts and measures of the prepared release.")
     risks = models.JSONField(default=list, help_text="Accepted open risks: [{text, by, at}].")
@@ -111,9 +109,7 @@ class ReleasedNote(models.Model):
         help_text="[start, end, label code, masked] in the original: what the leak gate's decisions added. `masked` "
         "stretches get the label's placeholder, whatever the policy does with the label.",
     )
-    exceptions = models.JSONField(
-        default=dict, help_text="How often each exception of the leak gate let a string stay."
-    )
+    exceptions = models.JSONField(default=dict, help_text="How often each exception of the leak gate applied.")
     characters_kept = models.PositiveIntegerField(default=0, help_text="Code points outside of replaced stretches.")
     first_year = models.PositiveSmallIntegerField(null=True)
     last_year = models.PositiveSmallIntegerField(null=True)
@@ -132,9 +128,9 @@ class LeakFinding(models.Model):
     """An identifier that the leak gate found in a released note, until somebody decides about it.
 
     `start` and `end` are code points of the released text or, for `where` name, of the note's own name. Once the place
-    is replaced, they say where it was. `original_start` and `original_end` are the corresponding bounds in the original,
-    by which a finding is recognized when its note is prepared again. `source` and its bounds are the labeled span whose
-    string it is. The row holds no text.
+    is replaced, they say where it was. `original_start` and `original_end` are the corresponding bounds in the
+    original, by which a finding is recognized when its note is prepared again. `source` and its bounds are the labeled
+    span whose string it is. The row holds no text.
     """
 
     class Where(models.TextChoices):

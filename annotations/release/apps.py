@@ -9,9 +9,9 @@ class ReleaseConfig(AppConfig):
     def ready(self) -> None:
         from annotations.core import navigation
         from annotations.core.access import Can
-        from annotations.core.hooks import patient_erased
+        from annotations.core.hooks import patient_erased, project_deleted
         from annotations.jobs.registry import JobKind, register
-        from annotations.release.services.erasing import count_erased
+        from annotations.release.services.erasing import count_erased, delete_releases
 
         register(
             {
@@ -32,6 +32,7 @@ class ReleaseConfig(AppConfig):
             }
         )
         patient_erased.add(count_erased)
+        project_deleted.add(delete_releases)
         navigation.add_group(navigation.Group("release", _("Release"), 85))
 
         from annotations.core import addresses, offers

@@ -3,12 +3,14 @@
 import pytest
 
 from annotations.core.errors import ServiceError
+from annotations.core.sealing import project_key
 from annotations.jobs.runner import run as work
 from annotations.models import Event, Job, LeakFinding, Release, ReleasedNote
 from annotations.release.services import deciding
 from annotations.release.services.deciding import decide, decide_all, decide_equal, undecide
 from annotations.release.services.policies import policy_named
 from annotations.release.services.starting import start_release
+from annotations.surrogates.services.makers import MAKERS, MakerKind, RulesMaker
 from tests.factories import make_member
 from tests.release.conftest import add_note, new_project
 
@@ -172,3 +174,22 @@ def test_two_people_decide_at_once(no_redis, at_once):
     assert Event.objects.filter(verb="release.decided").count() == 1
     replaced = found(release)[0].decision == "replace"
     assert ("Quimby" in text_of(release, "b")) is not replaced
+
+
+def test_a_language_model_is_never_called_by_a_page(ward, monkeypatch):
+    """A release whose surrogates a language model makes is prepared again by a job, on the queue of the model."""
+    monkeypatch.setitem(
+        MAKERS, "model", MakerKind(list, dict, lambda project, params: RulesMaker(project_key(project)), "llm")
+    )
+    release = start_release(
+        project=ward,
+        set_spec="gold",
+        policy=policy_named(ward, "surrogate"),
+        actor=None,
+        surrogate_maker={"kind": "model"},
+    )
+    work(release.job_id)
+    assert decide_all(release=release, answer="replace", actor=None) == 3
+    assert (release.state, release.job.queue) == (Release.State.PREPARING, "llm")
+    work(release.job_id)
+    assert states(release) == "ddd"

@@ -7,8 +7,10 @@ from annotations.domain.hashing import text_sha256
 from annotations.jobs.runner import run as work
 from annotations.jobs.runner import take, take_share
 from annotations.jobs.services import queue
-from annotations.models import Document, Event, Job, LeakFinding, Release, ReleasedNote, Share
+from annotations.models import Document, Event, Job, LeakFinding, Release, ReleasedNote, ReleasePolicy, Share
+from annotations.ops.services.deleting import delete_project
 from annotations.ops.services.erasing import delete_note, erase_patient
+from annotations.projects.services.archiving import archive_project
 from annotations.release import jobs
 from annotations.release.services import batches
 from annotations.release.services.batches import next_batch
@@ -189,3 +191,11 @@ def test_events_and_jobs_hold_no_text(release):
         f"{list(Event.objects.values_list('data', flat=True))} {list(Job.objects.values_list('params', 'result'))}"
     )
     assert "Quimby" not in written and "P-0" not in written
+
+
+def test_a_project_with_releases_can_be_deleted(release):
+    work(release.job_id)
+    project = release.project
+    archive_project(project=project, actor=None)
+    delete_project(project=project, name=project.name, actor=None, seconds=None)
+    assert not Release.objects.exists() and not ReleasePolicy.objects.exists() and not ReleasedNote.objects.exists()

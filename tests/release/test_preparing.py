@@ -7,6 +7,8 @@ from annotations.core.sealing import project_key
 from annotations.domain.redaction.policy import Action
 from annotations.jobs.runner import run as work
 from annotations.models import KnownPerson, LeakFinding, ListedTerm, ReleasedNote
+from annotations.release.selectors.releases import open_findings
+from annotations.release.services.deciding import decide_all
 from annotations.release.services.policies import policy_named, save_policy
 from annotations.release.services.preparing import MOST_DAYS, date_offset
 from annotations.release.services.starting import start_release
@@ -119,3 +121,16 @@ def test_pieces_map_both_texts(ward):
             at, new_at = end, new_end
         assert text[at:] == row.text[new_at:]
     assert ReleasedNote.objects.filter(state="done").count() == 4
+
+
+def test_a_denied_term_is_found_in_what_the_policy_keeps(ward):
+    rules = policy_named(ward.project, "mask").rules
+    rules["CITY"] = rules["CITY"] | {"action": "keep"}
+    policy = save_policy(project=ward.project, slug="cities", name="Keeps cities", rules=rules, actor=None)
+    listed(ward.project, "deny", "millbrook")
+    release, rows = released(ward, policy)
+    finding = LeakFinding.objects.get()
+    assert (finding.note, finding.origin) == (rows["en-1"], "denied")
+    decide_all(release=release, answer="replace", actor=None)
+    text = ReleasedNote.objects.get(pk=rows["en-1"].pk).text
+    assert "Millbrook" not in text and not open_findings(release).exists()

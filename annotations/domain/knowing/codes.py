@@ -68,7 +68,8 @@ class Codes:
             if code not in self.prefixes or at + 1 >= len(note.words):
                 break
             gap = note.gap(at)
-            if len(gap) > 4 or not all(character in _GROUPING for character in gap):
+            new_line = "\n" in gap and len(code) < LEAST_BARE
+            if len(gap) > 4 or new_line or not all(character in _GROUPING for character in gap):
                 break
             at += 1
             code += note.words[at]

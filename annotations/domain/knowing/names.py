@@ -219,7 +219,7 @@ class Names:
         if at in parts:
             return parts[at]
         initial = self._initial(note, at)
-        if initial is not None:
+        if initial is not None and "\n" not in note.gap(last):
             return initial
         ahead = at
         while ahead + 1 < total and ahead - at < 3 and note.words[ahead] in PARTICLES and _joint(note.gap(ahead)):
@@ -261,6 +261,8 @@ class Names:
         if not note.text[start:end].isupper():
             return None
         if len(word) == 2 and (word not in self.orders and not all(self.initials[each] & Role.GIVEN for each in word)):
+            return None
+        if note.text[start - 1 : start].isalnum():  # the last letter of a code
             return None
         following = note.text[end : end + 1]
         if before:
@@ -313,7 +315,8 @@ class Names:
             return capital and not part.typo
         if _eponym(note, part.first, part.last):
             return False
-        cued = at > 0 and note.words[at - 1] in CUES and _near_gap(note.gap(at - 1))
+        before = note.words[at - 1] if at > 0 else ""
+        cued = (before in CUES or before in self.words) and _near_gap(note.gap(at - 1))
         if not capital and (ordinary(word) or len(word) < 3):
             return False
         if word in common_words() or len(word) < 3:

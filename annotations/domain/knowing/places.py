@@ -57,8 +57,8 @@ class Places:
     def of(cls, person: Person) -> "Places":
         """Prepare a person's addresses."""
         streets = [street for value in person.streets if (street := Street.of(value)) is not None]
-        cities = [(value, tuple(Reading(value).words)) for value in person.cities]
-        return cls(streets, [(value, words) for value, words in cities if words and len("".join(words)) > 2])
+        cities = [(value.strip(" \t'’.,"), tuple(Reading(value).words)) for value in person.cities]
+        return cls(streets, [(value, words) for value, words in cities if words and len("".join(words)) > 1])
 
     def find(self, note: Reading) -> Iterator[Mention]:
         """The mentions of streets and cities in a note. They may overlap."""
@@ -111,6 +111,10 @@ def _left(note: Reading, street: Street, at: int) -> tuple[int, bool]:
             break
         kept = word in street.core or word in street.numbers or _typed(word, street)
         if kept and not (word in street.numbers and "." in gap):
+            if _typed(word, street) and word not in street.core:
+                if typed:
+                    break
+                typed = True
             reached -= 1
             first = reached
         elif reached > 1 and note.gap(reached - 2) == "." and _typed(note.words[reached - 2] + word, street):
@@ -152,7 +156,7 @@ def _cities(note: Reading, written: str, words: tuple[str, ...]) -> Iterator[Men
         if any(set(note.gap(at)) - _CITY_JOINTS or len(note.gap(at)) > 4 for at in range(first, last)):
             continue
         exact = note.text[note.starts[first] : note.ends[last]] == written
-        if len(words) == 1 and ordinary(words[0]) and not exact and not _in_address(note, first):
+        if len(words) == 1 and (ordinary(words[0]) or len(words[0]) < 3) and not exact and not _in_address(note, first):
             continue
         if exact and last + 1 < len(note.words) and words[0] in ADDRESS_WORDS and note.words[last + 1].isdigit():
             continue

@@ -23,18 +23,16 @@ from functools import cached_property
 from operator import attrgetter
 from typing import Final, TypeVar
 
-from annotations.domain.folding import WORD, Folded, folded, words
+from annotations.domain.folding import WORD, Folded, words
 from annotations.domain.leaks.generic import generic_words
 from annotations.domain.leaks.needles import (
     Needle,
     Prepared,
     Sought,
-    capitalized_places,
     describes,
     parts_of,
 )
 from annotations.domain.redaction.dates import names_day
-from annotations.domain.redaction.kinds import Kind
 from annotations.domain.redaction.policy import Action
 from annotations.domain.redaction.released import Piece
 from annotations.domain.spans import Bounds
@@ -54,6 +52,8 @@ _CAPITAL: Final = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])")
 _T = TypeVar("_T")
 # With fewer digits, a number must also have the same characters between the digits: 3/12 isn't 3.12.
 _LONG_NUMBER: Final = 7
+# Of a longer string the first words are sought, which takes less time in a text that repeats itself.
+_MOST_WORDS: Final = 100
 _new_start: Callable[[Piece], int] = attrgetter("new_start")
 
 
@@ -84,14 +84,14 @@ class Gate:
             if not found:
                 continue
             for part in (False, True):
-                for each in [(word,) for word in parts_of(needle, found)] if part else [found]:
+                for each in [(word,) for word in parts_of(needle, found)] if part else [found[:_MOST_WORDS]]:
                     entry = sought.get((each, part))
                     if entry is None:
                         entry = sought[each, part] = Sought(each, part, self._exception(each, needle, part))
                         by_word.setdefault(self._rarest(each), []).append(entry)
                     elif entry.exception == DESCRIPTION and not describes(needle):
                         entry.exception = ""
-                    entry.needles.append(needle)
+                    entry.add(needle)
         return Prepared(by_word)
 
     def _exception(self, found: tuple[str, ...], needle: Needle, part: bool) -> str:
@@ -134,7 +134,7 @@ class Gate:
             for sought in needles.by_word[word]:
                 bounds = search.match(sought, at)
                 if bounds is not None and (bounds not in found or not sought.part):
-                    found[bounds] = sought.part, _best(sought.needles, note)
+                    found[bounds] = sought.part, sought.best(note)
         return [Leak(start, end, needle, part) for (start, end), (part, needle) in _outermost(found)]
 
     def find_in_name(
@@ -154,10 +154,6 @@ class Gate:
             start, end = (at - bisect_left(spaces, at) for at in (leak.start, leak.end))
             found.append(replace(leak, start=start, end=end))
         return [leak for _, leak in _outermost({(leak.start, leak.end): leak for leak in reversed(found)})]
-
-
-def _best(needles: Sequence[Needle], note: int | None) -> Needle:
-    return next((needle for needle in needles if needle.note == note), needles[0])
 
 
 def _outermost(found: dict[Bounds, _T]) -> list[tuple[Bounds, _T]]:
@@ -210,7 +206,7 @@ class _Search:
                 return None
             start, end = self._bounds[first][0], self._bounds[first + length - 1][1]
             stretch = self._text.text[start:end]
-            if _BARRIER in stretch or (_is_short_number(sought.words) and stretch not in _numbers(sought)):
+            if _BARRIER in stretch or (_is_short_number(sought.words) and stretch not in sought.texts):
                 return None
         if sought.exception:
             self._exceptions[sought.exception] += 1
@@ -229,17 +225,16 @@ class _Search:
 
     def _exception(self, bounds: Bounds, sought: Sought) -> str:
         """The exception that lets the string stay at this place; empty if there is none."""
-        if sought.part and self._text.original[bounds[0] : bounds[1]].islower() and capitalized_places(sought):
+        if sought.part and self._text.original[bounds[0] : bounds[1]].islower() and sought.is_capitalized_place:
             return LOWER_CASE
-        labels = {needle.label for needle in sought.needles}
         inside = self._piece_around(bounds)
         if inside is not None and inside.action is Action.KEEP:
             return KEPT
         if sought.part and sought.words[0] in self._kept:
             return KEPT
-        if inside is not None and inside.action is Action.GENERALIZE and (sought.part or inside.label in labels):
+        if inside is not None and inside.action is Action.GENERALIZE and (sought.part or inside.label in sought.labels):
             return GENERALIZED
-        if any((label, sought.words) in self._generalized for label in labels):
+        if any((label, sought.words) in self._generalized for label in sought.labels):
             return GENERALIZED
         if inside is not None and inside.action is Action.SHIFT and self._coarse(sought):
             return GENERALIZED
@@ -251,7 +246,7 @@ class _Search:
 
     def _coarse(self, sought: Sought) -> bool:
         """Whether the string is a date without a day."""
-        return any(needle.kind is Kind.DATE and not names_day(needle.text, self._language) for needle in sought.needles)
+        return any(not names_day(text, self._language) for text in sought.date_texts)
 
     @cached_property
     def _kept(self) -> frozenset[str]:
@@ -271,14 +266,3 @@ class _Search:
 
 def _is_short_number(found: tuple[str, ...]) -> bool:
     return all(word.isdigit() for word in found) and sum(map(len, found)) < _LONG_NUMBER
-
-
-def _numbers(sought: Sought) -> frozenset[str]:
-    """The needles, folded, from their first to their last word."""
-    return frozenset(_core(needle.text) for needle in sought.needles if not sought.part)
-
-
-def _core(text: str) -> str:
-    plain = folded(text)
-    found = list(WORD.finditer(plain))
-    return plain[found[0].start() : found[-1].end()]

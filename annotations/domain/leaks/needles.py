@@ -1,10 +1,11 @@
 """Identifiers that must not be in a released text, prepared for the search."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
-from annotations.domain.folding import WORD, Folded
+from annotations.domain.folding import WORD, Folded, folded
 from annotations.domain.redaction.kinds import Kind
 from annotations.domain.redaction.policy import Action, Policy
 from annotations.domain.spans import Span
@@ -53,18 +54,49 @@ def needles_of(text: str, spans: Iterable[Span], policy: Policy, note: int | Non
     ]
 
 
-@dataclass(slots=True)
 class Sought:
-    """A string of one or several folded words, and the needles that it comes from.
+    """A string of one or several folded words, and the different needles that it comes from.
 
     `part`: a part of these needles. `exception` is the name of the exception that applies wherever the string occurs,
-    empty if there is none.
+    empty if there is none. Add all needles before the properties are read.
     """
 
-    words: tuple[str, ...]
-    part: bool
-    exception: str = ""
-    needles: list[Needle] = field(default_factory=list)
+    def __init__(self, words: tuple[str, ...], part: bool, exception: str) -> None:
+        self.words = words
+        self.part = part
+        self.exception = exception
+        self._needles: dict[tuple[int | None, str, str], Needle] = {}
+
+    def add(self, needle: Needle) -> None:
+        self._needles.setdefault((needle.note, needle.label, needle.text), needle)
+
+    def best(self, note: int | None) -> Needle:
+        """The first needle that is labeled in the note, else the first of all."""
+        return next((needle for needle in self._needles.values() if needle.note == note), self._first)
+
+    @property
+    def _first(self) -> Needle:
+        return next(iter(self._needles.values()))
+
+    @cached_property
+    def labels(self) -> frozenset[str]:
+        return frozenset(needle.label for needle in self._needles.values())
+
+    @cached_property
+    def texts(self) -> frozenset[str]:
+        """The needles, folded, from their first to their last word."""
+        return frozenset(_core(needle.text) for needle in self._needles.values())
+
+    @cached_property
+    def date_texts(self) -> frozenset[str]:
+        return frozenset(needle.text for needle in self._needles.values() if needle.kind is Kind.DATE)
+
+    @cached_property
+    def is_capitalized_place(self) -> bool:
+        """Whether a part comes only from names of places and institutions, in which it is not in lower case."""
+        return all(
+            needle.kind in _PLACES and not _lower_in(needle.text, self.words[0]) for needle in self._needles.values()
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +118,10 @@ def describes(needle: Needle) -> bool:
     return needle.kind in _DESCRIPTIONS
 
 
-def capitalized_places(sought: Sought) -> bool:
-    """Whether a part comes only from names of places and institutions, in which it is not in lower case."""
-    return all(needle.kind in _PLACES and not _lower_in(needle.text, sought.words[0]) for needle in sought.needles)
+def _core(text: str) -> str:
+    plain = folded(text)
+    found = list(WORD.finditer(plain))
+    return plain[found[0].start() : found[-1].end()]
 
 
 def _lower_in(text: str, word: str) -> bool:

@@ -24,6 +24,8 @@ from annotations.domain.redaction.calendars import (
     weekday_like,
 )
 
+_LONGEST: Final = 200  # characters; a longer text is no date
+
 Edit = tuple[int, int, str]
 """Start and end in the text, and what to write there."""
 
@@ -189,8 +191,12 @@ def _edited(text: str, edits: Sequence[Edit]) -> str:
     return "".join([*parts, text[done:]])
 
 
-@lru_cache(maxsize=1 << 10)
 def _understood(text: str, language: str) -> _Text | None:
+    return _read(text, language) if len(text) <= _LONGEST else None
+
+
+@lru_cache(maxsize=1 << 10)
+def _read(text: str, language: str) -> _Text | None:
     dates: list[Found] = []
     finer = False
     at = 0

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from typing import Any
 
 from annotations.domain.redaction.kinds import Kind
@@ -26,6 +27,7 @@ _GENERALIZED = frozenset(
 )
 
 
+@cache
 def actions_for(kind: Kind) -> tuple[Action, ...]:
     """The actions that are possible for a kind: only dates are shifted, only dates, ages and places are generalized."""
     return (

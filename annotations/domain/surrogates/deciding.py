@@ -40,7 +40,8 @@ def surrogate_key(surrogate: Surrogate) -> str:
     """The folded surrogate: no two entities of a project may share it. People are compared by their full names."""
     if "value" in surrogate.parts:
         return equality_key(surrogate.kind, surrogate.parts["value"])
-    return folded(" ".join(text for name, text in sorted(surrogate.parts.items()) if name not in _HIDDEN))
+    names = sorted((name for name in surrogate.parts if name not in _HIDDEN), key=lambda name: (name[0] != "g", name))
+    return folded(" ".join(surrogate.parts[name] for name in names))  # given names before surnames
 
 
 class RuleDecider:
@@ -77,7 +78,8 @@ def identities_of_forms(kind: Kind, forms: Sequence[str], language: str) -> list
 
 
 def _fits(person: Person, cluster: Cluster, entity: Indexed) -> bool:
-    theirs = fullest({read_person(form, cluster.language) for form in entity.forms})
+    here = {mention.text: read(mention, cluster.language) for mention in cluster.mentions}  # a form's fields count
+    theirs = fullest({here.get(form) or read_person(form, cluster.language) for form in entity.forms})
     gender = entity.surrogate.parts.get("gender", "")
     if person.gender and gender and gender != person.gender:
         return False

@@ -28,9 +28,10 @@ def folded(text: str) -> str:
     return _OTHER.sub(" ", plain(text).casefold()).strip()
 
 
-def long_words(text: str) -> set[str]:
+@lru_cache(maxsize=1 << 12)
+def long_words(text: str) -> frozenset[str]:
     """The folded words of the text with four letters or digits or more."""
-    return {word for word in folded(text).split() if len(word) >= LONG}
+    return frozenset(word for word in folded(text).split() if len(word) >= LONG)
 
 
 def runs(key: str) -> Iterator[str]:

@@ -9,8 +9,8 @@ from typing import Final
 from annotations.domain.redaction.kinds import Kind
 from annotations.domain.surrogates.clustering import PEOPLE
 from annotations.domain.surrogates.deciding import person_of
-from annotations.domain.surrogates.folding import LONG, accented, folded, plain, runs
-from annotations.domain.surrogates.gazetteers import COMMON, KNOWN, RARE, Known, Names, known_language, names_of
+from annotations.domain.surrogates.folding import LONG, accented, folded, long_words, plain, runs
+from annotations.domain.surrogates.gazetteers import COMMON, KNOWN, RARE, Known, Names, kept, known_language, names_of
 from annotations.domain.surrogates.identifiers import (
     compact,
     digits,
@@ -52,6 +52,7 @@ from annotations.domain.surrogates.templates import WORD as UNKNOWN
 from annotations.domain.surrogates.writing import TEMPLATES, part_name
 
 _TRIES: Final = 60
+_ROMAN: Final = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII")
 _PLACE_KINDS: Final = frozenset({CITY, PROVINCE, REGION, ZIP, SHORT})
 ORDER: Final = (
     Kind.NAME,
@@ -106,6 +107,8 @@ class _Making:
         self.language = known_language(cluster.language)
         self.lists: Names = names_of(self.language)
         self.own = {word for form in cluster.forms for word in folded(form).split()}
+        for entity in around.related:  # no name of the patient's notes may stay in them
+            self.own.update(*(long_words(form) for form in entity.forms))
         self.used: set[str] = set()
 
     def parts(self) -> dict[str, str]:
@@ -281,6 +284,8 @@ class _Making:
         return self._use(self._pick(pool) or self._coin("surname", slot.text))
 
     def _acronym(self, text: str) -> str:
+        if text in _ROMAN:
+            return self.source.choice([number for number in _ROMAN if number != text])
         vowels = "AEIOU"
         consonants = "BCDFGHLMNPRSTV"
         return "".join(self.source.choice(vowels if letter in vowels else consonants) for letter in text.upper())
@@ -302,18 +307,24 @@ class _Making:
             first = self.cluster.mentions[0]
             own = areas_in(first.before, country) | areas_in(first.after, country)
         taken: set[str] = set()
+        named = _has_name([form])
         for entity in self.around.related:
             key = entity.surrogate.parts.get("area")
             if not key:
                 continue
             taken.add(key)
-            named = any(letter.isalpha() for text in entity.forms for letter in text)
-            if own and named and any(own & areas_in(text, country) for text in entity.forms):
+            if (
+                own
+                and (named or _has_name(entity.forms))
+                and any(own & areas_in(text, country) for text in entity.forms)
+            ):
                 return areas()[key]
         if own and not any(key.startswith(country) for key in own):
             country = min(own)[:2]
         listed = [area for area in of_country(country) if area.key not in own]
         free = [area for area in listed if area.key not in taken] or listed
+        if self.attempt < 2 and any(folded(capital(areas()[key])) in folded(form) for key in own):
+            free = [area for area in free if self._free(capital(area))] or free  # a capital becomes a capital
         weights = [min(len(area.cities), 20) for area in free]
         return self.source.choices(free, weights)[0]
 
@@ -356,11 +367,12 @@ class _Making:
         return ""
 
     def _coin_town(self, slot: Slot, area: Area) -> str:
-        words = []
+        """A made-up place with the little words of the original: "Villar del Olmo" → "Alcar del Donda"."""
+        out = []
         for word in slot.text.split():
-            small = folded(word) in ("de", "del", "la", "las", "los", "el", "di", "of", "the", "y", "en", "sul", "del")
-            words.append(word if small else "")
-        out = [word or self._town(area, slot.text.split()[at]) for at, word in enumerate(words)]
+            prefix = re.match(r"(?:nell|dell|all|sull|dall|d|l)['’]", word, re.IGNORECASE)
+            start = prefix.group(0) if prefix else ""
+            out.append(word if folded(word) in kept("small") else start + self._town(area, word[len(start) :]))
         return self._use(" ".join(out))
 
     def _town(self, area: Area, like: str) -> str:
@@ -495,6 +507,11 @@ class _Making:
         if piece.casefold() in ("html", "index", "aspx", "home", "https", "http"):
             return piece
         return folded(self._coin("surname", piece))
+
+
+def _has_name(forms: Sequence[str]) -> bool:
+    """Whether an entity's forms have letters, unlike a ZIP code."""
+    return any(letter.isalpha() for text in forms for letter in text)
 
 
 def _group(language: str, group: str) -> Mapping[str, str]:

@@ -12,7 +12,6 @@ addresses for documentation, section 2.1.2); NHS Digital (NHS numbers that begin
 import random
 import re
 import string
-from collections.abc import Callable
 from datetime import date, timedelta
 from typing import Final
 
@@ -24,7 +23,6 @@ from stdnum.it import codicefiscale
 
 from annotations.domain.surrogates.folding import plain
 
-Test = Callable[[str], bool]
 _CONSONANTS: Final = "BCDFGHJKLMNPRSTVWXYZ"
 _DNI_LETTERS: Final = "TRWAGMYFPDXBNJZSQVHLCKE"
 
@@ -85,12 +83,20 @@ def scrambled(source: random.Random, text: str, *, loose: bool = False) -> str:
                 new[group] = _other(source, group)
         elif hexadecimal:
             new[group] = "".join(source.choice("abcdef") for _ in group)
+        elif len(group) >= 4 and not group.isupper():  # a word, not a code
+            new[group] = "".join(_like(source, letter) for letter in group)
         else:
             new[group] = "".join(
                 source.choice(string.ascii_lowercase if letter.islower() else string.ascii_uppercase)
                 for letter in group
             )
     return re.sub(r"[0-9]+|[^\W\d_]+", lambda found: new[found.group(0)], text)
+
+
+def _like(source: random.Random, letter: str) -> str:
+    """A vowel for a vowel, a consonant for a consonant, in the same case."""
+    new = source.choice("aeiou" if plain(letter).lower() in "aeiou" else "bcdfglmnprstv")
+    return new.upper() if letter.isupper() else new
 
 
 def _other(source: random.Random, group: str) -> str:

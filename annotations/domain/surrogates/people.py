@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from annotations.domain.surrogates.folding import folded
-from annotations.domain.surrogates.gazetteers import kept, known_language, names_of, nicknames
+from annotations.domain.surrogates.gazetteers import Names, kept, known_language, names_of, nicknames
 
 GIVEN, FAMILY, GIVEN_INITIAL, FAMILY_INITIAL = "given", "family", "given initial", "family initial"
 
@@ -120,6 +120,10 @@ def read_person(text: str, language: str, where: str = "", titled: bool = False)
     return Person(tuple(parts), tuple(given), tuple(family), gender)
 
 
+def _listed(key: str, lists: Names) -> bool:
+    return key in lists.given or key in lists.surnames
+
+
 def _words(text: str, language: str) -> list[_Word]:
     out: list[_Word] = []
     matches = list(_TOKEN.finditer(text))
@@ -143,7 +147,13 @@ def _words(text: str, language: str) -> list[_Word]:
             what = "particle"
         elif len(key) == 1:
             what = "initial"
-        elif alone and len(key) <= 3 and raw.isupper() and key not in lists.given and key not in lists.surnames:
+        elif (
+            alone
+            and len(raw) == len(key) <= 3
+            and raw.isupper()
+            and key not in lists.given
+            and key not in lists.surnames
+        ):
             out += [_Word(start + at, start + at + 1, letter, "initial") for at, letter in enumerate(key)]  # "MRG"
             continue
         else:

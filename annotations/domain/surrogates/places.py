@@ -145,6 +145,7 @@ def areas_in(text: str, country: str) -> frozenset[str]:
         if length:
             found |= {key for _, key in _index()[" ".join(words[at : at + length])] if _in(key, country)}
         at += max(1, length)
+    found |= {f"{country}:{short}" for short in re.findall(r"\b[A-Z]{2}\b", text)} & areas().keys()
     for area_country in ("us", "gb") if country in ("us", "gb") else (country,):
         for match in ZIP[area_country].finditer(text):
             found |= _by_zip(area_country, match.group(1).upper())

@@ -9,7 +9,7 @@ from typing import Final
 from annotations.domain.redaction.kinds import Kind
 from annotations.domain.surrogates.folding import folded
 from annotations.domain.surrogates.gazetteers import kept, known_language, lines, names_of
-from annotations.domain.surrogates.places import CITY, COUNTRY_OF, named
+from annotations.domain.surrogates.places import CITY, COUNTRY_OF, named, of_country
 
 NUMBER, LETTER, ACRONYM, WORD, GIVEN, SURNAME, ZIP, COUNTRY = (
     "number",
@@ -34,7 +34,8 @@ _SCHOOLS: Final = frozenset(
 _SAINTLY: Final = frozenset({"san", "santa", "sant", "st", "saint", "santo"})
 _MARIAN: Final = frozenset({"virgen", "senora", "lady", "ntra", "madonna"})
 PLACES: Final = frozenset({Kind.CITY, Kind.REGION, Kind.COUNTRY, Kind.LOCATION, Kind.ZIP})
-_TOKEN: Final = re.compile(r"[^\W\d_ºª]+(?:['’´`·][^\W\d_ºª]+)*|\d+")
+_POSTCODE: Final = re.compile(r"[A-Z]{1,2}\d[A-Z\d]?\s*\d[A-Z]{2}")
+_TOKEN: Final = re.compile(r"\b[A-Z]{1,2}\d[A-Z\d]?\s*\d[A-Z]{2}\b|[^\W\d_ºª]+(?:['’´`·][^\W\d_ºª]+)*|\d+")
 _ARTICLES: Final = frozenset({"la", "las", "los", "el", "del"})
 _STREET_START: Final = re.compile(
     r"^\W*(?:c/|c\.|calle|carrer|av\w*|pl[az]\w*|p[sº]?[oº]\b|paseo|passeig|ctra|carretera|cam\w*|ronda|rda|trav\w*|glorieta|rambla|via\b|vía"
@@ -80,6 +81,12 @@ def is_street(text: str) -> bool:
 def is_acronym(text: str) -> bool:
     """Whether a word is an acronym: two to six capitals."""
     return 2 <= len(text) <= 6 and text.isalpha() and text.isupper()
+
+
+@cache
+def _shorts(country: str) -> frozenset[str]:
+    """The abbreviations of a country's states or provinces."""
+    return frozenset(area.short for area in of_country(country) if area.short)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -137,8 +144,12 @@ class _Scan:
         raw, key = self.tokens[at][2], self.words[at]
         if raw.isdigit():
             return (ZIP if len(raw) == 5 and self.place and not (self.street and at == 0) else NUMBER), 1
+        if self.place and _POSTCODE.fullmatch(raw):
+            return ZIP, 1
         if not key:
             return "", 1
+        if self.place and raw in _shorts(self.country):
+            return SHORT, 1
         if len(key) == 1 or key in _SMALL:
             length, found = named(self.words, at, self.country)  # "A Coruña", "Las Palmas"
             if length > 1:
@@ -178,14 +189,12 @@ class _Scan:
 
     def in_place(self, at: int) -> tuple[str, int]:
         """Parts of an address: a country, a state's abbreviation, words of a street, or an unknown place."""
-        raw, key = self.tokens[at][2], self.words[at]
+        key = self.words[at]
         countries = self.group_of("country")
         if at + 1 < len(self.words) and f"{key} {self.words[at + 1]}" in countries:
             return COUNTRY, 2
         if key in countries:
             return COUNTRY, 1
-        if self.kind == Kind.LOCATION and len(raw) == 2 and raw.isupper() and self.language in ("en", "it"):
-            return SHORT, 1
         if key in self.group or (self.street and key in kept("honor")):
             return "", 1
         if self.street:
@@ -198,8 +207,9 @@ class _Scan:
         lists = names_of(self.language)
         if is_acronym(raw) and (not self.text.isupper() or len(self.tokens) == 1):
             return ACRONYM
-        if at and self.words[at - 1] in _ARTICLES and key in self.group_of(THING):
-            return THING
+        article = self.words[at - 1] if at else ""
+        if article in _ARTICLES and key in {**self.group_of(THING), **self.group_of(f"{DEVOTION}_{article}")}:
+            return f"{DEVOTION}_{article}" if self.group_of(f"{DEVOTION}_{article}") else THING
         if key in lists.given and at + 1 < len(self.tokens):
             return GIVEN
         if key in lists.surnames:

@@ -69,7 +69,7 @@ class Writer:
         if self._cluster.kind in TEMPLATES:
             return self._template(mention.text)
         value = self._surrogate.parts.get("value", "")
-        if self._cluster.kind in NUMBERS:
+        if self._cluster.kind in NUMBERS and self._cluster.kind != Kind.IP:
             return pour(value, mention.text)
         if mention.text.isupper():
             return value.upper()

@@ -47,7 +47,8 @@ def next_batch(release: Release, held: Held = ()) -> list[int]:
 
 
 def preparer_of(release: Release) -> Preparer:
-    return Preparer(release.project, read_policy(release.policy.rules), source_of_release(release))
+    policy = read_policy(release.policy.rules)
+    return Preparer(release.project, policy, source_of_release(release), maker=release.surrogate_maker)
 
 
 def prepare_rows(
@@ -69,7 +70,8 @@ def prepare_rows(
 
 def rows_and_siblings(release: Release, ids: Sequence[int]) -> tuple[list[ReleasedNote], list[ReleasedNote]]:
     """These rows, and all other rows of the same patients, with their documents."""
-    all_rows = ReleasedNote.objects.filter(release=release).select_related("document").defer("text").order_by("id")
+    all_rows = ReleasedNote.objects.filter(release=release).select_related("document").order_by("id")
+    all_rows = all_rows.defer("text", "spans", "exceptions")
     rows = list(all_rows.filter(pk__in=ids))
     patients = {row.document.patient_id for row in rows} - {""}
     siblings: list[ReleasedNote] = []

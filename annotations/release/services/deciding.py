@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from annotations.core.erasures import erasures_of, unerased
 from annotations.core.errors import ServiceError
+from annotations.domain.redaction.kinds import Kind
 from annotations.domain.redaction.policy import Action
 from annotations.jobs.services.starting import key_of
 from annotations.models import LeakFinding, Project, Release, ReleasedNote, User
@@ -98,7 +99,9 @@ def _prepared_first(release: Release, which: dict[str, object], answer: str) -> 
     chosen = list(LeakFinding.objects.filter(note__release=release, **which).order_by("note", "id"))
     seen = (release.revision, [one.pk for one in chosen])
     ids = _changing(chosen, answer)
-    if not ids or len(ids) > AT_ONCE or release.state != Release.State.PREPARED:
+    # Language models are called by workers only.
+    by_job = len(ids) > AT_ONCE or bool(release.surrogate_maker)
+    if not ids or by_job or release.state != Release.State.PREPARED:
         return None, seen
     rows, siblings = rows_and_siblings(release, ids)
     extras = _extras(release, rows, chosen, answer)
@@ -136,21 +139,23 @@ def _answer(
 ) -> None:
     notes = sorted({one.note_id for one in chosen})
     changing = _changing(chosen, answer)
-    rows = list(ReleasedNote.objects.filter(pk__in=changing).select_related("document").order_by("id"))
-    extras = _extras(release, rows, chosen, answer)
-    for row in rows:
-        row.extra = [list(extra) for extra in extras[row.pk]]
     now = timezone.now() if answer else None
     for at in range(0, len(chosen), AT_ONCE):
         LeakFinding.objects.filter(pk__in=[one.pk for one in chosen[at : at + AT_ONCE]]).update(
             decision=answer, decided_by=actor if answer else None, decided_at=now
         )
     if prepared is not None:
+        rows = list(ReleasedNote.objects.filter(pk__in=changing).select_related("document").order_by("id"))
+        _add_extras(release, rows, chosen, answer)
         store_prepared(release, rows, prepared)
-    elif rows:
-        for row in rows:
-            row.state = State.PENDING
-        ReleasedNote.objects.bulk_update(rows, ["extra", "state"], batch_size=AT_ONCE)
+    elif changing:
+        for at in range(0, len(changing), AT_ONCE):
+            some = ReleasedNote.objects.filter(pk__in=changing[at : at + AT_ONCE]).order_by("id")
+            rows = list(some.only("extra", "pieces", "release"))
+            _add_extras(release, rows, chosen, answer)
+            for row in rows:
+                row.state = State.PENDING
+            ReleasedNote.objects.bulk_update(rows, ["extra", "state"])
         release.state = Release.State.PREPARING
     _hold_back(sorted(set(notes) - set(changing)))
     release.content_hash = ""
@@ -164,6 +169,13 @@ def _answer(
         project_id=release.project_id,
         data={"release": release.number, "answer": answer, "findings": len(chosen), "notes": len(notes)},
     )
+
+
+def _add_extras(release: Release, rows: Sequence[ReleasedNote], chosen: Sequence[LeakFinding], answer: str) -> None:
+    ids = {row.pk for row in rows}
+    extras = _extras(release, rows, [one for one in chosen if one.note_id in ids], answer)
+    for row in rows:
+        row.extra = [list(extra) for extra in extras[row.pk]]
 
 
 def _hold_back(notes: Sequence[int]) -> None:
@@ -180,7 +192,8 @@ def _extras(
 ) -> dict[int, list[Extra]]:
     """The stretches that decisions add to each of these notes, after this decision."""
     rules = release.policy.rules
-    fallback = next((code for code, rule in rules.items() if rule["action"] != Action.KEEP), next(iter(rules)))
+    # For what has no label: one whose placeholder says little.
+    fallback = min(rules, key=lambda code: (rules[code]["kind"] not in (Kind.ID, Kind.OTHER), code))
     by_note: dict[int, list[LeakFinding]] = defaultdict(list)
     for finding in chosen:
         if finding.where == Where.TEXT:

@@ -1,10 +1,18 @@
-"""What an erasure does to releases. The rows of notes and their findings are deleted with the notes."""
+"""What erasing notes and deleting a project do to releases. Rows of notes and their findings go with the notes."""
 
 from collections.abc import Sequence
 
 from django.db.models import Count, F
 
 from annotations.models import Project, Release, ReleasedNote
+
+
+def delete_releases(*, project: Project) -> None:
+    """Delete the releases of a project that is being deleted. A hook (annotations.core.hooks.project_deleted).
+
+    Releases protect their policies, which the project would delete first.
+    """
+    Release.objects.filter(project=project).delete()
 
 
 def count_erased(*, project: Project, notes: Sequence[int], patient: str) -> None:

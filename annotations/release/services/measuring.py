@@ -13,7 +13,7 @@ from annotations.release.services.policies import read_policy
 from annotations.surrogates.selectors.index import opened, surrogate_of
 from annotations.surrogates.services.planning import mentioned
 
-MOST_NOTES: Final = 1000
+MOST_NOTES: Final = 500
 """Larger releases are measured on this many notes: those of the first patients, each with all their notes."""
 BATCH: Final = 200
 

@@ -4,9 +4,9 @@ Nothing here writes; `writing.py` stores the result. The text of a note never ch
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import NamedTuple
 
 from annotations.core.errors import ServiceError
@@ -25,10 +25,11 @@ from annotations.domain.redaction.policy import Action, Policy, PolicyError, Rul
 from annotations.domain.redaction.released import Mention, Piece, Released
 from annotations.domain.redaction.releasing import release_text
 from annotations.domain.spans import Bounds, Span
-from annotations.domain.surrogates.templates import kept
+from annotations.domain.surrogates.gazetteers import kept
 from annotations.known.selectors.identifiers import allowed_terms, denied_terms, identifiers_of
 from annotations.models import Document, Label, LeakFinding, Project, Release
 from annotations.release.services.sources import Source, source_of
+from annotations.surrogates.services.makers import Params
 from annotations.surrogates.services.making import NoteMentions, surrogates_for
 
 Origin, Where = LeakFinding.Origin, LeakFinding.Where
@@ -39,6 +40,7 @@ SHORTEST_PATIENT_ID = 4
 HASH_DIGITS = 16
 """Hexadecimal digits of a keyed hash: 64 bits, so that different identifiers of a project have different hashes."""
 COINCIDENCE = "coincidence"
+KEPT_GROUPS = ("institution", "street")
 MASKED = "\x00"
 """Ends the label of a stretch that gets its label's placeholder, whatever the policy does with the label."""
 
@@ -117,8 +119,9 @@ def source_of_release(release: Release) -> Source:
 class Preparer:
     """Prepares notes under one policy. Keep it no longer than the work, since it holds the project's key."""
 
-    def __init__(self, project: Project, policy: Policy, source: Source) -> None:
+    def __init__(self, project: Project, policy: Policy, source: Source, *, maker: Params | None = None) -> None:
         self.project = project
+        self._maker = maker or {}
         self.source = source
         self._policy = policy
         self._masking = _with_masks(policy)
@@ -174,19 +177,17 @@ class Preparer:
         everything = [*notes, *siblings]
         self._require({span.label for note in everything for span in note.spans})
         spans = {note.pk: self._spans(note) for note in everything}
-        plans = {note.pk: planned(note.text, spans[note.pk], self._masking) for note in everything}
-        surrogates = self._surrogates(everything, plans)
+        surrogates = self._surrogates(everything, spans) if self.makes_surrogates else {}
         needles = self._needles(everything)
         sought: dict[tuple[object, str], Sought] = {}
         prepared = []
         for note in notes:
-            mentions = [plan.mention for plan in plans[note.pk]]
-            replacing = _Replacing(self._key, note, mentions, surrogates)
+            replacing = _Replacing(self._key, note, partial(self._planned, note, spans[note.pk]), surrogates)
             released = release_text(note.text, spans[note.pk], self._masking, self._placeholder_of, replacing)
             whose = (_whose(note), note.language)
             if whose not in sought:
                 sought[whose] = self._gate(note.language).prepared(needles[_whose(note)])
-            prepared.append(self._prepared(note, mentions, _unmarked(released), sought[whose]))
+            prepared.append(self._prepared(note, _unmarked(released), sought[whose]))
         return prepared
 
     def _require(self, codes: Iterable[str]) -> None:
@@ -209,13 +210,17 @@ class Preparer:
         mark = next((one for one in forced if one.start < span.end and span.start < one.end), None)
         return span if mark is None else Span(span.start, span.end, mark.label + MASKED)
 
-    def _surrogates(self, notes: Sequence[Original], plans: Mapping[int, Sequence[Planned]]) -> Surrogates:
+    def _planned(self, note: Original, spans: Sequence[Span]) -> list[Planned]:
+        return planned(note.text, spans, self._masking)
+
+    def _surrogates(self, notes: Sequence[Original], spans: Mapping[int, Sequence[Span]]) -> Surrogates:
         wanted = []
         for note in notes:
-            own = [plan.mention for plan in plans[note.pk] if plan.action == Action.SURROGATE]
+            plans = self._planned(note, spans[note.pk])
+            own = [plan.mention for plan in plans if plan.action == Action.SURROGATE]
             if own:
                 wanted.append(NoteMentions(note.pk, note.patient, note.language, note.text, own))
-        made = surrogates_for(project=self.project, notes=wanted) if wanted else {}
+        made = surrogates_for(project=self.project, notes=wanted, maker=self._maker) if wanted else {}
         return {(place.document, place.start, place.end): text for place, text in made.items()}
 
     def _needles(self, notes: Sequence[Original]) -> dict[object, list[Needle]]:
@@ -225,7 +230,10 @@ class Preparer:
         found: dict[object, list[Needle]] = {}
         for note in notes:
             spans = [*note.spans, *(Span(*extra[:3]) for extra in note.extras)]
-            found.setdefault(_whose(note), []).extend(needles_of(note.text, spans, self._policy, note.pk))
+            # One needle of each string is enough.
+            distinct = {(note.text[span.start : span.end], span.label): span for span in reversed(spans)}
+            needles = needles_of(note.text, distinct.values(), self._policy, note.pk)
+            found.setdefault(_whose(note), []).extend(reversed(needles))
         patients = {note.patient for note in notes if note.patient}
         for patient, known in identifiers_of(self.project, patients).items():
             for one in known:
@@ -234,16 +242,20 @@ class Preparer:
                     found[patient].append(Needle(one.text, label, one.kind, Origin.KNOWN))
         for patient in patients:
             if len(patient) >= SHORTEST_PATIENT_ID:
-                found[patient].append(_patient_id(patient))
+                found[patient].append(self._patient_id(patient))
         return found
 
     @cached_property
     def _label_of(self) -> dict[Kind, str]:
         """A label of each kind: one that the policy keeps, if there is one."""
-        kept_last = sorted(self._policy.rules.items(), key=lambda pair: pair[1].action == Action.KEEP)
+        kept_last = sorted(self._policy.rules.items(), key=lambda pair: (pair[1].action == Action.KEEP, pair[0]))
         return {rule.kind: code for code, rule in kept_last}
 
-    def _prepared(self, note: Original, mentions: Sequence[Mention], released: Released, needles: Sought) -> Prepared:
+    def _patient_id(self, patient: str) -> Needle:
+        label = self._label_of.get(Kind.RECORD) or self._label_of.get(Kind.ID, "")
+        return Needle(patient, label, Kind.ID, Origin.KNOWN)
+
+    def _prepared(self, note: Original, released: Released, needles: Sought) -> Prepared:
         gate, exceptions = self._gate(note.language), Counter[str]()
         found = []
         for leak in self._leaks(note, released.text, needles, released.pieces, exceptions):
@@ -251,19 +263,19 @@ class Preparer:
             found.append(self._found(note, Where.TEXT, released.text, bounds, leak))
         leaks = self._leaks(note, note.name, needles, (), exceptions)
         if note.patient:
-            leaks = _merged(leaks, gate.find(note.name, [_patient_id(note.patient)]))
+            leaks = _merged(leaks, gate.find(note.name, [self._patient_id(note.patient)]))
         found += [self._found(note, Where.NAME, note.name, (leak.start, leak.end), leak) for leak in leaks]
         # Several leaks may lie in one replaced stretch: each string is one finding there.
         distinct = {(one.where, one.original_start, one.original_end, one.string_key): one for one in reversed(found)}
         replaced = sum(piece.end - piece.start for piece in released.pieces if piece.action != Action.KEEP)
-        dates = [one for one in mentions if one.kind == Kind.DATE]
+        dates = [one for one in released.pieces if self._policy.rules[one.label].kind == Kind.DATE]
         return Prepared(
             pk=note.pk,
             released=released,
             spans=[(one.new_start, one.new_end, one.label) for one in released.pieces if one.new_start < one.new_end],
             sha256=text_sha256(released.text),
             characters_kept=len(note.text) - replaced,
-            years=sorted({year for one in dates for year in years(one.text, note.language)}),
+            years=sorted({year for one in dates for year in years(note.text[one.start : one.end], note.language)}),
             found=list(reversed(distinct.values())),
             exceptions=exceptions,
         )
@@ -284,15 +296,17 @@ class Preparer:
             return leaks
         if note.language not in self._denied_sought:
             self._denied_sought[note.language] = gate.prepared(self._denied)
-        return _merged(leaks, gate.find(text, self._denied_sought[note.language], pieces))
+        # What the policy keeps is no exception for them.
+        replaced = [piece for piece in pieces if piece.action != Action.KEEP]
+        return _merged(leaks, gate.find(text, self._denied_sought[note.language], replaced))
 
     def _found(self, note: Original, where: LeakFinding.Where, text: str, bounds: Bounds, leak: Leak) -> Found:
         needle = leak.needle
-        labeled = needle.note is not None and isinstance(needle.source, tuple)
-        start, end = needle.source if labeled and isinstance(needle.source, tuple) else (None, None)
-        origin = needle.source if isinstance(needle.source, Origin) else Origin.PATIENT
-        if labeled and needle.note == note.pk:
-            origin = Origin.NOTE
+        start, end = needle.source if isinstance(needle.source, tuple) else (None, None)
+        if isinstance(needle.source, Origin):
+            origin = needle.source
+        else:
+            origin = Origin.NOTE if needle.note == note.pk else Origin.PATIENT
         return Found(
             where=where,
             start=leak.start,
@@ -321,12 +335,12 @@ class _Replacing:
         self,
         key: Key,
         note: Original,
-        mentions: Sequence[Mention],
+        plans: Callable[[], Sequence[Planned]],
         surrogates: Surrogates,
     ) -> None:
         self._key = key
         self._note = note
-        self._mentions = mentions
+        self._plans = plans
         self._surrogates = surrogates
 
     @property
@@ -346,7 +360,8 @@ class _Replacing:
 
     @cached_property
     def _numbers(self) -> Mapping[Bounds, int]:
-        return numbered(replace(one, label=one.label.removesuffix(MASKED)) for one in self._mentions)
+        mentions = (plan.mention for plan in self._plans())
+        return numbered(replace(one, label=one.label.removesuffix(MASKED)) for one in mentions)
 
     def surrogate(self, mention: Mention) -> str:
         try:
@@ -400,16 +415,12 @@ def _in_surrogate(leak: Leak, note: Original, text: str, pieces: Sequence[Piece]
 @cache
 def kept_words() -> frozenset[str]:
     """The words of places and institutions that stay in surrogates, folded as the leak gate folds."""
-    return frozenset(word for group in ("institution", "street") for one in kept(group) for word in words(one))
+    return frozenset(word for group in KEPT_GROUPS for one in kept(group) for word in words(one))
 
 
 def _whose(note: Original) -> object:
     """The patient of a note; the note itself where it has none."""
     return note.patient or note.pk
-
-
-def _patient_id(patient: str) -> Needle:
-    return Needle(patient, "", Kind.ID, Origin.KNOWN)
 
 
 def _merged(first: Sequence[Leak], second: Sequence[Leak]) -> list[Leak]:

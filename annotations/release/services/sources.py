@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from annotations.core.access import Access, closed_to
 from annotations.core.errors import ServiceError
 from annotations.domain.spans import Span
 from annotations.gold.services.sets import Wanted, wanted_set
@@ -28,11 +27,6 @@ def specs_of(spec: str) -> list[str]:
 def union_of(specs: Sequence[str]) -> str:
     """The specification of one choice, or of a union."""
     return specs[0] if len(specs) == 1 else UNION + "+".join(specs)
-
-
-def closed_source(access: Access, spec: str) -> bool:
-    """Whether this person must not get one of the annotation sets that the specification names."""
-    return any(closed_to(access, spec=part) for part in specs_of(spec))
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from annotations.models import Document, Job, Project, Release, ReleasedNote, Re
 from annotations.release.events import RELEASE_STARTED
 from annotations.release.services.policies import read_policy, require_total
 from annotations.release.services.sources import Source, source_of
+from annotations.surrogates.services.makers import Params, queue_of
 
 KIND = "release"
 LONGEST_PURPOSE, LONGEST_RECIPIENT, LONGEST_SPEC = 300, 200, 200
@@ -30,12 +31,15 @@ def start_release(
     purpose: str = "",
     recipient: str = "",
     expires_on: date | None = None,
+    surrogate_maker: Params | None = None,
     token: str = "",
 ) -> Release:
     """Start a release of all notes with the chosen annotations. The same `token` (one per form) gives the same release.
 
-    Raises ServiceError: `set` or `version` for unknown annotations, `empty` if no note has them, `unmapped` with the
-    labels for which the policy has no rule, `policy` for a policy of another project, `long` for a long text.
+    `surrogate_maker`: the parameters of a language model that makes surrogates, from
+    `surrogates.services.makers.checked_maker`; without, rules make them. Raises ServiceError: `set` or `version` for
+    unknown annotations, `empty` if no note has them, `unmapped` with the labels for which the policy has no rule,
+    `policy` for a policy of another project, `long` for a long text.
     """
     key = f"{project.pk}-{actor.pk if actor else 0}-{token or uuid.uuid4().hex}"
     purpose, recipient = _checked(purpose, recipient, set_spec)
@@ -59,6 +63,7 @@ def start_release(
             purpose=purpose,
             recipient=recipient,
             expires_on=expires_on,
+            surrogate_maker=dict(surrogate_maker or {}),
             created_by=actor,
         )
         release.note_count = _make_rows(release, source)
@@ -87,7 +92,8 @@ def start_release(
 def enqueue_job(release: Release, key: str, actor: User | None, total: int) -> Job:
     """Enqueue the job that prepares the pending notes of a release."""
     params = {"release_id": release.pk}
-    return enqueue(kind=KIND, project=release.project, params=params, key=key, actor=actor, total=total)
+    queue = queue_of(release.surrogate_maker)
+    return enqueue(kind=KIND, project=release.project, params=params, key=key, actor=actor, total=total, queue=queue)
 
 
 def _checked(purpose: str, recipient: str, set_spec: str) -> tuple[str, str]:

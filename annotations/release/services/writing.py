@@ -122,7 +122,7 @@ def _fill(row: ReleasedNote, one: Prepared) -> None:
     row.spans = [list(span) for span in one.spans]
     row.span_count = len(one.spans)
     row.pieces = [
-        [piece.start, piece.end, piece.new_start, piece.new_end, piece.label, str(piece.action)]
+        [piece.start, piece.end, piece.new_start, piece.new_end, piece.label, piece.action.value]
         for piece in one.released.pieces
     ]
     row.exceptions = dict(sorted(one.exceptions.items()))

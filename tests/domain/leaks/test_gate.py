@@ -244,3 +244,15 @@ def test_every_whole_word_string_that_stays_is_found(note: tuple[str, list[Span]
         has_words = any(character.isalpha() or character.isdecimal() for character in quote)
         assert not has_words or exceptions or any(leak.start < at + len(quote) and at < leak.end for leak in found)
         assert all(0 <= leak.start < leak.end <= len(new.text) for leak in found)
+
+
+def test_of_a_string_of_more_than_a_hundred_words_the_first_ones_are_found() -> None:
+    words = [f"{a}x{b}" for a in "abcdefghijk" for b in "abcdefghijk"]
+    text = " ".join(words)
+    (leak,) = Gate().find(" ".join([*words[:110], "other"]), [needle(text, "DATE")])
+    assert text[: leak.end].split() == words[:100]
+
+
+def test_a_repeated_needle_is_found_at_every_place_once() -> None:
+    text = "Wilson, " * 2000
+    assert len(Gate().find(text, [needle("Wilson", note=1)] * 2000)) == 2000

@@ -29,8 +29,8 @@ def test_each_policy_is_total_for_the_shipped_label_sets(slug: str, label_set: s
 def test_a_label_without_a_kind_and_an_unknown_policy_are_errors_that_name_them() -> None:
     with pytest.raises(PolicyError, match="no kind: NEW, OTHER"):
         rules_for("mask", {"OTHER": None, "NAME": Kind.NAME, "NEW": None})
-    with pytest.raises(PolicyError, match=r"“maks”.*mask, safe-harbor"):
-        rules_for("maks", {})
+    with pytest.raises(PolicyError, match=r"“nothing”.*mask, safe-harbor"):
+        rules_for("nothing", {})
 
 
 def test_an_impossible_rule_is_an_error_that_names_the_choices() -> None:

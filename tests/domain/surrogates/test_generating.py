@@ -67,6 +67,15 @@ def test_a_name_avoids_others() -> None:
         assert folded(parts["family"]) not in taken
 
 
+def test_a_name_avoids_the_originals_of_the_patient() -> None:
+    lists = names_of("es")
+    forms = [f"Ana {name}" for name in lists.surname_pools[0, True]]
+    for seed in SEEDS:
+        known = [Indexed(at, Kind.STAFF, [form], person("Eva", "Xu")) for at, form in enumerate(forms)]
+        parts = made(Kind.NAME, "Rosa Gómez", seed=seed, related=known).parts
+        assert f"Ana {parts['family']}" not in forms
+
+
 def test_relatives_share_the_surrogate_of_their_surname() -> None:
     adam = Indexed(1, Kind.NAME, ["Adam Wilson"], person("Kevin", "Chang", gender="m"))
     parts = made(Kind.NAME, "Mary Wilson", language="en", related=[adam]).parts
@@ -112,7 +121,8 @@ NOTES = [
     (
         "en",
         "[name:Adam Wilson], [street:123 Oak Street, Apt 4B], [city:Boston], [region:Massachusetts] [zip:02115],"
-        " [hospital:St. Mary's Hospital], [staff:Dr. Emily Carter], [email:emily.carter@mgh.org], [url:www.mgh.org/staff]",
+        " [hospital:St. Mary's Hospital], [staff:Dr. Emily Carter], [email:emily.carter@mgh.org],"
+        " [url:www.mgh.org/staff]",
     ),
 ]
 
@@ -138,6 +148,21 @@ def test_the_parts_of_an_address_agree(language: str, text: str) -> None:
             assert areas_in(zipped, country) & areas_in(region, country)
 
 
+def test_british_places_stay_british() -> None:
+    for seed in SEEDS:
+        new = dict(replaced("[street:45 Mill Lane], [city:Oxford] [zip:OX1 2JD]", "en", seed))
+        assert re.fullmatch(r"[A-Z]{1,2}\d{1,2} \d[A-Z]{2}", new["OX1 2JD"])
+        assert areas_in(new["OX1 2JD"], "us") & areas_in(new["Oxford"], "us")
+
+
+def test_abbreviations_of_states_and_provinces_agree() -> None:
+    for seed in SEEDS:
+        new = dict(replaced("[city:Napoli] ([region:NA]), [zip:80121]", "it", seed))
+        assert f"it:{new['NA']}" in areas_in(new["Napoli"], "it") & areas_in(new["80121"], "it")
+        value = made(Kind.LOCATION, "Springfield, IL 62704", language="en", seed=seed).parts
+        assert value["s1"] == value["area"][3:] != "IL"
+
+
 def test_a_later_hospital_in_the_same_city_agrees() -> None:
     for seed in SEEDS:
         new = dict(replaced("[city:Valencia]. [hospital:Hospital General de Valencia]", "es", seed))
@@ -155,6 +180,10 @@ INSTITUTIONS = [
     ("en", Kind.HOSPITAL, "Lincoln Medical Center", r"[\w' .-]+ Medical Center"),
     ("en", Kind.HOSPITAL, "St. Mary's Hospital", r"St\. [\w']+ Hospital"),
     ("it", Kind.HOSPITAL, "Ospedale San Raffaele", r"Ospedale San \w+"),
+    ("it", Kind.HOSPITAL, "A.O.U. Federico II", r"A\.O\.U\. \w+ [IVX]+"),
+    ("es", Kind.HOSPITAL, "Hospital La Paz", r"Hospital La \w+"),
+    ("it", Kind.CITY, "Reggio nell'Emilia", r"[\w' ]+ nell'\w+"),
+    ("en", Kind.IP, "10.0.0.1", r"(192\.0\.2|198\.51\.100|203\.0\.113)\.\d+"),
     ("es", Kind.STREET, "Av. Pedro Rubio, s/n", r"Av\. \w+ \w+, s/n"),
     ("es", Kind.STREET, "C/ Princesa, 23, 3D", r"C/ \w+, [1-9]\d, [1-9][A-F]"),
     ("en", Kind.STREET, "123 Oak Street", r"[1-9]\d\d \w+ Street"),

@@ -22,6 +22,7 @@ from annotations.release.services.exporting import export_release_to_path
 from annotations.release.services.files import RELEASE_FORMATS
 from annotations.release.services.policies import parsed_policy, policy_named
 from annotations.release.services.starting import start_release
+from annotations.surrogates.services.makers import checked_maker
 from annotations.transfer.services.archives import check_out
 
 # A replaced place may show another one, such as a part of a longer name. Later rounds mask what is still there.
@@ -45,6 +46,11 @@ class Command(JourneyCommand):
             "--policy", required=True, metavar="NAME[:VERSION]",
             help="Short name of a policy, such as mask, safe-harbor, limited, surrogate, hash or remove.",
         )  # fmt: skip
+        parser.add_argument(
+            "--maker", default="", metavar="MODEL",
+            help="The language model that makes surrogates, as SERVER/MODEL. Without it, rules make them.",
+        )  # fmt: skip
+        parser.add_argument("--may-leave", action="store_true", help="The notes may be sent to another machine.")
         parser.add_argument("--out", required=True, type=Path, help="New or empty folder, or a .zip to create.")
         parser.add_argument("--format", default="text", choices=RELEASE_FORMATS)
         parser.add_argument(
@@ -76,6 +82,7 @@ class Command(JourneyCommand):
             purpose=options["purpose"],
             recipient=options["recipient"],
             expires_on=options["expires"],
+            surrogate_maker=checked_maker(project, options["maker"], may_leave=options["may_leave"]),
             token=uuid.uuid4().hex,
         )
         with self._progress(release, as_json=options["json"]):
