@@ -34,8 +34,10 @@ _.gold_start
 _.has_assignments
 _.help_text
 _.in_clear
+_.is_first
 _.is_open
 _.itself
+_.kept_percent
 _.kind_name
 _.lends
 _.loose
@@ -62,6 +64,7 @@ _.role_name
 _.row_head
 _.same_category
 _.seed_from
+_.source_line
 _.span_shares
 _.spurious_share
 _.state_name
@@ -70,6 +73,7 @@ _.unanswered
 _.warnings_more
 _.withdrawn_at
 _.without_cause
+_.without_patient
 
 # Columns and choices of tables: stored in rows, or named as keywords in queries.
 _.ABBREVIATION

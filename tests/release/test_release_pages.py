@@ -174,13 +174,21 @@ def test_the_page_says_what_was_done_and_what_is_left(clinic, sign_in):
     html = check_page(sign_in(clinic.mia).get(url("release")))
     assert "3 findings of the leak gate are open." in html
     assert f'href="{url("release_findings")}"' in html
-    assert "Held back" in html and "Leave out the notes with open findings" in html
+    assert "and 2 held back" in html and "Leave out the notes with open findings" in html
     decide_all(release=clinic.release, answer="replace", actor=clinic.mia)
     html = check_page(sign_in(clinic.mia).get(url("release")))
     assert "No finding of the leak gate is open." in html
+    assert "and 2 held back" not in html
     assert "3 replaced, 0 allowed" in html
     assert "Leave out the notes with open findings" not in html
     assert "Held back" not in html.split('<h2 id="notes-title">')[1]
+
+
+def test_a_release_with_surrogates_shows_their_measures(clinic, sign_in):
+    make_release(clinic.project, clinic.mia, "surrogate")
+    html = check_page(sign_in(clinic.mia).get(reverse("release", args=["covid", 2])))
+    assert "Entities with one surrogate in all notes" in html and "100.0%" in html
+    assert "Originals left" in html
 
 
 def test_a_release_that_is_being_prepared_shows_its_job(clinic, sign_in):

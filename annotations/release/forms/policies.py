@@ -12,7 +12,8 @@ from django.utils.translation import gettext_lazy
 from annotations.core.offering import offer
 from annotations.domain.redaction.kinds import Kind
 from annotations.domain.redaction.policy import Action, Rule, actions_for
-from annotations.models import Label
+from annotations.domain.redaction.shipped import SHIPPED
+from annotations.models import Label, ReleasePolicy
 
 NAME_LENGTH = 80
 
@@ -66,6 +67,37 @@ def action_names() -> dict[Action, str]:
         Action.SHIFT: _("Shift dates"),
         Action.SURROGATE: _("Replace with a surrogate"),
     }
+
+
+def policy_texts(policy: ReleasePolicy) -> tuple[str, str]:
+    """Name and description of a policy. A shipped policy that nobody renamed has its name in the reader's language."""
+    shipped = SHIPPED.get(policy.slug)
+    if shipped is None:
+        return policy.name, ""
+    name, text = {
+        "mask": (_("Publication mask"), _("Every labeled span becomes the placeholder of its label.")),
+        "safe-harbor": (
+            _("HIPAA Safe Harbor"),
+            _(
+                "Years, ages up to 89, states, countries and the first three digits of ZIP codes stay. All else is "
+                "masked."
+            ),
+        ),
+        "limited": (
+            _("HIPAA limited data set"),
+            _("Dates, ages, cities, states and ZIP codes stay. A data use agreement is required."),
+        ),
+        "surrogate": (
+            _("Surrogates"),
+            _("Realistic replacements, the same for an entity in all notes of a patient. Dates are shifted."),
+        ),
+        "hash": (
+            _("GDPR pseudonymization"),
+            _("Identifiers become keyed hashes, the same for equal identifiers. Dates are shifted."),
+        ),
+        "remove": (_("Remove"), _("Every labeled span is removed.")),
+    }.get(policy.slug, (shipped.name, shipped.description))
+    return (name if policy.name == shipped.name else policy.name), text
 
 
 @dataclass(frozen=True)

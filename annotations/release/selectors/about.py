@@ -82,14 +82,16 @@ class Figure:
 
 @dataclass(frozen=True)
 class Figures:
-    """The figures of a prepared release, for its page."""
+    """The figures of a prepared release, for its page: of the notes that are not held back."""
 
+    notes: int
+    held_back: int
     characters: int
     kept: float | None
     labels: Sequence[Figure]
     actions: Sequence[Figure]
     leaks: Mapping[str, int]
-    surrogates: Mapping[str, Any]
+    surrogates: Sequence[tuple[str, str]]
     years: Sequence[int]
     patients: int
     without_patient: int
@@ -112,16 +114,35 @@ def figures_of(release: Release) -> Figures | None:
     by_label = sorted(labels.items(), key=lambda item: (order.get(item[0], len(order)), item[0]))
     leaks = stored.get("leaks", {})
     return Figures(
+        notes=int(stored.get("notes", 0)),
+        held_back=int(stored.get("held_back", 0)),
         characters=characters,
         kept=stored.get("characters_kept", 0) / characters if characters else None,
         labels=_figures([(code, n, looks.get(code) or LabelLook(code, code)) for code, n in by_label]),
         actions=_figures([(action, n, None) for action, n in stored.get("spans_by_action", {}).items()]),
         leaks={name: int(n) for name, n in leaks.items() if isinstance(n, int)},
-        surrogates=stored.get("surrogates") or {},
+        surrogates=_measures(stored.get("surrogates") or {}),
         years=stored.get("years") or [],
         patients=int(stored.get("patients", 0)),
         without_patient=int(stored.get("notes_without_patient", 0)),
     )
+
+
+def _measures(stored: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The measures of the surrogates (Singh et al. 2025, appendix A.7) with their names; shares in percent."""
+    names = {
+        "entities": _("Entities"),
+        "mentions": _("Mentions"),
+        "preserved": _("Mentions that keep their kind and form"),
+        "consistent": _("Entities with one surrogate in all notes"),
+        "collisions": _("Surrogates that two entities share"),
+        "originals_left": _("Originals left"),
+    }
+
+    def shown(value: object) -> str:
+        return f"{100 * value:.1f}%" if isinstance(value, float) else f"{value:,}"
+
+    return [(name, shown(stored[key])) for key, name in names.items() if stored.get(key) is not None]
 
 
 def _figures(rows: Sequence[tuple[str, int, LabelLook | None]]) -> list[Figure]:

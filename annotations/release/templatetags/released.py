@@ -25,11 +25,13 @@ register = template.Library()
 
 TABLE = (
     '<table class="beside"><caption class="sr-only">{}</caption><thead><tr>'
-    '<th scope="col"><span class="sr-only">{}</span></th><th scope="col">{}</th><th scope="col">{}</th></tr></thead><tbody>{}</tbody></table>'
+    '<th scope="col"><span class="sr-only">{}</span></th><th scope="col">{}</th><th scope="col">{}</th></tr></thead>'
+    "<tbody>{}</tbody></table>"
 )
 LINE = (
     '<tr class="{}"><th scope="row" class="gutter">{}</th>'
-    '<td class="beside-text is-original" dir="auto" data-label="{}">{}</td><td class="beside-text is-released" dir="auto" data-label="{}">{}</td></tr>\n'
+    '<td class="beside-text is-original" dir="auto" data-label="{}">{}</td>'
+    '<td class="beside-text is-released" dir="auto" data-label="{}">{}</td></tr>\n'
 )
 STRETCH = '<a class="span hue-{} underline-{} stretch is-{}{}" href="#{}{}" data-piece="{}"{}{}>{}</a>'
 VIEWED = (

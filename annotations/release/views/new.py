@@ -15,10 +15,10 @@ from annotations.core.errors import ServiceError
 from annotations.core.events import NOTE_READ
 from annotations.core.form_errors import add_error
 from annotations.core.requests import Request, number
-from annotations.domain.redaction.shipped import SHIPPED
 from annotations.jobs.tokens import form_token
 from annotations.models import Document, Label, ReleasePolicy
 from annotations.notes.selectors.in_context import label_looks
+from annotations.release.forms.policies import policy_texts
 from annotations.release.forms.releases import ReleaseForm
 from annotations.release.selectors.beside import Marked, Row, beside
 from annotations.release.services.naming import covered_notes
@@ -92,8 +92,7 @@ def offered_policies(access: Access) -> list[OfferedPolicy]:
         OfferedPolicy(
             row,
             f"{row.slug}:{row.version or 1}",
-            _(row.name),
-            _(SHIPPED[row.slug].description) if row.slug in SHIPPED else "",
+            *policy_texts(row),
             [names.get(code, code) for code in missing_labels(access.project, row.rules)],
         )
         for row in policies_of(access.project)

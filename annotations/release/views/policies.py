@@ -15,10 +15,9 @@ from annotations.core.form_errors import add_error
 from annotations.core.labels import label_rows
 from annotations.core.requests import Request
 from annotations.domain.redaction.policy import Rule
-from annotations.domain.redaction.shipped import SHIPPED
 from annotations.models import Label, ReleasePolicy
 from annotations.notes.selectors.in_context import LabelLook, label_looks
-from annotations.release.forms.policies import PolicyForm, PolicyRow, action_names, kind_names
+from annotations.release.forms.policies import PolicyForm, PolicyRow, action_names, kind_names, policy_texts
 from annotations.release.services.examples import Example, example_of
 from annotations.release.services.policies import policies_of, read_policy, save_policy
 from annotations.release.services.versions import Change, changes_between, versions_of, with_merged
@@ -59,9 +58,8 @@ def release_policy(request: Request, slug: str, policy: str) -> HttpResponse:
         raise Http404("This policy does not exist.")
     labels = list(label_rows(access.project.pk).select_related("category"))
     rules = read_policy(current.rules).rules
-    form = PolicyForm(
-        request.POST if request.method == "POST" else None, labels=labels, rules=rules, name=_(current.name)
-    )
+    name, text = policy_texts(current)
+    form = PolicyForm(request.POST if request.method == "POST" else None, labels=labels, rules=rules, name=current.name)
     if request.method == "POST":
         if "example" in request.POST:
             return _example(request, access, form, labels)
@@ -71,8 +69,8 @@ def release_policy(request: Request, slug: str, policy: str) -> HttpResponse:
     context = {
         "access": access,
         "policy": current,
-        "name": _(current.name),
-        "text": _(SHIPPED[policy].description) if policy in SHIPPED else "",
+        "name": name,
+        "text": text,
         "form": form,
         "rows": _rows(access, form),
         "missing": [label.name for label in labels if label.code not in rules],
