@@ -15,9 +15,9 @@ from django.utils import timezone
 from annotations.certificates.services.keys import newest_key
 from annotations.domain.certifying.signatures import fingerprint_of
 from annotations.domain.knowing.person import Person
-from annotations.known.services.master import store_people
 from annotations.domain.redaction.kinds import Kind
 from annotations.domain.redaction.released import Mention
+from annotations.known.services.master import store_people
 from annotations.models import (
     AuditNote,
     AuditPlan,
@@ -33,8 +33,8 @@ from annotations.models import (
     Membership,
     Project,
     Release,
-    ReleasePolicy,
     ReleasedNote,
+    ReleasePolicy,
     RewrittenNote,
     Role,
     Search,
@@ -190,6 +190,8 @@ def certified(project: Project) -> Certificate:
         release=release, number=number, key=newest_key(), sha256="0" * 64, json=b"{}", pdf=b"%PDF-", note_count=0,
         signed_at=timezone.now(),
     )  # fmt: skip
+
+
 def _release(project: Project, note: Document, manager: User) -> Release:
     """A prepared release of one note with a finding. Its number differs between the projects, as ids do."""
     rules = {code: {"kind": "other", "action": "mask"} for code in codes_of(project)}

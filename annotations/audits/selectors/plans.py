@@ -68,9 +68,7 @@ def designed(units: Sequence[Unit], choices: Choices) -> Design:
         raise ServiceError(_("The release has no notes to audit."), code="notes")
     if len(members) > MOST_STRATA:
         raise ServiceError(
-            _(
-                "There are %(n)d values. A sample can have at most %(most)d strata. Stratify by something else."
-            )
+            _("There are %(n)d values. A sample can have at most %(most)d strata. Stratify by something else.")
             % {"n": len(members), "most": MOST_STRATA},
             code="by",
         )

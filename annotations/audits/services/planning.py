@@ -92,9 +92,7 @@ def discard_plan(*, release: Release, actor: User | None) -> None:
             raise ServiceError(_("This release has no audit."), code="none")
         if plan.notes.exclude(state=AuditNote.State.WAITING).exists() or plan.erased_count:
             raise ServiceError(
-                _(
-                    "Reading has begun, so the plan can't be discarded. Otherwise one could choose the best result."
-                ),
+                _("Reading has begun, so the plan can't be discarded. Otherwise one could choose the best result."),
                 code="begun",
             )
         plan.delete()
