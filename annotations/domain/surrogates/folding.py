@@ -14,7 +14,7 @@ LONG: Final = 4
 """A part of a name with this many letters or more must not stay in a release."""
 
 
-@lru_cache(maxsize=1 << 13)
+@lru_cache(maxsize=1 << 15)
 def plain(text: str) -> str:
     """The text without accents; case and punctuation stay ("Muñoz" → "Munoz")."""
     if text.isascii():
@@ -22,7 +22,7 @@ def plain(text: str) -> str:
     return unicodedata.normalize("NFC", _MARKS.sub("", unicodedata.normalize("NFKD", text)))
 
 
-@lru_cache(maxsize=1 << 13)
+@lru_cache(maxsize=1 << 15)
 def folded(text: str) -> str:
     """The text in lower case, without accents, with one blank for each run of punctuation and white space."""
     return _OTHER.sub(" ", plain(text).casefold()).strip()

@@ -4,6 +4,7 @@ import random
 import re
 import string
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cached_property
 from typing import Final
 
 from annotations.domain.redaction.kinds import Kind
@@ -106,10 +107,14 @@ class _Making:
         self.source, self.cluster, self.around, self.avoid, self.attempt = source, cluster, around, avoid, attempt
         self.language = known_language(cluster.language)
         self.lists: Names = names_of(self.language)
-        self.own = {word for form in cluster.forms for word in folded(form).split()}
-        for entity in around.related:  # no name of the patient's notes may stay in them
-            self.own.update(*(long_words(form) for form in entity.forms))
         self.used: set[str] = set()
+
+    @cached_property
+    def own(self) -> set[str]:
+        """The words of the entity, and the long ones of the patient's others, which must not stay in the notes."""
+        words = {word for form in self.cluster.forms for word in folded(form).split()}
+        words.update(*(long_words(form) for entity in self.around.related for form in entity.forms))
+        return words
 
     def parts(self) -> dict[str, str]:
         kind = self.cluster.kind

@@ -6,6 +6,7 @@ new surrogate if not, and store it. The offline default is in this package; a la
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Protocol
 
 from annotations.domain.redaction.kinds import Kind
@@ -39,7 +40,7 @@ class Mentioned:
     after: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Cluster:
     """All mentions of one entity by one patient's notes. `language` is that of most of the notes."""
 
@@ -47,7 +48,7 @@ class Cluster:
     language: str
     mentions: Sequence[Mentioned]
 
-    @property
+    @cached_property
     def forms(self) -> list[str]:
         """The distinct texts, longest first."""
         return sorted({mention.text for mention in self.mentions}, key=lambda text: (-len(text), text))

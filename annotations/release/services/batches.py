@@ -7,6 +7,7 @@ from typing import Final
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
+from annotations.core.collecting import collector_paused
 from annotations.core.erasures import ErasedMeanwhile, erasures_of, unerased
 from annotations.core.errors import ServiceError
 from annotations.models import Release, ReleasedNote
@@ -60,12 +61,13 @@ def prepare_rows(
     again with the rows that are left.
     """
     begun = erasures_of(release.project_id)
-    rows, siblings = rows_and_siblings(release, ids)
-    originals = preparer.originals([(row.document, extras_of(row)) for row in [*rows, *siblings]])
-    prepared = preparer.prepare(originals[: len(rows)], originals[len(rows) :])
-    with writing:
-        unerased(release.project_id, begun)
-        store_prepared(release, rows, prepared)
+    with collector_paused():
+        rows, siblings = rows_and_siblings(release, ids)
+        originals = preparer.originals([(row.document, extras_of(row)) for row in [*rows, *siblings]])
+        prepared = preparer.prepare(originals[: len(rows)], originals[len(rows) :])
+        with writing:
+            unerased(release.project_id, begun)
+            store_prepared(release, rows, prepared)
 
 
 def rows_and_siblings(release: Release, ids: Sequence[int]) -> tuple[list[ReleasedNote], list[ReleasedNote]]:

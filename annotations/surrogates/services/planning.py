@@ -256,7 +256,8 @@ class Plan:
 
     def _load(self, pks: Collection[int]) -> None:
         for some in in_parts(sorted(pks)):
-            for row in SurrogateEntity.objects.filter(project=self.project, pk__in=some).order_by():
+            rows = SurrogateEntity.objects.filter(project=self.project, pk__in=some).order_by()
+            for row in rows.defer("created_at", "edited_at"):
                 sealed, kind = opened(self.key, row), Kind(row.kind)
                 surrogate = Surrogate(kind, sealed.parts, row.made_by)
                 self._loaded[row.pk] = Entity(
