@@ -119,5 +119,5 @@ def _columns_of(model: type[models.Model], columns: Sequence[str]) -> str:
 
 def _statement(model: type[models.Model], columns: Sequence[str]) -> tuple[str, str, int]:
     """The start of a statement that inserts rows, the placeholders of a row, and how many rows to insert at once."""
-    insert = f"INSERT INTO {_columns_of(model, columns)} VALUES "
+    insert = f"INSERT INTO {_columns_of(model, columns)} VALUES "  # noqa: S608 - names of models
     return insert, f"({', '.join(['%s'] * len(columns))})", max(1, AT_ONCE // len(columns))

@@ -4,10 +4,10 @@ Cluster the mentions of one entity, retrieve what the project's index knows of i
 new surrogate if not, and store it. The offline default is in this package; a language model can take each step's place.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from annotations.domain.redaction.kinds import Kind
 
@@ -25,10 +25,11 @@ SHARED = frozenset(
     }
 )
 """Kinds whose entities are the same for all patients of a project. Entities of other kinds belong to one patient."""
+REPEATABLE = frozenset({Kind.AGE, Kind.DATE, Kind.SEX, Kind.FAMILY, Kind.ETHNICITY, Kind.PROFESSION, Kind.OTHER})
+"""Kinds of few values: two entities may have the same surrogate, and the values name nobody."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mentioned:
+class Mentioned(NamedTuple):
     """A mention with its note: `start` and `end` are code points. `before` and `after` are up to 40 characters."""
 
     note: int
@@ -103,7 +104,7 @@ class Decider(Protocol):
 
 
 class Generator(Protocol):
-    def generate(self, cluster: Cluster, around: Around, avoid: Collection[str], attempt: int) -> Surrogate:
+    def generate(self, cluster: Cluster, around: Around, avoid: Container[str], attempt: int) -> Surrogate:
         """A new surrogate. `avoid`: folded texts that it must not be or contain. `attempt` counts collisions from 0."""
 
 

@@ -4,9 +4,10 @@ Nothing here writes; `writing.py` stores the result. The text of a note never ch
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
+from itertools import islice
 from typing import NamedTuple
 
 from annotations.core.errors import ServiceError
@@ -28,9 +29,11 @@ from annotations.domain.spans import Bounds, Span
 from annotations.domain.surrogates.gazetteers import kept
 from annotations.known.selectors.identifiers import allowed_terms, denied_terms, identifiers_of
 from annotations.models import Document, Label, LeakFinding, Project, Release
+from annotations.release.services.naming import covered_notes
 from annotations.release.services.sources import Source, source_of
 from annotations.surrogates.services.makers import Params
 from annotations.surrogates.services.making import NoteMentions, surrogates_for
+from annotations.surrogates.services.originals import Originals
 
 Origin, Where = LeakFinding.Origin, LeakFinding.Where
 MOST_DAYS = 365
@@ -41,6 +44,7 @@ HASH_DIGITS = 16
 """Hexadecimal digits of a keyed hash: 64 bits, so that different identifiers of a project have different hashes."""
 COINCIDENCE = "coincidence"
 KEPT_GROUPS = ("institution", "street")
+READ_AT_ONCE = 500
 MASKED = "\x00"
 """Ends the label of a stretch that gets its label's placeholder, whatever the policy does with the label."""
 
@@ -122,6 +126,7 @@ class Preparer:
     def __init__(self, project: Project, policy: Policy, source: Source, *, maker: Params | None = None) -> None:
         self.project = project
         self._maker = maker or {}
+        self._avoided: Container[str] = ()
         self.source = source
         self._policy = policy
         self._masking = _with_masks(policy)
@@ -152,6 +157,24 @@ class Preparer:
     @property
     def makes_surrogates(self) -> bool:
         return any(rule.action == Action.SURROGATE for rule in self._policy.rules.values())
+
+    def avoid_originals(self, check: Callable[[], object]) -> None:
+        """From now on, make no surrogate that is a name in a note of the release.
+
+        The names are read when the first new surrogate is made; `check` is called between batches. Without this, the
+        names that the index holds are avoided: those of the notes that were prepared, and of earlier releases.
+        """
+        self._avoided = _WhenNeeded(partial(self._read_originals, check))
+
+    def _read_originals(self, check: Callable[[], object]) -> Originals:
+        found = Originals(self._key)
+        notes = covered_notes(self.project, self.source).defer(None).iterator(chunk_size=READ_AT_ONCE)
+        while some := list(islice(notes, READ_AT_ONCE)):
+            check()
+            originals = self.originals([(note, ()) for note in some])
+            self._require({span.label for note in originals for span in note.spans})
+            found.add(self._mentions(note, note.spans) for note in originals)
+        return found
 
     def originals(self, notes: Sequence[tuple[Document, Sequence[Extra]]]) -> list[Original]:
         """Read the annotations of notes. The text and the patient id of each must be loaded."""
@@ -214,14 +237,17 @@ class Preparer:
         return planned(note.text, spans, self._masking)
 
     def _surrogates(self, notes: Sequence[Original], spans: Mapping[int, Sequence[Span]]) -> Surrogates:
-        wanted = []
-        for note in notes:
-            plans = self._planned(note, spans[note.pk])
-            own = [plan.mention for plan in plans if plan.action == Action.SURROGATE]
-            if own:
-                wanted.append(NoteMentions(note.pk, note.patient, note.language, note.text, own))
-        made = surrogates_for(project=self.project, notes=wanted, maker=self._maker) if wanted else {}
+        wanted = [mentions for note in notes if (mentions := self._mentions(note, spans[note.pk])).mentions]
+        if not wanted:
+            return {}
+        made = surrogates_for(project=self.project, notes=wanted, maker=self._maker, avoid=self._avoided)
         return {(place.document, place.start, place.end): text for place, text in made.items()}
+
+    def _mentions(self, note: Original, spans: Sequence[Span]) -> NoteMentions:
+        """The mentions of a note that get surrogates."""
+        plans = self._planned(note, spans)
+        own = [plan.mention for plan in plans if plan.action == Action.SURROGATE]
+        return NoteMentions(note.pk, note.patient, note.language, note.text, own)
 
     def _needles(self, notes: Sequence[Original]) -> dict[object, list[Needle]]:
         """What must not be left of each patient: labeled strings that the policy does not keep, known identifiers, and
@@ -326,6 +352,20 @@ class Preparer:
         if language not in self._gates:
             self._gates[language] = Gate(self._allowed, [language] if language else [])
         return self._gates[language]
+
+
+class _WhenNeeded(Container[str]):
+    """Texts that are read when somebody first asks for one."""
+
+    def __init__(self, read: Callable[[], Container[str]]) -> None:
+        self._read = read
+
+    @cached_property
+    def _found(self) -> Container[str]:
+        return self._read()
+
+    def __contains__(self, text: object) -> bool:
+        return text in self._found
 
 
 class _Replacing:

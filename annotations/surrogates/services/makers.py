@@ -1,7 +1,7 @@
 """Who makes surrogates: the rules of domain.surrogates, or a language model that models_runtime offers."""
 
 import random
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
@@ -37,7 +37,7 @@ class Draft:
 
     cluster: Cluster
     scope: str
-    avoid: Collection[str]
+    avoid: Container[str]
     attempt: int = 0
     refused: list[Surrogate] = field(default_factory=list)
 

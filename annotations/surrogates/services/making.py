@@ -5,7 +5,7 @@ stored one of the same entities or surrogates meanwhile, nothing is stored, and 
 index holds now. So two workers that meet the same entity give it one surrogate.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from typing import Final
 
 from django.db import IntegrityError, transaction
@@ -28,10 +28,9 @@ from annotations.surrogates.services.planning import (
     Plan,
     patient_mentions,
     patients_of,
-    words_of,
 )
 
-__all__ = ["MAKERS", "NoteMentions", "Place", "surrogates_for", "words_of"]
+__all__ = ["MAKERS", "NoteMentions", "Place", "surrogates_for"]
 
 # The number of the lock between workers that change a project's index (annotations.core.label_lock).
 _INDEX: Final = 0x6E02
@@ -46,15 +45,15 @@ class NotNew(Exception):
 
 
 def surrogates_for(
-    *, project: Project, notes: Sequence[NoteMentions], maker: Params | None = None, avoid: Collection[str] = ()
+    *, project: Project, notes: Sequence[NoteMentions], maker: Params | None = None, avoid: Container[str] = ()
 ) -> dict[Place, str]:
     """Return what to write in place of each mention, by note, start and end; new entities are added to the index.
 
     Give all notes of a patient in one call. The same mentions get the same surrogates in every call, until a person
     edits the index. `maker`: the stored parameters of a language model (services.makers); the rules without. `avoid`:
-    folded texts that no surrogate may be, such as `words_of` all notes of a release. Mentions of notes that were erased
-    meanwhile are missing from the answer. It makes its own transactions; within a longer one, the index stays locked
-    until that ends. Raises ServiceError.
+    folded names that no surrogate may be, such as the originals of a release (services.originals). Mentions of notes
+    that were erased meanwhile are missing from the answer. It makes its own transactions; within a longer one, the
+    index stays locked until that ends. Raises ServiceError.
     """
     made_by = maker_of(project, maker or {})
     key = project_key(project)
