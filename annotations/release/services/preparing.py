@@ -15,7 +15,7 @@ from annotations.domain.folding import folded, words
 from annotations.domain.hashing import text_sha256
 from annotations.domain.leaks.gate import GENERIC, Gate, Leak
 from annotations.domain.leaks.needles import Needle, needles_of
-from annotations.domain.leaks.needles import Prepared as Sought
+from annotations.domain.leaks.prepared import Prepared as Sought
 from annotations.domain.redaction.dates import years
 from annotations.domain.redaction.kinds import Kind
 from annotations.domain.redaction.numbering import numbered
@@ -33,8 +33,11 @@ from annotations.surrogates.services.makers import Params
 from annotations.surrogates.services.making import NoteMentions, surrogates_for
 
 Origin, Where = LeakFinding.Origin, LeakFinding.Where
-MOST_DAYS = 365
-"""The largest offset of dates. It hides the day and the season, and moves no age or calendar year by more than one."""
+LEAST_DAYS, MOST_DAYS = 31, 334
+"""The smallest and the largest offset of dates, either way. A month becomes another month: with fewer days many would
+stay as they are written, and with more than 334 so would those that name no year. No age or calendar year moves by more
+than one.
+"""
 SHORTEST_PATIENT_ID = 4
 """A shorter patient id is looked for in names only: in a text, most equal strings would mean something else."""
 HASH_DIGITS = 16
@@ -324,7 +327,7 @@ class Preparer:
 
     def _gate(self, language: str) -> Gate:
         if language not in self._gates:
-            self._gates[language] = Gate(self._allowed, [language] if language else [])
+            self._gates[language] = Gate(self._allowed, [language] if language else [], kept_words())
         return self._gates[language]
 
 
@@ -371,13 +374,13 @@ class _Replacing:
 
 
 def date_offset(key: Key, patient: str, note: int) -> int:
-    """The secret number of days by which a patient's dates move: from -MOST_DAYS to MOST_DAYS, never 0.
+    """The secret number of days by which a patient's dates move: LEAST_DAYS to MOST_DAYS, forward or back.
 
     It is the same in all notes and releases, so that intervals are kept. A note without a patient has its own.
     """
     number = key.number("date offset", "patient", patient) if patient else key.number("date offset", "note", str(note))
-    days = number % (2 * MOST_DAYS) - MOST_DAYS
-    return days if days < 0 else days + 1
+    back, days = divmod(number % (2 * (MOST_DAYS - LEAST_DAYS + 1)), MOST_DAYS - LEAST_DAYS + 1)
+    return -(LEAST_DAYS + days) if back else LEAST_DAYS + days
 
 
 def _with_masks(policy: Policy) -> Policy:
