@@ -21,8 +21,8 @@ def telephone_forms(value: str) -> Iterator[str]:
     if number.strip().startswith("+") or digits.startswith("00"):
         rest = digits.removeprefix("00")
         national = next((rest[len(each) :] for each in _COUNTRIES if rest.startswith(each) and len(rest) > 9), rest)
-    elif len(digits) == 11 and digits[0] == "1":
-        national = digits[1:]
+    elif len(digits) == 11 and digits.startswith(("1", "34")):
+        national = digits[1:] if digits[0] == "1" else digits[2:]
     yield national
     for country in _WRITTEN_FOR:
         yield country + national

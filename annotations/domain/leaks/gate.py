@@ -116,6 +116,10 @@ class Gate:
         entry.add(needle)
         numbers.add(number, entry)
 
+    def exception_of(self, needle: Needle) -> str:
+        """The exception that lets this string stay wherever it occurs; empty if there is none."""
+        return self._exception(words(needle.text), needle, part=False)
+
     def _exception(self, found: tuple[str, ...], needle: Needle, part: bool) -> str:
         if found in self._allowed:
             return ALLOWED
