@@ -142,6 +142,7 @@ class LeakFinding(models.Model):
         PATIENT = "patient", _("Labeled in another note of the patient")
         KNOWN = "known", _("Known identifier of the patient")
         DENIED = "denied", _("On the deny list")
+        SHAPE = "shape", _("Looks like an identifier")
         AUDIT = "audit", _("Marked in the audit")
 
     class Answer(models.TextChoices):

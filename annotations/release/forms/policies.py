@@ -89,7 +89,10 @@ def policy_texts(policy: ReleasePolicy) -> tuple[str, str]:
         ),
         "surrogate": (
             _("Surrogates"),
-            _("Realistic replacements, the same for an entity in all notes of a patient. Dates are shifted."),
+            _(
+                "Realistic replacements, the same for an entity in all notes of a patient. Dates are shifted, countries "
+                "stay."
+            ),
         ),
         "hash": (
             _("GDPR pseudonymization"),
