@@ -1,10 +1,11 @@
 """F1 of a model on released against original text: do surrogates change what a clinical model does?
 
 Singh et al. 2025, appendix A.7, “clinical model consistency”. The gold spans of the original text are the release's
-spans; those of the released text are the same spans, moved.
+spans; those of the released text are the same spans, moved. Labels that the policy masks, hashes or removes are left
+out on both sides, because a placeholder is nothing that a model could find.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ from django.utils.translation import gettext as _
 from annotations.core.erasures import erasures_of, unerased
 from annotations.core.errors import ServiceError
 from annotations.core.progress import Progress, silent
+from annotations.domain.redaction.policy import Action, Policy
 from annotations.domain.scoring.rates import NOTHING, Rates
 from annotations.domain.spans import Span
 from annotations.jobs.runner import Claim
@@ -25,6 +27,8 @@ from models_runtime.runs.services.backends import chosen
 from models_runtime.surrogates.events import SURROGATES_SCORED
 
 BATCH: Final = 50
+UNREADABLE: Final = frozenset({Action.MASK, Action.HASH, Action.REMOVE})
+"""Actions after which nothing is left that looks like the original."""
 
 
 @dataclass
@@ -35,6 +39,7 @@ class Compared:
     backend: str
     revision: str
     erasures: int
+    left_out: frozenset[str]
     notes: int = 0
     original: dict[str, Rates] = field(default_factory=dict)
     released: dict[str, Rates] = field(default_factory=dict)
@@ -46,6 +51,7 @@ class Compared:
             "revision": self.revision,
             "notes": self.notes,
             **_pair(sum(self.original.values(), NOTHING), sum(self.released.values(), NOTHING)),
+            "left_out": sorted(self.left_out),
             "labels": {
                 label: _pair(self.original.get(label, NOTHING), self.released.get(label, NOTHING))
                 for label in sorted({*self.original, *self.released})
@@ -55,7 +61,7 @@ class Compared:
 
 def run(claim: Claim) -> dict[str, Any]:
     """Compare a backend on both texts of a release. Safe to repeat, because only the last transaction stores."""
-    release = Release.objects.select_related("project__label_set").get(pk=claim.params["release_id"])
+    release = Release.objects.select_related("project__label_set", "policy").get(pk=claim.params["release_id"])
     actor = User.objects.filter(pk=claim.actor_id).first() if claim.actor_id else None
     found = compare(release, str(claim.params["backend"]), progress=claim.progress)
     with transaction.atomic():
@@ -70,18 +76,22 @@ def compare(release: Release, backend: str, *, most_notes: int | None = None, pr
     """Run a backend on both texts. Nothing is stored. Raises ServiceError `state`, `backend` or `empty`."""
     check_state(release)
     loaded, name = _loaded(release.project, backend)
-    found = Compared(release, name, loaded.revision, erasures_of(release.project_id))
+    rules = Policy.read(release.policy.rules).rules
+    left_out = frozenset(code for code, rule in rules.items() if rule.action in UNREADABLE)
+    found = Compared(release, name, loaded.revision, erasures_of(release.project_id), left_out)
     rows = ReleasedNote.objects.filter(release=release).exclude(state=ReleasedNote.State.PENDING).order_by("pk")
     ids = list(rows.values_list("pk", flat=True)[:most_notes])
     for at in range(0, len(ids), BATCH):
         progress(at, len(ids))
         batch = list(rows.filter(pk__in=ids[at : at + BATCH]).select_related("document"))
-        pieces = [[(piece[:2], piece[2:4], piece[4]) for piece in note.pieces] for note in batch]
+        pieces = [
+            [(piece[:2], piece[2:4], piece[4]) for piece in note.pieces if piece[4] not in left_out] for note in batch
+        ]
         gold = [{Span(old[0], old[1], label) for old, _new, label in own} for own in pieces]
         moved = [{Span(new[0], new[1], label) for _old, new, label in own if new[0] < new[1]} for own in pieces]
         try:
-            _add(found.original, gold, loaded.predict([note.document.text for note in batch]))
-            _add(found.released, moved, loaded.predict([note.text for note in batch]))
+            _add(found.original, gold, loaded.predict([note.document.text for note in batch]), left_out)
+            _add(found.released, moved, loaded.predict([note.text for note in batch]), left_out)
         except BackendError as error:
             raise ServiceError(str(error), code="backend") from error
         found.notes += len(batch)
@@ -138,10 +148,15 @@ def _loaded(project: Project, spec: str) -> tuple[Backend, str]:
     return backend, wanted.stem
 
 
-def _add(total: dict[str, Rates], gold: Sequence[set[Span]], predicted: Sequence[Sequence[Span]]) -> None:
+def _add(
+    total: dict[str, Rates],
+    gold: Sequence[set[Span]],
+    predicted: Sequence[Sequence[Span]],
+    left_out: Collection[str],
+) -> None:
     """Add the counts of exact spans with labels."""
     for ours, theirs in zip(gold, predicted, strict=True):
-        bare = {Span(span.start, span.end, span.label) for span in theirs}
+        bare = {Span(span.start, span.end, span.label) for span in theirs if span.label not in left_out}
         for label in {span.label for span in ours | bare}:
             own, found = ({span for span in spans if span.label == label} for spans in (ours, bare))
             total[label] = total.get(label, NOTHING) + Rates.paired(len(own & found), len(found), len(own))

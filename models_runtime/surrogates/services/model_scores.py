@@ -28,7 +28,9 @@ def score_surrogates(
     and by label; `most_notes` limits them to the first ones. Raises ServiceError `release`, `state`, `backend`,
     `empty`, `changed` or `erased`.
     """
-    release = Release.objects.select_related("project__label_set").filter(project=project, number=number).first()
+    release = (
+        Release.objects.select_related("project__label_set", "policy").filter(project=project, number=number).first()
+    )
     if release is None:
         raise ServiceError(_("There is no release %(number)d in this project.") % {"number": number}, code="release")
     found = compare(release, backend, most_notes=most_notes)

@@ -174,7 +174,7 @@ def make(project: Project, params: Params) -> ModelMaker:
             _("The server or the model that makes surrogates is no longer listed. Start the release again."),
             code="server",
         )
-    payer = Release.objects.filter(project=project, pk=params.get(PAYER)).first()
+    payer = Release.objects.filter(project=project, pk=int(params.get(PAYER) or 0)).first()
     key, bill = project_key(project), Bill(payer or project, server.price)
     answers = SealedAnswers(project, key, bill)
     more = {"capacity": capacity_of(server), "meter": bill, "answers": answers}
