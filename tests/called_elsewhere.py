@@ -32,6 +32,7 @@ _.gold_end
 _.gold_label
 _.gold_start
 _.has_assignments
+_.has_surrogates
 _.help_text
 _.in_clear
 _.is_first
@@ -122,6 +123,7 @@ _.LineFormatter
 _.LinkTokens
 _.LlmBackend
 _.LlmJudge
+_.Relexicalizer
 _.NoNoteText
 _.PasswordAgain
 _.PipelineBackend

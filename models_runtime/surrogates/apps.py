@@ -1,4 +1,5 @@
 from django.apps import AppConfig
+from django.utils.translation import gettext_noop as _
 
 
 class SurrogatesConfig(AppConfig):
@@ -10,3 +11,23 @@ class SurrogatesConfig(AppConfig):
         from models_runtime.surrogates.services.relexicalizing import LANGUAGE_MODEL
 
         MAKERS["llm"] = LANGUAGE_MODEL
+
+        from annotations.core import offers
+        from annotations.core.access import Can
+        from annotations.core.hooks import patient_erased
+        from annotations.jobs.registry import JobKind, register
+        from models_runtime.surrogates.services.answers import forget_answers
+
+        patient_erased.add(forget_answers)
+        register(
+            {
+                "surrogate_scores": JobKind(
+                    title=_("Comparison of a model on originals and surrogates"),
+                    handler="models_runtime.surrogates.jobs.run",
+                    right=Can.RELEASE,
+                    result="surrogates/scores_result.html",
+                ),
+            }
+        )
+        offers.offer("release.sections", "surrogates/offers/release.html", position=5)
+        offers.offer("surrogates.sections", "surrogates/offers/index.html")

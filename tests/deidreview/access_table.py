@@ -337,5 +337,6 @@ TABLE |= {
     "surrogates_merge": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
     "surrogate": {"GET": MANAGERS, "POST": EVERYONE_405},
     "surrogate_change": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
+    "surrogate_scores_start": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
 }
 # fmt: on

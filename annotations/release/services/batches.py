@@ -14,6 +14,7 @@ from annotations.models import Release, ReleasedNote
 from annotations.release.services.policies import read_policy
 from annotations.release.services.preparing import GoneMeanwhile, Preparer, source_of_release
 from annotations.release.services.writing import extras_of, store_prepared
+from annotations.surrogates.services.makers import paid_by
 
 Held = Sequence[tuple[int, int]]
 """First and last id of rows that other workers hold, both included."""
@@ -49,7 +50,9 @@ def next_batch(release: Release, held: Held = ()) -> list[int]:
 
 def preparer_of(release: Release) -> Preparer:
     policy = read_policy(release.policy.rules)
-    return Preparer(release.project, policy, source_of_release(release), maker=release.surrogate_maker)
+    return Preparer(
+        release.project, policy, source_of_release(release), maker=paid_by(release, release.surrogate_maker)
+    )
 
 
 def prepare_rows(

@@ -13,7 +13,7 @@ from annotations.domain.surrogates.clustering import RuleClusterer
 from annotations.domain.surrogates.deciding import RuleDecider, identities
 from annotations.domain.surrogates.generating import RuleGenerator
 from annotations.domain.surrogates.pipeline import Around, Cluster, Indexed, Mentioned, Surrogate
-from annotations.models import Project
+from annotations.models import Project, Release
 
 Params = Mapping[str, Any]
 """What a release stores of its maker: empty for the rules."""
@@ -147,6 +147,8 @@ class MakerKind:
 MAKERS: Final[dict[str, MakerKind]] = {}
 """Makers besides the rules, by the value of `kind` in stored parameters. Features register in AppConfig.ready()."""
 KIND: Final = "kind"
+PAYER: Final = "release"
+"""The parameter with the id of the release for which a maker works; without it, the project pays."""
 
 
 def maker_choices() -> list[MakerChoice]:
@@ -170,6 +172,11 @@ def checked_maker(project: Project, value: str, *, may_leave: bool) -> dict[str,
         % {"value": value[:80], "choices": choices},
         code="maker",
     )
+
+
+def paid_by(release: Release, params: Params) -> Params:
+    """The parameters of a maker that works for a release; empty for the rules."""
+    return {**params, PAYER: release.pk} if params else {}
 
 
 def maker_of(project: Project, params: Params) -> Maker:
