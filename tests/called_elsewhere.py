@@ -60,6 +60,7 @@ _.reduced_chips
 _.refused_more
 _.removed_at
 _.requests
+_.restorable
 _.retries
 _.role_name
 _.row_head
@@ -90,6 +91,7 @@ _.UNSURE
 _.blind_annotators
 _.cleared_by
 _.decided_at
+_.edited_by
 _.ended_at
 _.erasures
 _.finished_by
@@ -127,6 +129,7 @@ _.Relexicalizer
 _.NoNoteText
 _.PasswordAgain
 _.PipelineBackend
+_.Relexicalizer
 _.Renderer
 _.RequestLimits
 _.SignIn
@@ -272,6 +275,12 @@ _.suggested_label
 _.suggested_start
 _.uploaded
 _.with_miss
+
+# Measures of surrogates, which are stored by their names (annotations.domain.surrogates.measures.Measures.as_dict).
+_.collisions
+_.consistent
+_.originals_left
+_.preserved
 
 # Fields of a person of a patient master, which are read by their names (annotations.domain.knowing.person.FIELDS).
 _.insurance

@@ -19,30 +19,45 @@ from django.urls import reverse
 
 from annotations.core import hiding
 from annotations.core.progress import silent
+from annotations.core.stored_files import store_file
 from annotations.core.suggested_strings import add_strings, tally_of
 from annotations.domain.gold.splits import Split
+from annotations.domain.knowing.person import Person
+from annotations.domain.redaction.kinds import Kind
+from annotations.domain.redaction.released import Mention
 from annotations.domain.strings import string_key
 from annotations.gold.services.making import freeze, make_gold
 from annotations.gold.services.sets import set_specs
+from annotations.known.services.lists import add_terms
+from annotations.known.services.master import store_people
 from annotations.models import (
     AnnotationSet,
     Assignment,
+    AuditNote,
     Author,
+    Certificate,
     Comment,
     Document,
     Flag,
     Job,
     Label,
+    LeakFinding,
+    ListedTerm,
     Membership,
     PlantedLeak,
     Project,
+    Release,
+    ReleasedNote,
     Review,
     Role,
     Span,
     StoredFile,
     SuggestedString,
+    SurrogateEntity,
 )
 from annotations.review.selectors.planted import aliases
+from annotations.surrogates.services.editing import replace
+from annotations.surrogates.services.making import NoteMentions, surrogates_for
 from annotations.transfer.services.exporting import run_export
 from models_runtime.models import Judging
 from tests.deidreview.access_world import ROUTES, World, build_world, kind_of, url_of
@@ -59,6 +74,9 @@ CARLA = {"4513", "77000031"}
 OUTCOME = {"4823", "77000041", "zqverdict", "5101"}
 LEAK, SUGGESTIONS = 6133, {88_000_011: 6029, 88_000_012: 6133, 88_000_013: 6217}
 HIDDEN = {str(LEAK), *map(str, SUGGESTIONS)}
+# Of releases: released text and files, known identifiers, a denied term, and a surrogate.
+RELEASED = {"zqreleased", "zqpacked", "zqpurpose", "zqknown", "zqdenied", "Zqsurrogate"}
+CERTIFIED = {"zqcertified"}
 
 
 def token_pattern(tokens: set[str]) -> re.Pattern[str]:
@@ -114,6 +132,7 @@ def build_secrets() -> World:
     # The note also has a run's suggestions: review shows beside them from whose annotations the gold came.
     _annotation_set(golden, make_author(project, kind=Author.Kind.RUN, name="rules-1"), 901, 77_000_061)
     world.objects["ours"] |= {"case": note.pk, "golden": golden.pk} | _leak(world)
+    _release(world, golden)
     freeze(project=project, actor=people["manager"])
     _work(world)
     return world
@@ -153,6 +172,36 @@ def _leak(world: World) -> dict[str, int]:
     review = Review.objects.create(document=note, author=run, planted_share=20)
     PlantedLeak.objects.create(review=review, suggestion_id=88_000_012, known="words")
     return {"leaky": run.pk, "leaky_note": note.pk, "leaky_review": review.pk}
+
+
+def _release(world: World, note: Document) -> None:
+    """Fill the release with a note in which the leak gate found something, and everything that belongs to releases."""
+    project, manager = world.ours, world.people["manager"]
+    release = Release.objects.get(project=project, number=world.objects["ours"]["release"])
+    Release.objects.filter(pk=release.pk).update(purpose="zqpurpose")
+    text = "zqreleased" + TEXT[4:]
+    row = ReleasedNote.objects.create(
+        release=release, document=note, name=note.name, state=ReleasedNote.State.HELD, text=text,
+        pieces=[[0, 4, 0, 10, "CITY", "surrogate"]], spans=[[0, 10, "CITY"]],
+    )  # fmt: skip
+    LeakFinding.objects.create(
+        note=row, start=15, end=17, original_start=9, original_end=11, origin="known", string_key=8, label="CITY"
+    )
+    AuditNote.objects.create(
+        plan=release.audit, note=row, position=2, look=0, planted_start=0, planted_end=4, planted_label="CITY"
+    )
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("case-2.txt", "zqpacked")
+    packed.seek(0)
+    store_file(project=project, kind=StoredFile.Kind.RELEASE, name="release-1-text.zip", content=packed, actor=manager)
+    store_people(project=project, people={"P-1": Person(given=("zqknown",))}, problems=0, actor=manager)
+    add_terms(project=project, kind=ListedTerm.Kind.DENY, terms=["zqdenied"], label="CITY", actor=manager)
+    mention = Mention(0, 4, "CITY", Kind.CITY, TEXT[:4])
+    surrogates_for(project=project, notes=[NoteMentions(note.pk, "", "en", TEXT, [mention])])
+    entity = SurrogateEntity.objects.get(project=project, kind=Kind.CITY)
+    replace(project=project, entity=entity.pk, version=entity.version, text="Zqsurrogate", actor=manager)
+    Certificate.objects.filter(release__project=project).update(json=b'{"purpose":"zqcertified"}')
 
 
 def draw_anew(world: World) -> dict[str, int]:
@@ -223,6 +272,7 @@ def variants(name: str, world: World) -> Iterator[dict[str, int]]:
         "open_note": [ids["open_note"], ids["case"]],
         "job": list(project.jobs.values_list("number", flat=True)),
         "file": list(StoredFile.objects.filter(project=project).values_list("pk", flat=True)),
+        "entity": list(SurrogateEntity.objects.filter(project=project).values_list("pk", flat=True)),
         "judging": list(Judging.objects.filter(project=project).values_list("pk", flat=True)),
     }
     authors = list(Author.objects.filter(project=project).values_list("pk", flat=True))

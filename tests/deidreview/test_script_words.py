@@ -26,7 +26,7 @@ KEYS = {"Escape", "Enter", "Delete", "Backspace", "Tab", "Home", "End", "Space",
 def test_there_are_modules_of_words():
     assert {path.relative_to(FOLDER).as_posix() for path in WORDS} == {
         "adjudicate/words.js", "agreement/words.js", "editor/deciding/words.js", "review/words.js", "transfer/words.js",
-        "scores/words.js", "annotate/talk_words.js", "editor/words.js",
+        "scores/words.js", "annotate/talk_words.js", "editor/words.js", "audits/words.js", "release/words.js",
     }  # fmt: skip
 
 

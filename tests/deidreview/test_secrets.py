@@ -35,6 +35,7 @@ class Walk:
     def __init__(self, world: World, persona: str, more: Iterable[str] = ()) -> None:
         self.world, self.client = world, secret.client_of(world, persona)
         tokens = secret.NAMES | secret.BENNO | secret.CARLA | secret.OUTCOME | secret.HIDDEN
+        tokens |= secret.RELEASED | secret.CERTIFIED
         self.pattern = secret.token_pattern(tokens | set(more))
         self.found: dict[str, list[str]] = {}
         self.asked: set[str] = set()
@@ -144,6 +145,7 @@ def test_a_manager_sees_everything(world):
     """This proves that the walk finds the tokens."""
     found = Walk(world, "manager").all()
     everything = secret.NAMES | secret.BENNO | secret.CARLA | secret.OUTCOME | {str(secret.LEAK)}
+    everything |= secret.RELEASED | secret.CERTIFIED
     assert everything - set(found) == set()
 
 
@@ -152,6 +154,7 @@ def test_before_submitting_nothing_of_others_is_shown(world, persona):
     """Check an annotator with a draft, and a former viewer who has not begun."""
     found = Walk(world, persona).all()
     assert told(found, secret.BENNO | secret.CARLA | secret.OUTCOME | secret.HIDDEN) == {}
+    assert told(found, secret.RELEASED | secret.CERTIFIED) == {}
 
 
 def test_after_submitting_the_outcome_is_shown_but_no_annotation_set(world):
@@ -175,6 +178,9 @@ def test_where_adjudication_is_anonymous_no_annotator_is_named(world, persona):
     # The names of members, and how many notes each has submitted, are no secret: the project's page shows them.
     found = Walk(world, persona).all()
     assert told(found, secret.NAMES, besides=["/projects/ours/"]) == {}
+    # Reviewers read released notes one at a time, as the audit gives them, and certificates.
+    assert told(found, secret.RELEASED) == {}
+    assert ("zqcertified" in found) == (persona == "reviewer")
 
 
 @pytest.mark.parametrize("share", [20, 0])
@@ -213,6 +219,8 @@ def where(found: dict[str, list[str]], token: str) -> set[str]:
     return {re.sub(r" to /.*", "", way) for way in found.get(token, [])}
 
 
-def test_strangers_see_nothing(world):
-    found = Walk(world, "stranger").all()
+@pytest.mark.parametrize("persona", ["stranger", "other_manager"])
+def test_strangers_see_nothing(world, persona):
+    found = Walk(world, persona).all()
+    assert told(found, secret.RELEASED | secret.CERTIFIED) == {}
     assert told(found, secret.NAMES | secret.BENNO | secret.CARLA | secret.OUTCOME | secret.HIDDEN) == {}

@@ -55,7 +55,9 @@ def signed_in(project):
     return client
 
 
-UPLOADS = ("import", "patients", "model_upload")
+UPLOADS = ("import", "patients", "model_upload", "known", "known_lists")
+# Everyone who can sign in may send files there; nothing of them is stored.
+OF_NO_PROJECT = ("certificate_verify",)
 
 
 @pytest.mark.parametrize("name", UPLOADS)
@@ -70,6 +72,14 @@ def test_a_stranger_cannot_upload(project, name):
 @pytest.mark.parametrize("name", UPLOADS)
 def test_a_signed_in_manager_can_upload(project, signed_in, name):
     post(signed_in, reverse(name, args=[project.slug]), read=True)
+
+
+@pytest.mark.parametrize("name", OF_NO_PROJECT)
+def test_only_who_has_signed_in_can_upload_to_no_project(db, name):
+    assert post(Client(), reverse(name))["Location"].startswith("/accounts/login/")
+    client = Client()
+    client.force_login(make_user("ann"))
+    post(client, reverse(name), read=True)
 
 
 @pytest.mark.parametrize("name", UPLOADS)
@@ -152,4 +162,4 @@ def test_no_view_takes_uploads_unless_it_says_so():
             elif hasattr(pattern.callback, MARK):
                 yield pattern.name
 
-    assert sorted(marked(get_resolver().url_patterns)) == sorted(UPLOADS)
+    assert sorted(marked(get_resolver().url_patterns)) == sorted([*UPLOADS, *OF_NO_PROJECT])

@@ -5,6 +5,7 @@ import json
 import zipfile
 
 import pytest
+from django.urls import reverse
 
 from annotations.core.errors import ServiceError
 from annotations.core.stored_files import open_stored
@@ -17,6 +18,7 @@ from annotations.release.services.files import RELEASE_FORMATS
 from annotations.release.services.policies import policy_named
 from annotations.release.services.starting import start_release
 from annotations.release.services.withdrawing import withdraw
+from tests import factories as make
 from tests.release.conftest import add_note
 
 
@@ -52,7 +54,7 @@ def test_findings_must_be_decided_or_left_out(release, ward):
 def test_the_file_expires_and_names_nothing_of_the_project(release, ward, format):
     job = exported(release, ward.manager, format, leave_out=True)
     stored = StoredFile.objects.get(pk=job.result["file_id"])
-    assert (stored.kind, stored.name) == ("export", f"release-1-{format}.zip") and stored.expires_at
+    assert (stored.kind, stored.name) == ("release", f"release-1-{format}.zip") and stored.expires_at
     with zipfile.ZipFile(io.BytesIO(open_stored(stored).read())) as archive:
         manifest = json.loads(archive.read("release.json"))
         assert {row["name"] for row in manifest["files"]} == set(archive.namelist()) - {"release.json"}
@@ -128,3 +130,12 @@ def test_a_release_that_is_withdrawn_while_it_is_prepared(ward):
     work(release.job_id)
     release.refresh_from_db()
     assert release.state == Release.State.WITHDRAWN and Job.objects.get().state == Job.State.CANCELED
+
+
+def test_only_managers_see_and_download_the_file(release, ward, sign_in):
+    """A released text beside the one that an auditor reads would show which leaks are planted."""
+    file = exported(release, ward.manager, leave_out=True).result["file_id"]
+    path = reverse("file_download", args=[ward.project.slug, file])
+    reviewer = sign_in(make.make_member(ward.project, "reviewer", "rev"))
+    assert [sign_in(ward.manager).get(path).status_code, reviewer.get(path).status_code] == [200, 404]
+    assert "release-1-" not in reviewer.get(reverse("export", args=[ward.project.slug])).content.decode()

@@ -132,11 +132,13 @@ def _open_json(data: bytes) -> tuple[dict[str, Any], bytes]:
 
 
 def _decoded(text: object, length: int) -> bytes:
+    """Read Base64 as `b64encode` writes it: other spellings of the same bytes would make two files of a certificate."""
+    written = text.encode() if isinstance(text, str) else text if isinstance(text, bytes) else b""
     try:
-        found = b64decode(text, validate=True) if isinstance(text, str | bytes) else b""
+        found = b64decode(written, validate=True)
     except ValueError:
         found = b""
-    if len(found) != length:
+    if len(found) != length or b64encode(found) != written:
         raise CertificateError("signature", "The key or the signature in the certificate is damaged.")
     return found
 

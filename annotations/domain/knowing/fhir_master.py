@@ -28,7 +28,7 @@ def resources(data: bytes) -> Iterator[tuple[int, Mapping[str, Any]]]:
         raise MasterError("The file is not UTF-8, as FHIR requires.") from None
     try:
         whole = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):  # the latter for thousands of levels
         yield from _lines(text)
         return
     found = [entry.get("resource") for entry in _dicts(whole, "entry")] if _type(whole) == "Bundle" else [whole]
@@ -45,7 +45,7 @@ def _lines(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
             continue
         try:
             found = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise MasterError(f"Line {number} is no JSON. The file must be FHIR JSON or NDJSON.") from None
         if _type(found) == "Patient":
             seen = True

@@ -12,6 +12,8 @@ WORD: Final = re.compile(r"[^\W\d_]+(?:['’´`][^\W\d_]+)*")
 """A word: letters, with apostrophes inside ("O'Brien", "Wilson's")."""
 LONG: Final = 4
 """A part of a name with this many letters or more must not stay in a release."""
+LONGEST: Final = 1_000
+"""A longer text (in code points) is no name, whatever its label says. Taking it apart would take long."""
 
 
 @lru_cache(maxsize=1 << 15)

@@ -417,7 +417,7 @@ class _Making:
             return new_ip(self.source, text.strip())
         if kind == Kind.AGE:
             return re.sub(
-                r"\d+", lambda found: str(max(0, int(found.group(0)) + self.source.choice((-2, -1, 1, 2)))), text
+                r"\d{1,9}", lambda found: str(max(0, int(found.group(0)) + self.source.choice((-2, -1, 1, 2)))), text
             )
         new = new_number(
             self.source,

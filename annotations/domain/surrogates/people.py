@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from annotations.domain.surrogates.folding import folded
+from annotations.domain.surrogates.folding import LONGEST, folded
 from annotations.domain.surrogates.gazetteers import Names, kept, known_language, names_of, nicknames
 
 GIVEN, FAMILY, GIVEN_INITIAL, FAMILY_INITIAL = "given", "family", "given initial", "family initial"
@@ -100,7 +100,12 @@ class _Word:
 
 @lru_cache(maxsize=1 << 12)
 def read_person(text: str, language: str, where: str = "", titled: bool = False) -> Person:
-    """Read a name. `where` is GIVEN or FAMILY if a form's field says so; `titled` if a title stands right before it."""
+    """Read a name. `where` is GIVEN or FAMILY if a form's field says so; `titled` if a title stands right before it.
+
+    A longer text than LONGEST is no name and has no parts, since comparing names of many words takes long.
+    """
+    if len(text) > LONGEST:
+        return Person((), (), ())
     lists = names_of(known_language(language))
     words = _words(text, language)
     cores = [word for word in words if word.what in ("word", "initial")]
@@ -131,6 +136,7 @@ def _words(text: str, language: str) -> list[_Word]:
     matches = list(_TOKEN.finditer(text))
     lists = names_of(known_language(language))
     alone = len(matches) == 1
+    first = True  # no word of the name yet
     for number, match in enumerate(matches):
         raw = match.group(0)
         start, end = match.start(), match.end() - len(match.group(1))
@@ -138,7 +144,7 @@ def _words(text: str, language: str) -> list[_Word]:
         if possessive := re.search(r"['’´`]s$", text[start:end]):  # "Wilson's"
             end = start + possessive.start()
             key = folded(text[start:end]).replace(" ", "")
-        first, last = not any(word.what == "word" for word in out), number == len(matches) - 1
+        last = number == len(matches) - 1
         following = "" if last else folded(matches[number + 1].group(0))
         short = key in ("ma", "da") and raw.isalpha() and "ª" not in raw  # "Ma" is a surname, "M.ª" is María
         if key in _TITLE and not short and (first or len(key) < 4) and not (first and last):
@@ -159,7 +165,7 @@ def _words(text: str, language: str) -> list[_Word]:
             out += [_Word(start + at, start + at + 1, letter, "initial") for at, letter in enumerate(key)]  # "MRG"
             continue
         else:
-            what = "word"
+            what, first = "word", False
         out.append(_Word(start, end, key, what))
     return out
 

@@ -1,7 +1,8 @@
-"""The five steps of making surrogates, each behind one interface (Singh et al. 2025, appendix A.6, algorithm 3).
+"""The five steps of making surrogates (Singh et al. 2025, appendix A.6, algorithm 3).
 
 Cluster the mentions of one entity, retrieve what the project's index knows of it, decide whether that fits, generate a
-new surrogate if not, and store it. The offline default is in this package; a language model can take each step's place.
+new surrogate if not, and store it. The offline default of clustering, deciding and generating is in this package; a
+language model can take each one's place. The index, which retrieves and stores, is annotations.surrogates.
 """
 
 from collections.abc import Container, Mapping, Sequence
@@ -93,11 +94,6 @@ class Clusterer(Protocol):
         """Group the mentions of one patient's notes by entity. Every mention is in exactly one cluster."""
 
 
-class Retriever(Protocol):
-    def retrieve(self, cluster: Cluster) -> list[Indexed]:
-        """Entities of the index that may be this one, the likeliest first."""
-
-
 class Decider(Protocol):
     def decide(self, cluster: Cluster, found: Sequence[Indexed]) -> Indexed | None:
         """The entity of the index that the cluster is, or None for a new one."""
@@ -106,10 +102,3 @@ class Decider(Protocol):
 class Generator(Protocol):
     def generate(self, cluster: Cluster, around: Around, avoid: Container[str], attempt: int) -> Surrogate:
         """A new surrogate. `avoid`: folded texts that it must not be or contain. `attempt` counts collisions from 0."""
-
-
-class Index(Protocol):
-    """Stores entities. Two workers that store the same entity at a time get the same one."""
-
-    def store(self, cluster: Cluster, surrogate: Surrogate) -> Indexed | None:
-        """Store an entity, or return the one that somebody has just stored; None where its surrogate is taken."""

@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 from typing import Final
 
 from annotations.domain.redaction.kinds import Kind
-from annotations.domain.surrogates.folding import folded
+from annotations.domain.surrogates.folding import LONGEST, folded
 from annotations.domain.surrogates.gazetteers import kept, known_language, lines, names_of
 from annotations.domain.surrogates.places import CITY, COUNTRY_OF, named, of_country
 
@@ -91,8 +91,13 @@ def _shorts(country: str) -> frozenset[str]:
 
 @lru_cache(maxsize=1 << 12)
 def slots(text: str, kind: Kind, language: str) -> tuple[Slot, ...]:
-    """What to replace in the name of a place or an institution, in order."""
+    """What to replace in the name of a place or an institution, in order.
+
+    A text of more than LONGEST code points is no name, and is replaced as a whole.
+    """
     language = known_language(language)
+    if len(text) > LONGEST:
+        return (Slot(0, len(text), text, folded(text), WORD),)
     if kind in (Kind.PROFESSION, Kind.COUNTRY):
         core = text.strip()
         start = text.find(core)

@@ -18,7 +18,7 @@ def read_fhir(data: bytes, patients: Collection[str]) -> Master:
     for number, resource in resources(data):
         try:
             Patient.model_validate(dict(resource))
-        except ValueError as error:  # of pydantic
+        except (ValueError, RecursionError) as error:  # of pydantic; the latter for hundreds of levels
             master.rows += 1
             master.problems.append(Problem(number, _element(error), "fhir"))
             continue
@@ -30,6 +30,11 @@ def read_fhir(data: bytes, patients: Collection[str]) -> Master:
 
 
 def _element(error: Any) -> str:
-    """The element of a resource that is wrong: "name.0.family". The names of elements are no values of the resource."""
+    """The element of a resource that is wrong: "name.0.family"; empty if it is unknown.
+
+    The names of elements are no values of the resource.
+    """
+    if isinstance(error, RecursionError):
+        return ""
     first = error.errors(include_input=False, include_url=False, include_context=False)[0]
     return ".".join(str(part) for part in first["loc"] if str(part).isalnum())[:80]

@@ -80,7 +80,7 @@ def run_release_export(
             # The file's name has nothing of the project's, which may name a hospital.
             stored = store_file(
                 project=release.project,
-                kind=StoredFile.Kind.EXPORT,
+                kind=StoredFile.Kind.RELEASE,
                 name=f"release-{release.number}-{format}.zip",
                 content=content,
                 actor=actor,

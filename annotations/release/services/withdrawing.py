@@ -21,7 +21,7 @@ def withdraw(*, release: Release, actor: User | None) -> Release:
             locked.save(update_fields=["state"])
             exports = Job.objects.filter(project=release.project_id, kind=EXPORT, params__release_id=release.pk)
             files = [job.result["file_id"] for job in exports if "file_id" in job.result]
-            stored = StoredFile.objects.filter(project=release.project_id, kind=StoredFile.Kind.EXPORT, pk__in=files)
+            stored = StoredFile.objects.filter(project=release.project_id, kind=StoredFile.Kind.RELEASE, pk__in=files)
             _deleted, by_type = stored.delete()
             for job in [*exports, *([locked.job] if locked.job else [])]:
                 cancel(job)

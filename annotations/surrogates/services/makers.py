@@ -1,4 +1,4 @@
-"""Who makes surrogates: the rules of domain.surrogates, or a language model that models_runtime offers."""
+"""Who makes surrogates: the rules of domain.surrogates, or a language model that a higher feature offers."""
 
 import random
 from collections.abc import Callable, Container, Mapping, Sequence
@@ -12,7 +12,16 @@ from annotations.core.sealing import Key, project_key
 from annotations.domain.surrogates.clustering import RuleClusterer
 from annotations.domain.surrogates.deciding import RuleDecider, identities
 from annotations.domain.surrogates.generating import RuleGenerator
-from annotations.domain.surrogates.pipeline import Around, Cluster, Indexed, Mentioned, Surrogate
+from annotations.domain.surrogates.pipeline import (
+    Around,
+    Cluster,
+    Clusterer,
+    Decider,
+    Generator,
+    Indexed,
+    Mentioned,
+    Surrogate,
+)
 from annotations.models import Project, Release
 
 Params = Mapping[str, Any]
@@ -77,7 +86,8 @@ class RulesMaker:
 
     def __init__(self, key: Key) -> None:
         self._key = key
-        self._clusterer, self._decider = RuleClusterer(), RuleDecider()
+        self._clusterer: Clusterer = RuleClusterer()
+        self._decider: Decider = RuleDecider()
 
     def cluster(self, patients: Sequence[PatientMentions]) -> list[list[Cluster]]:
         return [self._clusterer.cluster(one.mentions, one.language) for one in patients]
@@ -94,7 +104,8 @@ class RulesMaker:
     def make(self, draft: Draft, around: Around) -> Surrogate:
         """A surrogate for one draft, which depends on the key, the entity and the attempt."""
         source = generator_source(self._key, draft.cluster, draft.scope, draft.attempt)
-        return RuleGenerator(source).generate(draft.cluster, around, draft.avoid, draft.attempt)
+        generator: Generator = RuleGenerator(source)
+        return generator.generate(draft.cluster, around, draft.avoid, draft.attempt)
 
 
 def generator_source(key: Key, cluster: Cluster, scope: str, attempt: int) -> random.Random:

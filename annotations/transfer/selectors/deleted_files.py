@@ -12,7 +12,8 @@ from annotations.models import Event, Job, Project, StoredFile
 
 def why_deleted(project: Project, file_id: int) -> str:
     """Reason why a file is no longer available, as sentences; empty if it is."""
-    held = StoredFile.objects.filter(project=project, kind=StoredFile.Kind.EXPORT, pk=file_id)
+    kinds = [StoredFile.Kind.EXPORT, StoredFile.Kind.RELEASE]
+    held = StoredFile.objects.filter(project=project, kind__in=kinds, pk=file_id)
     if held.filter(expires_at__gt=timezone.now()).exists():
         return ""
     if not held.exists() and deleted_with_patient(project, file_id):
@@ -25,7 +26,7 @@ def why_deleted(project: Project, file_id: int) -> str:
 
 def deleted_with_patient(project: Project, file_id: int) -> bool:
     """Whether a patient was erased or a note deleted while the file existed. Both delete all exports of the project."""
-    job = Job.objects.filter(project=project, kind="export", result__file_id=file_id).only("finished_at").first()
+    job = Job.objects.filter(project=project, result__file_id=file_id).only("finished_at").first()
     if job is None or job.finished_at is None:
         return False
     until = job.finished_at + timedelta(hours=settings.STORED_FILE_HOURS)

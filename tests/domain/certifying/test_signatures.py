@@ -72,6 +72,24 @@ def other_signature():
     return edited(JSON, lambda found: found["signature"].update(value=value))
 
 
+def respelled(text):
+    """The same bytes in Base64 with other unused bits before the padding."""
+    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+    body = text.rstrip("=")
+    found = body[:-1] + letters[letters.index(body[-1]) + 1] + text[len(body) :]
+    assert base64.b64decode(found) == base64.b64decode(text)
+    return found
+
+
+def respelled_in(part):
+    return edited(JSON, lambda found: found["signature"].update({part: respelled(found["signature"][part])}))
+
+
+def respelled_pdf():
+    body, comment, value = PDF.rpartition(b"%deidreview ")
+    return body + comment + respelled(value.decode().rstrip("\n")).encode() + b"\n"
+
+
 def other_public_key():
     public = public_of(OTHER)
     return edited(
@@ -105,6 +123,9 @@ TAMPERED = [
     ("the signature of another certificate", other_signature(), None, "signature"),
     ("an empty signature", edited(JSON, lambda found: found["signature"].update(value="")), None, "signature"),
     ("the public key exchanged", other_public_key(), None, "signature"),
+    ("the signature in another spelling", respelled_in("value"), None, "signature"),
+    ("the public key in another spelling", respelled_in("public_key"), None, "signature"),
+    ("the signature of the PDF in another spelling", respelled_pdf(), None, "signature"),
     ("signed with another key that names ours", resigned(OTHER), None, "signature"),
     ("signed with another key", resigned(OTHER, key=fingerprint_of(public_of(OTHER))), None, "key"),
     ("expired", expired(), None, "expiry"),

@@ -61,7 +61,9 @@ def test_one_resource_a_bundle_or_a_resource_a_line():
         assert [number for number, _ in resources(content.encode())] == numbers
 
 
-@pytest.mark.parametrize("content", [b"", b"no json", b'{"resourceType": "Bundle"}', b"\xff\xfe"])
+@pytest.mark.parametrize(
+    "content", [b"", b"no json", b'{"resourceType": "Bundle"}', b"\xff\xfe", b"[" * 100_000, b'{"a":' * 100_000]
+)
 def test_a_file_without_patients_is_refused(content):
     with pytest.raises(MasterError):
         list(resources(content))

@@ -4,7 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from annotations.domain.redaction.kinds import Kind
 from annotations.domain.surrogates.people import FAMILY, GIVEN, field_of, read_person, title_before
+from annotations.domain.surrogates.templates import slots
 
 NAMES = [
     ("en", "Dr. Adam Wilson", ["adam"], ["wilson"], "m"),  # a title stays outside
@@ -30,6 +32,15 @@ def test_parts(language: str, text: str, first: list[str], last: list[str], gend
     found = read_person(text, language)
     last = [word.replace(" ", "") for word in last]
     assert (list(found.given), list(found.family), found.gender) == (first, last, gender)
+
+
+@pytest.mark.parametrize("piece", ["A. ", "Dr. ", "de ", "Wilson ", "é", "a@a."])
+def test_a_text_of_many_thousand_words_is_no_name(piece: str) -> None:
+    """Reading it as one would take minutes."""
+    text = (piece * 100_000)[:100_000]
+    assert read_person(text, "es").parts == ()
+    for kind in (Kind.HOSPITAL, Kind.STREET, Kind.CITY):
+        assert [(slot.start, slot.end) for slot in slots(text, kind, "es")] == [(0, len(text))]
 
 
 @given(st.text(max_size=60), st.sampled_from(["en", "es", "it", ""]))
