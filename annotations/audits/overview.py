@@ -46,9 +46,7 @@ def audit_step(access: Access, release: Release) -> Step:
     """The state of a release's audit, and the page where it goes on."""
     title, result = _("Audit a sample"), audit_result(release)
     if result is None:
-        text = _(
-            "Optional: auditors read a random sample. Without an audit, signing lists the unknown rate of leaks as a risk."
-        )
+        text = _("Optional. Without an audit, the rate of leaks is unknown, and signing lists that as a risk.")
         if waiting_for(release):
             return Step(title, text, done=False)
         return Step(title, text, done=False, page="release_audit", action=_("Plan audit"), optional=True)

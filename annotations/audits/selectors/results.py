@@ -150,12 +150,11 @@ def _auditors(plan: AuditPlan) -> list[Auditor]:
 def _accepted(plan: AuditPlan) -> list[AcceptedLeak]:
     """The leaks that were accepted, in the order of acceptance."""
     marks = leaks_of(plan).filter(finding__decision=LeakFinding.Answer.ALLOW).select_related("finding__decided_by")
-    found = [
+    return [
         AcceptedLeak(mark.label, mark.finding.decided_by, mark.finding.decided_at)
         for mark in marks.order_by("finding__decided_at", "pk")
         if mark.finding is not None
     ]
-    return found
 
 
 def _labels(plan: AuditPlan, readings: Readings, verdict: Verdict) -> dict[str, Rate]:

@@ -108,7 +108,8 @@ def save_policy(
     """Save the next version of a policy. `rules` has a rule for each label code; others are ignored.
 
     The same rules and name as in the newest version give that version. With `new`, the short name must be unused,
-    unless the same request was sent before. Raises ServiceError: `slug` or `name` for a bad one, `unmapped` with the labels that have no rule, `policy` for a rule that is not possible.
+    unless the same request was sent before. Raises ServiceError: `slug` or `name` for a bad one, `unmapped` with the
+    labels that have no rule, `policy` for a rule that is not possible.
     """
     name = good_name(name)
     if not name or len(name) > LONGEST_NAME:
@@ -122,9 +123,8 @@ def save_policy(
     as_dicts = {code: rule.as_dict() if isinstance(rule, Rule) else dict(rule) for code, rule in rules.items()}
     with transaction.atomic():
         Project.objects.select_for_update(no_key=True).get(pk=project.pk)
-        known = ReleasePolicy.objects.filter(project=project, slug=slug).count()
         saved = _saved(project=project, slug=slug, name=name, rules=as_dicts, actor=actor)
-        if new and (slug in SHIPPED or (known and (known > 1 or saved.version > 1))):
+        if new and (slug in SHIPPED or saved.version > 1):
             raise ServiceError(
                 _("The short name “%(slug)s” is taken. Choose another one.") % {"slug": slug}, code="slug"
             )
