@@ -69,9 +69,7 @@ def _uncovered(text: str, mention: Mention, replaced: Sequence[Piece], first: in
             yield start, end
 
 
-def shape_leaks(
-    released: Released, gate: Gate, labels: Mapping[Kind, str], exceptions: Counter[str]
-) -> list[Leak]:
+def shape_leaks(released: Released, gate: Gate, labels: Mapping[Kind, str], exceptions: Counter[str]) -> list[Leak]:
     """E-mail addresses, web addresses and telephone numbers in the released text outside of its pieces."""
     text = released.text
     if not any(character in text for character in "@0123456789") and "www." not in text.lower() and "://" not in text:

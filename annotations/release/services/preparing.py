@@ -31,8 +31,8 @@ from annotations.domain.surrogates.gazetteers import kept
 from annotations.known.selectors.finding import Finder
 from annotations.known.selectors.identifiers import allowed_terms, denied_terms, identifiers_of
 from annotations.models import Document, Label, LeakFinding, Project, Release
-from annotations.release.services.naming import covered_notes
 from annotations.release.services.leftovers import known_leaks, shape_leaks, with_longer
+from annotations.release.services.naming import covered_notes
 from annotations.release.services.sources import Source, source_of
 from annotations.surrogates.services.makers import Params
 from annotations.surrogates.services.making import NoteMentions, surrogates_for
@@ -296,9 +296,7 @@ class Preparer:
         label = self._label_of.get(Kind.RECORD) or self._label_of.get(Kind.ID, "")
         return Needle(patient, label, Kind.ID, Origin.KNOWN)
 
-    def _prepared(
-        self, note: Original, released: Released, needles: Sought, known: Sequence[KnownMention]
-    ) -> Prepared:
+    def _prepared(self, note: Original, released: Released, needles: Sought, known: Sequence[KnownMention]) -> Prepared:
         gate, exceptions = self._gate(note.language), Counter[str]()
         found = []
         leaks = self._leaks(note, released.text, needles, released.pieces, exceptions)
