@@ -25,6 +25,19 @@ from annotations.models import Project, ProjectKey
 _BYTES: Final = 32
 
 
+class OtherSecretKey(ServiceError):
+    """Sealed data can't be read, because the instance has another secret key than when it was sealed.
+
+    Pages that don't answer it themselves answer with the status 503 (deidreview.middleware).
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            _("Sealed data can't be read with the secret key of this instance. Restore the key that sealed it."),
+            code="sealed",
+        )
+
+
 @dataclass(frozen=True, repr=False)
 class Key:
     """The key of a project. Keep it no longer than the work for which it was opened."""
@@ -48,7 +61,7 @@ class Key:
         return self._fernet.encrypt(json.dumps(value, ensure_ascii=False).encode())
 
     def open(self, sealed: bytes) -> Any:
-        """Decrypt a JSON value. Raises ServiceError `sealed` where it was sealed with another key."""
+        """Decrypt a JSON value. Raises OtherSecretKey where it was sealed with another key."""
         return json.loads(_opened(self._fernet, sealed))
 
     @cached_property
@@ -74,7 +87,7 @@ def project_key(project: Project | int) -> Key:
 
 
 def opened_by_instance(purpose: str, sealed: bytes) -> bytes:
-    """Decrypt what `instance_fernet` encrypted. Raises ServiceError `sealed` under another secret key."""
+    """Decrypt what `instance_fernet` encrypted. Raises OtherSecretKey under another secret key."""
     return _opened(instance_fernet(purpose), sealed)
 
 
@@ -82,7 +95,4 @@ def _opened(fernet: Fernet, sealed: bytes) -> bytes:
     try:
         return fernet.decrypt(bytes(sealed))
     except InvalidToken:
-        raise ServiceError(
-            _("Sealed data can't be read with the secret key of this instance. Restore the key that sealed it."),
-            code="sealed",
-        ) from None
+        raise OtherSecretKey from None
