@@ -63,7 +63,9 @@ STAYS = {
         "sha256": "a hash of the file", "json": "figures, and the listed texts of its release", "pdf": "as its JSON",
     },
     "annotations.ReleaseErasure": {},
-    "annotations.AuditPlan": {"seed": "random", "strata": "types, sites and languages, with counts", "looks": "as strata"},
+    "annotations.AuditPlan": {
+        "seed": "random", "strata": "types, sites and languages of notes, with counts", "looks": "as strata",
+    },
     "annotations.Event": {"data": "ids, offsets, labels, counts", "verb": "a choice"},
     "annotations.Job": {
         "kind": "a choice", "params": "ids and choices", "key": "a hash or an id", "result": "ids and counts",
