@@ -260,6 +260,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "deidreview.limits.RequestLimits",
+    "deidreview.middleware.Unsealed",
     "deidreview.middleware.SignInRequired",
     "deidreview.boundary.JsonBody",
     "django.contrib.messages.middleware.MessageMiddleware",

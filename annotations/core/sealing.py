@@ -28,6 +28,19 @@ _BYTES: Final = 32
 _NONCE: Final = 12  # bytes, as NIST SP 800-38D recommends; random ones suffice for 2^32 values of a project
 
 
+class OtherSecretKey(ServiceError):
+    """Sealed data can't be read, because the instance has another secret key than when it was sealed.
+
+    Pages that don't answer it themselves answer with the status 503 (deidreview.middleware).
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            _("Sealed data can't be read with the secret key of this instance. Restore the key that sealed it."),
+            code="sealed",
+        )
+
+
 @dataclass(frozen=True, repr=False)
 class Key:
     """The key of a project. Keep it no longer than the work for which it was opened."""
@@ -52,11 +65,11 @@ class Key:
         return nonce + self._cipher.encrypt(nonce, json.dumps(value, ensure_ascii=False).encode(), None)
 
     def open(self, sealed: bytes) -> Any:
-        """Decrypt a JSON value. Raises ServiceError `sealed` where it was sealed with another key."""
+        """Decrypt a JSON value. Raises OtherSecretKey where it was sealed with another key."""
         try:
             return json.loads(self._cipher.decrypt(sealed[:_NONCE], sealed[_NONCE:], None))
         except (InvalidTag, ValueError):
-            raise _unreadable() from None
+            raise OtherSecretKey from None
 
     @cached_property
     def _cipher(self) -> AESGCM:
@@ -81,7 +94,7 @@ def project_key(project: Project | int) -> Key:
 
 
 def opened_by_instance(purpose: str, sealed: bytes) -> bytes:
-    """Decrypt what `instance_fernet` encrypted. Raises ServiceError `sealed` under another secret key."""
+    """Decrypt what `instance_fernet` encrypted. Raises OtherSecretKey under another secret key."""
     return _opened(instance_fernet(purpose), sealed)
 
 
@@ -89,11 +102,4 @@ def _opened(fernet: Fernet, sealed: bytes) -> bytes:
     try:
         return fernet.decrypt(bytes(sealed))
     except InvalidToken:
-        raise _unreadable() from None
-
-
-def _unreadable() -> ServiceError:
-    return ServiceError(
-        _("Sealed data can't be read with the secret key of this instance. Restore the key that sealed it."),
-        code="sealed",
-    )
+        raise OtherSecretKey from None

@@ -66,7 +66,7 @@ def cue_of(kind: Kind, before: str) -> str:
 
 
 def opened(key: Key, row: SurrogateEntity) -> Sealed:
-    """Decrypt what an entity keeps secret. Raises ServiceError `sealed` under another secret key."""
+    """Decrypt what an entity keeps secret. Raises OtherSecretKey under another secret key."""
     found: dict[str, Any] = key.open(bytes(row.sealed))
     return Sealed(**found | {"forms": tuple(found["forms"])})
 

@@ -19,6 +19,7 @@ from annotations.core.sealing import Key, project_key
 from annotations.domain.surrogates.pipeline import Cluster
 from annotations.models import Document, Project, SurrogateEntity, SurrogateKey, SurrogateMention
 from annotations.surrogates.selectors.index import form_number, in_parts, kinds_with, named, opened, taken
+from annotations.surrogates.services.erasing import keep_only_said
 from annotations.surrogates.services.makers import MAKERS, Maker, Params, RulesMaker, maker_of
 from annotations.surrogates.services.planning import (
     Entity,
@@ -195,10 +196,16 @@ def _insert_mentions(plan: Plan, entities: Sequence[Entity], present: Collection
     ]
     stale = {row[1:4] for row in rows}
     moved: list[int] = []
+    losing: set[int] = set()
     for some in in_parts(sorted({row[1] for row in rows})):
         stored = SurrogateMention.objects.filter(document__in=some).order_by()
-        found = stored.values_list("pk", "document_id", "start", "end")
-        moved += [pk for pk, *place in found if tuple(place) in stale]
+        for pk, entity, *place in stored.values_list("pk", "entity_id", "document_id", "start", "end"):
+            if tuple(place) in stale:
+                moved.append(pk)
+                losing.add(entity)
     for some in in_parts(moved):
         SurrogateMention.objects.filter(pk__in=some).delete()
     insert_rows(SurrogateMention, ("entity_id", "document_id", "start", "end", "form"), rows)
+    # Otherwise an erasure of the note would not find its words there.
+    for some in in_parts(sorted(losing)):
+        keep_only_said(plan.key, some)
