@@ -141,7 +141,7 @@ def _start(request: Request, access: Access, form: ReleaseForm, offered: list[Of
     except ServiceError as error:
         add_error(form, error, {"unmapped": "policy", "set": "sets", "version": "sets", "empty": "sets"})
         return None
-    messages.success(request, _("Release %(number)s is being prepared.") % {"number": release.number})
+    messages.success(request, _("Release %(number)s was started.") % {"number": release.number})
     return redirect("release", access.project.slug, release.number)
 
 
