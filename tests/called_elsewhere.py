@@ -257,9 +257,7 @@ _.notes_without_patient
 _.own_gold_spans
 _.per_note
 _.project_name
-_.planted_label
 _.projected
-_.readers
 _.refused_files
 _.rewritten_substring
 _.same_label

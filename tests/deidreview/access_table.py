@@ -258,6 +258,7 @@ TABLE: dict[str, dict[str, str]] = {
     "release_new": {"GET": MANAGERS, "POST": MANAGERS},
     "release": {"GET": MANAGERS, "POST": EVERYONE_405},
     "release_export": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
+    "release_prepare": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
     "release_withdraw": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
     "release_findings": {"GET": MANAGERS, "POST": EVERYONE_405},
     "release_decide": {"GET": EVERYONE_405, "POST": done(MANAGERS)},

@@ -86,6 +86,22 @@ def test_what_was_not_measured_is_not_invented():
     assert "Agreement Not measured" in text and "Utility Not measured" in text
 
 
+def test_auditors_accepted_leaks_and_exceptions_are_listed():
+    text = text_of(pdf_of()[1])
+    assert "Nils Ahl 2 19 of 20 95%" in text and "Ada Bo 1 – Not measured" in text
+    assert "NAME Rosa Lindt 2026-11-19 09:05 UTC" in text
+    assert "Strings that a named exception let stay: generic: 12" in text
+
+
+def test_measures_of_surrogates_have_names():
+    measures = {"consistent": 1.0, "collisions": 2, "f1_backend": "rules", "f1_released": 0.9125, "f1_original": None}
+    found = {"labels": ["NAME"], "made_by": "ward/small", "measures": measures}
+    text = text_of(pdf_of(identifiability=content()["identifiability"] | {"surrogates": found})[1])
+    assert "Surrogates made by the language model ward/small, and rules" in text
+    assert "Its F1 on the released text 0.9125" in text and "Its F1 on the original text Not measured" in text
+    assert "Surrogates that two entities share 2" in text
+
+
 def test_an_erasure_is_stated():
     erased = content()["data"] | {"erased": [{"on": "2026-12-24", "notes": 2, "patients": 1}], "notes": 1}
     text = text_of(pdf_of(data=erased, number=2, supersedes=1)[1])
