@@ -230,7 +230,7 @@ def _audit(audit: AuditPart | None) -> list[Text | Facts | Table]:
         ),
         ("Aim", f"A leak rate of at most {_share(audit['target'])}; {'reached' if audit['met'] else 'not reached'}"),
         ("Notes with a leak", f"{_count(audit['leaks'])} of {_count(audit['read'])} read"),
-        ("Leak rate", f"At most {_share(audit['bound'])} of the notes hold a leak, at {sure} confidence"),
+        ("Leak rate", f"At most {_share(audit['bound'])} of the notes contain a leak, at {sure} confidence"),
         (
             "Auditors",
             f"Found {_count(audit['planted_found'])} of {_count(audit['planted'])} planted leaks; at least "
@@ -242,7 +242,12 @@ def _audit(audit: AuditPart | None) -> list[Text | Facts | Table]:
     blocks: list[Text | Facts | Table] = [Facts(rows), *_people(audit)]
     for caption, first, rates in (
         ("Leak rate by label", "Label", audit["labels"]),
-        ("Leak rate by stratum", "Stratum", audit["strata"]),
+        # A sample without strata has a single one, which has no name and the rate of the whole release.
+        (
+            "Leak rate by stratum",
+            "Stratum",
+            [one for one in audit["strata"] if len(audit["strata"]) > 1 or one["name"]],
+        ),
     ):
         if rates:
             blocks.append(

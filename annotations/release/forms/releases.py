@@ -52,7 +52,7 @@ class ReleaseForm(forms.Form):
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     expires_on = forms.DateField(
-        label=gettext_lazy("Certificate expires on"),
+        label=gettext_lazy("Certificate valid until"),
         required=False,
         help_text=gettext_lazy("Assess the release again by this day."),
         widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),

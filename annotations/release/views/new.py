@@ -158,7 +158,7 @@ def _start(request: Request, access: Access, form: ReleaseForm, offered: list[Of
     except ServiceError as error:
         add_error(form, error, REFUSED_AT)
         return None
-    messages.success(request, _("Release %(number)s is being prepared.") % {"number": release.number})
+    messages.success(request, _("Release %(number)s was started.") % {"number": release.number})
     return redirect("release", access.project.slug, release.number)
 
 

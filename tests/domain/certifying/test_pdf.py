@@ -49,7 +49,7 @@ def text():
         "4 findings: 3 replaced, 1 allowed by Rosa Lindt",
         "90% of the original text",
         "alpha 0.71 (95% interval 0.68 to 0.74)",
-        "At most 63.16% of the notes hold a leak, at 95% confidence",
+        "At most 63.16% of the notes contain a leak, at 95% confidence",
         "Found 19 of 20 planted leaks",
         "Leak rate by label",
         "rules-1 against gold version 1 3 2 66.67%",
