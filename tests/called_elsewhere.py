@@ -134,6 +134,7 @@ _.Renderer
 _.RequestLimits
 _.SignIn
 _.SignInRequired
+_.Unsealed
 _.StaticFiles
 _.csrf_failure
 _.idle_logoff
@@ -239,6 +240,7 @@ _.clopper_pearson_upper
 _.confusion
 _.date
 _.done_at
+_.due
 _.from_set
 _.gold_added
 _.gold_is_draft
@@ -259,6 +261,7 @@ _.met
 _.missed_by_all
 _.no_interval
 _.notes_without_patient
+_.optional
 _.own_gold_spans
 _.per_note
 _.project_name

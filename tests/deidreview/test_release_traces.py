@@ -40,8 +40,10 @@ class Desk:
 
 
 def release(clinic, desk: Desk, policy: str, number: int) -> None:
-    form = {"sets": ["gold"], "policy": f"{policy}:1", "act": "start", "purpose": "Zqpurpose", "recipient": "Zqrecipient",
-            "token": f"6f0c6d5e-0000-4000-8000-00000000000{number}"}  # fmt: skip
+    form = {
+        "sets": ["gold"], "policy": f"{policy}:1", "act": "start", "purpose": "Zqpurpose", "recipient": "Zqrecipient",
+        "token": f"6f0c6d5e-0000-4000-8000-00000000000{number}",
+    }  # fmt: skip
     desk("release_new", "covid", post=form)
     desk("release_findings", "covid", number)
     desk("release_decide", "covid", number, post={"answer": "replace", "string": "Rossi"})

@@ -90,10 +90,7 @@ def policy_texts(policy: ReleasePolicy) -> tuple[str, str]:
         ),
         "surrogate": (
             _("Surrogates"),
-            _(
-                "Realistic replacements, the same for an entity in all notes of a patient. Dates are shifted, countries "
-                "stay."
-            ),
+            _("Realistic replacements, the same for an entity in all notes of a patient. Dates move, countries stay."),
         ),
         "hash": (
             _("GDPR pseudonymization"),
