@@ -125,7 +125,6 @@ _.LineFormatter
 _.LinkTokens
 _.LlmBackend
 _.LlmJudge
-_.Relexicalizer
 _.NoNoteText
 _.PasswordAgain
 _.PipelineBackend
@@ -259,6 +258,8 @@ _.leased_until
 _.meddocan
 _.met
 _.missed_by_all
+_.new_name
+_.new_slug
 _.no_interval
 _.notes_without_patient
 _.optional
