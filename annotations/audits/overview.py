@@ -64,7 +64,10 @@ def audit_step(access: Access, release: Release) -> Step:
             result.undecided,
         ) % {"n": result.undecided}
         return Step(title, f"{text} {leaks}", done=False, page="audit_leaks", action=_("Decide leaks"))
-    if result.complete:
+    if result.complete and result.met:
         return Step(title, text, done=True)
+    if result.complete:
+        text += " " + _("The target of %(target)s was not met.") % {"target": whole(result.target)}
+        return Step(title, text, done=False, page="release_audit", action=_("Show audit"), optional=True)
     is_open = release.state == Release.State.PREPARED
     return Step(title, text, done=False, page="release_audit" if is_open else "", action=_("Show audit"))

@@ -24,4 +24,4 @@ def sign_step(access: Access, release: Release) -> Step:
     text = _("You accept the risks that remain, and the certificate is made.")
     if not state.may_sign:
         return Step(title, text, done=False)
-    return Step(title, text, done=False, page="certificate_sign", action=_("Sign the release"))
+    return Step(title, text, done=False, page="certificate_sign", action=_("Review and sign"))

@@ -116,6 +116,12 @@ def test_the_steps_follow_the_audit(ward, sign_in):
         read_one(plan, ward.rev)
     step = steps(client)["Audit a sample"]
     assert step.done and step.text == "At most 10.0% of the notes contain a leak (95% confidence)."
+    plan.notes.update(state="waiting", reader=None)
+    AuditPlan.objects.update(state="open")
+    read_one(plan, ward.rev, "Bianchi")
+    accept_leak(mark=AuditMark.objects.select_related("note__plan__release__project").get(), actor=ward.mia)
+    step = steps(client)["Audit a sample"]
+    assert (step.done, step.page) == (False, "release_audit") and "The target of 10% was not met." in step.text
     signed(ward)
     step = steps(client)["Sign"]
     assert step.done and "Certificate 1" in step.text
