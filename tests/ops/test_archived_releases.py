@@ -98,7 +98,7 @@ def test_services_refuse_what_pages_would_ask_for(clinic):
         lambda: start_release_export(format="text", leave_out=True, **of_open),
         lambda: sign(terms=TERMS, accepted=(), everything=True, **of_open),
         lambda: withdraw(**of_open),
-        lambda: plan_audit(choices=Choices(target=0.5), **{**of_open, "release": unsigned(clinic)}),
+        lambda: plan_audit(choices=Choices(target=0.5, planted=0.0), **{**of_open, "release": unsigned(clinic)}),
         lambda: make_release(clinic.project, clinic.mia),
         lambda: lock(project=clinic.project, entity=entity.pk, version=entity.version, locked=True, actor=clinic.mia),
         lambda: erase_patient(project=clinic.project, patient_id="P-1", actor=clinic.mia),
@@ -118,7 +118,7 @@ def unsigned(clinic):
     "words",
     [
         ["release", "covid", "--set", "gold", "--policy", "mask", "--out", "{out}"],
-        ["audit_plan", "covid", "--release", "2", "--bound", "10%"],
+        ["audit_plan", "covid", "--release", "2", "--bound", "10%", "--planted", "0%"],
         ["known_identifiers", "covid", "--deny", "{terms}"],
     ],
     ids=lambda words: words[0],
