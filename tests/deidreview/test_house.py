@@ -31,7 +31,7 @@ ANNOTATIONS = [
     ),
     *("review", "scores", "known", "surrogates", "release", "audits", "certificates", "ops"),
 ]
-MODELS = ["calibration", "training", "runs", "judging", "comparing", "loop"]
+MODELS = ["calibration", "training", "runs", "judging", "comparing", "relexicalizing", "loop"]
 # Folders of templates, and of scripts, that every feature may use.
 SHARED = ["errors", "includes", "editor", "text"]
 # How templates and scripts name a template, a script or a page.

@@ -1,4 +1,4 @@
-"""Who makes surrogates: the rules of domain.surrogates, or a language model that models_runtime offers."""
+"""Who makes surrogates: the rules of domain.surrogates, or a language model that a higher feature offers."""
 
 import random
 from collections.abc import Callable, Collection, Mapping, Sequence
