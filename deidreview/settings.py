@@ -238,7 +238,7 @@ INSTALLED_APPS = [
     "models_runtime.training",
     "models_runtime.runs",
     "models_runtime.judging",
-    "models_runtime.surrogates",
+    "models_runtime.relexicalizing",
     "models_runtime.comparing",
     "models_runtime.loop",
     "models_runtime.ops",

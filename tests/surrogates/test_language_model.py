@@ -15,7 +15,7 @@ from annotations.surrogates.services.making import NoteMentions, surrogates_for
 from models_runtime.backends.llm.servers import read_servers
 from models_runtime.core.usage import Bill
 from models_runtime.models import LlmAnswer, LlmUsage
-from models_runtime.surrogates.services.answers import SealedAnswers
+from models_runtime.relexicalizing.services.answers import SealedAnswers
 from tests import factories as make
 from tests.backends.llm.scripted import Reply, note_of, serving
 from tests.surrogates.conftest import said, with_mentions

@@ -12,7 +12,7 @@ from annotations.domain.spans import Span
 from annotations.jobs.runner import run as run_job
 from annotations.models import Event, Job, Release, ReleasedNote, ReleasePolicy
 from models_runtime.core import registry
-from models_runtime.surrogates.jobs import compare, store
+from models_runtime.relexicalizing.jobs import compare, store
 from tests import factories as make
 from tests.worlds.checks import check_page
 

@@ -1,6 +1,6 @@
 from django.urls import URLPattern, path
 
-from models_runtime.surrogates import views
+from models_runtime.relexicalizing import views
 
 urlpatterns: list[URLPattern] = [
     path(

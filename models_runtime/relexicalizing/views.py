@@ -11,7 +11,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.requests import Request
 from annotations.jobs.tokens import form_token
 from annotations.release.selectors.releases import release_for
-from models_runtime.surrogates.services.model_scores import start_scores
+from models_runtime.relexicalizing.services.model_scores import start_scores
 
 
 @require_POST

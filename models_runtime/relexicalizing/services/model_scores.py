@@ -14,7 +14,7 @@ from annotations.models import Job, Project, Release, User
 from models_runtime.core.registry import BACKENDS, KNOWN
 from models_runtime.models import OF_MODEL, Run
 from models_runtime.runs.services.backends import chosen, queue_of, ready_models
-from models_runtime.surrogates.jobs import check_state, compare, store
+from models_runtime.relexicalizing.jobs import check_state, compare, store
 
 KIND = "surrogate_scores"
 
