@@ -251,3 +251,9 @@ def test_any_text_gets_a_surrogate(kind: Kind, text: str, language: str) -> None
 def test_a_number_of_thousands_of_digits_is_no_error(kind: Kind) -> None:
     """Python reads no number of more than 4,300 digits."""
     assert surrogate_key(made(kind, "7" * 5_000))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_street_named_by_a_letter_gets_another_letter(seed: int) -> None:
+    new = replaced("[street:Paseo A]", "es", seed=seed)
+    assert new.startswith("Paseo ") and new != "Paseo A"

@@ -58,3 +58,9 @@ KEPT = [
 @pytest.mark.parametrize(("replaced", "kept"), KEPT)
 def test_what_is_kept(replaced: Replaced, kept: bool) -> None:
     assert preserves(replaced) is kept
+
+
+def test_professions_may_repeat() -> None:
+    clerk = Surrogate(Kind.PROFESSION, {"value": "clerk"})
+    rows = [row(at, old, "clerk", clerk, Kind.PROFESSION) for at, old in enumerate(("baker", "farmer"))]
+    assert measure(rows).collisions == 0
