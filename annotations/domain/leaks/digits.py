@@ -129,9 +129,7 @@ class Numbers:
         return Place(self.sought[number], start, end, words, part=True)
 
 
-def _in_groups(
-    digits: str, groups: Sequence[re.Match[str]], lengths: Sequence[int]
-) -> Iterator[tuple[int, int, str]]:
+def _in_groups(digits: str, groups: Sequence[re.Match[str]], lengths: Sequence[int]) -> Iterator[tuple[int, int, str]]:
     """Numbers of these lengths that consist of whole groups: first group, last group, digits."""
     ends = list(accumulate(group.end() - group.start() for group in groups))
     last_of = {end: last for last, end in enumerate(ends)}

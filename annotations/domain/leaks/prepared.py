@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from annotations.domain.leaks.digits import Numbers
 from annotations.domain.leaks.needles import Sought
 
-
 ByWord = dict[str, dict[tuple[int, int], dict[tuple[str, ...], list[Sought]]]]
 """Strings by their longest word that isn't generic, by its place among their words and their number, and by all words.
 

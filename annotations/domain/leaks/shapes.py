@@ -13,8 +13,9 @@ from annotations.domain.spans import Bounds
 _APART: Final = r"[ .\-/()]{0,2}"
 _LONG: Final = re.compile(rf"\d(?:{_APART}\d){{6}}")
 _CALLED: Final = re.compile(
-    r"\b(?:tel[eé]fonos?|tel[eé]f|tels?|telf|tfnos?|tlfs?|tlfnos?|m[oó]vil|celular|cellulare|fax|telefax|telefono|"
-    rf"telephone|phones?|mobile)\b[.:\- ]{{0,3}}(?:n[.ºo°]{{0,2}}[ ])?[(+]{{0,2}}(?P<number>\d(?:{_APART}\d){{6,14}})(?!\d)",
+    r"\b(?:tel[eé]fonos?|tel[eé]f|tels?|telf|tfnos?|tlfs?|tlfnos?|m[oó]vil|celular|cellulare|fax|telefax|"
+    r"telephone|phones?|mobile)\b[.:\- ]{0,3}(?:n[.ºo°]{0,2}[ ])?[(+]{0,2}"
+    rf"(?P<number>\d(?:{_APART}\d){{6,14}})(?!\d)",
     re.IGNORECASE,
 )
 _NUMBER: Final = re.compile(

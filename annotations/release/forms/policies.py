@@ -90,8 +90,8 @@ def policy_texts(policy: ReleasePolicy) -> tuple[str, str]:
         "surrogate": (
             _("Surrogates"),
             _(
-                "Realistic replacements, the same for an entity in all notes of a patient. Dates are shifted, countries "
-                "stay."
+                "Realistic replacements, the same for an entity in all notes of a patient. Dates are shifted, "
+                "countries stay."
             ),
         ),
         "hash": (

@@ -72,9 +72,7 @@ def _uncovered(text: str, mention: Mention, replaced: Sequence[Piece], first: in
             yield start, end
 
 
-def shape_leaks(
-    released: Released, gate: Gate, labels: Mapping[Kind, str], exceptions: Counter[str]
-) -> list[Leak]:
+def shape_leaks(released: Released, gate: Gate, labels: Mapping[Kind, str], exceptions: Counter[str]) -> list[Leak]:
     """E-mail addresses, web addresses and telephone numbers in the released text outside of its pieces."""
     text = _outside(released)
     found = [(bounds, Kind.PHONE) for bounds in telephones(text)]

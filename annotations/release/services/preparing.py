@@ -269,9 +269,7 @@ class Preparer:
         label = self._label_of.get(Kind.RECORD) or self._label_of.get(Kind.ID, "")
         return Needle(patient, label, Kind.ID, Origin.KNOWN)
 
-    def _prepared(
-        self, note: Original, released: Released, needles: Sought, known: Sequence[KnownMention]
-    ) -> Prepared:
+    def _prepared(self, note: Original, released: Released, needles: Sought, known: Sequence[KnownMention]) -> Prepared:
         gate, exceptions = self._gate(note.language), Counter[str]()
         found = []
         leaks = self._leaks(note, released.text, needles, released.pieces, exceptions)

@@ -7,7 +7,6 @@ doubled.
 """
 
 import csv
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -123,5 +122,5 @@ def source_of(project: Project, spec: str) -> Source:
     except ServiceError as error:
         if len(parts) == 1 or error.code != "set":
             raise
-        hint = _("If a name has “+”, put it in quotation marks, as in union:gold:1+\"run:rules+crf\".")
+        hint = _('If a name has “+”, put it in quotation marks, as in union:gold:1+"run:rules+crf".')
         raise ServiceError(f"{error} {hint}", code="set") from error

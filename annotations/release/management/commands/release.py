@@ -41,7 +41,7 @@ class Command(JourneyCommand):
         parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")
         parser.add_argument(
             "--set", required=True, action="append", metavar="WHICH",
-            help="Annotations: gold[:VERSION], adjudicated or run:NAME_OR_ID. Repeat it to unite several sets, or write "
+            help="Annotations: gold[:VERSION], adjudicated or run:NAME_OR_ID. Repeat it to unite several, or write "
             "union:gold:1+run:NAME.",
         )  # fmt: skip
         parser.add_argument(
