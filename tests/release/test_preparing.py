@@ -3,14 +3,17 @@
 import re
 from datetime import date
 
+import pytest
+
 from annotations.core.sealing import project_key
+from annotations.domain.redaction.dates import shifted
 from annotations.domain.redaction.policy import Action
 from annotations.jobs.runner import run as work
 from annotations.models import KnownPerson, LeakFinding, ListedTerm, ReleasedNote
 from annotations.release.selectors.releases import open_findings
 from annotations.release.services.deciding import decide_all
 from annotations.release.services.policies import policy_named, save_policy
-from annotations.release.services.preparing import MOST_DAYS, date_offset
+from annotations.release.services.preparing import LEAST_DAYS, MOST_DAYS, date_offset
 from annotations.release.services.starting import start_release
 from tests.release.conftest import add_note
 
@@ -23,10 +26,24 @@ def released(ward, slug):
     return release, {row.document.name: row for row in release.notes.select_related("document")}
 
 
-def test_offsets_of_dates_are_never_0_and_within_a_year(ward):
+def found_in(row):
+    """What the gate finds in a note, in order, as quote and origin."""
+    rows = LeakFinding.objects.filter(note=row, where="text").order_by("start")
+    return [(row.text[one.start : one.end], one.origin) for one in rows]
+
+
+def know(project, patient, **values):
+    sealed = project_key(project).seal(values)
+    KnownPerson.objects.create(project=project, patient_id=patient, sealed=sealed, digest="d")
+
+
+def test_offsets_of_dates_are_a_month_or_more_and_less_than_eleven(ward):
     key = project_key(ward.project)
     offsets = [date_offset(key, f"P-{number}", 1) for number in range(3000)]
-    assert 0 not in offsets and -MOST_DAYS <= min(offsets) < -300 and 300 < max(offsets) <= MOST_DAYS
+    assert {min(map(abs, offsets)), max(map(abs, offsets))} == {LEAST_DAYS, MOST_DAYS} == {31, 334}
+    assert 0.4 < sum(days < 0 for days in offsets) / len(offsets) < 0.6
+    for days in {*offsets}:  # no month stays, with or without a year
+        assert shifted("marzo de 2021", days, "es").split()[0] != "marzo" != shifted("marzo", days, "es")
     assert date_offset(key, "P-1", 1) == date_offset(key, "P-1", 2) != date_offset(key, "", 1)
     assert date_offset(key, "", 1) != date_offset(key, "", 2)
 
@@ -53,13 +70,65 @@ def test_hashes_are_equal_for_equal_text_in_another_case(ward):
 
 
 def test_known_identifiers_are_found(ward):
-    sealed = project_key(ward.project).seal({"given": ["Giulia"], "family": ["Venturi"], "phones": ["02 5550 1234"]})
-    KnownPerson.objects.create(project=ward.project, patient_id="P-01133", sealed=sealed, digest="d")
+    know(ward.project, "P-01133", given=["Giulia"], family=["Venturi"], phones=["02 5550 1234"])
     add_note(ward.project, "it-2", "Tel. 02 5550 1234.\n", language="it", patient_id="P-01133")
     _release, rows = released(ward, "mask")
     finding = LeakFinding.objects.get(note=rows["it-2"])
     assert (finding.origin, finding.label, finding.source) == ("known", "PHONE", None)
     assert rows["it-2"].text[finding.start : finding.end] == "02 5550 1234"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Visita di Venturri Giulia oggi.", "Venturri Giulia"),
+        ("Visita di VENTURI, Giulia oggi.", "VENTURI, Giulia"),
+        ("Visita di G. Venturi oggi.", "G. Venturi"),
+        ("Nata il 3 marzo 1970 a Roma.", "3 marzo 1970"),
+        ("Nata il 03-03-70 a Roma.", "03-03-70"),
+        ("Cell. 0255501234.", "0255501234"),
+        ("Cell. +39 02 55 50 12 34.", "+39 02 55 50 12 34"),
+        ("Visita di «Giulia|PATIENT» Venturri oggi.", "Venturri"),
+        ("Visita di «Giulia Venturri|PATIENT» oggi.", None),
+    ],
+)
+def test_known_identifiers_are_found_in_every_spelling(ward, text, found):
+    values = {"given": ["Giulia"], "family": ["Venturi"], "phones": ["02 5550 1234"], "birth_dates": ["1970-03-03"]}
+    know(ward.project, "K-1", **values)
+    add_note(ward.project, "k", f"🙂 {text}\n", language="it", patient_id="K-1")
+    row = released(ward, "mask")[1]["k"]
+    assert found_in(row) == ([(found, "known")] if found else [])
+    finding = LeakFinding.objects.filter(note=row).first()
+    if finding:
+        assert finding.source is None and row.document.text[finding.original_start : finding.original_end] == found
+
+
+def test_a_known_identifier_that_the_policy_keeps_or_the_project_allows_is_no_finding(ward):
+    know(ward.project, "K-1", given=["Giulia"], family=["Venturi"], birth_dates=["1970-03-03"])
+    add_note(ward.project, "k", "Nata il 3 marzo 1970. Venturi.\n", language="it", patient_id="K-1")
+    listed(ward.project, "allow", "Venturi")
+    row = released(ward, "limited")[1]["k"]
+    assert found_in(row) == [] and row.exceptions["kept"] == 1
+
+
+def test_names_of_notes_are_searched_where_capitals_separate_words(ward):
+    add_note(ward.project, "AdamWilson", "Nothing.\n", language="en", patient_id="P-00417")
+    row = released(ward, "mask")[1]["AdamWilson"]
+    finding = LeakFinding.objects.get(note=row)
+    assert (finding.where, finding.start, finding.end, finding.origin) == ("name", 0, 10, "patient")
+
+
+@pytest.mark.parametrize("slug", ["mask", "surrogate"])
+def test_contacts_that_nobody_labeled_are_found_by_their_shape(ward, slug):
+    text = "Write to eve@wardpost.test or call 600 123 456. «Tel 915 12 34 56|PHONE», TA 120/80, 250000.\n"
+    add_note(ward.project, "c", text, language="es")
+    release, rows = released(ward, slug)
+    assert found_in(rows["c"]) == [("eve@wardpost.test", "shape"), ("600 123 456", "shape")]
+    decide_all(release=release, answer="replace", actor=None)
+    rows["c"].refresh_from_db()
+    text = rows["c"].text
+    assert "wardpost" not in text and "600 123" not in text and "TA 120/80, 250000." in text
+    assert not open_findings(release).exists()
 
 
 def test_a_patient_id_in_the_text_is_found(ward):

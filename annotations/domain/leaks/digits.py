@@ -107,8 +107,10 @@ class Numbers:
                 continue
             groups = list(_GROUP.finditer(text, run.start(), run.end()))
             digits = "".join(group[0] for group in groups)
+            done: dict[str, int] = {}  # the places of a number don't overlap
             for first, last, number in _in_groups(digits, groups, self._lengths):
-                if number in self.sought:
+                if number in self.sought and first > done.get(number, -1):
+                    done[number] = last
                     yield self._placed(text, number, groups[first : last + 1])
 
     def _placed(self, text: str, number: str, groups: Sequence[re.Match[str]]) -> Place:

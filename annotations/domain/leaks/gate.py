@@ -34,7 +34,7 @@ from annotations.domain.leaks.needles import (
     names_place,
     parts_of,
 )
-from annotations.domain.leaks.prepared import Prepared
+from annotations.domain.leaks.prepared import ByWord, Prepared
 from annotations.domain.redaction.dates import names_day
 from annotations.domain.redaction.policy import Action
 from annotations.domain.redaction.released import Piece
@@ -89,7 +89,7 @@ class Gate:
     def prepared(self, needles: Iterable[Needle]) -> Prepared:
         """The needles in the form in which `find` uses them. Prepare those of a patient once for all of the notes."""
         sought: dict[tuple[tuple[str, ...], bool], Sought] = {}
-        by_word: dict[str, list[Sought]] = {}
+        by_word: ByWord = {}
         numbers = Numbers()
         for needle in needles:
             for number in numbers_of(needle):
@@ -102,7 +102,9 @@ class Gate:
                     entry = sought.get((each, part))
                     if entry is None:
                         entry = sought[each, part] = Sought(each, part, self._exception(each, needle, part))
-                        by_word.setdefault(self._rarest(each), []).append(entry)
+                        rarest = self._rarest(each)
+                        where = each.index(rarest), len(each)
+                        by_word.setdefault(rarest, {}).setdefault(where, {}).setdefault(each, []).append(entry)
                     else:
                         entry.exception = entry.exception and self._exception(each, needle, part)
                     entry.add(needle)
@@ -161,10 +163,13 @@ class Gate:
         for at, word in enumerate(search.words):
             if word not in candidates:
                 continue
-            for sought in needles.by_word[word]:
-                bounds = search.match(sought, at)
-                if bounds is not None and (bounds not in found or not sought.part):
-                    found[bounds] = sought.part, sought.best(note)
+            for (before, length), strings in needles.by_word[word].items():
+                first = at - before
+                here = tuple(search.words[first : first + length]) if first >= 0 else ()
+                for sought in strings.get(here, ()):
+                    bounds = search.match(sought, first)
+                    if bounds is not None and (bounds not in found or not sought.part):
+                        found[bounds] = sought.part, sought.best(note)
         for place in numbers:
             bounds = search.match_number(place)
             if bounds is not None and (bounds not in found or found[bounds][0]):
@@ -225,19 +230,20 @@ class _Search:
         self._pieces = [piece for piece in pieces if piece.action in _READABLE]
         self._language = language
         self._exceptions = exceptions
+        self._done: dict[Sought, int] = {}  # how far a string was found: its places don't overlap
         self.words = found_words
 
-    def match(self, sought: Sought, at: int) -> Bounds | None:
-        """The bounds in the text of a string whose rarest word is word number `at` of the text.
+    def match(self, sought: Sought, first: int) -> Bounds | None:
+        """The bounds in the text of a string whose words are those of the text from number `first` on.
 
-        None if the string isn't there, or if an exception lets it stay, which is counted.
+        None if it overlaps the place before, if other separators make it another number, or if an exception lets it
+        stay, which is counted.
         """
         length = len(sought.words)
-        first = at
         if length > 1:
-            first -= sought.words.index(self.words[at])
-            if first < 0 or tuple(self.words[first : first + length]) != sought.words:
+            if first < self._done.get(sought, 0):
                 return None
+            self._done[sought] = first + length
             start, end = self._bounds[first][0], self._bounds[first + length - 1][1]
             stretch = self._text.text[start:end]
             if _BARRIER in stretch or (_is_short_number(sought.words) and stretch not in sought.texts):

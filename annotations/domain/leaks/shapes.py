@@ -11,8 +11,9 @@ from typing import Final
 from annotations.domain.spans import Bounds
 
 _APART: Final = r"[ .\-/()]{0,2}"
+_LONG: Final = re.compile(rf"\d(?:{_APART}\d){{6}}")
 _CALLED: Final = re.compile(
-    r"\b(?:tel[eé]fonos?|tel[eé]f|tels?|telf|tfnos?|tlfs?|tlfnos?|m[oó]vil|celular|cellulare|fax|telefax|telefono|"
+    r"\b(?:tel[eé]fonos?|tel[eé]f|tels?|telf|tfnos?|tlfs?|tlfnos?|m[oó]vil|celular|cellulare|fax|telefax|"
     r"telephone|phones?|mobile)\b[.:\- ]{0,3}(?:n[.ºo°]{0,2}[ ])?[(+]{0,2}"
     rf"(?P<number>\d(?:{_APART}\d){{6,14}})(?!\d)",
     re.IGNORECASE,
@@ -29,6 +30,8 @@ _NUMBER: Final = re.compile(
 
 def telephones(text: str) -> Iterator[Bounds]:
     """The bounds of what looks like a telephone number, in code points, end-exclusive. They may overlap."""
+    if not _LONG.search(text):  # most texts without labeled numbers
+        return
     for pattern in (_CALLED, _NUMBER):
         for found in pattern.finditer(text):
             yield found.span("number")

@@ -109,7 +109,8 @@ SHIPPED: Final[dict[str, ShippedPolicy]] = {
         ShippedPolicy(
             "surrogate",
             "Surrogates",
-            "Realistic replacements, the same for an entity in all notes of a patient. Dates move, countries stay.",
+            "Realistic replacements, the same for an entity in all notes of a patient. Dates are shifted, countries "
+            "stay.",
             _SURROGATE,
         ),
         ShippedPolicy(

@@ -18,6 +18,7 @@ from annotations.models import LeakFinding
 
 Origin = LeakFinding.Origin
 _BARRIER: Final = "\0"
+_SIGNS: Final = ("@", "www.", "://")  # an address has one of them
 
 
 def known_leaks(
@@ -53,7 +54,9 @@ def known_leaks(
 
 
 def _uncovered(text: str, mention: Mention, replaced: Sequence[Piece], first: int) -> Iterable[Bounds]:
-    """What no piece, from number `first` on, replaces of a mention, from its first to its last letter or digit."""
+    """What no piece, from number `first` on, replaces of a mention. It begins and ends with letters, digits, or as the
+    mention does.
+    """
     cuts = [mention.start]
     for piece in replaced[first:]:
         if piece.start >= mention.end:
@@ -61,9 +64,9 @@ def _uncovered(text: str, mention: Mention, replaced: Sequence[Piece], first: in
         cuts += (max(piece.start, mention.start), min(piece.end, mention.end))
     cuts.append(mention.end)
     for start, end in zip(cuts[::2], cuts[1::2], strict=True):
-        while start < end and not text[start].isalnum():
+        while mention.start < start < end and not text[start].isalnum():
             start += 1
-        while start < end and not text[end - 1].isalnum():
+        while start < end < mention.end and not text[end - 1].isalnum():
             end -= 1
         if start < end:
             yield start, end
@@ -71,13 +74,11 @@ def _uncovered(text: str, mention: Mention, replaced: Sequence[Piece], first: in
 
 def shape_leaks(released: Released, gate: Gate, labels: Mapping[Kind, str], exceptions: Counter[str]) -> list[Leak]:
     """E-mail addresses, web addresses and telephone numbers in the released text outside of its pieces."""
-    text = released.text
-    if not any(character in text for character in "@0123456789") and "www." not in text.lower() and "://" not in text:
-        return []
     text = _outside(released)
-    found = [*((bounds, Kind.PHONE) for bounds in telephones(text))]
-    for start, end in unreserved(text):
-        found.append(((start, end), Kind.EMAIL if "@" in text[start:end] else Kind.URL))
+    found = [(bounds, Kind.PHONE) for bounds in telephones(text)]
+    lower = text.lower()
+    if any(sign in lower for sign in _SIGNS):
+        found += ((place, Kind.EMAIL if "@" in text[slice(*place)] else Kind.URL) for place in unreserved(text))
     leaks: list[Leak] = []
     for (start, end), kind in sorted(found, key=lambda one: (one[0][0], -one[0][1])):
         needle = Needle(text[start:end], labels.get(kind, ""), kind, Origin.SHAPE)

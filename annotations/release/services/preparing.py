@@ -27,7 +27,7 @@ from annotations.domain.redaction.policy import Action, Policy, PolicyError, Rul
 from annotations.domain.redaction.released import Mention, Piece, Released
 from annotations.domain.redaction.releasing import release_text
 from annotations.domain.spans import Bounds, Span
-from annotations.domain.surrogates.gazetteers import kept
+from annotations.domain.surrogates.writing import staying
 from annotations.known.selectors.finding import Finder
 from annotations.known.selectors.identifiers import allowed_terms, denied_terms, identifiers_of
 from annotations.models import Document, Label, LeakFinding, Project, Release
@@ -49,7 +49,6 @@ SHORTEST_PATIENT_ID = 4
 HASH_DIGITS = 16
 """Hexadecimal digits of a keyed hash: 64 bits, so that different identifiers of a project have different hashes."""
 COINCIDENCE = "coincidence"
-KEPT_GROUPS = ("institution", "street")
 READ_AT_ONCE = 500
 MASKED = "\x00"
 """Ends the label of a stretch that gets its label's placeholder, whatever the policy does with the label."""
@@ -301,7 +300,7 @@ class Preparer:
         found = []
         leaks = self._leaks(note, released.text, needles, released.pieces, exceptions)
         spelled = known_leaks(note.text, known, released, gate, self._label_of, self._kept, exceptions)
-        leaks = with_longer(leaks, [*spelled, *shape_leaks(released, gate, self._label_of, exceptions)])
+        leaks = with_longer(leaks, _merged(spelled, shape_leaks(released, gate, self._label_of, exceptions)))
         for leak in leaks:
             bounds = span_to_original(released.pieces, leak.start, leak.end)
             found.append(self._found(note, Where.TEXT, released.text, bounds, leak))
@@ -464,19 +463,19 @@ def _unmarked(released: Released) -> Released:
 
 
 def _in_surrogate(leak: Leak, note: Original, text: str, pieces: Sequence[Piece]) -> str:
-    """The exception that lets a part of an identifier stay in a surrogate; empty if there is none.
+    """The exception that lets a part of an identifier, or a single word, stay in a surrogate; empty if there is none.
 
     `coincidence`: the surrogate replaces something else, which does not have the word. Entities that patients share,
     such as physicians and streets, have their surrogates before the next patient's names are known. `generic`: the
     maker of surrogates keeps words that say what a place or an institution is.
     """
-    if not leak.part:
+    found = words(text[leak.start : leak.end])
+    if not leak.part and (len(found) > 1 or not found[0].isalpha()):
         return ""
     around = (piece for piece in pieces if piece.new_start <= leak.start and leak.end <= piece.new_end)
     piece = next(around, None)
     if piece is None or piece.action != Action.SURROGATE:
         return ""
-    found = words(text[leak.start : leak.end])
     if not set(found) & set(words(note.text[piece.start : piece.end])):
         return COINCIDENCE
     return GENERIC if all(word in kept_words() for word in found) else ""
@@ -484,8 +483,8 @@ def _in_surrogate(leak: Leak, note: Original, text: str, pieces: Sequence[Piece]
 
 @cache
 def kept_words() -> frozenset[str]:
-    """The words of places and institutions that stay in surrogates, folded as the leak gate folds."""
-    return frozenset(word for group in KEPT_GROUPS for one in kept(group) for word in words(one))
+    """The words that may stay in surrogates, because they name nobody, folded as the leak gate folds."""
+    return frozenset(word for one in staying() for word in words(one))
 
 
 def _whose(note: Original) -> object:

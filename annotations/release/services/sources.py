@@ -2,8 +2,11 @@
 
 A union is written `union:` and two or more choices with `+` between them, for example `union:gold:1+run:rules-1`. It
 covers every note that one of them covers. Its spans are the spans of all of them; a release joins those that overlap.
+A choice whose name has `+` is put in quotation marks, as in `union:gold:1+"run:rules+crf"`; a quotation mark in it is
+doubled.
 """
 
+import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,13 +23,29 @@ SUBMITTED = str(AnnotationSet.State.SUBMITTED)
 
 
 def specs_of(spec: str) -> list[str]:
-    """The single choices of a specification; itself if it is no union."""
-    return [part.strip() for part in spec[len(UNION) :].split("+")] if spec.startswith(UNION) else [spec]
+    """The single choices of a specification; itself if it is no union.
+
+    Raises ServiceError `set` for a quotation mark that isn't closed.
+    """
+    if not spec.startswith(UNION):
+        return [spec]
+    try:
+        rows = list(csv.reader([spec[len(UNION) :]], delimiter="+", skipinitialspace=True, strict=True))
+    except csv.Error:
+        raise ServiceError(
+            _("A quotation mark in “%(spec)s” isn't closed, or “+” is missing after it.") % {"spec": spec}, code="set"
+        ) from None
+    return [part.strip() for part in rows[0]] if rows else []
 
 
 def union_of(specs: Sequence[str]) -> str:
-    """The specification of one choice, or of a union."""
-    return specs[0] if len(specs) == 1 else UNION + "+".join(specs)
+    """The specification of these choices; a union among them counts as its choices."""
+    parts = [part for spec in specs for part in specs_of(spec)]
+    return specs[0] if len(specs) == 1 else UNION + "+".join(map(_quoted, parts))
+
+
+def _quoted(part: str) -> str:
+    return '"' + part.replace('"', '""') + '"' if "+" in part or part.startswith('"') else part
 
 
 @dataclass(frozen=True)
@@ -98,4 +117,10 @@ def source_of(project: Project, spec: str) -> Source:
         raise ServiceError(
             _("A union has two or more different annotation sets, as in union:gold:1+run:rules-1."), code="set"
         )
-    return Source(spec, [wanted_set(project, part) for part in dict.fromkeys(parts)])
+    try:
+        return Source(spec, [wanted_set(project, part) for part in dict.fromkeys(parts)])
+    except ServiceError as error:
+        if len(parts) == 1 or error.code != "set":
+            raise
+        hint = _('If a name has “+”, put it in quotation marks, as in union:gold:1+"run:rules+crf".')
+        raise ServiceError(f"{error} {hint}", code="set") from error

@@ -1,5 +1,6 @@
 """The leak gate: what it finds in released texts, where, and what its named exceptions let stay."""
 
+import time
 from collections import Counter
 
 import pytest
@@ -8,6 +9,8 @@ from hypothesis import strategies as st
 
 from annotations.domain.leaks.gate import Gate, Leak
 from annotations.domain.leaks.needles import Needle, needles_of
+from annotations.domain.leaks.shapes import telephones
+from annotations.domain.redaction.dates import years
 from annotations.domain.redaction.kinds import Kind
 from annotations.domain.redaction.policy import Action, Policy, Rule
 from annotations.domain.redaction.released import Piece, Released
@@ -256,3 +259,64 @@ def test_of_a_string_of_more_than_a_hundred_words_the_first_ones_are_found() -> 
 def test_a_repeated_needle_is_found_at_every_place_once() -> None:
     text = "Wilson, " * 2000
     assert len(Gate().find(text, [needle("Wilson", note=1)] * 2000)) == 2000
+
+
+@pytest.mark.parametrize(
+    ("label", "labeled", "text", "expected"),
+    [
+        ("PHONE", "915123456", "call 915 123 456.", ["915 123 456"]),
+        ("PHONE", "915 123 456", "tel915123456;", ["915123456"]),
+        ("PHONE", "915 123 456", "0034915123456 or +34 915-12.34.56", ["0034915123456", "34 915-12.34.56"]),
+        ("PHONE", "+34 915 123 456", "915123456", ["915123456"]),
+        ("PHONE", "34 915 123 456", "915123456", ["915123456"]),
+        ("ID", "12345678Z", "12.345.678-Z, 12 345 678", ["12.345.678-Z", "12 345 678"]),
+        ("ID", "ES12 3456 7890", "\u00e9\u00df es1234567890", ["es1234567890"]),
+        ("ID", "1234567", "12345678, 123.45, 0123 4567, 12/34567", ["12/34567"]),
+        ("ID", "123456", "123 456", []),
+        ("DATE", "12/03/2021", "12032021", []),
+    ],
+)
+def test_long_numbers_are_found_in_any_grouping(label: str, labeled: str, text: str, expected: list[str]) -> None:
+    kind = {"PHONE": Kind.PHONE, "ID": Kind.ID, "DATE": Kind.DATE}[label]
+    found = Gate().find(text, [Needle(labeled, label, kind)])
+    assert [text[leak.start : leak.end] for leak in found] == expected
+
+
+def test_exceptions_hold_for_numbers_in_another_grouping() -> None:
+    phone = needle("915123456", "PHONE")
+    assert counted("915 123 456", phone, gate=Gate(["915-123-456"])) == {"allowed": 1}
+    assert counted("915 123 456", phone, gate=Gate(["915123456"])) == {"allowed": 1}
+    piece = Piece(0, 11, 0, 11, "PHONE", Action.KEEP)
+    assert quotes("915 123 456", phone, pieces=(piece,)) == []
+
+
+def test_words_of_places_are_generic_in_places_only() -> None:
+    gate = Gate((), ["es"], ["carrer", "fray"])
+    assert counted("carrer", needle("Carrer Mayor 3", "CITY"), gate=gate) == {"generic": 1}
+    assert quotes("Fray", needle("Fray"), gate=gate) == ["Fray"]
+    assert quotes("Fray", needle("Fray", "CITY"), needle("Fray"), gate=gate) == ["Fray"]
+
+
+@pytest.mark.parametrize("piece", ["1/", "1 ", "12/03/2021 ", "915 ", "1-2-", "tel. 1 ", "(9", "Adam Wilson ", "a@"])
+def test_hostile_repetition_is_linear(piece: str) -> None:
+    text = (piece * 400_000)[:400_000]
+    needles = [
+        needle("Adam Wilson"),
+        needle("1/1/1", "DATE"),
+        needle("12/03/2021", "DATE"),
+        needle("1 1 1 1 1 1 1 1", "PHONE"),
+        needle(text, "DATE"),
+    ]
+    begun = time.process_time()
+    Gate().find_in_name(text, needles)
+    list(telephones(text))
+    years(text, "es")
+    assert time.process_time() - begun < 4
+
+
+def test_many_needles_with_a_common_word_are_linear() -> None:
+    days = [f"{day}/{month}/{hour}/2021" for day in range(28) for month in range(12) for hour in range(9)]
+    needles = [needle(day, "DATE") for day in days]
+    begun = time.process_time()
+    assert Gate().find("40/40/2021 " * 10_000, needles) == []
+    assert time.process_time() - begun < 2

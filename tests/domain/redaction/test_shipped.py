@@ -39,6 +39,18 @@ def test_an_impossible_rule_is_an_error_that_names_the_choices() -> None:
         policy.require([])
 
 
+@pytest.mark.parametrize("kind", ["date", "sex", "family", "ethnicity", "biometric", "other"])
+def test_dates_and_descriptions_have_no_surrogates(kind: str) -> None:
+    policy = Policy({"X": Rule(Kind(kind), Action.SURROGATE)})
+    with pytest.raises(PolicyError, match=rf"can't replace X by surrogates, whose kind is {kind}.*keep, mask, remove"):
+        policy.require([])
+
+
+def test_surrogates_keep_countries() -> None:
+    assert SHIPPED["surrogate"].actions[Kind.COUNTRY] is Action.KEEP
+    assert SHIPPED["surrogate"].actions[Kind.REGION] is Action.SURROGATE
+
+
 def test_safe_harbor_and_the_limited_data_set_treat_places_and_dates_as_the_rule_says() -> None:
     safe, limited = SHIPPED["safe-harbor"].actions, SHIPPED["limited"].actions
     for kind in (Kind.NAME, Kind.STREET, Kind.PHONE, Kind.RECORD, Kind.URL, Kind.FAMILY, Kind.ORGANIZATION):

@@ -21,6 +21,7 @@ from annotations.release.services.deciding import decide_all
 from annotations.release.services.exporting import export_release_to_path
 from annotations.release.services.files import RELEASE_FORMATS
 from annotations.release.services.policies import parsed_policy, policy_named
+from annotations.release.services.sources import union_of
 from annotations.release.services.starting import start_release
 from annotations.surrogates.services.makers import checked_maker
 from annotations.transfer.services.archives import check_out
@@ -39,8 +40,9 @@ class Command(JourneyCommand):
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")
         parser.add_argument(
-            "--set", required=True, metavar="WHICH",
-            help="Annotations: gold[:VERSION], adjudicated, run:NAME_OR_ID, or several, as in union:gold:1+run:NAME.",
+            "--set", required=True, action="append", metavar="WHICH",
+            help="Annotations: gold[:VERSION], adjudicated or run:NAME_OR_ID. Repeat it to unite several, or write "
+            "union:gold:1+run:NAME.",
         )  # fmt: skip
         parser.add_argument(
             "--policy", required=True, metavar="NAME[:VERSION]",
@@ -76,7 +78,7 @@ class Command(JourneyCommand):
         slug, version = parsed_policy(options["policy"])
         release = start_release(
             project=project,
-            set_spec=options["set"],
+            set_spec=union_of(options["set"]),
             policy=policy_named(project, slug, version, actor=actor),
             actor=actor,
             purpose=options["purpose"],
