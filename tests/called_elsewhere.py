@@ -130,6 +130,7 @@ _.RequestLimits
 _.SignIn
 _.SignInRequired
 _.StaticFiles
+_.Unsealed
 _.csrf_failure
 _.idle_logoff
 _.locked_out
