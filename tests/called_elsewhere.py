@@ -135,6 +135,7 @@ _.SignIn
 _.SignInRequired
 _.Unsealed
 _.StaticFiles
+_.Unsealed
 _.csrf_failure
 _.idle_logoff
 _.locked_out

@@ -66,7 +66,7 @@ def test_pages_that_need_sealed_data_say_so(clinic):
     spans = {"spans": [[0, 11, clinic.labels["PATIENT"].pk]], "person": clinic.mia.pk}
     address = f"/projects/covid/notes/{clinic.notes[0].pk}/surrogates"
     toggled = clinic.client.post(address, json.dumps(spans), content_type="application/json")
-    assert toggled.status_code == 503 and SENTENCE in toggled.json()["message"]
+    assert toggled.status_code == 409 and SENTENCE in toggled.json()["message"]
     part = clinic.client.get("/projects/covid/surrogates/", headers={"hx-request": "true"})
     assert part.status_code == 503 and part.content.decode().startswith(SENTENCE)
 
