@@ -49,6 +49,9 @@ _.no_label
 _.no_worker
 _.only_gold
 _.only_here
+_.new_name
+_.new_slug
+_.optional
 _.outdated
 _.predicted_end
 _.predicted_label
