@@ -29,7 +29,7 @@ def test_the_list_shows_shipped_and_saved_versions(editor):
     html = check_page(editor.client.get(POLICIES))
     assert "HIPAA Safe Harbor" in html and "as shipped" in html and "all have a rule" in html
     LabelSet.objects.filter(project=editor.project).update(key="test")
-    assert "28 without a rule" in check_page(editor.client.get(POLICIES))
+    assert "28 labels without a rule" in check_page(editor.client.get(POLICIES))
 
 
 def test_the_editor_shows_a_rule_and_an_example_for_each_label(editor):
