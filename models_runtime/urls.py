@@ -6,8 +6,8 @@ from models_runtime.calibration.urls import urlpatterns as calibration
 from models_runtime.comparing.urls import urlpatterns as comparing
 from models_runtime.judging.urls import urlpatterns as judging
 from models_runtime.loop.urls import urlpatterns as loop
-from models_runtime.runs.urls import urlpatterns as runs
 from models_runtime.relexicalizing.urls import urlpatterns as surrogates
+from models_runtime.runs.urls import urlpatterns as runs
 from models_runtime.training.urls import urlpatterns as training
 
 urlpatterns: list[URLPattern] = [

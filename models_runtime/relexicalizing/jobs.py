@@ -23,8 +23,8 @@ from annotations.models import Project, Release, ReleasedNote, User
 from models_runtime.backends.base import Backend, BackendError
 from models_runtime.core.model_files import load_backend, load_model
 from models_runtime.models import TrainedModel
-from models_runtime.runs.services.backends import chosen
 from models_runtime.relexicalizing.events import SURROGATES_SCORED
+from models_runtime.runs.services.backends import chosen
 
 BATCH: Final = 50
 UNREADABLE: Final = frozenset({Action.MASK, Action.HASH, Action.REMOVE})

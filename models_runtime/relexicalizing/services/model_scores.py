@@ -13,8 +13,8 @@ from annotations.jobs.services.starting import key_of
 from annotations.models import Job, Project, Release, User
 from models_runtime.core.registry import BACKENDS, KNOWN
 from models_runtime.models import OF_MODEL, Run
-from models_runtime.runs.services.backends import chosen, queue_of, ready_models
 from models_runtime.relexicalizing.jobs import check_state, compare, store
+from models_runtime.runs.services.backends import chosen, queue_of, ready_models
 
 KIND = "surrogate_scores"
 

@@ -9,8 +9,8 @@ from django import template
 from annotations.core.access import Access, Can
 from annotations.models import Release
 from annotations.notes.selectors.in_context import LabelLook, label_looks
-from models_runtime.runs.services.llm import Usage, usage_of_project, usage_of_release
 from models_runtime.relexicalizing.services.model_scores import Choice, choices
+from models_runtime.runs.services.llm import Usage, usage_of_project, usage_of_release
 
 register = template.Library()
 
