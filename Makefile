@@ -63,6 +63,7 @@ quality: $(STAMPS)/dev
 	@$(PY) -m fixtures.quality.strategies
 	@$(PY) -m fixtures.quality.catelli
 	@PYTHONHASHSEED=0 $(PY) -m fixtures.quality.known
+	@$(PY) -m fixtures.quality.surrogates
 	@$(PY) -m fixtures.quality.attacker
 
 lock:
