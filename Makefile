@@ -20,7 +20,7 @@ help:
 	@echo "make shell         open Django's shell on the data of make run (DEIDREVIEW_DATA)"
 	@echo "make debug         serve the data of make run with Django's debug toolbar, for this machine only"
 	@echo "make bench         measure speed and memory"
-	@echo "make quality       measure the quality of trained models, and the effort of review as gold grows"
+	@echo "make quality       measure trained models, the effort of review, known identifiers, and an attack on surrogates"
 	@echo "make lock          pin the newest versions that pyproject.toml allows"
 
 run: setup
@@ -62,6 +62,8 @@ quality: $(STAMPS)/dev
 	@$(PY) -m fixtures.quality.effort
 	@$(PY) -m fixtures.quality.strategies
 	@$(PY) -m fixtures.quality.catelli
+	@PYTHONHASHSEED=0 $(PY) -m fixtures.quality.known
+	@$(PY) -m fixtures.quality.attacker
 
 lock:
 	@.ci/lock

@@ -10,11 +10,13 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import logout
 from django.contrib.auth.middleware import LoginRequiredMiddleware
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.shortcuts import render
 from django.utils.functional import cached_property
 from django.utils.translation import ngettext
 
-from annotations.core.requests import wants_json
+from annotations.core.requests import wants_fragment, wants_json
+from annotations.core.sealing import OtherSecretKey
 from deidreview.answers import ask_to_sign_in
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
@@ -24,6 +26,25 @@ TOUCH_SECONDS = 60
 BACKGROUND_HEADER = "X-Background"
 # Texts of the interface, under a URL that changes with them (deidreview.catalog).
 SCRIPT_WORDS = "/words/"
+
+
+class Unsealed:
+    """Answers pages that need sealed data under another secret key: what is wrong, and how to mend it."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self._get_response(request)
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        if not isinstance(exception, OtherSecretKey):
+            return None
+        if wants_json(request):
+            return JsonResponse({"error": exception.code, "message": str(exception)}, status=503)
+        if wants_fragment(request):
+            return HttpResponse(str(exception), status=503, content_type="text/plain; charset=utf-8")
+        return render(request, "errors/sealed.html", {"message": str(exception)}, status=503)
 
 
 def response_headers(get_response: GetResponse) -> GetResponse:

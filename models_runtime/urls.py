@@ -6,6 +6,7 @@ from models_runtime.calibration.urls import urlpatterns as calibration
 from models_runtime.comparing.urls import urlpatterns as comparing
 from models_runtime.judging.urls import urlpatterns as judging
 from models_runtime.loop.urls import urlpatterns as loop
+from models_runtime.relexicalizing.urls import urlpatterns as surrogates
 from models_runtime.runs.urls import urlpatterns as runs
 from models_runtime.training.urls import urlpatterns as training
 
@@ -16,4 +17,5 @@ urlpatterns: list[URLPattern] = [
     *loop,
     *training,
     *judging,
+    *surrogates,
 ]

@@ -32,6 +32,7 @@ _.gold_end
 _.gold_label
 _.gold_start
 _.has_assignments
+_.has_surrogates
 _.help_text
 _.in_clear
 _.is_first
@@ -132,6 +133,7 @@ _.Renderer
 _.RequestLimits
 _.SignIn
 _.SignInRequired
+_.Unsealed
 _.StaticFiles
 _.csrf_failure
 _.idle_logoff
@@ -237,6 +239,7 @@ _.clopper_pearson_upper
 _.confusion
 _.date
 _.done_at
+_.due
 _.from_set
 _.gold_added
 _.gold_is_draft
@@ -255,14 +258,15 @@ _.leased_until
 _.meddocan
 _.met
 _.missed_by_all
+_.new_name
+_.new_slug
 _.no_interval
 _.notes_without_patient
+_.optional
 _.own_gold_spans
 _.per_note
 _.project_name
-_.planted_label
 _.projected
-_.readers
 _.refused_files
 _.rewritten_substring
 _.same_label

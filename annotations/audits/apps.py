@@ -24,3 +24,7 @@ class AuditsConfig(AppConfig):
             )
         )
         offers.offer("release.sections", "audits/offers/release.html", position=10)
+
+        from annotations.audits import overview
+
+        overview.register()

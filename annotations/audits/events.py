@@ -43,6 +43,9 @@ class AuditNoteFinished(AuditNoteAct):
     marks: int
 
 
+AUDIT_READ = "audit"
+"""What a note was opened for (NOTE_READ), where an auditor saw the released text and not the original."""
+
 AUDIT_PLANNED = Verb[AuditPlanned]("audit.planned", _("planned the audit of a release"))
 AUDIT_DISCARDED = Verb[AuditOf]("audit.discarded", _("discarded the plan of an audit"))
 AUDIT_NOTE_TAKEN = Verb[AuditNoteAct]("audit.note_taken", _("began to read a released note"))

@@ -17,7 +17,7 @@ class PlanForm(forms.Form):
         coerce=float,
         choices=[("0.5", "0.5%"), ("1", "1%"), ("2", "2%"), ("5", "5%"), ("10", "10%")],
         initial="1",
-        help_text=_("At most this share of the notes contains a leak."),
+        help_text=_("The audit should show that at most this share of the notes contains a leak."),
     )
     confidence = forms.TypedChoiceField(
         label=_("Confidence"), coerce=float, choices=[("90", "90%"), ("95", "95%"), ("99", "99%")], initial="95"
@@ -33,14 +33,14 @@ class PlanForm(forms.Form):
         coerce=float,
         choices=[("0", "0%"), ("5", "5%"), ("10", "10%"), ("20", "20%")],
         initial="10",
-        help_text=_("A known identifier shown in place of its replacement measures how many leaks auditors miss."),
+        help_text=_("Shows a known identifier in place of its replacement, to measure how many leaks auditors miss."),
     )
     leaks = forms.TypedChoiceField(
-        label=_("Reading goes on after"),
+        label=_("Leaks allowed"),
         coerce=int,
-        choices=[("0", _("no leak")), ("1", _("one note with a leak")), ("2", _("two notes with a leak"))],
+        choices=[("0", _("None")), ("1", _("In one note")), ("2", _("In two notes"))],
         initial="0",
-        help_text=_("Allowing leaks makes the sample larger from the start."),
+        help_text=_("Reading goes on until more notes with a leak are found. The sample is then larger."),
     )
 
     @property

@@ -28,3 +28,7 @@ class CertificatesConfig(AppConfig):
         navigation.extend("releases", "certificate_sign")
         offers.offer("release.sections", "certificates/offers/release.html", position=80)
         offers.offer("releases.actions", "certificates/offers/releases.html")
+
+        from annotations.certificates import overview
+
+        overview.register()

@@ -47,6 +47,28 @@ def insert_objects(model: type[models.Model], objects: Iterable[models.Model]) -
     _insert(model, [field.attname for field in fields], rows)
 
 
+def insert_rows(model: type[models.Model], columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Insert rows with these columns, by the names of the model's attributes. The values must need no conversion."""
+    _insert(model, columns, rows)
+
+
+def insert_with_keys(model: type[models.Model], objects: Sequence[models.Model]) -> None:
+    """Insert new rows as `bulk_create` does, and set the objects' primary keys, in half the time."""
+    fields = [field for field in model._meta.concrete_fields if not field.primary_key]
+    now = timezone.now()
+    values = [_getter(field, now) for field in fields]
+    key = next(field for field in model._meta.concrete_fields if field.primary_key)
+    insert, slots, many = _statement(model, [field.attname for field in fields])
+    returning = f" RETURNING {connection.ops.quote_name(str(key.column))}"
+    with connection.cursor() as cursor:
+        for at in range(0, len(objects), many):
+            held = objects[at : at + many]
+            rows = [value(each) for each in held for value in values]
+            cursor.execute(insert + ", ".join([slots] * len(held)) + returning, rows)
+            for each, (pk,) in zip(held, cursor.fetchall(), strict=True):
+                each.pk = pk
+
+
 def update_rows(model: type[models.Model], columns: Sequence[str], objects: Iterable[models.Model]) -> None:
     """Store these columns of existing rows, by one prepared statement for all of them."""
     fields = [field for field in model._meta.concrete_fields if field.name in columns]
@@ -77,17 +99,25 @@ def _getter(field: "models.Field[Any, Any]", now: Any) -> Callable[[models.Model
 
 def _insert(model: type[models.Model], columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Insert by COPY on PostgreSQL, by multi-row statements on SQLite. Names come from the models, never from input."""
-    table = connection.ops.quote_name(model._meta.db_table)
-    names = ", ".join(connection.ops.quote_name(column) for column in columns)
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
-            with cursor.copy(f"COPY {table} ({names}) FROM STDIN") as copy:
+            with cursor.copy(f"COPY {_columns_of(model, columns)} FROM STDIN") as copy:
                 for row in rows:
                     copy.write_row(row)
             return
-        insert = f"INSERT INTO {table} ({names}) VALUES "  # noqa: S608
-        slots = f"({', '.join(['%s'] * len(columns))})"
-        many = max(1, AT_ONCE // len(columns))
+        insert, slots, many = _statement(model, columns)
         waiting = iter(rows)
         while held := list(islice(waiting, many)):
             cursor.execute(insert + ", ".join([slots] * len(held)), list(chain.from_iterable(held)))
+
+
+def _columns_of(model: type[models.Model], columns: Sequence[str]) -> str:
+    """The table with its columns, as SQL."""
+    names = ", ".join(connection.ops.quote_name(column) for column in columns)
+    return f"{connection.ops.quote_name(model._meta.db_table)} ({names})"
+
+
+def _statement(model: type[models.Model], columns: Sequence[str]) -> tuple[str, str, int]:
+    """The start of a statement that inserts rows, the placeholders of a row, and how many rows to insert at once."""
+    insert = f"INSERT INTO {_columns_of(model, columns)} VALUES "  # noqa: S608 - names of models
+    return insert, f"({', '.join(['%s'] * len(columns))})", max(1, AT_ONCE // len(columns))

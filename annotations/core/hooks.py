@@ -44,6 +44,8 @@ notes_without_answer = Hook()
 # A page is about to show the disagreements in a project: notes are compared for at most `seconds`. Each answer is the
 # number of notes that are still to be compared.
 disagreements_shown = Hook()
+# Somebody asks why the exported file `file_id` of `project` is gone. Each answer is the reason as sentences, or empty.
+why_file_deleted = Hook()
 # The audit log shows events of `project`. Each answer holds the names of things by the key of an event's data, then by
 # the value stored there: {"model": {3: "crf-1"}}.
 audit_names = Hook()

@@ -13,7 +13,7 @@ from annotations.known.services.master import MOST_BYTES
 from annotations.models import Label
 
 FORMATS = [
-    ("csv", _("CSV: one row per patient, with a column patient_id")),
+    ("csv", _("CSV: one row per patient, with a column “patient_id”")),
     ("fhir", _("FHIR: Patient resources as JSON, Bundle or NDJSON")),
 ]
 
@@ -54,13 +54,15 @@ class TermsForm(forms.Form):
         help_text=_("One per line. Case and accents don't matter."),
         error_messages={"required": _("Enter at least one term.")},
     )
-    label = forms.ChoiceField(label=_("Label of denied terms"), required=False)
+    label = forms.ChoiceField(
+        label=_("Label of denied terms"), required=False, help_text=_("Allowed terms need no label.")
+    )
 
     def __init__(self, *args: Any, labels: Sequence[Label], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         field = self.fields["label"]
         assert isinstance(field, forms.ChoiceField)
-        field.choices = [(label.code, label.name) for label in labels]
+        field.choices = [("", _("Choose a label")), *((label.code, label.name) for label in labels)]
 
     def clean_terms(self) -> list[str]:
         return str(self.cleaned_data["terms"]).splitlines()

@@ -67,7 +67,6 @@ class AuditNote(models.Model):
     done_at = models.DateTimeField(null=True)
     planted_start = models.PositiveIntegerField(null=True)
     planted_end = models.PositiveIntegerField(null=True)
-    planted_label = models.CharField(max_length=60, blank=True)
     planted_found = models.BooleanField(null=True)
 
     class Meta:

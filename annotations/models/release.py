@@ -1,6 +1,7 @@
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from annotations.models.author import Author
@@ -71,6 +72,7 @@ class Release(models.Model):
     risks = models.JSONField(default=list, help_text="Accepted open risks: [{text, by, at}].")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
+    begun_at = models.DateTimeField(default=timezone.now, help_text="When preparing all of its notes was last started.")
     signed_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
     signed_at = models.DateTimeField(null=True)
 
@@ -142,6 +144,7 @@ class LeakFinding(models.Model):
         PATIENT = "patient", _("Labeled in another note of the patient")
         KNOWN = "known", _("Known identifier of the patient")
         DENIED = "denied", _("On the deny list")
+        SHAPE = "shape", _("Looks like an identifier")
         AUDIT = "audit", _("Marked in the audit")
 
     class Answer(models.TextChoices):

@@ -9,9 +9,10 @@ class ReleaseConfig(AppConfig):
     def ready(self) -> None:
         from annotations.core import navigation
         from annotations.core.access import Can
-        from annotations.core.hooks import patient_erased, project_deleted
+        from annotations.core.hooks import patient_erased, project_deleted, why_file_deleted
         from annotations.jobs.registry import JobKind, register
         from annotations.release.services.erasing import count_erased, delete_releases
+        from annotations.release.services.withdrawing import why_withdrawn
 
         register(
             {
@@ -33,6 +34,7 @@ class ReleaseConfig(AppConfig):
         )
         patient_erased.add(count_erased)
         project_deleted.add(delete_releases)
+        why_file_deleted.add(why_withdrawn)
         navigation.add_group(navigation.Group("release", _("Release"), 85))
 
         from annotations.core import addresses, offers

@@ -32,6 +32,11 @@ class ReleaseDecided(TypedDict):
     notes: int
 
 
+class ReleasePreparedAgain(TypedDict):
+    release: int
+    notes: int
+
+
 class ReleaseExported(TypedDict):
     release: int
     format: str
@@ -49,5 +54,6 @@ class ReleaseWithdrawn(TypedDict):
 POLICY_SAVED = Verb[PolicySaved]("policy.saved", _("saved a release policy"))
 RELEASE_STARTED = Verb[ReleaseStarted]("release.started", _("started a release"))
 RELEASE_DECIDED = Verb[ReleaseDecided]("release.decided", _("decided findings of the leak gate"))
+RELEASE_PREPARED_AGAIN = Verb[ReleasePreparedAgain]("release.prepared_again", _("prepared a release again"))
 RELEASE_EXPORTED = Verb[ReleaseExported]("release.exported", _("exported a release"), reading=True)
 RELEASE_WITHDRAWN = Verb[ReleaseWithdrawn]("release.withdrawn", _("withdrew a release"))

@@ -23,6 +23,7 @@ def run(claim: Claim) -> dict[str, Any]:
     preparer = preparer_of(release)
     if claim.leads:
         _count(claim, release)
+    preparer.avoid_originals(claim.check)
     while True:
         ids = take_share(claim, lambda held: next_batch(release, held))
         if ids:

@@ -9,6 +9,7 @@ urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/releases/policies/<slug:policy>/", policies.release_policy, name="release_policy"),
     path("projects/<slug:slug>/releases/<int:number>/", releases.release, name="release"),
     path("projects/<slug:slug>/releases/<int:number>/export", releases.release_export, name="release_export"),
+    path("projects/<slug:slug>/releases/<int:number>/prepare", releases.release_prepare, name="release_prepare"),
     path("projects/<slug:slug>/releases/<int:number>/withdraw", releases.release_withdraw, name="release_withdraw"),
     path("projects/<slug:slug>/releases/<int:number>/findings/", findings.findings, name="release_findings"),
     path("projects/<slug:slug>/releases/<int:number>/findings/decide", findings.release_decide, name="release_decide"),

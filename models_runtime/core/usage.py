@@ -3,20 +3,23 @@
 from django.db import IntegrityError, transaction
 from django.db.models import F
 
+from annotations.models import Project, Release
 from models_runtime.backends.llm.asking import Meter
 from models_runtime.backends.llm.servers import Price
 from models_runtime.models import Judge, LlmUsage, Run
 
 
 class Bill(Meter):
-    """The meter of a run or a judge. It needs no lease: every request counts, even if another worker has the job now.
+    """The meter of whoever uses a model. It needs no lease: every request counts, even if another worker has the job
+    now.
 
-    `payer` is the run or judge, `price` the price of its model.
+    `payer` is the run, judge or release, or the project whose index of surrogates is filled; `price` is that of its
+    model.
     """
 
-    def __init__(self, payer: Run | Judge, price: Price | None) -> None:
+    def __init__(self, payer: Run | Judge | Release | Project, price: Price | None) -> None:
         super().__init__()
-        self._payer = {"run" if isinstance(payer, Run) else "judge": payer}
+        self._payer = {payer._meta.model_name or "": payer}
         self._price = price
 
     def record(self) -> None:

@@ -1,7 +1,7 @@
 from django.db import models
 from django.db.models import Q
 
-from annotations.models import Document
+from annotations.models import Document, Project, Release
 from models_runtime.models.run import Run
 
 
@@ -9,7 +9,8 @@ class LlmAnswer(models.Model):
     """A cached answer of a language model about a piece of a note: offsets and labels, verdicts, or a rewritten text.
 
     `key` is a hash of server, model, prompt, settings and piece. Deleting the note deletes the row, so that erasing a
-    patient does too.
+    patient does too. An answer about surrogates has a row for each note that its question shows, and a keyed hash; it
+    is encrypted in one of these rows, and deleted with any of the notes (models_runtime.relexicalizing.services.answers).
     """
 
     document = models.ForeignKey(Document, models.CASCADE, related_name="+", db_index=False)
@@ -45,13 +46,16 @@ class ServerCapacity(models.Model):
 
 
 class LlmUsage(models.Model):
-    """A run's or a judge's use of a language model, with counts of the errors in its answers.
+    """A use of a language model, with counts of the errors in its answers: by a run, a judge, a release that lets it
+    make surrogates, or a project whose index of surrogates was filled without a release.
 
     It grows with every answer. There is one row per currency; an empty currency means that no price is known.
     """
 
     run = models.ForeignKey(Run, models.CASCADE, null=True, related_name="usage", db_index=False)
     judge = models.ForeignKey("Judge", models.CASCADE, null=True, related_name="usage", db_index=False)
+    release = models.ForeignKey(Release, models.CASCADE, null=True, related_name="usage", db_index=False)
+    project = models.ForeignKey(Project, models.CASCADE, null=True, related_name="surrogate_usage", db_index=False)
     requests = models.PositiveIntegerField(default=0)
     retries = models.PositiveIntegerField(default=0)
     kept = models.PositiveIntegerField(default=0, help_text="Answers taken from the cache.")
@@ -73,9 +77,17 @@ class LlmUsage(models.Model):
 
     class Meta:
         constraints = [
-            models.CheckConstraint(condition=Q(run__isnull=True) ^ Q(judge__isnull=True), name="usage_of_one"),
+            models.CheckConstraint(
+                condition=Q(run__isnull=False, judge__isnull=True, release__isnull=True, project__isnull=True)
+                | Q(run__isnull=True, judge__isnull=False, release__isnull=True, project__isnull=True)
+                | Q(run__isnull=True, judge__isnull=True, release__isnull=False, project__isnull=True)
+                | Q(run__isnull=True, judge__isnull=True, release__isnull=True, project__isnull=False),
+                name="usage_of_one",
+            ),
             models.UniqueConstraint(fields=["run", "currency"], name="usage_of_run_once"),
             models.UniqueConstraint(fields=["judge", "currency"], name="usage_of_judge_once"),
+            models.UniqueConstraint(fields=["release", "currency"], name="usage_of_release_once"),
+            models.UniqueConstraint(fields=["project", "currency"], name="usage_of_project_once"),
         ]
 
     def __str__(self) -> str:

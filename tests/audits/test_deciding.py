@@ -28,7 +28,7 @@ def test_replacing_prepares_the_note_again_and_still_counts(ward, leak):
     row = released(leak)
     assert "Bianchi" not in row.text and row.text.endswith("[DOCTOR].") and row.state == ReleasedNote.State.DONE
     result = audit_result(ward.release)
-    assert result.leaks == 1 and result.undecided == 0 and result.accepted == {}
+    assert result.leaks == 1 and result.undecided == 0 and result.accepted == []
     ward.release.refresh_from_db()
     assert ward.release.content_hash
 
@@ -38,13 +38,13 @@ def test_accepting_names_who_did_it(ward, leak):
     accept_leak(mark=leak, actor=ward.mia)
     assert "Bianchi" in released(leak).text and released(leak).state == ReleasedNote.State.DONE
     result = audit_result(ward.release)
-    assert result.leaks == 1 and result.accepted == {"mina": 1}
+    assert result.leaks == 1 and [(one.label, one.user) for one in result.accepted] == [("DOCTOR", ward.mia)]
 
 
 def test_what_is_no_identifier_does_not_count_and_reading_goes_on(ward, leak):
     dismiss_leak(mark=leak, actor=ward.mia)
     result = audit_result(ward.release)
-    assert result.leaks == 0 and result.accepted == {} and not result.complete
+    assert result.leaks == 0 and result.accepted == [] and not result.complete
     assert AuditPlan.objects.get().state == AuditPlan.State.OPEN
     assert released(leak).state == ReleasedNote.State.DONE
     leak.refresh_from_db()

@@ -67,7 +67,6 @@ def test_planted_leaks_are_real_identifiers_of_the_same_note(ward):
         page = shown_of(row)
         words = row.note.document.text[row.planted_start : row.planted_end]
         assert words in page.text and words not in row.note.text
-        assert row.planted_label in ("PATIENT", "DATE", "CITY")
     # What is planted depends on the project's key, and is stored nowhere but in the rows of the audit.
     assert not ReleasedNote.objects.filter(text__contains="Rossi").exists()
 

@@ -139,7 +139,7 @@ def test_the_audit_ends_when_the_target_is_met(ward, plan):
         next_note(plan=plan, user=ward.rev)
     result = audit_result(ward.release)
     assert result.complete and result.met and result.bound == 0.1 and result.recall is None
-    assert result.read_by == {"rita": 18} and result.readers == ["rita"]
+    assert [(one.user.username, one.read) for one in result.auditors] == [("rita", 18)]
 
 
 def test_the_audit_ends_when_the_target_cannot_be_met(ward, plan):

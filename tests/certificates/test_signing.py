@@ -10,10 +10,10 @@ from pypdf import PdfReader
 
 from annotations.agreement.services.figures import figures_of
 from annotations.certificates.events import RELEASE_SIGNED
-from annotations.certificates.selectors.certificates import state_of
 from annotations.certificates.services.drafting import Terms
 from annotations.certificates.services.keys import newest_key, signer
 from annotations.certificates.services.signing import certify, content_of, prospect, sign
+from annotations.certificates.services.status import state_of
 from annotations.certificates.services.verifying import verify_certificate
 from annotations.core.access import Can, enter
 from annotations.core.errors import ServiceError

@@ -258,6 +258,7 @@ TABLE: dict[str, dict[str, str]] = {
     "release_new": {"GET": MANAGERS, "POST": MANAGERS},
     "release": {"GET": MANAGERS, "POST": EVERYONE_405},
     "release_export": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
+    "release_prepare": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
     "release_withdraw": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
     "release_findings": {"GET": MANAGERS, "POST": EVERYONE_405},
     "release_decide": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
@@ -337,5 +338,6 @@ TABLE |= {
     "surrogates_merge": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
     "surrogate": {"GET": MANAGERS, "POST": EVERYONE_405},
     "surrogate_change": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
+    "surrogate_scores_start": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
 }
 # fmt: on

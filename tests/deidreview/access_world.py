@@ -363,6 +363,7 @@ def form_of(name: str, world: World, objects: str = "ours") -> dict:
         "statistics_start": {"version": ids["version"]},
         "surrogates": {"text": "Rossi"},
         "surrogate_change": {"act": "lock", "version": 1},
+        "surrogate_scores_start": {"backend": "rules"},
     }.get(name, {})
 
 

@@ -31,9 +31,7 @@ ANNOTATIONS = [
     ),
     *("review", "scores", "known", "surrogates", "release", "audits", "certificates", "ops"),
 ]
-MODELS = ["calibration", "training", "runs", "judging", "comparing", "loop"]
-# A feature of the models without pages, templates and scripts, named like the feature of annotations that it extends.
-EXTENDING = "surrogates"
+MODELS = ["calibration", "training", "runs", "judging", "comparing", "relexicalizing", "loop"]
 # Folders of templates, and of scripts, that every feature may use.
 SHARED = ["errors", "includes", "editor", "text"]
 # How templates and scripts name a template, a script or a page.
@@ -93,7 +91,7 @@ def order() -> dict[str, int]:
     """Return the position of each folder that has pages, by its dotted path."""
     names = [
         *(f"annotations.{name}" for name in ANNOTATIONS),
-        *(f"models_runtime.{name}" for name in ("core", *MODELS, EXTENDING)),
+        *(f"models_runtime.{name}" for name in ("core", *MODELS)),
     ]
     return {name: position for position, name in enumerate([*names, "models_runtime.ops"])}
 
@@ -127,9 +125,7 @@ def test_the_lists_here_are_the_folders():
         assert {path.name for path in (ROOT / tree).iterdir() if path.is_dir()} <= known
     folders = {path.parent.name for path in (ROOT / "annotations").glob("*/apps.py")}
     assert folders == set(ANNOTATIONS)
-    assert {path.parent.name for path in (ROOT / "models_runtime").glob("*/apps.py")} == {
-        *MODELS, EXTENDING, "core", "ops",
-    }  # fmt: skip
+    assert {path.parent.name for path in (ROOT / "models_runtime").glob("*/apps.py")} == {*MODELS, "core", "ops"}
     assert {"loop", "runs", "judging"} <= models_pages()
 
 
@@ -183,7 +179,7 @@ def verbs() -> dict[str, tuple[str, Path]]:
 def below_verb(home: Path) -> list[Path]:
     """Return the Python files of the features below this one, and those that all features share."""
     trees = [ROOT / "annotations" / name for name in ("models", "domain", *ANNOTATIONS)]
-    trees += [ROOT / "models_runtime" / name for name in ("core", *MODELS, EXTENDING)]
+    trees += [ROOT / "models_runtime" / name for name in ("core", *MODELS)]
     return [path for tree in trees[: trees.index(home)] for path in sorted(tree.rglob("*.py"))]
 
 

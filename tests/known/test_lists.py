@@ -37,8 +37,8 @@ def test_terms_are_added_by_line_and_once(world, mia):
     ("data", "reason"),
     [
         ({"terms": " \n"}, "Enter at least one term."),
-        ({"terms": "good\n?"}, "Line 2 is no term"),
-        ({"terms": "x" * (LONGEST + 1)}, "Line 1 is no term"),
+        ({"terms": "good\n?"}, "Line 2 is not a term"),
+        ({"terms": "x" * (LONGEST + 1)}, "Line 1 is not a term"),
         ({"label": "NOWHERE"}, "Select a valid choice"),
     ],
 )

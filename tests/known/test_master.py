@@ -74,8 +74,8 @@ def test_the_preview_shows_columns_and_problems_but_no_value(patients, mia):
     found = upload(mia)
     html = check_page(mia.get(reverse("known_upload", args=["covid", found.pk])))
     assert "data di nascita" in html and "Birth date" in html
-    assert "shoe size" in html and "not understood" in html
-    assert "Row 3, column “data di nascita”: this is no date." in html
+    assert "shoe size" in html and "not recognized" in html
+    assert "Row 3, column “data di nascita”: this is not a date." in html
     assert "Import 2 patients" in html
     assert not KnownPerson.objects.exists()
     for word in SECRETS:

@@ -11,12 +11,20 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
+from annotations.certificates.services.drafting import Terms
+from annotations.certificates.services.signing import sign
+from annotations.certificates.services.verifying import verify_certificate
 from annotations.core.errors import ServiceError
 from annotations.core.events import NOTE_READ
-from annotations.models import Document, Project
+from annotations.core.sealing import OtherSecretKey, project_key
+from annotations.domain.knowing.person import Person
+from annotations.known.selectors.identifiers import people_of
+from annotations.known.services.master import store_people
+from annotations.models import Document, Project, ProjectKey, Release, SurrogateEntity
 from annotations.ops.services import backup, backup_engines
 from annotations.ops.services.backup import restore_backup, write_backup
 from tests import factories as make
+from tests.worlds.released import make_clinic, make_release
 
 TEXT = "Ann\u00e9 \U0001f9ec\r\n\ttornata il 12/03/2021 \u202eabc"
 
@@ -278,3 +286,35 @@ def test_missing_client_programs_are_named(world, tmp_path, monkeypatch):
 
     with pytest.raises(ServiceError, match=r"pg_dump is not installed.*apt-get install postgresql-client"):
         write_backup(file=tmp_path / "b")
+
+
+def test_releases_and_what_is_sealed_come_back(no_redis, tmp_path, settings):
+    """With the same secret key everything can be read again; with another one, the rows are there but not readable."""
+    clinic = make_clinic()
+    people = {"P-1": Person(given=("Mario",), family=("Rossi",))}
+    store_people(project=clinic.project, people=people, problems=0, actor=clinic.mia)
+    release = make_release(clinic.project, clinic.mia, "surrogate")
+    certificate = sign(release=release, terms=Terms("", "", None), accepted=(), actor=clinic.mia, everything=True)
+    plain = list(SurrogateEntity.objects.order_by("pk").values_list("sealed", flat=True))
+    before = content()
+    done = write_backup(file=tmp_path / "b")
+    Release.objects.all().delete()
+    SurrogateEntity.objects.all().delete()
+    ProjectKey.objects.all().delete()
+
+    back = restore_backup(file=tmp_path / "b", force=True)
+
+    assert content() == before and back["counts"] == done["counts"]
+    assert people_of(clinic.project, ["P-1"]) == people
+    key = project_key(clinic.project)
+    assert [key.open(bytes(sealed)) for sealed in plain]
+    assert verify_certificate(bytes(certificate.pdf)).verified
+    again = make_release(clinic.project, clinic.mia, "surrogate")
+    texts = [list(one.notes.order_by("document").values_list("text", flat=True)) for one in (release, again)]
+    assert texts[0] == texts[1], "the index gives the same surrogates"
+
+    settings.SECRET_KEY = "another" * 8
+    restore_backup(file=tmp_path / "b", force=True)
+    assert content() == before and verify_certificate(bytes(certificate.pdf)).verified
+    with pytest.raises(OtherSecretKey):
+        people_of(clinic.project, ["P-1"])

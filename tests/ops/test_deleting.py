@@ -35,10 +35,12 @@ from annotations.models import (
     PersonalKey,
     PlantedLeak,
     Project,
+    ReleaseErasure,
     Resolution,
     Review,
     Role,
     Share,
+    SigningKey,
     Span,
     Stale,
     User,
@@ -51,6 +53,7 @@ from models_runtime.models import Judge, LlmUsage, TrainedModel
 from models_runtime.training.jobs.checkpoints import checkpoint_of
 from tests import factories as make
 from tests.ops import test_erasing_everything as everything
+from tests.ops.released_world import releases
 from tests.ops.test_erasing_everything import fake
 from tests.ops.test_erasing_everything import world as full_world
 from tests.ops.test_erasing_tables import concerned
@@ -184,6 +187,8 @@ def test_nothing_of_a_deleted_project_is_found_anywhere(full_world, caplog):
     everything.language_models(world)
     everything.trainings(world)
     everything.uploads(world)
+    made = releases(world, patient=everything.PATIENT, word=everything.WORD)
+    ReleaseErasure.objects.create(release=made.masked, notes=1, patients=1)
     client = everything.pages(world)
     fill_the_rest(world)
     Job.objects.filter(state=Job.State.QUEUED).update(state=Job.State.CANCELED)
@@ -198,7 +203,7 @@ def test_nothing_of_a_deleted_project_is_found_anywhere(full_world, caplog):
     answer = client.post("/projects/zqslug77/delete/", {"name": "Zqproject77"})
     assert answer.status_code == 302, answer.content.decode()
     for model in apps.get_models():
-        if model._meta.app_label in ("annotations", "models_runtime") and model not in (User, Event):
+        if model._meta.app_label in ("annotations", "models_runtime") and model not in (User, Event, SigningKey):
             assert not rows_of(model).exists(), model._meta.label
     assert [event.verb for event in Event.objects.all()] == [PROJECT_DELETED]
     assert not list(Path(settings.DATA_DIR, "training").glob("*"))

@@ -7,6 +7,7 @@ sessions, Redis, the data folder and the logs.
 
 import base64
 import io
+import itertools
 import json
 import logging
 import os
@@ -16,6 +17,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from django.apps import apps
 from django.conf import settings
 from django.contrib.sessions.backends.db import SessionStore
 from django.contrib.sessions.models import Session
@@ -25,13 +27,20 @@ from django.test import Client
 from django.utils import timezone
 
 from annotations.agreement.services.starting import start_agreement
+from annotations.certificates.services.signing import content_of
+from annotations.certificates.services.verifying import verify_certificate
+from annotations.core.sealing import project_key
 from annotations.domain.agreement import Unit
+from annotations.domain.certifying.verifying import State
 from annotations.domain.strings import string_key
 from annotations.gold.services.making import freeze
 from annotations.gold.services.splitting import split_version
 from annotations.jobs.runner import run as work
 from annotations.models import (
     Amendment,
+    AuditMark,
+    AuditNote,
+    AuditPlan,
     BulkAct,
     Comment,
     Document,
@@ -40,10 +49,22 @@ from annotations.models import (
     GoldVersion,
     Import,
     Job,
+    KnownPerson,
+    KnownUpload,
+    LeakFinding,
+    ListedTerm,
+    NoteMetadata,
+    ProjectKey,
+    Release,
+    ReleasedNote,
     RewrittenNote,
     Search,
+    SigningKey,
     StoredChunk,
     StoredFile,
+    SurrogateEntity,
+    SurrogateKey,
+    SurrogateMention,
 )
 from annotations.ops.services.backup import write_backup
 from annotations.ops.services.backup_list import backups_before_erasing
@@ -51,6 +72,7 @@ from annotations.ops.services.erasing import erase_patient
 from annotations.scores.services.scoring import score_request
 from annotations.scores.services.side_by_side import comparison_request
 from annotations.scores.services.starting import start_score
+from annotations.surrogates.selectors.index import form_number, identity_digest, private_scope
 from annotations.transfer.services.importing import import_files
 from annotations.transfer.services.staged import pack, stage_import
 from annotations.transfer.services.starting import start_export
@@ -61,6 +83,7 @@ from models_runtime.models import Judge, JudgedNote, Judging, Judgment, LlmAnswe
 from models_runtime.runs.services import runs
 from models_runtime.training.jobs.checkpoints import checkpoint_of
 from tests import factories as make
+from tests.ops.released_world import SEALED, releases, sealed, signed
 from tests.worlds.checks import check_page
 
 pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
@@ -321,6 +344,89 @@ def test_nothing_of_an_erased_patient_is_found_anywhere(world, backup, caplog):
     report = world.client.get(f"/projects/covid/import/{Import.objects.order_by('pk').first().pk}/").content.decode()
     assert "were removed when a patient was erased" in report
     assert found_in(everywhere(world, caplog.text)) == []
+
+
+def test_nothing_of_an_erased_patient_is_left_of_releases(world, caplog):
+    """Also in what is sealed: terms of the lists stay, and the erasure lists them for a check."""
+    caplog.set_level(logging.DEBUG)
+    caplog.handler.addFilter(lambda record: not record.name.startswith("django.db"))
+    project, note = world.project, world.note
+    made = releases(world, patient=PATIENT, word=WORD)
+    tables_before = {where for _token, where in found_in([*tables(), *stored_files()])}
+    assert {"annotations_releasednote", "annotations_knownperson", "annotations_notemetadata"} <= tables_before
+    before = {where for token, where in found_in(sealed(project)) if token == WORD}
+    assert before == {f"sealed {model.__name__}" for model in SEALED}
+    digests = keyed_digests(project)
+    own = set(SurrogateKey.objects.filter(entity__mentions__document=note).values_list("digest", flat=True))
+    of_note = {"findings": list(LeakFinding.objects.filter(note__document=note).values_list("pk", flat=True))}
+    assert of_note["findings"] and AuditMark.objects.filter(note__note__document=note).exists()
+    hashes = made.masked.content_hash, bytes(made.certificate.json), bytes(made.certificate.pdf)
+    open_hash = Release.objects.get(pk=made.surrogates.pk).content_hash
+    exported = made.export.result["file_id"]
+
+    shown = check_page(world.client.post(PAGE, {"do": "preview", "patient_id": PATIENT}))
+    assert "Terms of the allow and deny lists" in shown
+    erase_patient(project=project, patient_id=PATIENT, actor=world.mia)
+
+    assert found_in(everywhere(world, caplog.text)) == []
+    assert found_in(sealed(project, without=[ListedTerm])) == []
+    assert {token for token, _where in found_in(sealed(project))} == {WORD}, "terms stay, to be checked by a person"
+    left = keyed_digests(project)
+    assert digests & of_patient(project) and not left & of_patient(project)
+    assert not left & own and own
+    assert not KnownPerson.objects.exists() and not KnownUpload.objects.exists()
+    assert not LeakFinding.objects.filter(pk__in=of_note["findings"]).exists()
+    for model in (ReleasedNote, SurrogateMention, NoteMetadata):
+        assert not model.objects.filter(document_id=note.pk).exists()
+    assert not StoredFile.objects.filter(pk=exported).exists()
+    assert not AuditNote.objects.exclude(note__document__project=project).exists()
+
+    for release in (made.masked, made.surrogates):
+        release.refresh_from_db()
+        assert (release.erased_count, release.erasures.get().notes, release.erasures.get().patients) == (1, 1, 1)
+    assert AuditPlan.objects.get(release=made.masked).erased_count == 1
+    assert made.surrogates.content_hash != open_hash, "it is computed again"
+    made.certificate.refresh_from_db()
+    assert (made.masked.content_hash, bytes(made.certificate.json), bytes(made.certificate.pdf)) == hashes
+    assert failing(made.certificate) == []
+    newer = signed(made.masked, world.mia)
+    assert newer.number == 2 and content_of(newer)["data"]["erased"][0]["patients"] == 1
+    assert failing(made.certificate) == ["superseded"]
+    assert failing(newer) == []
+    assert found_in(everywhere(world, caplog.text)) == []
+
+
+def failing(certificate):
+    verdict = verify_certificate(bytes(certificate.json))
+    return [check.code for check in verdict.checks if check.state == State.FAILED]
+
+
+def keyed_digests(project):
+    """All keyed digests that the release work stores about the project."""
+    keys = SurrogateKey.objects.filter(project=project).values_list("digest", "scope")
+    return {
+        *itertools.chain.from_iterable(keys),
+        *SurrogateEntity.objects.filter(project=project).values_list("scope", flat=True),
+        *SurrogateMention.objects.filter(entity__project=project).values_list("form", flat=True),
+        *LeakFinding.objects.filter(note__release__project=project).values_list("string_key", flat=True),
+        *KnownPerson.objects.filter(project=project).values_list("digest", flat=True),
+    }
+
+
+def of_patient(project):
+    """Digests by which somebody who has the key could tell that the patient was in the project."""
+    key, names = project_key(project), [WORD, f"{WORD} R", f"{WORD} Rossi"]
+    identities = {identity_digest(key, name.lower()) for name in names}
+    leaks = {key.number("leak", name.lower()) for name in (*names, "torino")}
+    return {private_scope(key, PATIENT, 0), *identities, *leaks, *(form_number(key, name) for name in names)}
+
+
+def test_each_sealed_column_is_searched():
+    """A new column with sealed data has to be added to the search above."""
+    columns = {
+        model for model in apps.get_models() if any(field.name == "sealed" for field in model._meta.concrete_fields)
+    }
+    assert columns - set(SEALED) == {ProjectKey, SigningKey}, "keys hold nothing of a patient"
 
 
 def test_the_backup_that_contains_the_patient_is_listed(world, backup):

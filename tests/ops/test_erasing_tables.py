@@ -16,6 +16,8 @@ EMPTIED = {
     "annotations.Search": "all of the project",
     "annotations.KnownPerson": "the row of the patient",
     "annotations.KnownUpload": "all of the project",
+    "annotations.SurrogateEntity": "those that no other note mentions; of others, what only the notes say",
+    "annotations.SurrogateKey": "with its entity, or with what only the notes say of it",
     "annotations.StoredFile": "all except trained models, which the manager is asked to retire",
     "annotations.StoredChunk": "with its file",
     "annotations.SuggestedString": "its count drops by the spans of the note; a string without spans is deleted",
@@ -50,6 +52,20 @@ STAYS = {
     "annotations.MajorityAct": {},
     "annotations.BulkAct": {"rule": "ids; the number of a string without spans is removed"},
     "annotations.ListedTerm": {"sealed": "listed", "digest": "of a listed term", "label": "a code"},
+    "annotations.ProjectKey": {"sealed": "random; without the patient's rows, nothing follows from it"},
+    "annotations.ReleasePolicy": {"slug": "listed with the name", "name": "listed", "rules": "codes of labels"},
+    "annotations.Release": {
+        "set_spec": "listed as a run, or a member, not a patient", "surrogate_maker": "of the settings",
+        "purpose": "listed", "recipient": "listed", "risks": "listed", "figures": "counts, labels, years",
+        "content_hash": "a hash of all notes, from which no single note follows",
+    },
+    "annotations.Certificate": {
+        "sha256": "a hash of the file", "json": "figures, and the listed texts of its release", "pdf": "as its JSON",
+    },
+    "annotations.ReleaseErasure": {},
+    "annotations.AuditPlan": {
+        "seed": "random", "strata": "types, sites and languages of notes, with counts", "looks": "as strata",
+    },
     "annotations.Event": {"data": "ids, offsets, labels, counts", "verb": "a choice"},
     "annotations.Job": {
         "kind": "a choice", "params": "ids and choices", "key": "a hash or an id", "result": "ids and counts",

@@ -250,3 +250,12 @@ def test_the_csv_sets_types_and_sites(world, mia):
 def test_types_and_sites_that_are_refused(mia, content, reason):
     answer = mia.post(PAGE, {"do": "ids", "file": SimpleUploadedFile("meta.csv", content)})
     assert answer.status_code == 422 and reason in answer.content.decode()
+
+
+def test_the_page_says_why_an_erasure_is_refused(world, mia):
+    """It doesn't say that there is nothing to erase, which would end the manager's work."""
+    Import.objects.create(project=world.project, format="text", state=Import.State.RUNNING)
+    answer = mia.post(PAGE, {"do": "erase", "patient_id": ID, "again": ID})
+    html = check_page(answer)
+    assert answer.status_code == 409 and "An import is running" in html and "nothing to erase" not in html
+    assert Document.objects.filter(pk=world.note.pk).exists()

@@ -20,6 +20,7 @@ from annotations.release.services.starting import start_release
 from annotations.release.services.withdrawing import withdraw
 from tests import factories as make
 from tests.release.conftest import add_note
+from tests.worlds.checks import check_page
 
 
 @pytest.fixture
@@ -121,6 +122,17 @@ def test_withdrawing_deletes_exports_and_keeps_the_texts(release, ward):
     assert release.state == Release.State.WITHDRAWN and release.notes.count() == 5
     assert not StoredFile.objects.exists() and Job.objects.get(pk=queued.pk).state == Job.State.CANCELED
     assert Event.objects.get(verb="release.withdrawn").data == {"release": 1, "files": 1}
+
+
+def test_a_deleted_export_says_that_its_release_was_withdrawn(release, ward, sign_in):
+    job = exported(release, ward.manager, leave_out=True)
+    withdraw(release=release, actor=ward.manager)
+    client = sign_in(ward.manager)
+    said = "Release 1 was withdrawn. Its exports were deleted, and it can&#x27;t be exported again."
+    html = check_page(client.get(reverse("job", args=["ward", job.number])))
+    assert said in html and "expired" not in html
+    html = check_page(client.get(reverse("file_download", args=["ward", job.result["file_id"]])))
+    assert said in html and "Start the export again" not in html
 
 
 def test_a_release_that_is_withdrawn_while_it_is_prepared(ward):

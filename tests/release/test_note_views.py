@@ -51,6 +51,16 @@ def test_the_chosen_annotation_set_stays_chosen(reader):
     assert f"?set={chosen.pk}&amp;view=surrogates" in html
 
 
+def test_the_view_goes_along_to_other_notes_and_annotation_sets(reader):
+    run = make.make_author(reader.project, kind="run", name="rules-1")
+    chosen = make.make_set(reader.notes[0], run, [(0, 11, "PATIENT")], submitted=True)
+    html = check_page(reader.client.get(reader.page + "?view=masked"))
+    assert f'{reverse("note", args=["covid", reader.notes[1].pk])}?view=masked"' in html
+    assert f'?set={chosen.pk}&amp;view=masked"' in html
+    html = check_page(reader.client.get(reader.page + "?view=%22onclick"))
+    assert "onclick" not in html.split("<main")[1].split("note-views")[0]
+
+
 def test_a_note_without_annotations_has_no_views(reader):
     note = make.make_note(reader.project, "Nothing here.")
     html = check_page(reader.client.get(reverse("note", args=["covid", note.pk])))

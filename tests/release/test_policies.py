@@ -113,4 +113,4 @@ def test_the_command_lists_policies(project):
     assert rows[0]["unmapped"] == ["SHIP"] and rows[0]["actions"]["AGE"] == "mask"
     out = io.StringIO()
     call_command("release_policies", project.slug, stdout=out)
-    assert "mask: Publication mask (not used yet)\n  Labels without a rule: SHIP" in out.getvalue()
+    assert "mask: Publication mask (as shipped)\n  Labels without a rule: SHIP" in out.getvalue()

@@ -57,6 +57,33 @@ def test_saving_makes_the_next_version_with_its_changes(editor):
     assert editor.release.policy.version == 1
 
 
+def test_a_policy_is_saved_as_a_new_one(editor):
+    data = sent(editor, **{"action-CITY": "keep", "new_name": "Cities stay", "new_slug": "cities", "act": "copy"})
+    for _click in range(2):
+        html = check_page(editor.client.post(MASK, data, follow=True))
+        assert "The policy “Cities stay” is saved." in html and "Save as version 2" in html
+    saved = ReleasePolicy.objects.get(slug="cities")
+    assert (saved.version, saved.rules["CITY"]["action"]) == (1, "keep")
+    assert ReleasePolicy.objects.filter(slug="mask").count() == 1
+    assert "Cities stay" in check_page(editor.client.get(POLICIES))
+
+
+@pytest.mark.parametrize(
+    "changes, reason",
+    [
+        ({"new_name": "Mine"}, "Fill in name and short name of the new policy."),
+        ({"new_name": "Mine", "new_slug": "safe-harbor"}, "The short name “safe-harbor” is taken."),
+        ({"new_name": "Mine", "new_slug": "mask"}, "The short name “mask” is taken."),
+        ({"new_name": "Mine", "new_slug": "My own"}, "A short name has only a-z"),
+        ({"new_name": "Mine", "new_slug": "mine", "act": ""}, "choose “Save as a new policy”"),
+    ],
+)
+def test_a_new_policy_needs_names_of_its_own(editor, changes, reason):
+    response = editor.client.post(MASK, sent(editor, **{"act": "copy", "action-CITY": "keep"} | changes))
+    assert response.status_code == 422 and reason in check_page(response)
+    assert ReleasePolicy.objects.count() == 1
+
+
 def test_saving_without_a_change_makes_no_version(editor):
     html = check_page(editor.client.post(MASK, sent(editor), follow=True))
     assert "Nothing has changed, so no new version was saved." in html

@@ -8,7 +8,9 @@ from annotations.domain.redaction.kinds import Kind
 from annotations.domain.redaction.released import Mention
 from annotations.surrogates.services.making import NoteMentions, surrogates_for
 from tests import factories as make
+from tests.worlds.queue import no_redis
 
+__all__ = ["no_redis"]
 pytest_plugins = ["tests.worlds.pages"]
 
 

@@ -8,7 +8,8 @@ from annotations.domain.surrogates.typed import parts_of
 from annotations.models import Document, SurrogateEntity, SurrogateKey, SurrogateMention
 from annotations.surrogates.selectors.index import opened
 from annotations.surrogates.services import makers
-from annotations.surrogates.services.making import surrogates_for, words_of
+from annotations.surrogates.services.making import surrogates_for
+from annotations.surrogates.services.originals import Originals
 from tests import factories as make
 from tests.surrogates.conftest import said, with_mentions
 
@@ -109,7 +110,8 @@ def test_a_surrogate_is_never_an_original(ward, monkeypatch):
     originals = "Emily Carter", "Emily Carter", "Gregory Housing"
     monkeypatch.setattr(makers, "RulesMaker", lambda key: Copying(key, *originals))
     elsewhere = make.make_note(ward.project, "Gregory Housing", "x", language="en")
-    avoid = words_of([with_mentions(elsewhere, ("Gregory Housing", "staff"))])
+    avoid = Originals(project_key(ward.project))
+    avoid.add([with_mentions(elsewhere, ("Gregory Housing", "staff"))])
     found = ward.make(avoid=avoid)
     written = found[ward.notes[0].pk, "Dr. Emily Carter"]
     assert "Carter" not in written and "Housing" not in written

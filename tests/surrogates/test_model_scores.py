@@ -5,11 +5,21 @@ import json
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.urls import reverse
 
+from annotations.core.errors import ServiceError
 from annotations.domain.spans import Span
-from annotations.models import Event, Release, ReleasedNote, ReleasePolicy
+from annotations.jobs.runner import run as run_job
+from annotations.models import Event, Job, Release, ReleasedNote, ReleasePolicy
 from models_runtime.core import registry
+from models_runtime.relexicalizing.jobs import compare, store
 from tests import factories as make
+from tests.worlds.checks import check_page
+
+RULES = {
+    "PATIENT": {"kind": "name", "action": "surrogate", "numbered": False},
+    "RELATIVE": {"kind": "family", "action": "mask", "numbered": False},
+}
 
 
 class Knows:
@@ -39,7 +49,7 @@ def released(db, monkeypatch):
     monkeypatch.setitem(registry.BACKENDS, "knows", kind)
     monkeypatch.setattr("models_runtime.core.model_files.load_factory", lambda path: Knows)
     project = make.make_project("ward")
-    policy = ReleasePolicy.objects.create(project=project, slug="surrogate", version=1, name="S", rules={})
+    policy = ReleasePolicy.objects.create(project=project, slug="surrogate", version=1, name="S", rules=RULES)
     release = Release.objects.create(
         project=project,
         number=1,
@@ -50,7 +60,11 @@ def released(db, monkeypatch):
     )
     for text, new, pieces in (
         ("Adam is well.", "Gregory is well.", [[0, 4, 0, 7, "PATIENT", "surrogate"]]),
-        ("Adam is ill.", "Nora is ill.", [[0, 4, 0, 4, "PATIENT", "surrogate"]]),
+        (
+            "Adam is ill, son too.",
+            "Nora is ill, [KIN] too.",
+            [[0, 4, 0, 4, "PATIENT", "surrogate"], [13, 16, 13, 18, "RELATIVE", "mask"]],
+        ),
     ):
         note = make.make_note(project, text)
         ReleasedNote.objects.create(
@@ -69,6 +83,8 @@ def test_both_f1_and_their_difference_are_stored_in_the_release(released):
     found = json.loads(scores("--json"))
     assert (found["original"], found["released"], found["notes"]) == (1.0, pytest.approx(2 / 3), 2)
     assert found["difference"] == pytest.approx(-1 / 3)
+    rates = {"spans": 2, "original": 1.0, "released": found["released"], "difference": found["difference"]}
+    assert (found["labels"], found["left_out"]) == ({"PATIENT": rates}, ["RELATIVE"])
     released.refresh_from_db()
     assert released.figures["surrogates"] == {"entities": 2, "f1": found}
     assert Event.objects.get(verb="surrogates.scored").data == {"release": 1, "backend": "knows", "notes": 2}
@@ -84,3 +100,46 @@ def test_a_signed_release_stays_as_it_is(released):
     Release.objects.update(state="prepared")
     with pytest.raises(CommandError, match="nothing"):
         scores("--run-backend", "nothing")
+
+
+@pytest.fixture
+def manager(released, sign_in, no_redis):
+    return sign_in(make.make_member(released.project, "manager", "mia"))
+
+
+def start(client, backend="knows"):
+    """The page to which starting leads, and its address."""
+    data = {"backend": backend, "token": "6d2f"}
+    answer = client.post(reverse("surrogate_scores_start", args=["ward", 1]), data, follow=True)
+    return answer.content.decode(), answer.redirect_chain[-1][0]
+
+
+def test_the_page_of_a_release_starts_the_comparison_and_shows_it(released, manager):
+    page = reverse("release", args=["ward", 1])
+    assert "Compare a model on originals and surrogates" in check_page(manager.get(page))
+    _html, address = start(manager)
+    assert start(manager)[1] == address, "a double click starts one job"
+    job = Job.objects.get()
+    run_job(job.pk)
+    job.refresh_from_db()
+    assert (job.state, job.result["release"], job.result["original"]) == (Job.State.DONE, 1, 1.0)
+    assert "0.6667" in check_page(manager.get(address))
+    html = check_page(manager.get(page))
+    assert "-0.3333" in html and "Knows" in html
+    assert Event.objects.get(verb="surrogates.scored").actor.username == "mia"
+
+
+def test_what_can_not_be_compared_is_said(released, manager):
+    assert "There is no backend" in start(manager, "nothing")[0] and not Job.objects.exists()
+    Release.objects.update(state="signed")
+    assert "Compare a model" not in check_page(manager.get(reverse("release", args=["ward", 1])))
+    assert "nobody has signed" in start(manager)[0]
+
+
+def test_figures_of_texts_that_have_changed_meanwhile_are_not_stored(released):
+    found = compare(released, "knows")
+    Release.objects.update(revision=released.revision + 1)
+    with pytest.raises(ServiceError, match="have changed"):
+        store(found, None)
+    released.refresh_from_db()
+    assert "f1" not in released.figures["surrogates"]

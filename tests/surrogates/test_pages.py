@@ -48,11 +48,16 @@ def test_an_empty_index(made):
     assert "No surrogates yet" in check_page(made.client.get(reverse("surrogates", args=["ward"])))
 
 
-@pytest.mark.parametrize("words", ["wilson", "ADAM wilson", "4711-22", "springfield"])
+@pytest.mark.parametrize("words", ["wilson", "ADAM wilson", "Wilson Adam", "4711-22", "springfield"])
 def test_searching_for_an_original(made, words):
     html = check_page(made.client.post(reverse("surrogates", args=["ward"]), {"text": words}))
     assert ("4711-22" if "4711" in words else "Springfield" if "spring" in words else "Adam Wilson") in html
     assert "Carter" not in html
+
+
+def test_choosing_too_few_entities_keeps_the_filter(made):
+    answer = made.client.post(f"{reverse('surrogates_merge', args=['ward'])}?kind=name", {})
+    assert answer.url == f"{reverse('surrogates', args=['ward'])}?kind=name"
 
 
 def test_searching_for_a_surrogate(made):

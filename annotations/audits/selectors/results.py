@@ -2,15 +2,16 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from datetime import datetime
 
-from django.db.models import Count
+from django.db.models import Count, Q
 
 from annotations.audits.selectors.plans import design_of
 from annotations.audits.selectors.readings import Readings, leaks_of, verdict_of
 from annotations.domain.auditing.looks import Verdict
 from annotations.domain.redaction.policy import Action
-from annotations.models import AuditNote, AuditPlan, LeakFinding, Release
+from annotations.models import AuditNote, AuditPlan, LeakFinding, Release, User
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,30 @@ class Rate:
 
 
 @dataclass(frozen=True, slots=True)
+class Auditor:
+    """A person who read notes of the sample: how many, with how many planted leaks, of which they found some."""
+
+    user: User
+    read: int
+    planted: int
+    found: int
+
+    @property
+    def recall(self) -> float | None:
+        """The share of planted leaks that they found; None without any. It is no bound: the numbers are small."""
+        return self.found / self.planted if self.planted else None
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptedLeak:
+    """A leak that somebody left in the release. `label` is the code that the auditor chose."""
+
+    label: str
+    user: User | None
+    at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class AuditResult:
     """What an audit shows about a release. Shares are from 0 to 1.
 
@@ -30,9 +55,8 @@ class AuditResult:
     a leak. `bound`: the upper bound of the share of notes with a leak, corrected by `recall`, the lower bound of the
     share of planted leaks that the auditors find (None without planted leaks); it is 1 before the first look. It is
     based on the first `counted` notes of the sample. `strata`: rates by stratum; `labels`: rates of notes with a leak
-    of each label, by its code. Each of these bounds holds by itself. `readers`: user names; `read_by`: notes by
-    user name. `accepted`: leaks that a manager left in the release, by user name. `undecided`: leaks that nobody has
-    decided about.
+    of each label, by its code. Each of these bounds holds by itself. `auditors`: who read notes, by user name.
+    `accepted`: the leaks that managers left in the release. `undecided`: leaks that nobody has decided about.
     """
 
     plan: int
@@ -48,7 +72,7 @@ class AuditResult:
     recall: float | None
     strata: Mapping[str, Rate]
     labels: Mapping[str, Rate]
-    readers: Sequence[str]
+    auditors: Sequence[Auditor]
     complete: bool
     target: float = 0.0
     met: bool = False
@@ -57,8 +81,7 @@ class AuditResult:
     seed: str = ""
     erased: int = 0
     undecided: int = 0
-    read_by: Mapping[str, int] = field(default_factory=dict)
-    accepted: Mapping[str, int] = field(default_factory=dict)
+    accepted: Sequence[AcceptedLeak] = ()
 
 
 def audit_result(release: Release) -> AuditResult | None:
@@ -71,8 +94,7 @@ def result_of(plan: AuditPlan) -> AuditResult:
     design, readings = design_of(plan), Readings(plan)
     verdict = verdict_of(plan, readings)
     done = AuditNote.objects.filter(plan=plan, state=AuditNote.State.DONE).order_by()
-    read_by = dict(done.values_list("reader__username").annotate(n=Count("pk")))
-    planted = Counter(done.exclude(planted_found=None).values_list("planted_found", flat=True))
+    auditors = _auditors(plan)
     leaky = set(leaks_of(plan).order_by().values_list("note", "note__stratum"))
     leaky_by_stratum = Counter(stratum for _note, stratum in leaky)
     read_by_stratum = dict(done.values_list("stratum").annotate(n=Count("pk")))
@@ -83,18 +105,18 @@ def result_of(plan: AuditPlan) -> AuditResult:
         method=_method(plan),
         notes=design.notes,
         drawn=plan.drawn,
-        read=sum(read_by.values()),
+        read=done.count(),
         leaks=len(leaky),
         bound=bounds.overall if bounds else 1.0,
-        planted=planted.total(),
-        planted_found=planted[True],
+        planted=sum(one.planted for one in auditors),
+        planted_found=sum(one.found for one in auditors),
         recall=bounds.recall if bounds else 0.0 if plan.planted_share else None,
         strata={
             name: Rate(read_by_stratum.get(name, 0), leaky_by_stratum[name], bounds.strata[name] if bounds else 1.0)
             for name in design.strata
         },
         labels=_labels(plan, readings, verdict),
-        readers=sorted(read_by),
+        auditors=auditors,
         complete=plan.state != AuditPlan.State.OPEN,
         target=plan.target,
         met=plan.state == AuditPlan.State.MET,
@@ -103,7 +125,6 @@ def result_of(plan: AuditPlan) -> AuditResult:
         seed=plan.seed,
         erased=plan.erased_count,
         undecided=undecided(plan),
-        read_by=read_by,
         accepted=_accepted(plan),
     )
 
@@ -113,10 +134,27 @@ def undecided(plan: AuditPlan) -> int:
     return leaks_of(plan).filter(finding__decision="").count()
 
 
-def _accepted(plan: AuditPlan) -> dict[str, int]:
-    rows = leaks_of(plan).filter(finding__decision=LeakFinding.Answer.ALLOW).order_by()
-    found = rows.values_list("finding__decided_by__username").annotate(n=Count("pk"))
-    return {name or "": n for name, n in found}
+def _auditors(plan: AuditPlan) -> list[Auditor]:
+    """The people who finished notes, by user name. A note counts for the person who finished it."""
+    rows = AuditNote.objects.filter(plan=plan, state=AuditNote.State.DONE, reader__isnull=False).order_by()
+    counted = rows.values_list("reader").annotate(
+        read=Count("pk"),
+        planted=Count("pk", filter=Q(planted_found__isnull=False)),
+        found=Count("pk", filter=Q(planted_found=True)),
+    )
+    counts = {pk: numbers for pk, *numbers in counted}
+    users = User.objects.filter(pk__in=list(counts)).order_by("username")
+    return [Auditor(user, *counts[user.pk]) for user in users]
+
+
+def _accepted(plan: AuditPlan) -> list[AcceptedLeak]:
+    """The leaks that were accepted, in the order of acceptance."""
+    marks = leaks_of(plan).filter(finding__decision=LeakFinding.Answer.ALLOW).select_related("finding__decided_by")
+    return [
+        AcceptedLeak(mark.label, mark.finding.decided_by, mark.finding.decided_at)
+        for mark in marks.order_by("finding__decided_at", "pk")
+        if mark.finding is not None
+    ]
 
 
 def _labels(plan: AuditPlan, readings: Readings, verdict: Verdict) -> dict[str, Rate]:

@@ -132,7 +132,7 @@ def _plant_some(rows: Sequence[AuditNote], wanted: int, key: Key, seed: str) -> 
                 continue
             number = int.from_bytes(key.digest("audit piece", seed, str(row.note_id))[:8], "big")
             piece = fitting[number % len(fitting)]
-            row.planted_start, row.planted_end, row.planted_label = piece.start, piece.end, piece.label
+            row.planted_start, row.planted_end = piece.start, piece.end
             done += 1
             if done == wanted:
                 break

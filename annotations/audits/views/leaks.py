@@ -32,7 +32,9 @@ def audit_leaks(request: Request, slug: str, number: int) -> HttpResponse:
     page = paged(request, marks.order_by("note__position", "start"), SIZE)
     leaks = listed_leaks(access.project, list(page))
     for document in {leak.note for leak in leaks}:
-        NOTE_READ.record(actor=access.user, project_id=access.project.pk, document_id=document, data={"what": "audit"})
+        NOTE_READ.record(
+            actor=access.user, project_id=access.project.pk, document_id=document, data={"what": "leaks of an audit"}
+        )
     return render(
         request, "audits/leaks.html",
         {"access": access, "release": release, "plan": plan, "page": page, "leaks": leaks},

@@ -27,12 +27,16 @@ SIZE = 50
 
 @dataclass(frozen=True)
 class Preview:
-    """The sample that the choices give: notes to the end of each look, and strata with notes and drawn notes."""
+    """The sample that the choices give: notes to the end of each look, and strata with notes and drawn notes.
+
+    Not `reachable`: the release is so small that even reading all notes can't meet the target.
+    """
 
     notes: int
     looks: list[tuple[int, int]]
     strata: list[tuple[str, int, int]]
     planted: int
+    reachable: bool
 
     @property
     def first(self) -> int:
@@ -123,6 +127,7 @@ def _preview(release: Release, choices: Choices) -> Preview:
         looks=[(leaks, sum(look.values())) for leaks, look in enumerate(design.looks)],
         strata=[(name, notes, last[name]) for name, notes in design.strata.items()] if choices.by else [],
         planted=design.planted_in(sum(last.values())),
+        reachable=design.reachable,
     )
 
 

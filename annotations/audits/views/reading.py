@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
+from annotations.audits.events import AUDIT_READ
 from annotations.audits.forms import MarkForm, NoteForm
 from annotations.audits.selectors.shown import shown_of
 from annotations.audits.services import reading
@@ -41,7 +42,7 @@ def audit_read(request: Request, slug: str, number: int) -> HttpResponse:
     if plan is None or note is None:
         return redirect("release_audit", slug, number)
     NOTE_READ.record(
-        actor=access.user, project_id=access.project.pk, document_id=note.note.document_id, data={"what": "audit"}
+        actor=access.user, project_id=access.project.pk, document_id=note.note.document_id, data={"what": AUDIT_READ}
     )
     return render(request, "audits/read.html", {"access": access, "plan": plan, **_page(access, plan, note)})
 

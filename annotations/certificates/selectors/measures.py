@@ -2,13 +2,25 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from annotations.agreement.services.figures import kept_figures
 from annotations.audits.selectors.results import AuditResult, Rate
+from annotations.certificates.selectors.people import name_of
 from annotations.core.hooks import UsedModel, models_of
 from annotations.domain.agreement import Granularity, Unit
 from annotations.domain.certifying.canonical import at_least, at_most
-from annotations.domain.certifying.content import Agreement, AuditPart, ModelRow, RateRow, Recall, RunScore, Training
+from annotations.domain.certifying.content import (
+    AcceptedLeakRow,
+    Agreement,
+    AuditorRow,
+    AuditPart,
+    ModelRow,
+    RateRow,
+    Recall,
+    RunScore,
+    Training,
+)
 from annotations.domain.scoring import Scorer
 from annotations.domain.scoring.table import TableData
 from annotations.domain.scoring.tally import Criterion
@@ -176,11 +188,22 @@ def audit_part(audit: AuditResult | None) -> AuditPart | None:
         recall=None if audit.recall is None else at_least(audit.recall),
         target=audit.target,
         met=audit.met,
-        accepted=dict(sorted(audit.accepted.items())),
-        undecided=audit.undecided,
+        auditors=[
+            AuditorRow(name=name_of(one.user), read=one.read, planted=one.planted, found=one.found)
+            for one in audit.auditors
+        ],
+        accepted=[
+            AcceptedLeakRow(label=one.label, by=name_of(one.user), at=iso(one.at) if one.at else "")
+            for one in audit.accepted
+        ],
         labels=[_rate(name, rate) for name, rate in sorted(audit.labels.items())],
         strata=[_rate(name, rate) for name, rate in sorted(audit.strata.items())],
     )
+
+
+def iso(moment: datetime) -> str:
+    """A time in UTC, to the second."""
+    return moment.astimezone(UTC).replace(microsecond=0).isoformat()
 
 
 def _rate(name: str, rate: Rate) -> RateRow:

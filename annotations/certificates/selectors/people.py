@@ -1,10 +1,11 @@
 """Who read notes of a release, by name, and how many."""
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from typing import Any
 
 from django.db.models import Count, QuerySet
 
+from annotations.audits.events import AUDIT_READ
 from annotations.core.events import NOTE_READ
 from annotations.domain.certifying.content import Reader
 from annotations.models import (
@@ -28,26 +29,28 @@ def name_of(user: User | None) -> str:
     return (user.get_full_name() or user.get_username()) if user else "The operator of the command line"
 
 
-def readers_of(release: Release, auditors: Iterable[tuple[str, int]]) -> list[Reader]:
+def readers_of(release: Release, auditors: Mapping[int, int]) -> list[Reader]:
     """People who annotated, adjudicated, reviewed, opened or audited notes of the release, with counts of notes.
 
-    `auditors` are names with the notes that each read in the audit.
+    `auditors`: the notes that each read in the audit, by user id.
     """
     notes = ReleasedNote.objects.filter(release=release).order_by().values("document_id")
     sets = AnnotationSet.objects.filter(
         document_id__in=notes, author__kind=Author.Kind.ANNOTATOR, state=AnnotationSet.State.SUBMITTED
     )
-    found = [
+    return [
         *_named(ANNOTATED, _people(sets, "author__user")),
         *_named(ADJUDICATED, _people(Adjudication.objects.filter(document_id__in=notes), "finished_by")),
         *_named(REVIEWED, _people(Review.objects.filter(document_id__in=notes), "finished_by")),
         *_named(OPENED, _people(_opened(release, notes), "actor")),
+        *_named(AUDITED, auditors),
     ]
-    return [*found, *(Reader(name=name, what=AUDITED, notes=number) for name, number in auditors)]
 
 
 def _opened(release: Release, notes: Any) -> "QuerySet[Event]":
-    return Event.objects.filter(project_id=release.project_id, verb=NOTE_READ, document_id__in=notes)
+    """The events of opened originals. Who reads in an audit sees the released text."""
+    events = Event.objects.filter(project_id=release.project_id, verb=NOTE_READ, document_id__in=notes)
+    return events.exclude(pk__in=events.filter(data__what=AUDIT_READ).values("pk"))
 
 
 def _people(rows: "QuerySet[Any]", person: str) -> dict[int, int]:
@@ -56,7 +59,7 @@ def _people(rows: "QuerySet[Any]", person: str) -> dict[int, int]:
     return dict(counted.annotate(notes=Count("document_id", distinct=True)))
 
 
-def _named(what: str, counts: dict[int, int]) -> list[Reader]:
+def _named(what: str, counts: Mapping[int, int]) -> list[Reader]:
     users = User.objects.in_bulk(counts)
     rows = sorted((-number, name_of(users[pk])) for pk, number in counts.items() if pk in users)
     return [Reader(name=name, what=what, notes=-number) for number, name in rows]

@@ -99,12 +99,13 @@ def draft(
                 allowed=leaks["allowed"],
                 open=leaks["open"],
                 by=allowed_by(release) if leaks["allowed"] else [],
+                exceptions=release.figures.get("exceptions") or {},
             ),
             audit=audit_part(audit),
             scores=measures.scores,
             agreement=measures.agreement,
             models=measures.models,
-            surrogates=Surrogates(labels=surrogate, measures=_surrogate_measures(release)) if surrogate else None,
+            surrogates=_surrogates(release, surrogate),
             utility=Utility(characters=rows.characters, kept=rows.characters_kept, share=kept_share(rows)),
         ),
         governance=Governance(risks=list(risks), readers=readers_of(release, _auditors(audit))),
@@ -176,11 +177,21 @@ def erased_of(release: Release) -> list[Erased]:
     return list(days.values())
 
 
+def _surrogates(release: Release, labels: list[str]) -> Surrogates | None:
+    if not labels:
+        return None
+    maker = release.surrogate_maker
+    made_by = f"{maker.get('server', '')}/{maker.get('model', '')}" if maker else None
+    return Surrogates(labels=labels, made_by=made_by, measures=_surrogate_measures(release))
+
+
 def _surrogate_measures(release: Release) -> dict[str, Any]:
+    """The stored measures. Those of a model on original and released text have names that begin with “f1”."""
     found = release.figures.get("surrogates") or {}
-    return {name: value for name, value in found.items() if value is None or isinstance(value, int | float | str)}
+    flat = {name: value for name, value in found.items() if value is None or isinstance(value, int | float | str)}
+    return flat | {f"f1_{name}": value for name, value in (found.get("f1") or {}).items()}
 
 
-def _auditors(audit: AuditResult | None) -> list[tuple[str, int]]:
-    """The auditors' names, with the notes that each has read."""
-    return sorted(audit.read_by.items()) if audit else []
+def _auditors(audit: AuditResult | None) -> dict[int, int]:
+    """The notes that each auditor has read, by user id."""
+    return {one.user.pk: one.read for one in audit.auditors} if audit else {}

@@ -25,7 +25,7 @@ class Signer:
 def signer() -> Signer:
     """Return the key that signs now, which is made on first use. Two first uses at a time give the same key.
 
-    Raises ServiceError `sealed` under another secret key than the one that sealed it.
+    Raises OtherSecretKey under another secret key than the one that sealed it.
     """
     row = newest_key()
     return Signer(row, opened_by_instance(_PURPOSE, bytes(row.sealed)))

@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from annotations.audits.selectors.results import audit_result
 from annotations.certificates.events import RELEASE_SIGNED
 from annotations.certificates.selectors.measures import Measured, measured
 from annotations.certificates.selectors.people import name_of
@@ -25,10 +26,13 @@ from annotations.domain.certifying.risks import LONGEST, key_of, open_risks
 from annotations.domain.certifying.signatures import fingerprint_of, open_certificate, signed_json, signed_pdf
 from annotations.models import Certificate, Project, Release, User
 from annotations.release.selectors.releases import open_findings
+from annotations.release.services.batches import MEANWHILE, again
+from annotations.release.services.outdating import outdated
 from annotations.release.services.settling import settle
 
 LONGEST_PURPOSE, LONGEST_RECIPIENT = 300, 200
 MOST_OWN_RISKS = 20
+UNDECIDED = "undecided"
 
 
 @dataclass(frozen=True)
@@ -51,12 +55,17 @@ class Prospect:
 def prospect(release: Release, terms: Terms, actor: User | None) -> Prospect:
     """The content that would be signed now, without writing anything but measures. Raises ServiceError as `sign`."""
     check_signable(release)
+    settled(release)
     content = draft(release, terms, measured(release), _next(release, actor))
     return Prospect(content, _to_accept(release, content))
 
 
 def check_signable(release: Release, *, without_held: bool = False) -> None:
-    """Raise ServiceError `preparing`, `withdrawn` or `open` unless the release can be signed."""
+    """Raise ServiceError unless the release can be signed.
+
+    `preparing` or `withdrawn`; `undecided` while nobody has decided about a leak of the audit; `outdated` if the
+    surrogates were edited since; `open` while the leak gate has open findings, unless `without_held`.
+    """
     state = Release.State
     if release.state == state.WITHDRAWN:
         raise ServiceError(
@@ -66,6 +75,26 @@ def check_signable(release: Release, *, without_held: bool = False) -> None:
         raise ServiceError(
             _("Release %(n)s is still being prepared. Sign it when all notes are ready.") % {"n": release.number},
             code="preparing",
+        )
+    audit = audit_result(release)
+    if audit is not None and audit.undecided:
+        raise ServiceError(
+            ngettext(
+                "Nobody has decided about %(n)s leak that auditors found. Decide about it, then sign.",
+                "Nobody has decided about %(n)s leaks that auditors found. Decide about them, then sign.",
+                audit.undecided,
+            )
+            % {"n": audit.undecided},
+            code=UNDECIDED,
+        )
+    if outdated(release):
+        raise ServiceError(
+            _(
+                "The surrogates were edited after release %(n)s was prepared, so its notes may have other ones. "
+                "Choose “Prepare again” on the page of the release, then sign."
+            )
+            % {"n": release.number},
+            code="outdated",
         )
     waiting = 0 if without_held else open_findings(release).count()
     if waiting:
@@ -94,14 +123,13 @@ def sign(
     `accepted` are keys of risks (`risks.key_of`). With `everything`, the actor accepts all open risks, and notes that
     the leak gate holds back are left out of the certificate, as they are left out of exports.
 
-    Raises ServiceError: `preparing`, `withdrawn` or `open` as `check_signable`, `empty` without notes, `changed` if the
+    Raises ServiceError as `check_signable`, and: `empty` without notes, `changed` if the
     notes are not the prepared ones, `expiry` for a day that has passed, `long` for a long text, `risks` with the number
     of risks that nobody accepted, and `sealed` if the signing key can't be read.
     """
     terms = _checked(terms)
     own = _own(own_risks)
-    if release.state == Release.State.PREPARED:
-        settle(release=release)
+    settled(release)
     measures = measured(release)
     newest_key()  # Made before the transaction, whose locks would come after the key's.
     with transaction.atomic():
@@ -113,6 +141,16 @@ def sign(
         rows = rows_of(release)
         _check_rows(release, rows)
         return _signed(release, terms, accepted, own, measures, rows, actor, everything=everything)
+
+
+def settled(release: Release) -> Release:
+    """Settle a prepared release: a decision has cleared its hash and figures. Raises ServiceError `busy`."""
+    for _try in again():
+        try:
+            return settle(release=release)
+        except MEANWHILE:
+            continue
+    raise AssertionError("The last try returns or raises.")
 
 
 def _signed(

@@ -2,7 +2,7 @@
 
 from django import template
 
-from annotations.certificates.selectors.certificates import State, state_of
+from annotations.certificates.services.status import State, state_of
 from annotations.core.access import Access
 from annotations.models import Release
 

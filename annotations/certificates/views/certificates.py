@@ -13,7 +13,7 @@ from annotations.certificates.events import CERTIFICATE_DOWNLOADED
 from annotations.certificates.forms import SignForm
 from annotations.certificates.selectors.certificates import certificate_for
 from annotations.certificates.services.drafting import Terms
-from annotations.certificates.services.signing import check_signable, prospect, sign
+from annotations.certificates.services.signing import UNDECIDED, check_signable, prospect, sign
 from annotations.core.access import Access, Can, enter
 from annotations.core.addresses import address
 from annotations.core.errors import ServiceError
@@ -35,6 +35,8 @@ def certificate_sign(request: Request, slug: str, number: int) -> HttpResponse:
         check_signable(release)
     except ServiceError as error:
         messages.error(request, str(error))
+        if error.code == UNDECIDED:
+            return redirect("audit_leaks", slug, number)
         return redirect(address("release.page", slug, number) or address("project", slug))
     form = SignForm(request.POST) if request.method == "POST" else SignForm(initial=_initial(release))
     accepted = request.POST.getlist("risk")

@@ -108,7 +108,14 @@ class Design:
         return high
 
     def _enough(self, look: int, base: int) -> bool:
-        drawn = allocation(base, self.strata)
+        return self._meets(look, allocation(base, self.strata))
+
+    @cached_property
+    def reachable(self) -> bool:
+        """Whether the target is met after the last look if the auditors find as few leaks as it allows."""
+        return self._meets(self.leaks, self.looks[-1])
+
+    def _meets(self, look: int, drawn: Mapping[str, int]) -> bool:
         planted = self.planted_in(sum(drawn.values()))
         recall = self.recall(look, planted, round(planted * EXPECTED_RECALL))
         return self._overall(drawn, look, recall, self.alphas(look)[0]) <= self.target

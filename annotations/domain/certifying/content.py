@@ -105,13 +105,17 @@ class IdentifierRow(TypedDict):
 
 
 class Gate(TypedDict):
-    """What the leak gate found in the released notes, and what people decided about it. `by`: who allowed findings."""
+    """What the leak gate found in the released notes, and what people decided about it.
+
+    `by`: who allowed findings. `exceptions`: how often each named exception let a string stay.
+    """
 
     found: int
     replaced: int
     allowed: int
     open: int
     by: list[str]
+    exceptions: dict[str, int]
 
 
 class Training(TypedDict):
@@ -176,11 +180,25 @@ class RateRow(TypedDict):
     bound: float
 
 
-class AuditPart(TypedDict):
-    """What an audit of a random sample shows; see annotations.audits.selectors.results.
+class AuditorRow(TypedDict):
+    """An auditor: the notes that they read, and how many of the planted leaks in them they found."""
 
-    `accepted`: leaks that people left in the release, by name; `undecided`: leaks about which nobody has decided.
-    """
+    name: str
+    read: int
+    planted: int
+    found: int
+
+
+class AcceptedLeakRow(TypedDict):
+    """A leak of the audit that a person left in the release: the label, by whom, and when."""
+
+    label: str
+    by: str
+    at: str
+
+
+class AuditPart(TypedDict):
+    """What an audit of a random sample shows; see annotations.audits.selectors.results."""
 
     plan: int
     complete: bool
@@ -196,8 +214,8 @@ class AuditPart(TypedDict):
     recall: float | None
     target: float
     met: bool
-    accepted: dict[str, int]
-    undecided: int
+    auditors: list[AuditorRow]
+    accepted: list[AcceptedLeakRow]
     labels: list[RateRow]
     strata: list[RateRow]
 
@@ -211,9 +229,13 @@ class Utility(TypedDict):
 
 
 class Surrogates(TypedDict):
-    """Measures of Singh et al. 2025, appendix A.7, where surrogates were written; `labels` are those replaced so."""
+    """Measures of Singh et al. 2025, appendix A.7, where surrogates were written; `labels` are those replaced so.
+
+    `made_by`: the language model as SERVER/MODEL; None for rules.
+    """
 
     labels: list[str]
+    made_by: str | None
     measures: dict[str, float | int | str | None]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from annotations.domain.certifying.content import AuditPart, Content, Recall
+from annotations.domain.certifying.content import AuditPart, Content, Gate, Recall
 from annotations.domain.certifying.hipaa import IDENTIFIERS
 from annotations.domain.certifying.statements import STATUS
 
@@ -177,6 +177,7 @@ def _identifiability(content: Content) -> Section:
                     if gate
                     else NOT_MEASURED,
                 ),
+                ("Exceptions of the leak gate", _exceptions(gate)),
                 ("Utility", _utility(content)),
                 ("Agreement", _agreement(content)),
             ]
@@ -187,6 +188,13 @@ def _identifiability(content: Content) -> Section:
     blocks.append(_models(content))
     blocks += _surrogates(content)
     return Section("Identifiability", "Identifiability assessment and mitigation, clause 8", blocks)
+
+
+def _exceptions(gate: Gate | None) -> str:
+    if not gate:
+        return NOT_MEASURED
+    found = ", ".join(f"{name}: {_count(number)}" for name, number in gate["exceptions"].items())
+    return f"Strings that a named exception let stay: {found}" if found else "None applied"
 
 
 def _utility(content: Content) -> str:
@@ -222,7 +230,7 @@ def _audit(audit: AuditPart | None) -> list[Text | Facts | Table]:
         ),
         ("Aim", f"A leak rate of at most {_share(audit['target'])}; {'reached' if audit['met'] else 'not reached'}"),
         ("Notes with a leak", f"{_count(audit['leaks'])} of {_count(audit['read'])} read"),
-        ("Leak rate", f"At most {_share(audit['bound'])} of the notes hold a leak, at {sure} confidence"),
+        ("Leak rate", f"At most {_share(audit['bound'])} of the notes contain a leak, at {sure} confidence"),
         (
             "Auditors",
             f"Found {_count(audit['planted_found'])} of {_count(audit['planted'])} planted leaks; at least "
@@ -231,10 +239,15 @@ def _audit(audit: AuditPart | None) -> list[Text | Facts | Table]:
             else "Their recall is not known, because no leaks were planted. The leak rate is not corrected",
         ),
     ]
-    blocks: list[Text | Facts | Table] = [Facts(rows)]
+    blocks: list[Text | Facts | Table] = [Facts(rows), *_people(audit)]
     for caption, first, rates in (
         ("Leak rate by label", "Label", audit["labels"]),
-        ("Leak rate by stratum", "Stratum", audit["strata"]),
+        # A sample without strata has a single one, which has no name and the rate of the whole release.
+        (
+            "Leak rate by stratum",
+            "Stratum",
+            [one for one in audit["strata"] if len(audit["strata"]) > 1 or one["name"]],
+        ),
     ):
         if rates:
             blocks.append(
@@ -246,6 +259,35 @@ def _audit(audit: AuditPart | None) -> list[Text | Facts | Table]:
                     (1, 2, 3),
                 )
             )
+    return blocks
+
+
+def _people(audit: AuditPart) -> list[Text | Facts | Table]:
+    """Who read, with each one's share of the planted leaks, and who left which leaks in the release."""
+    blocks: list[Text | Facts | Table] = []
+    if audit["auditors"]:
+        rows = [
+            [
+                one["name"],
+                _count(one["read"]),
+                f"{_count(one['found'])} of {_count(one['planted'])}" if one["planted"] else "–",
+                _share(one["found"] / one["planted"]) if one["planted"] else NOT_MEASURED,
+            ]
+            for one in audit["auditors"]
+        ]
+        blocks.append(
+            Table(
+                "Auditors", ["Person", "Notes read", "Planted leaks found", "Recall"], rows, [40, 18, 24, 18], (1, 2, 3)
+            )
+        )
+    if audit["accepted"]:
+        rows = [[one["label"], one["by"], _time(one["at"])] for one in audit["accepted"]]
+        blocks.append(
+            Table(
+                "Leaks of the audit that people left in the release", ["Label", "Accepted by", "Accepted at"], rows,
+                [40, 35, 25],
+            )
+        )  # fmt: skip
     return blocks
 
 
@@ -297,14 +339,39 @@ def _surrogates(content: Content) -> list[Text | Facts | Table]:
     found = content["identifiability"]["surrogates"]
     if found is None:
         return [Facts([("Surrogates", "The policy writes none")])]
-    rows = [("Surrogates for", ", ".join(found["labels"]))]
-    rows += [
-        (name.replace("_", " ").capitalize(), NOT_MEASURED if value is None else str(value))
-        for name, value in found["measures"].items()
-    ]
+    maker = f"the language model {found['made_by']}, and rules" if found["made_by"] else "rules"
+    rows = [("Surrogates for", ", ".join(found["labels"])), ("Surrogates made by", maker)]
+    rows += [(_measure_name(name), _measure(value)) for name, value in found["measures"].items()]
     if not found["measures"]:
         rows.append(("Measures", NOT_MEASURED))
     return [Facts(rows)]
+
+
+_MEASURES: Final = {
+    "notes": "Notes measured",
+    "entities": "Entities",
+    "mentions": "Mentions",
+    "preserved": "Mentions that keep their kind and form",
+    "consistent": "Entities with one surrogate in all notes",
+    "collisions": "Surrogates that two entities share",
+    "originals_left": "Originals left",
+    "f1_backend": "Model that was run on original and released text",
+    "f1_revision": "Its revision",
+    "f1_notes": "Notes on which it was run",
+    "f1_original": "Its F1 on the original text",
+    "f1_released": "Its F1 on the released text",
+    "f1_difference": "Difference of the two",
+}
+
+
+def _measure_name(name: str) -> str:
+    return _MEASURES.get(name) or name.replace("_", " ").capitalize()
+
+
+def _measure(value: float | int | str | None) -> str:
+    if value is None or isinstance(value, str):
+        return value or NOT_MEASURED
+    return f"{value:,}" if isinstance(value, int) else f"{value:.4f}".rstrip("0").rstrip(".")
 
 
 def _governance(content: Content) -> Section:

@@ -1,6 +1,7 @@
 """The open risks of a release, as far as the application knows them. A person accepts each by name before signing."""
 
 import hashlib
+from collections import Counter
 from typing import Final
 
 from annotations.domain.certifying.content import Content
@@ -80,10 +81,9 @@ def _of_the_audit(content: Content) -> list[str]:
         found.append(f"The audit is not complete: {audit['read']:,} of {audit['drawn']:,} drawn notes were read.")
     if audit["leaks"]:
         found.append(f"The audit found leaks in {audit['leaks']:,} of {audit['read']:,} notes that were read.")
-    if audit["undecided"]:
-        found.append(f"Leaks of the audit about which nobody has decided: {audit['undecided']:,}.")
     if audit["accepted"]:
-        by = ", ".join(f"{name} ({number:,})" for name, number in audit["accepted"].items())
+        counts = Counter(one["by"] for one in audit["accepted"])
+        by = ", ".join(f"{name} ({number:,})" for name, number in sorted(counts.items()))
         found.append(f"Leaks of the audit that people left in the release: {by}.")
     if audit["complete"] and not audit["met"]:
         found.append("The audit ended without reaching the leak rate that it aimed at.")

@@ -10,6 +10,7 @@ from annotations.domain.knowing.person import Person
 from annotations.domain.knowing.reading import Reading
 from annotations.domain.knowing.words import NUMBER_CUES
 from annotations.domain.redaction.kinds import Kind
+from annotations.domain.telephones import EXTENSION, telephone_forms
 
 # Codes with fewer characters can't be told from other numbers.
 LEAST: Final = 4
@@ -23,10 +24,7 @@ _KINDS: Final = {
     "insurance": Kind.HEALTH_PLAN,
     "ids": Kind.ID,
 }
-_COUNTRIES: Final = ("39", "34", "1", "44", "33", "49", "351", "41", "52", "54", "56", "57", "51")
-_WRITTEN_FOR: Final = ("39", "34", "1")
 _GROUPING: Final = frozenset(" \t\r\n -‐‑–./()·_")
-_EXTENSION: Final = re.compile(r"(?:\s*(?:x|ext\.?)\s*\d+)", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -44,7 +42,7 @@ class Codes:
         for name, kind in _KINDS.items():
             for value in getattr(person, name):
                 made.verbatim.add(value)
-                for code in _telephone(value) if kind == Kind.PHONE else _forms(value):
+                for code in telephone_forms(value) if kind == Kind.PHONE else _forms(value):
                     if len(code) >= LEAST:
                         made.kinds.setdefault(code, kind)
         made.prefixes = {code[:end] for code in made.kinds for end in range(1, len(code) + 1)}
@@ -77,7 +75,7 @@ class Codes:
             return None
         start, end = note.starts[first], note.ends[best]
         if kind == Kind.PHONE:
-            extension = _EXTENSION.match(note.text, end)
+            extension = EXTENSION.match(note.text, end)
             end = extension.end() if extension else end
         elif whole.isdigit() and best + 1 < len(note.words) and note.starts[best + 1] == end:
             # A check letter that the master leaves out.
@@ -119,21 +117,3 @@ def _forms(value: str) -> Iterator[str]:
     letters = re.match(r"[a-z]{2,4}(?=\d{5,}$)", code)
     if letters is not None:  # "MRN123456"
         yield code[letters.end() :]
-
-
-def _telephone(value: str) -> Iterator[str]:
-    """The digits of a telephone number, with and without the prefix of its country."""
-    number = _EXTENSION.sub("", value)
-    digits = "".join(word for word in Reading(number).words if word.isdigit())
-    yield digits
-    national = digits
-    if number.strip().startswith("+") or digits.startswith("00"):
-        rest = digits.removeprefix("00")
-        national = next((rest[len(each) :] for each in _COUNTRIES if rest.startswith(each) and len(rest) > 9), rest)
-    elif len(digits) == 11 and digits[0] == "1":
-        national = digits[1:]
-    yield national
-    for country in _WRITTEN_FOR:
-        yield country + national
-        yield "00" + country + national
-    yield "001" + national

@@ -129,7 +129,7 @@ def _decoded(data: bytes) -> tuple[str, str]:
         if "\0" in text:
             break
         return text.replace("\r\n", "\n").replace("\r", "\n"), encoding.removesuffix("-sig")
-    raise MasterError("The file is no text. Save the table as CSV in UTF-8.")
+    raise MasterError("The file is not text. Save the table as CSV in UTF-8.")
 
 
 def _order(rows: Sequence[Sequence[str]], at: int, month_first: bool) -> bool:

@@ -16,7 +16,7 @@ _LEAST_FOR_TYPO: Final = 5
 # The most words and numbers of an address after its name.
 _LONGEST: Final = 12
 _AROUND: Final = frozenset(" \t\r\n ,.-‐–/ºª°#'’()")
-_CITY_JOINTS: Final = frozenset("/, \t\r\n -‐‑–'’.")
+_CITY_JOINTS: Final = frozenset("/, \t\r\n -‐‑–'’.()")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """The leak gate: no labeled string and no known identifier may occur in a released text.
 
 Text and strings are folded (case, accents), and strings match whole words only, whatever stands between the words. Each
-string is also sought by its parts of four letters or more, except dates and ages. Named exceptions let a string stay:
+string is also sought by its parts of four letters or more, except dates and ages, and a number of seven digits or more
+in any grouping (`digits`). Named exceptions let a string stay:
 
 * `allowed`: a term that the project allows.
 * `short`: a single letter, or a number of one or two digits.
@@ -24,14 +25,16 @@ from operator import attrgetter
 from typing import Final, TypeVar
 
 from annotations.domain.folding import WORD, Folded, words
+from annotations.domain.leaks.digits import Number, Numbers, Place, numbers_of
 from annotations.domain.leaks.generic import generic_words
 from annotations.domain.leaks.needles import (
     Needle,
-    Prepared,
     Sought,
     describes,
+    names_place,
     parts_of,
 )
+from annotations.domain.leaks.prepared import Prepared
 from annotations.domain.redaction.dates import names_day
 from annotations.domain.redaction.policy import Action
 from annotations.domain.redaction.released import Piece
@@ -68,10 +71,18 @@ class Leak:
 
 
 class Gate:
-    """Searches released texts. `allowed`: terms that may stay. `languages`: those of the notes, for generic words."""
+    """Searches released texts.
 
-    def __init__(self, allowed: Collection[str] = (), languages: Collection[str] = ()) -> None:
+    `allowed`: terms that may stay. `languages`: those of the notes, for generic words. `place_words`: more words that
+    are generic in names of places and institutions.
+    """
+
+    def __init__(
+        self, allowed: Collection[str] = (), languages: Collection[str] = (), place_words: Collection[str] = ()
+    ) -> None:
         self._allowed = frozenset(words(term) for term in allowed)
+        self._allowed_numbers = frozenset(map("".join, self._allowed))
+        self._place_words = frozenset(word for term in place_words for word in words(term))
         self._generic = generic_words(languages)
         self._language = next(iter(languages), "")
 
@@ -79,7 +90,10 @@ class Gate:
         """The needles in the form in which `find` uses them. Prepare those of a patient once for all of the notes."""
         sought: dict[tuple[tuple[str, ...], bool], Sought] = {}
         by_word: dict[str, list[Sought]] = {}
+        numbers = Numbers()
         for needle in needles:
+            for number in numbers_of(needle):
+                self._add_number(numbers, number, needle)
             found = words(needle.text)
             if not found:
                 continue
@@ -89,19 +103,34 @@ class Gate:
                     if entry is None:
                         entry = sought[each, part] = Sought(each, part, self._exception(each, needle, part))
                         by_word.setdefault(self._rarest(each), []).append(entry)
-                    elif entry.exception == DESCRIPTION and not describes(needle):
-                        entry.exception = ""
+                    else:
+                        entry.exception = entry.exception and self._exception(each, needle, part)
                     entry.add(needle)
-        return Prepared(by_word)
+        return Prepared(by_word, numbers)
+
+    def _add_number(self, numbers: Numbers, number: Number, needle: Needle) -> None:
+        entry = numbers.sought.get(number.digits)
+        if entry is None:
+            stays = number.digits in self._allowed_numbers or number.compact in self._allowed_numbers
+            entry = Sought((number.digits,), number.part, ALLOWED if stays else "")
+        entry.add(needle)
+        numbers.add(number, entry)
+
+    def exception_of(self, needle: Needle) -> str:
+        """The exception that lets this string stay wherever it occurs; empty if there is none."""
+        return self._exception(words(needle.text), needle, part=False)
 
     def _exception(self, found: tuple[str, ...], needle: Needle, part: bool) -> str:
         if found in self._allowed:
             return ALLOWED
         if len(found) == 1 and (len(found[0]) == 1 or (found[0].isdigit() and len(found[0]) <= 2)):
             return SHORT
-        if all(word in self._generic or len(word) == 1 for word in found):
+        if all(self._is_generic(word, needle) or len(word) == 1 for word in found):
             return GENERIC
         return DESCRIPTION if part and describes(needle) else ""
+
+    def _is_generic(self, word: str, needle: Needle) -> bool:
+        return word in self._generic or (word in self._place_words and names_place(needle))
 
     def _rarest(self, found: tuple[str, ...]) -> str:
         return max(found, key=lambda word: (word not in self._generic, len(word)))
@@ -124,7 +153,8 @@ class Gate:
         searched = Folded(_without_placeholders(text, pieces))
         found_words = WORD.findall(searched.text)
         candidates = frozenset(found_words) & needles.by_word.keys()
-        if not candidates:
+        numbers = list(needles.numbers.find(searched.text))
+        if not candidates and not numbers:
             return []
         search = _Search(searched, found_words, pieces, self._language, Counter() if exceptions is None else exceptions)
         found: dict[Bounds, tuple[bool, Needle]] = {}
@@ -135,6 +165,10 @@ class Gate:
                 bounds = search.match(sought, at)
                 if bounds is not None and (bounds not in found or not sought.part):
                     found[bounds] = sought.part, sought.best(note)
+        for place in numbers:
+            bounds = search.match_number(place)
+            if bounds is not None and (bounds not in found or found[bounds][0]):
+                found[bounds] = place.part or place.sought.part, place.sought.best(note)
         return [Leak(start, end, needle, part) for (start, end), (part, needle) in _outermost(found)]
 
     def find_in_name(
@@ -214,6 +248,16 @@ class _Search:
         start, end = self._bounds[first][0], self._bounds[first + length - 1][1]
         bounds = self._text.original_bounds(start, end)
         exception = self._exception(bounds, sought)
+        if exception:
+            self._exceptions[exception] += 1
+        return None if exception else bounds
+
+    def match_number(self, place: Place) -> Bounds | None:
+        """The bounds in the text of a number, unless it stands there as a needle writes it or an exception applies."""
+        if any(words(text) == place.words for text in place.sought.texts):
+            return None
+        bounds = self._text.original_bounds(place.start, place.end)
+        exception = place.sought.exception or self._exception(bounds, place.sought)
         if exception:
             self._exceptions[exception] += 1
         return None if exception else bounds

@@ -99,13 +99,6 @@ class Sought:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """Needles by a word that a text must contain to contain the needle: the longest word that isn't generic."""
-
-    by_word: dict[str, list[Sought]]
-
-
 def parts_of(needle: Needle, found: tuple[str, ...]) -> list[str]:
     """The parts of a needle with these words that are sought by themselves."""
     if needle.kind in _WHOLE_ONLY or len(found) < 2:
@@ -116,6 +109,11 @@ def parts_of(needle: Needle, found: tuple[str, ...]) -> list[str]:
 def describes(needle: Needle) -> bool:
     """Whether parts of the needle are common words that identify nobody."""
     return needle.kind in _DESCRIPTIONS
+
+
+def names_place(needle: Needle) -> bool:
+    """Whether the needle names a place or an institution."""
+    return needle.kind in _PLACES
 
 
 def _core(text: str) -> str:

@@ -21,17 +21,24 @@ class Action(StrEnum):
     SURROGATE = "surrogate"
 
 
-_ALWAYS = (Action.KEEP, Action.MASK, Action.REMOVE, Action.HASH, Action.SURROGATE)
+_ALWAYS = (Action.KEEP, Action.MASK, Action.REMOVE, Action.HASH)
 _GENERALIZED = frozenset(
     {Kind.DATE, Kind.AGE, Kind.ZIP, Kind.CITY, Kind.REGION, Kind.COUNTRY, Kind.LOCATION, Kind.STREET}
 )
+# Another date would break intervals, which shifting keeps. Another sex, relative, ethnicity or characteristic would be
+# false, and a made-up word for an unknown one means nothing.
+_NO_SURROGATE = frozenset({Kind.DATE, Kind.SEX, Kind.FAMILY, Kind.ETHNICITY, Kind.BIOMETRIC, Kind.OTHER})
 
 
 @cache
 def actions_for(kind: Kind) -> tuple[Action, ...]:
-    """The actions that are possible for a kind: only dates are shifted, only dates, ages and places are generalized."""
+    """The actions that are possible for a kind.
+
+    Only dates are shifted, and only dates, ages and places are generalized. Dates and descriptions have no surrogates.
+    """
     return (
         *_ALWAYS,
+        *([] if kind in _NO_SURROGATE else [Action.SURROGATE]),
         *([Action.GENERALIZE] if kind in _GENERALIZED else []),
         *([Action.SHIFT] if kind is Kind.DATE else []),
     )
@@ -78,8 +85,9 @@ class Policy:
         if missing:
             raise PolicyError(f"The policy has no rule for these labels: {', '.join(missing)}. Add rules for them.")
         for code, rule in self.rules.items():
-            if rule.action not in _ALWAYS and rule.action not in actions_for(rule.kind):
+            if rule.action not in actions_for(rule.kind):
+                what = f"replace {code} by surrogates" if rule.action is Action.SURROGATE else f"{rule.action} {code}"
                 raise PolicyError(
-                    f"The policy can't {rule.action} {code}, whose kind is {rule.kind}. Choose one of: "
+                    f"The policy can't {what}, whose kind is {rule.kind}. Choose one of: "
                     f"{', '.join(actions_for(rule.kind))}."
                 )

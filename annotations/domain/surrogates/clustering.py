@@ -105,6 +105,7 @@ class RuleClusterer:
         return sorted(clusters, key=lambda cluster: _place(cluster.mentions[0]))
 
 
+@lru_cache(maxsize=1 << 14)
 def equality_key(kind: Kind, text: str) -> str:
     """What equal mentions of a kind share: letters and digits of a number, the address of an e-mail, folded words."""
     if kind in NUMBERS:
@@ -125,8 +126,7 @@ def _people(mentions: Sequence[Mentioned], language: str) -> list[_Group]:
     for at in range(len(mentions) - 1):  # "Nombre: Ana. Apellidos: Ruiz Gil."
         one, other = mentions[at], mentions[at + 1]
         near = one.note == other.note and other.start - one.end <= _NEAR and one.kind == other.kind
-        fields = {field_of(one.before), field_of(other.before)}
-        if near and fields == {GIVEN, FAMILY} and at not in paired:
+        if near and at not in paired and {field_of(one.before), field_of(other.before)} == {GIVEN, FAMILY}:
             group = _Group(one.kind, names[at])
             group.add(one, names[at])
             group.add(other, names[at + 1])

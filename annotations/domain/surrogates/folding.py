@@ -16,7 +16,7 @@ LONGEST: Final = 1_000
 """A longer text (in code points) is no name, whatever its label says. Taking it apart would take long."""
 
 
-@lru_cache(maxsize=1 << 13)
+@lru_cache(maxsize=1 << 15)
 def plain(text: str) -> str:
     """The text without accents; case and punctuation stay ("Muñoz" → "Munoz")."""
     if text.isascii():
@@ -24,7 +24,7 @@ def plain(text: str) -> str:
     return unicodedata.normalize("NFC", _MARKS.sub("", unicodedata.normalize("NFKD", text)))
 
 
-@lru_cache(maxsize=1 << 13)
+@lru_cache(maxsize=1 << 15)
 def folded(text: str) -> str:
     """The text in lower case, without accents, with one blank for each run of punctuation and white space."""
     return _OTHER.sub(" ", plain(text).casefold()).strip()

@@ -3,7 +3,8 @@
 import random
 import re
 import string
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
+from functools import cached_property
 from typing import Final
 
 from annotations.domain.redaction.kinds import Kind
@@ -91,7 +92,7 @@ class RuleGenerator:
     def __init__(self, source: random.Random) -> None:
         self._source = source
 
-    def generate(self, cluster: Cluster, around: Around, avoid: Collection[str], attempt: int) -> Surrogate:
+    def generate(self, cluster: Cluster, around: Around, avoid: Container[str], attempt: int) -> Surrogate:
         """A new surrogate. `avoid`: folded texts that it must not be or contain, with a fast `in`."""
         making = _Making(self._source, cluster, around, avoid, attempt)
         return Surrogate(cluster.kind, making.parts())
@@ -101,15 +102,19 @@ class _Making:
     """The making of one surrogate."""
 
     def __init__(
-        self, source: random.Random, cluster: Cluster, around: Around, avoid: Collection[str], attempt: int
+        self, source: random.Random, cluster: Cluster, around: Around, avoid: Container[str], attempt: int
     ) -> None:
         self.source, self.cluster, self.around, self.avoid, self.attempt = source, cluster, around, avoid, attempt
         self.language = known_language(cluster.language)
         self.lists: Names = names_of(self.language)
-        self.own = {word for form in cluster.forms for word in folded(form).split()}
-        for entity in around.related:  # no name of the patient's notes may stay in them
-            self.own.update(*(long_words(form) for form in entity.forms))
         self.used: set[str] = set()
+
+    @cached_property
+    def own(self) -> set[str]:
+        """The words of the entity, and the long ones of the patient's others, which must not stay in the notes."""
+        words = {word for form in self.cluster.forms for word in folded(form).split()}
+        words.update(*(long_words(form) for entity in self.around.related for form in entity.forms))
+        return words
 
     def parts(self) -> dict[str, str]:
         kind = self.cluster.kind
@@ -266,7 +271,8 @@ class _Making:
         if slot.kind == NUMBER:
             return self._unlike(slot.text, lambda: scrambled_digits(self.source, slot.text))
         if slot.kind == LETTER:
-            return self.source.choice("ABCDEF") if slot.text.isupper() else self.source.choice("abcdef")
+            letters = "ABCDEF" if slot.text.isupper() else "abcdef"
+            return self.source.choice(letters.replace(slot.text, ""))
         if slot.kind == ACRONYM:
             return self._acronym(slot.text)
         if slot.kind == GIVEN:

@@ -25,11 +25,12 @@ from annotations.domain.surrogates.folding import plain
 
 _CONSONANTS: Final = "BCDFGHJKLMNPRSTVWXYZ"
 _DNI_LETTERS: Final = "TRWAGMYFPDXBNJZSQVHLCKE"
+_SEPARATORS: Final = re.compile(r"[\W_]+")
 
 
 def compact(text: str) -> str:
     """The letters and digits of a number, in capitals."""
-    return "".join(letter for letter in text if letter.isalnum()).upper()
+    return _SEPARATORS.sub("", text).upper()
 
 
 def pour(value: str, like: str) -> str:

@@ -9,7 +9,7 @@ from annotations.domain.surrogates.clustering import PEOPLE, read
 from annotations.domain.surrogates.deciding import surrogate_key
 from annotations.domain.surrogates.folding import folded
 from annotations.domain.surrogates.identifiers import compact
-from annotations.domain.surrogates.pipeline import Mentioned, Surrogate
+from annotations.domain.surrogates.pipeline import REPEATABLE, Mentioned, Surrogate
 from annotations.domain.surrogates.templates import slots
 from annotations.domain.surrogates.writing import TEMPLATES
 
@@ -46,7 +46,10 @@ class Measures:
 
 
 def measure(replaced: Iterable[Replaced]) -> Measures:
-    """The measures over all mentions of a release. Two people with one full name count as a collision."""
+    """The measures over all mentions of a release. Two people with one full name count as a collision.
+
+    Kinds of few values (REPEATABLE), such as professions, have no collisions: their values name nobody.
+    """
     rows = list(replaced)
     by_entity: dict[int, set[tuple[tuple[str, str], ...]]] = defaultdict(set)
     holders: dict[tuple[str, str], set[int]] = defaultdict(set)
@@ -54,7 +57,8 @@ def measure(replaced: Iterable[Replaced]) -> Measures:
     for row in rows:
         by_entity[row.entity].add(tuple(sorted(row.surrogate.parts.items())))
         kind = "person" if row.surrogate.kind in PEOPLE else str(row.surrogate.kind)
-        holders[kind, surrogate_key(row.surrogate)].add(row.entity)
+        if row.surrogate.kind not in REPEATABLE:
+            holders[kind, surrogate_key(row.surrogate)].add(row.entity)
         kept += preserves(row)
         left += is_left(row)
     return Measures(

@@ -61,6 +61,7 @@ class Person:
     gender: str = ""
 
 
+@lru_cache(maxsize=1 << 13)
 def field_of(before: str) -> str:
     """Whether the text before a mention says that a given name or a surname follows: GIVEN, FAMILY or empty."""
     if _FULL_FIELD.search(before):
@@ -70,6 +71,7 @@ def field_of(before: str) -> str:
     return GIVEN if _GIVEN_FIELD.search(before) else ""
 
 
+@lru_cache(maxsize=1 << 13)
 def title_before(before: str) -> str | None:
     """The gender of the title right before a mention ("Dra. " → f, "Dr. " → empty); None without a title."""
     found = _TITLE_BEFORE.search(before)

@@ -5,9 +5,10 @@ new surrogate if not, and store it. The offline default of clustering, deciding 
 language model can take each one's place. The index, which retrieves and stores, is annotations.surrogates.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from functools import cached_property
+from typing import NamedTuple, Protocol
 
 from annotations.domain.redaction.kinds import Kind
 
@@ -25,10 +26,11 @@ SHARED = frozenset(
     }
 )
 """Kinds whose entities are the same for all patients of a project. Entities of other kinds belong to one patient."""
+REPEATABLE = frozenset({Kind.AGE, Kind.DATE, Kind.SEX, Kind.FAMILY, Kind.ETHNICITY, Kind.PROFESSION, Kind.OTHER})
+"""Kinds of few values: two entities may have the same surrogate, and the values name nobody."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mentioned:
+class Mentioned(NamedTuple):
     """A mention with its note: `start` and `end` are code points. `before` and `after` are up to 40 characters."""
 
     note: int
@@ -40,7 +42,7 @@ class Mentioned:
     after: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Cluster:
     """All mentions of one entity by one patient's notes. `language` is that of most of the notes."""
 
@@ -48,7 +50,7 @@ class Cluster:
     language: str
     mentions: Sequence[Mentioned]
 
-    @property
+    @cached_property
     def forms(self) -> list[str]:
         """The distinct texts, longest first."""
         return sorted({mention.text for mention in self.mentions}, key=lambda text: (-len(text), text))
@@ -98,5 +100,5 @@ class Decider(Protocol):
 
 
 class Generator(Protocol):
-    def generate(self, cluster: Cluster, around: Around, avoid: Collection[str], attempt: int) -> Surrogate:
+    def generate(self, cluster: Cluster, around: Around, avoid: Container[str], attempt: int) -> Surrogate:
         """A new surrogate. `avoid`: folded texts that it must not be or contain. `attempt` counts collisions from 0."""

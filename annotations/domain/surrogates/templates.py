@@ -135,6 +135,8 @@ class _Scan:
                         return [self.slot(at, 1, name)]
             last = [at for at, word in enumerate(self.words) if word not in _SMALL and len(word) > 1]
             return [*out, self.slot(last[-1], 1, WORD)] if last else out
+        if not out and self.street:  # "Paseo M": only the letter tells it from others
+            return [self.slot(at, 1, LETTER) for at, word in enumerate(self.words) if len(word) == 1][-1:]
         return out
 
     def slot(self, at: int, length: int, found: str) -> Slot:

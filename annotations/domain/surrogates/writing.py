@@ -124,6 +124,8 @@ class Writer:
         return any(entry is not None and accented(entry.text) for entry in known)
 
     def _template(self, text: str) -> str:
+        if not self._slots:
+            return cased_phrase(text, self._surrogate.parts.get("value", ""))
         word = text.replace(".", "")
         if is_acronym(word) and self._cluster.kind not in (Kind.PROFESSION, Kind.COUNTRY) and len(self._slots) != 1:
             return pour(acronym_of(self._surrogate.parts.get("value", "")).ljust(len(word), "A")[: len(word)], text)

@@ -92,7 +92,7 @@ def add_labeled_terms(*, project: Project, kind: str, terms: Sequence[tuple[str,
 def _check(text: str, number: int) -> None:
     if len(text) > LONGEST or unkeepable(text) or len(folded(text).replace(" ", "")) < 2:
         raise ServiceError(
-            _("Line %(number)d is no term: a term has at least two letters or digits, and at most %(most)d characters.")
+            _("Line %(number)d is not a term: a term has at least two letters or digits, at most %(most)d characters.")
             % {"number": number, "most": LONGEST},
             code="terms",
         )

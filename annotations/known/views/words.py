@@ -42,7 +42,7 @@ def _sentence(problem: Mapping[str, Any]) -> str:
         case "cells":
             return _("Row %(row)d has more cells than the first line and is left out.")
         case "date":
-            return _("Row %(row)d, column “%(column)s”: this is no date. The value is left out.")
+            return _("Row %(row)d, column “%(column)s”: this is not a date. The value is left out.")
         case "fhir":
             return _("Resource %(row)d, element “%(column)s”, does not follow FHIR R4 and is left out.")
         case _:

@@ -70,6 +70,13 @@ def _show(data: QueryDict, offered: list[Show]) -> Show:
     return next((show for show in offered if show == wanted), Show.ALL)
 
 
+def _kept(query: QueryDict, shown: Show) -> str:
+    """What the links to other notes and annotation sets carry along: the listed notes, and the view of the text."""
+    view = query.get("view", "")
+    kept = {"state": "" if shown == Show.ALL else str(shown), "view": view if view.isalpha() and len(view) < 20 else ""}
+    return urlencode({key: value for key, value in kept.items() if value})
+
+
 @require_safe
 def note(request: Request, slug: str, pk: int) -> HttpResponse:
     """The text with one annotation set, and its differences from gold. Opening the page is recorded."""
@@ -107,6 +114,7 @@ def note(request: Request, slug: str, pk: int) -> HttpResponse:
         "previous": previous,
         "following": following,
         "state": "" if shown == Show.ALL else shown,
+        "kept": _kept(request.GET, shown),
         "placed": placed(document.text, said.threads),
         "earlier": said.earlier,
         "newest": before is None,

@@ -12,7 +12,18 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from annotations.core.hooks import Hook
-from annotations.models import Amendment, Comment, Document, Flag, GoldVersion, Label, ListedTerm, Project
+from annotations.models import (
+    Amendment,
+    Comment,
+    Document,
+    Flag,
+    GoldVersion,
+    Label,
+    ListedTerm,
+    Project,
+    Release,
+    ReleasePolicy,
+)
 from annotations.projects.selectors.label_maps import shipped_set
 
 # The maximum number of notes with comments, and of notes with flags, that are listed.
@@ -37,7 +48,7 @@ more_texts = Hook()
 
 def free_texts(project: Project) -> list[FreeText]:
     """List all texts that people wrote and that an erasure does not delete."""
-    found = [text for source in (_of_project, _of_gold, _of_notes) for text in source(project)]
+    found = [text for source in (_of_project, _of_gold, _of_releases, _of_notes) for text in source(project)]
     return found + [text for source in more_texts(project=project) for text in source]
 
 
@@ -70,6 +81,16 @@ def _of_gold(project: Project) -> Iterator[FreeText]:
             what = _("Reason and seed of gold version %(number)s") % {"number": version.number}
             url = reverse("gold_version", args=[project.slug, version.number])
             yield FreeText(what, bool(version.reason) + bool(version.split_seed), url)
+
+
+def _of_releases(project: Project) -> Iterator[FreeText]:
+    if policies := ReleasePolicy.objects.filter(project=project, created_by__isnull=False).count():
+        yield FreeText(_("Names of release policies"), policies, reverse("release_policies", args=[project.slug]))
+    for release in Release.objects.filter(project=project).order_by("number"):
+        written = [text for text in (release.purpose, release.recipient, *release.risks) if text]
+        if written:
+            what = _("Purpose, recipient and accepted risks of release %(number)s") % {"number": release.number}
+            yield FreeText(what, len(written), reverse("release", args=[project.slug, release.number]))
 
 
 def _of_notes(project: Project) -> Iterator[FreeText]:

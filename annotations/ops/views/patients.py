@@ -44,7 +44,13 @@ def patients(request: Request, slug: str) -> HttpResponse:
         context["texts"] = free_texts(access.project)
         context["weights"] = seen_weights(access.project, access.user)
     failed = any(form.errors for form in context.values() if hasattr(form, "errors"))
-    return render(request, "ops/patients.html", context, status=422 if failed else 200)
+    return render(request, "ops/patients.html", context, status=_status(context, failed=failed))
+
+
+def _status(context: dict[str, Any], *, failed: bool) -> int:
+    if context.get("refused"):
+        return 409
+    return 422 if failed else 200
 
 
 def _preview(request: Request, access: Access) -> dict[str, Any]:
@@ -62,7 +68,7 @@ def _preview(request: Request, access: Access) -> dict[str, Any]:
 
 
 def _erase(request: Request, access: Access) -> dict[str, Any]:
-    form = EraseForm(request.POST)
+    form, refused = EraseForm(request.POST), ""
     if form.is_valid():
         try:
             return {
@@ -70,13 +76,15 @@ def _erase(request: Request, access: Access) -> dict[str, Any]:
                     project=access.project, patient_id=form.cleaned_data["patient_id"], actor=access.user
                 )
             }
-        except ServiceError:
-            return {"gone": True}
+        except ServiceError as error:
+            if error.code == "none":
+                return {"gone": True}
+            refused = str(error)
     try:
         counts = erasure_preview(project=access.project, patient_id=request.POST.get("patient_id", ""))
     except ServiceError:
         return {"gone": True}
-    return {"preview": counts, "erase_form": form}
+    return {"preview": counts, "erase_form": form, "refused": refused}
 
 
 def _set_ids(request: Request, access: Access) -> dict[str, Any]:

@@ -9,7 +9,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from annotations.core.fields import Agreed
 from annotations.core.offering import offer
+from annotations.surrogates.services.makers import MakerChoice
 from annotations.transfer.forms.exports import SetChoice
 
 
@@ -26,6 +28,15 @@ class ReleaseForm(forms.Form):
         error_messages={"required": gettext_lazy("Choose a policy.")},
         widget=forms.RadioSelect,
     )
+    maker = forms.ChoiceField(
+        label=gettext_lazy("Surrogates by"),
+        required=False,
+        error_messages={"invalid_choice": gettext_lazy("There is no model %(value)s. Choose from the list.")},
+        widget=forms.RadioSelect,
+    )
+    may_leave = forms.BooleanField(
+        label=gettext_lazy("The notes of this project may be sent to these machines"), required=False, widget=Agreed()
+    )
     purpose = forms.CharField(
         label=gettext_lazy("Purpose"),
         max_length=300,
@@ -41,18 +52,26 @@ class ReleaseForm(forms.Form):
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     expires_on = forms.DateField(
-        label=gettext_lazy("Certificate expires on"),
+        label=gettext_lazy("Certificate valid until"),
         required=False,
         help_text=gettext_lazy("Assess the release again by this day."),
         widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
     )
     token = forms.UUIDField(widget=forms.HiddenInput)
 
-    def __init__(self, *args: Any, sets: Sequence[SetChoice], policies: Sequence[str], **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        sets: Sequence[SetChoice],
+        policies: Sequence[str],
+        makers: Sequence[MakerChoice],
+        **kwargs: Any,
+    ) -> None:
         super().__init__(*args, **kwargs)
         grouped = groupby(sets, key=lambda choice: choice.group)
         offer(self, "sets", [(group, [(choice.spec, choice.name) for choice in found]) for group, found in grouped])
         offer(self, "policy", [(name, name) for name in policies])
+        offer(self, "maker", [("", _("Rules on this machine")), *((one.value, one.title) for one in makers)])
 
     def clean_expires_on(self) -> Any:
         day = self.cleaned_data["expires_on"]

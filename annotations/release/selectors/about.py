@@ -1,6 +1,6 @@
 """What the pages of a release show about it: names of annotation sets, figures, what is left to do, its notes."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +8,7 @@ from django.db.models import Count, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from annotations.core.access import Access
 from annotations.models import Event, LeakFinding, Release, ReleasedNote
 from annotations.notes.selectors.in_context import LabelLook, label_looks
 from annotations.release.events import RELEASE_EXPORTED
@@ -28,9 +29,17 @@ class Step:
     done: bool
     page: str = ""
     action: str = ""
+    optional: bool = False
 
 
-def steps_of(release: Release, open_findings: int) -> list[Step]:
+StepOf = Callable[[Access, Release], Step]
+"""Describes a step that a higher feature has, for a release and the person who looks at it."""
+
+MORE_STEPS: list[tuple[int, StepOf]] = []
+"""Steps between checking for leaks and exporting, by position. Features append theirs in AppConfig.ready()."""
+
+
+def steps_of(access: Access, release: Release, open_findings: int) -> list[Step]:
     """The steps from preparing to exporting a release, and whether each is done."""
     state = release.state
     prepared = state != Release.State.PREPARING and bool(release.content_hash or open_findings)
@@ -57,11 +66,7 @@ def steps_of(release: Release, open_findings: int) -> list[Step]:
             "release_findings" if decide else "",
             _("Decide findings"),
         ),
-        Step(
-            _("Audit and sign"),
-            _("Reviewers read a sample of the released notes, then you sign the release with a certificate."),
-            release.signed_at is not None,
-        ),
+        *(step_of(access, release) for _position, step_of in sorted(MORE_STEPS, key=lambda one: one[0])),
         Step(_("Export"), _("Files in the format that the recipient needs."), exported),
     ]
 
@@ -91,6 +96,7 @@ class Figures:
     labels: Sequence[Figure]
     actions: Sequence[Figure]
     leaks: Mapping[str, int]
+    exceptions: Sequence[tuple[str, int]]
     surrogates: Sequence[tuple[str, str]]
     years: Sequence[int]
     patients: int
@@ -121,6 +127,7 @@ def figures_of(release: Release) -> Figures | None:
         labels=_figures([(code, n, looks.get(code) or LabelLook(code, code)) for code, n in by_label]),
         actions=_figures([(action, n, None) for action, n in stored.get("spans_by_action", {}).items()]),
         leaks={name: int(n) for name, n in leaks.items() if isinstance(n, int)},
+        exceptions=_exceptions(stored.get("exceptions") or {}),
         surrogates=_measures(stored.get("surrogates") or {}),
         years=stored.get("years") or [],
         patients=int(stored.get("patients", 0)),
@@ -142,7 +149,30 @@ def _measures(stored: Mapping[str, Any]) -> list[tuple[str, str]]:
     def shown(value: object) -> str:
         return f"{100 * value:.1f}%" if isinstance(value, float) else f"{value:,}"
 
-    return [(name, shown(stored[key])) for key, name in names.items() if stored.get(key) is not None]
+    found = [(name, shown(stored[key])) for key, name in names.items() if stored.get(key) is not None]
+    f1 = stored.get("f1") or {}
+    for key, name in (
+        ("original", _("F1 of %(model)s on the original text")),
+        ("released", _("F1 of %(model)s on the released text")),
+    ):
+        if f1.get(key) is not None:
+            found.append((name % {"model": f1.get("backend", "")}, f"{f1[key]:.3f}"))
+    return found
+
+
+def _exceptions(stored: Mapping[str, int]) -> list[tuple[str, int]]:
+    """The exceptions of the leak gate that applied, with their names and how often they did."""
+    names = {
+        "allowed": _("Terms that the project allows"),
+        "short": _("Single letters and numbers of one or two digits"),
+        "generic": _("Generic words"),
+        "description": _("Words of professions, families, sex or ethnicity"),
+        "lower case": _("Names written as common words"),
+        "kept": _("What the policy keeps"),
+        "generalized": _("What the policy made"),
+        "coincidence": _("Words in surrogates of something else"),
+    }
+    return [(names.get(key, key), n) for key, n in stored.items() if n]
 
 
 def _figures(rows: Sequence[tuple[str, int, LabelLook | None]]) -> list[Figure]:

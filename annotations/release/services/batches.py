@@ -7,12 +7,14 @@ from typing import Final
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
+from annotations.core.collecting import collector_paused
 from annotations.core.erasures import ErasedMeanwhile, erasures_of, unerased
 from annotations.core.errors import ServiceError
 from annotations.models import Release, ReleasedNote
 from annotations.release.services.policies import read_policy
 from annotations.release.services.preparing import GoneMeanwhile, Preparer, source_of_release
 from annotations.release.services.writing import extras_of, store_prepared
+from annotations.surrogates.services.makers import paid_by
 
 Held = Sequence[tuple[int, int]]
 """First and last id of rows that other workers hold, both included."""
@@ -48,7 +50,9 @@ def next_batch(release: Release, held: Held = ()) -> list[int]:
 
 def preparer_of(release: Release) -> Preparer:
     policy = read_policy(release.policy.rules)
-    return Preparer(release.project, policy, source_of_release(release), maker=release.surrogate_maker)
+    return Preparer(
+        release.project, policy, source_of_release(release), maker=paid_by(release, release.surrogate_maker)
+    )
 
 
 def prepare_rows(
@@ -60,12 +64,13 @@ def prepare_rows(
     again with the rows that are left.
     """
     begun = erasures_of(release.project_id)
-    rows, siblings = rows_and_siblings(release, ids)
-    originals = preparer.originals([(row.document, extras_of(row)) for row in [*rows, *siblings]])
-    prepared = preparer.prepare(originals[: len(rows)], originals[len(rows) :])
-    with writing:
-        unerased(release.project_id, begun)
-        store_prepared(release, rows, prepared)
+    with collector_paused():
+        rows, siblings = rows_and_siblings(release, ids)
+        originals = preparer.originals([(row.document, extras_of(row)) for row in [*rows, *siblings]])
+        prepared = preparer.prepare(originals[: len(rows)], originals[len(rows) :])
+        with writing:
+            unerased(release.project_id, begun)
+            store_prepared(release, rows, prepared)
 
 
 def rows_and_siblings(release: Release, ids: Sequence[int]) -> tuple[list[ReleasedNote], list[ReleasedNote]]:

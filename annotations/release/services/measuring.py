@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
+from annotations.core.collecting import collector_paused
 from annotations.core.sealing import Key, project_key
 from annotations.domain.redaction.policy import Action
 from annotations.domain.redaction.released import Mention
@@ -16,6 +17,7 @@ from annotations.surrogates.services.planning import mentioned
 MOST_NOTES: Final = 500
 """Larger releases are measured on this many notes: those of the first patients, each with all their notes."""
 BATCH: Final = 200
+COLUMNS: Final = ("document_id", "document__text", "document__language", "text", "pieces")
 
 
 def surrogate_measures(release: Release) -> dict[str, Any]:
@@ -31,19 +33,21 @@ def surrogate_measures(release: Release) -> dict[str, Any]:
 
     def replaced() -> Iterator[Replaced]:
         for at in range(0, len(ids), BATCH):
-            notes = list(rows.filter(pk__in=ids[at : at + BATCH]).select_related("document"))
-            entities = _entities(key, [note.document_id for note in notes], known)
-            for note in notes:
-                text, language = note.document.text, note.document.language or release.project.language
-                for start, end, new_start, new_end, label, action in note.pieces:
-                    entity = entities.get((note.document_id, start, end))
+            notes = list(rows.filter(pk__in=ids[at : at + BATCH]).values_list(*COLUMNS))
+            entities = _entities(key, [note[0] for note in notes], known)
+            for document, text, language, new_text, pieces in notes:
+                for start, end, new_start, new_end, label, action in pieces:
+                    entity = entities.get((document, start, end))
                     if action != Action.SURROGATE or entity is None:
                         continue
                     mention = Mention(start, end, label, kinds[label], text[start:end])
-                    here = mentioned(note.document_id, text, mention)
-                    yield Replaced(entity, here, note.text[new_start:new_end], known[entity], language)
+                    here = mentioned(document, text, mention)
+                    in_language = language or release.project.language
+                    yield Replaced(entity, here, new_text[new_start:new_end], known[entity], in_language)
 
-    return {"notes": len(ids), **measure(replaced()).as_dict()}
+    with collector_paused():
+        measures = measure(replaced())
+    return {"notes": len(ids), **measures.as_dict()}
 
 
 def _entities(key: Key, notes: list[int], known: dict[int, Surrogate]) -> dict[tuple[int, int, int], int]:
@@ -53,6 +57,7 @@ def _entities(key: Key, notes: list[int], known: dict[int, Surrogate]) -> dict[t
         (document, start, end): entity
         for document, start, end, entity in mentions.values_list("document_id", "start", "end", "entity_id")
     }
-    for row in SurrogateEntity.objects.filter(pk__in=set(found.values()) - known.keys()):
+    rows = SurrogateEntity.objects.filter(pk__in=set(found.values()) - known.keys()).order_by()
+    for row in rows.only("kind", "sealed", "made_by"):
         known[row.pk] = surrogate_of(row, opened(key, row))
     return found

@@ -102,12 +102,14 @@ def parsed_policy(text: str) -> tuple[str, int | None]:
 
 
 def save_policy(
-    *, project: Project, slug: str, name: str, rules: Mapping[str, Rule | Mapping[str, Any]], actor: User | None
-) -> ReleasePolicy:
+    *, project: Project, slug: str, name: str, rules: Mapping[str, Rule | Mapping[str, Any]], actor: User | None,
+    new: bool = False,
+) -> ReleasePolicy:  # fmt: skip
     """Save the next version of a policy. `rules` has a rule for each label code; others are ignored.
 
-    The same rules and name as in the newest version give that version. Raises ServiceError: `slug` or `name` for a bad
-    one, `unmapped` with the labels that have no rule, `policy` for a rule that is not possible.
+    The same rules and name as in the newest version give that version. With `new`, the short name must be unused,
+    unless the same request was sent before. Raises ServiceError: `slug` or `name` for a bad one, `unmapped` with the
+    labels that have no rule, `policy` for a rule that is not possible.
     """
     name = good_name(name)
     if not name or len(name) > LONGEST_NAME:
@@ -121,7 +123,12 @@ def save_policy(
     as_dicts = {code: rule.as_dict() if isinstance(rule, Rule) else dict(rule) for code, rule in rules.items()}
     with transaction.atomic():
         Project.objects.select_for_update(no_key=True).get(pk=project.pk)
-        return _saved(project=project, slug=slug, name=name, rules=as_dicts, actor=actor)
+        saved = _saved(project=project, slug=slug, name=name, rules=as_dicts, actor=actor)
+        if new and (slug in SHIPPED or saved.version > 1):
+            raise ServiceError(
+                _("The short name “%(slug)s” is taken. Choose another one.") % {"slug": slug}, code="slug"
+            )
+        return saved
 
 
 def _saved(

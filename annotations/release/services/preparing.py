@@ -4,18 +4,20 @@ Nothing here writes; `writing.py` stores the result. The text of a note never ch
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
+from itertools import islice
 from typing import NamedTuple
 
 from annotations.core.errors import ServiceError
 from annotations.core.sealing import Key, project_key
 from annotations.domain.folding import folded, words
 from annotations.domain.hashing import text_sha256
+from annotations.domain.knowing.mention import Mention as KnownMention
 from annotations.domain.leaks.gate import GENERIC, Gate, Leak
 from annotations.domain.leaks.needles import Needle, needles_of
-from annotations.domain.leaks.needles import Prepared as Sought
+from annotations.domain.leaks.prepared import Prepared as Sought
 from annotations.domain.redaction.dates import years
 from annotations.domain.redaction.kinds import Kind
 from annotations.domain.redaction.numbering import numbered
@@ -26,21 +28,29 @@ from annotations.domain.redaction.released import Mention, Piece, Released
 from annotations.domain.redaction.releasing import release_text
 from annotations.domain.spans import Bounds, Span
 from annotations.domain.surrogates.gazetteers import kept
+from annotations.known.selectors.finding import Finder
 from annotations.known.selectors.identifiers import allowed_terms, denied_terms, identifiers_of
 from annotations.models import Document, Label, LeakFinding, Project, Release
+from annotations.release.services.leftovers import known_leaks, shape_leaks, with_longer
+from annotations.release.services.naming import covered_notes
 from annotations.release.services.sources import Source, source_of
 from annotations.surrogates.services.makers import Params
 from annotations.surrogates.services.making import NoteMentions, surrogates_for
+from annotations.surrogates.services.originals import Originals
 
 Origin, Where = LeakFinding.Origin, LeakFinding.Where
-MOST_DAYS = 365
-"""The largest offset of dates. It hides the day and the season, and moves no age or calendar year by more than one."""
+LEAST_DAYS, MOST_DAYS = 31, 334
+"""The smallest and the largest offset of dates, either way. A month becomes another month: with fewer days many would
+stay as they are written, and with more than 334 so would those that name no year. No age or calendar year moves by more
+than one.
+"""
 SHORTEST_PATIENT_ID = 4
 """A shorter patient id is looked for in names only: in a text, most equal strings would mean something else."""
 HASH_DIGITS = 16
 """Hexadecimal digits of a keyed hash: 64 bits, so that different identifiers of a project have different hashes."""
 COINCIDENCE = "coincidence"
 KEPT_GROUPS = ("institution", "street")
+READ_AT_ONCE = 500
 MASKED = "\x00"
 """Ends the label of a stretch that gets its label's placeholder, whatever the policy does with the label."""
 
@@ -122,6 +132,7 @@ class Preparer:
     def __init__(self, project: Project, policy: Policy, source: Source, *, maker: Params | None = None) -> None:
         self.project = project
         self._maker = maker or {}
+        self._avoided: Container[str] = ()
         self.source = source
         self._policy = policy
         self._masking = _with_masks(policy)
@@ -140,6 +151,14 @@ class Preparer:
         return allowed_terms(self.project)
 
     @cached_property
+    def _finder(self) -> Finder:
+        return Finder(self.project, denied=False)
+
+    @cached_property
+    def _kept(self) -> frozenset[str]:
+        return frozenset(code for code, rule in self._policy.rules.items() if rule.action == Action.KEEP)
+
+    @cached_property
     def _denied(self) -> list[Needle]:
         return [
             Needle(term.text, term.label, self._kind_of(term.label), Origin.DENIED)
@@ -152,6 +171,24 @@ class Preparer:
     @property
     def makes_surrogates(self) -> bool:
         return any(rule.action == Action.SURROGATE for rule in self._policy.rules.values())
+
+    def avoid_originals(self, check: Callable[[], object]) -> None:
+        """From now on, make no surrogate that is a name in a note of the release.
+
+        The names are read when the first new surrogate is made; `check` is called between batches. Without this, the
+        names that the index holds are avoided: those of the notes that were prepared, and of earlier releases.
+        """
+        self._avoided = _WhenNeeded(partial(self._read_originals, check))
+
+    def _read_originals(self, check: Callable[[], object]) -> Originals:
+        found = Originals(self._key)
+        notes = covered_notes(self.project, self.source).defer(None).iterator(chunk_size=READ_AT_ONCE)
+        while some := list(islice(notes, READ_AT_ONCE)):
+            check()
+            originals = self.originals([(note, ()) for note in some])
+            self._require({span.label for note in originals for span in note.spans})
+            found.add(self._mentions(note, note.spans) for note in originals)
+        return found
 
     def originals(self, notes: Sequence[tuple[Document, Sequence[Extra]]]) -> list[Original]:
         """Read the annotations of notes. The text and the patient id of each must be loaded."""
@@ -180,14 +217,15 @@ class Preparer:
         surrogates = self._surrogates(everything, spans) if self.makes_surrogates else {}
         needles = self._needles(everything)
         sought: dict[tuple[object, str], Sought] = {}
+        known = self._finder.find([(note.patient, note.text) for note in notes])
         prepared = []
-        for note in notes:
+        for note, mentions in zip(notes, known, strict=True):
             replacing = _Replacing(self._key, note, partial(self._planned, note, spans[note.pk]), surrogates)
             released = release_text(note.text, spans[note.pk], self._masking, self._placeholder_of, replacing)
             whose = (_whose(note), note.language)
             if whose not in sought:
                 sought[whose] = self._gate(note.language).prepared(needles[_whose(note)])
-            prepared.append(self._prepared(note, _unmarked(released), sought[whose]))
+            prepared.append(self._prepared(note, _unmarked(released), sought[whose], mentions))
         return prepared
 
     def _require(self, codes: Iterable[str]) -> None:
@@ -214,14 +252,17 @@ class Preparer:
         return planned(note.text, spans, self._masking)
 
     def _surrogates(self, notes: Sequence[Original], spans: Mapping[int, Sequence[Span]]) -> Surrogates:
-        wanted = []
-        for note in notes:
-            plans = self._planned(note, spans[note.pk])
-            own = [plan.mention for plan in plans if plan.action == Action.SURROGATE]
-            if own:
-                wanted.append(NoteMentions(note.pk, note.patient, note.language, note.text, own))
-        made = surrogates_for(project=self.project, notes=wanted, maker=self._maker) if wanted else {}
+        wanted = [mentions for note in notes if (mentions := self._mentions(note, spans[note.pk])).mentions]
+        if not wanted:
+            return {}
+        made = surrogates_for(project=self.project, notes=wanted, maker=self._maker, avoid=self._avoided)
         return {(place.document, place.start, place.end): text for place, text in made.items()}
+
+    def _mentions(self, note: Original, spans: Sequence[Span]) -> NoteMentions:
+        """The mentions of a note that get surrogates."""
+        plans = self._planned(note, spans)
+        own = [plan.mention for plan in plans if plan.action == Action.SURROGATE]
+        return NoteMentions(note.pk, note.patient, note.language, note.text, own)
 
     def _needles(self, notes: Sequence[Original]) -> dict[object, list[Needle]]:
         """What must not be left of each patient: labeled strings that the policy does not keep, known identifiers, and
@@ -255,15 +296,18 @@ class Preparer:
         label = self._label_of.get(Kind.RECORD) or self._label_of.get(Kind.ID, "")
         return Needle(patient, label, Kind.ID, Origin.KNOWN)
 
-    def _prepared(self, note: Original, released: Released, needles: Sought) -> Prepared:
+    def _prepared(self, note: Original, released: Released, needles: Sought, known: Sequence[KnownMention]) -> Prepared:
         gate, exceptions = self._gate(note.language), Counter[str]()
         found = []
-        for leak in self._leaks(note, released.text, needles, released.pieces, exceptions):
+        leaks = self._leaks(note, released.text, needles, released.pieces, exceptions)
+        spelled = known_leaks(note.text, known, released, gate, self._label_of, self._kept, exceptions)
+        leaks = with_longer(leaks, [*spelled, *shape_leaks(released, gate, self._label_of, exceptions)])
+        for leak in leaks:
             bounds = span_to_original(released.pieces, leak.start, leak.end)
             found.append(self._found(note, Where.TEXT, released.text, bounds, leak))
-        leaks = self._leaks(note, note.name, needles, (), exceptions)
+        leaks = self._leaks(note, note.name, needles, None, exceptions)
         if note.patient:
-            leaks = _merged(leaks, gate.find(note.name, [self._patient_id(note.patient)]))
+            leaks = _merged(leaks, gate.find_in_name(note.name, [self._patient_id(note.patient)]))
         found += [self._found(note, Where.NAME, note.name, (leak.start, leak.end), leak) for leak in leaks]
         # Several leaks may lie in one replaced stretch: each string is one finding there.
         distinct = {(one.where, one.original_start, one.original_end, one.string_key): one for one in reversed(found)}
@@ -281,13 +325,22 @@ class Preparer:
         )
 
     def _leaks(
-        self, note: Original, text: str, needles: Sought, pieces: Sequence[Piece], exceptions: Counter[str]
+        self,
+        note: Original,
+        text: str,
+        needles: Sought,
+        pieces: Sequence[Piece] | None,
+        exceptions: Counter[str],
     ) -> list[Leak]:
-        """The leaks in a text or name: of the patient, and of the deny list."""
+        """The leaks in a text or, without pieces, in a name: of the patient, and of the deny list."""
         gate = self._gate(note.language)
+        if pieces is None:
+            found = gate.find_in_name(text, needles, note=note.pk, exceptions=exceptions)
+        else:
+            found = gate.find(text, needles, pieces, note=note.pk, exceptions=exceptions)
         leaks = []
-        for leak in gate.find(text, needles, pieces, note=note.pk, exceptions=exceptions):
-            exception = _in_surrogate(leak, note, text, pieces)
+        for leak in found:
+            exception = _in_surrogate(leak, note, text, pieces or ())
             if exception:
                 exceptions[exception] += 1
             else:
@@ -296,9 +349,12 @@ class Preparer:
             return leaks
         if note.language not in self._denied_sought:
             self._denied_sought[note.language] = gate.prepared(self._denied)
+        denied = self._denied_sought[note.language]
+        if pieces is None:
+            return _merged(leaks, gate.find_in_name(text, denied))
         # What the policy keeps is no exception for them.
         replaced = [piece for piece in pieces if piece.action != Action.KEEP]
-        return _merged(leaks, gate.find(text, self._denied_sought[note.language], replaced))
+        return _merged(leaks, gate.find(text, denied, replaced))
 
     def _found(self, note: Original, where: LeakFinding.Where, text: str, bounds: Bounds, leak: Leak) -> Found:
         needle = leak.needle
@@ -324,8 +380,22 @@ class Preparer:
 
     def _gate(self, language: str) -> Gate:
         if language not in self._gates:
-            self._gates[language] = Gate(self._allowed, [language] if language else [])
+            self._gates[language] = Gate(self._allowed, [language] if language else [], kept_words())
         return self._gates[language]
+
+
+class _WhenNeeded(Container[str]):
+    """Texts that are read when somebody first asks for one."""
+
+    def __init__(self, read: Callable[[], Container[str]]) -> None:
+        self._read = read
+
+    @cached_property
+    def _found(self) -> Container[str]:
+        return self._read()
+
+    def __contains__(self, text: object) -> bool:
+        return text in self._found
 
 
 class _Replacing:
@@ -371,13 +441,13 @@ class _Replacing:
 
 
 def date_offset(key: Key, patient: str, note: int) -> int:
-    """The secret number of days by which a patient's dates move: from -MOST_DAYS to MOST_DAYS, never 0.
+    """The secret number of days by which a patient's dates move: LEAST_DAYS to MOST_DAYS, forward or back.
 
     It is the same in all notes and releases, so that intervals are kept. A note without a patient has its own.
     """
     number = key.number("date offset", "patient", patient) if patient else key.number("date offset", "note", str(note))
-    days = number % (2 * MOST_DAYS) - MOST_DAYS
-    return days if days < 0 else days + 1
+    back, days = divmod(number % (2 * (MOST_DAYS - LEAST_DAYS + 1)), MOST_DAYS - LEAST_DAYS + 1)
+    return -(LEAST_DAYS + days) if back else LEAST_DAYS + days
 
 
 def _with_masks(policy: Policy) -> Policy:

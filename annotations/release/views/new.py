@@ -15,6 +15,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.events import NOTE_READ
 from annotations.core.form_errors import add_error
 from annotations.core.requests import Request, number
+from annotations.domain.redaction.policy import Action
 from annotations.jobs.tokens import form_token
 from annotations.models import Document, Label, ReleasePolicy
 from annotations.notes.selectors.in_context import label_looks
@@ -26,7 +27,10 @@ from annotations.release.services.policies import missing_labels, policies_of, p
 from annotations.release.services.previewing import preview
 from annotations.release.services.sources import source_of, union_of
 from annotations.release.services.starting import start_release
+from annotations.surrogates.services.makers import MakerChoice, checked_maker, maker_choices
 from annotations.transfer.forms.exports import SetChoice, set_choices
+
+REFUSED_AT = {"unmapped": "policy", "set": "sets", "version": "sets", "empty": "sets", "leaves": "may_leave"}
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,10 @@ class OfferedPolicy:
     name: str
     text: str
     missing: list[str]
+
+    @property
+    def has_surrogates(self) -> bool:
+        return any(rule["action"] == Action.SURROGATE for rule in self.row.rules.values())
 
 
 @dataclass(frozen=True)
@@ -62,7 +70,8 @@ def release_new(request: Request, slug: str) -> HttpResponse:
     sets = set_choices(access.project, without=access.closed_kinds)
     offered = offered_policies(access)
     starts = request.method == "POST" and request.POST.get("act") == "start"
-    form = _form(request, sets, offered, bound=starts)
+    makers = maker_choices()
+    form = _form(request, sets, offered, makers, bound=starts)
     if starts and form.is_valid():
         made = _start(request, access, form, offered)
         if made is not None:
@@ -78,6 +87,9 @@ def release_new(request: Request, slug: str) -> HttpResponse:
         "sets": sets,
         "groups": _grouped(sets),
         "policies": offered,
+        "makers": makers,
+        "leaving": [one for one in makers if one.host],
+        "chosen_maker": str(form["maker"].value() or ""),
         "chosen_sets": [str(value) for value in form["sets"].value() or []],
         "chosen_policy": str(form["policy"].value() or ""),
         "shown": shown,
@@ -106,8 +118,10 @@ def _grouped(sets: list[SetChoice]) -> list[tuple[str, list[SetChoice]]]:
     return list(groups.items())
 
 
-def _form(request: Request, sets: list[SetChoice], offered: list[OfferedPolicy], *, bound: bool) -> ReleaseForm:
-    choices: dict[str, Any] = {"sets": sets, "policies": [policy.value for policy in offered]}
+def _form(
+    request: Request, sets: list[SetChoice], offered: list[OfferedPolicy], makers: list[MakerChoice], *, bound: bool
+) -> ReleaseForm:
+    choices: dict[str, Any] = {"sets": sets, "policies": [policy.value for policy in offered], "makers": makers}
     if bound:
         return ReleaseForm(request.POST, **choices)
     sent = request.POST if request.method == "POST" else request.GET
@@ -118,7 +132,7 @@ def _form(request: Request, sets: list[SetChoice], offered: list[OfferedPolicy],
         "sets": wanted or ([] if request.method == "POST" else specs[:1]),
         "policy": policy or next((one.value for one in offered if not one.missing), offered[0].value),
         "token": request.POST.get("token") or uuid.uuid4(),
-        **{name: request.POST.get(name, "") for name in ("purpose", "recipient", "expires_on")},
+        **{name: request.POST.get(name, "") for name in ("maker", "purpose", "recipient", "expires_on")},
     }
     return ReleaseForm(initial=initial, **choices)
 
@@ -136,12 +150,15 @@ def _start(request: Request, access: Access, form: ReleaseForm, offered: list[Of
             purpose=data["purpose"],
             recipient=data["recipient"],
             expires_on=data["expires_on"],
+            surrogate_maker=checked_maker(
+                access.project, data["maker"] if policy.has_surrogates else "", may_leave=data["may_leave"]
+            ),
             token=form_token(request),
         )
     except ServiceError as error:
-        add_error(form, error, {"unmapped": "policy", "set": "sets", "version": "sets", "empty": "sets"})
+        add_error(form, error, REFUSED_AT)
         return None
-    messages.success(request, _("Release %(number)s is being prepared.") % {"number": release.number})
+    messages.success(request, _("Release %(number)s was started.") % {"number": release.number})
     return redirect("release", access.project.slug, release.number)
 
 

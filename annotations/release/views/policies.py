@@ -111,8 +111,15 @@ def _example(request: Request, access: Access, form: PolicyForm, labels: list[La
 
 
 def _saved(request: Request, access: Access, form: PolicyForm, current: ReleasePolicy) -> HttpResponse | None:
-    """Save the next version, or put the reason why not into the form."""
-    if request.POST.get("seen") != str(current.version):
+    """Save the next version, or with `act` copy a new policy, or put the reason why not into the form."""
+    copies = request.POST.get("act") == "copy"
+    if copies:
+        for field in ("new_name", "new_slug"):
+            if not request.POST.get(field, "").strip():
+                form.add_error(field, _("Fill in name and short name of the new policy."))
+    elif request.POST.get("new_name", "").strip() or request.POST.get("new_slug", "").strip():
+        form.add_error("new_name", _("To save a new policy, choose “Save as a new policy”. Otherwise clear its names."))
+    elif request.POST.get("seen") != str(current.version):
         form.add_error(
             None,
             _("This policy was changed after you opened the page. Nothing was saved. Reload the page, then edit it."),
@@ -122,15 +129,18 @@ def _saved(request: Request, access: Access, form: PolicyForm, current: ReleaseP
     try:
         saved = save_policy(
             project=access.project,
-            slug=current.slug,
-            name=form.cleaned_data["name"],
+            slug=form.cleaned_data["new_slug"] if copies else current.slug,
+            name=form.cleaned_data["new_name"] if copies else form.cleaned_data["name"],
             rules=with_merged(access.project, form.rules()),
             actor=access.user,
+            new=copies,
         )
     except ServiceError as error:
-        add_error(form, error)
+        add_error(form, error, {"slug": "new_slug", "name": "new_name"} if copies else None)
         return None
-    if saved.pk == current.pk:
+    if copies:
+        messages.success(request, _("The policy “%(name)s” is saved.") % {"name": saved.name})
+    elif saved.pk == current.pk:
         messages.info(request, _("Nothing has changed, so no new version was saved."))
     else:
         messages.success(request, _("Version %(version)s is saved.") % {"version": saved.version})

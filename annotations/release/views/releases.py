@@ -23,6 +23,7 @@ from annotations.release.selectors.releases import release_for, releases_of
 from annotations.release.services.exporting import start_release_export
 from annotations.release.services.files import RELEASE_FORMATS
 from annotations.release.services.naming import named_sets
+from annotations.release.services.outdating import outdated, prepare_again
 from annotations.release.services.withdrawing import withdraw
 
 RELEASES = 30
@@ -71,7 +72,8 @@ def _context(request: Request, access: Access, found: Release) -> dict[str, Any]
         "sets": named_sets(access.project, [found])[found.pk],
         "status": status,
         "open": open_findings,
-        "steps": steps_of(found, open_findings),
+        "steps": steps_of(access, found, open_findings),
+        "outdated": outdated(found),
         "figures": figures_of(found),
         "page": paged(request, released_notes(found), NOTES),
         "export_formats": [(name, *about) for name, about in about_formats().items()],
@@ -115,6 +117,18 @@ def release_export(request: Request, slug: str, number: int) -> HttpResponse:
         messages.error(request, str(error))
         return redirect("release", slug, number)
     return redirect("job", slug, job.number)
+
+
+@require_POST
+def release_prepare(request: Request, slug: str, number: int) -> HttpResponse:
+    """Prepare a release again whose surrogates were edited. A repeated request does nothing."""
+    access = enter(request.user, slug, Can.RELEASE)
+    found = release_for(access, number)
+    try:
+        prepare_again(release=found, actor=access.user)
+    except ServiceError as error:
+        messages.error(request, str(error))
+    return redirect("release", slug, number)
 
 
 @require_POST

@@ -112,13 +112,17 @@ def counts_by_kind(project: Project) -> dict[Kind, int]:
 def found_by(project: Project, text: str) -> QuerySet[SurrogateEntity]:
     """Entities with this name or part of a name, or with this surrogate, whatever the case and the accents.
 
-    The index holds digests of whole names and of their parts only, so it doesn't find other parts of words.
+    A name may begin with the surname ("Wilson Adam"). The index holds digests of whole names and of their parts only,
+    so it doesn't find other parts of words.
     """
     key = project_key(project)
+    words = text.split()
+    orders = dict.fromkeys([text, " ".join(words[1:] + words[:1]), " ".join(words[-1:] + words[:-1])])
     names = {
         name
         for kind in (Kind.STAFF, Kind.HOSPITAL, Kind.ID, Kind.EMAIL)
-        for name in identities(known_by(kind, project.language, [text]))
+        for order in orders
+        for name in identities(known_by(kind, project.language, [order]))
     }
     by_name = SurrogateKey.objects.filter(project=project, digest__in=[identity_digest(key, name) for name in names])
     person = read_person(text, project.language)

@@ -9,13 +9,11 @@ from annotations.core.sealing import Key
 from annotations.domain.redaction.kinds import Kind
 from annotations.domain.surrogates.clustering import PEOPLE
 from annotations.domain.surrogates.people import FAMILY, GIVEN, field_of, title_before
-from annotations.domain.surrogates.pipeline import Cluster, Mentioned, Surrogate
+from annotations.domain.surrogates.pipeline import REPEATABLE, Cluster, Mentioned, Surrogate
 from annotations.models import Project, SurrogateEntity, SurrogateKey
 
 # Values in one query: SQLite allows 250,000, and plans of long lists get slow.
 AT_ONCE: Final = 5000
-REPEATABLE: Final = frozenset({Kind.AGE, Kind.DATE, Kind.SEX, Kind.FAMILY, Kind.ETHNICITY, Kind.PROFESSION, Kind.OTHER})
-"""Kinds of few values: two entities may have the same surrogate, and the values name nobody."""
 T = TypeVar("T")
 
 
@@ -68,7 +66,7 @@ def cue_of(kind: Kind, before: str) -> str:
 
 
 def opened(key: Key, row: SurrogateEntity) -> Sealed:
-    """Decrypt what an entity keeps secret. Raises ServiceError `sealed` under another secret key."""
+    """Decrypt what an entity keeps secret. Raises OtherSecretKey under another secret key."""
     found: dict[str, Any] = key.open(bytes(row.sealed))
     return Sealed(**found | {"forms": tuple(found["forms"])})
 

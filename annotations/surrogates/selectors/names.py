@@ -8,8 +8,8 @@ from annotations.domain.surrogates.clustering import PEOPLE
 from annotations.domain.surrogates.deciding import identities
 from annotations.domain.surrogates.folding import folded
 from annotations.domain.surrogates.people import FAMILY, GIVEN
-from annotations.domain.surrogates.pipeline import Cluster, Mentioned, Surrogate
-from annotations.surrogates.selectors.index import REPEATABLE, Sealed, identity_digest
+from annotations.domain.surrogates.pipeline import REPEATABLE, Cluster, Mentioned, Surrogate
+from annotations.surrogates.selectors.index import Sealed, identity_digest
 
 
 def known_by(kind: Kind, language: str, forms: Sequence[str]) -> Cluster:

@@ -27,7 +27,8 @@ from annotations.models import (
 from annotations.models import Span as SpanRow
 from annotations.surrogates.selectors.index import in_parts, opened, surrogate_of
 from annotations.surrogates.services.makers import Params
-from annotations.surrogates.services.making import NoteMentions, Place, surrogates_for, words_of
+from annotations.surrogates.services.making import NoteMentions, Place, surrogates_for
+from annotations.surrogates.services.originals import Originals
 from annotations.surrogates.services.planning import mentioned
 
 POLICY: Final = "surrogate"
@@ -45,10 +46,12 @@ def build(*, project: Project, set_spec: str, maker: Params | None = None) -> di
     batches = _Batches(project, wanted)
     if not batches.notes:
         raise ServiceError("No note has these annotations. Nothing was built.", code="empty")
-    avoid = words_of(note for batch in batches for note in batch)
+    originals = Originals(project_key(project))
+    for batch in batches:
+        originals.add(batch)
     rows: list[Replaced] = []
     for batch in batches:
-        found = surrogates_for(project=project, notes=batch, maker=maker, avoid=avoid)
+        found = surrogates_for(project=project, notes=batch, maker=maker, avoid=originals)
         rows += replaced(project, batch, found)
     return {"notes": len(batches.notes), **measure(rows).as_dict()}
 

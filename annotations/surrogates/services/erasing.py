@@ -27,13 +27,17 @@ def forget_notes(*, project: Project, notes: Sequence[int], patient: str) -> Non
         mentioned = SurrogateMention.objects.filter(entity__in=some).order_by().values_list("entity_id", flat=True)
         kept = set(mentioned.distinct())
         SurrogateEntity.objects.filter(pk__in=set(some) - kept).delete()
-        _keep_only_said(project, key, kept)
-    # What no mention leads to, because an edit or another label took the mentions away.
-    SurrogateEntity.objects.filter(project=project, scope__in=scopes, mentions=None).delete()
+        keep_only_said(key, kept)
+    # What no mention leads to, because an edit or another label took the mentions away. Of an entity that all patients
+    # share, nothing tells any more whose note said it.
+    SurrogateEntity.objects.filter(project=project, scope__in={*scopes, ""}, mentions=None).delete()
 
 
-def _keep_only_said(project: Project, key: Key, entities: Collection[int]) -> None:
-    """Remove forms that no mention has any more, and the keys that only those forms had."""
+def keep_only_said(key: Key, entities: Collection[int]) -> None:
+    """Remove forms that no mention has any more, and the keys that only those forms had.
+
+    Entities without mentions stay as they are. The caller's transaction excludes other changes of the index.
+    """
     rows = list(SurrogateEntity.objects.select_for_update().filter(pk__in=entities).order_by("pk"))
     said: dict[int, set[int]] = {}
     mentions = SurrogateMention.objects.filter(entity__in=entities).order_by()
@@ -41,6 +45,8 @@ def _keep_only_said(project: Project, key: Key, entities: Collection[int]) -> No
         said.setdefault(entity, set()).add(form)
     changed = []
     for row in rows:
+        if row.pk not in said:
+            continue
         sealed = opened(key, row)
         left = sealed.only({form for form in sealed.forms if form_number(key, form) in said[row.pk]})
         if left.forms != sealed.forms:

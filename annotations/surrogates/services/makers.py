@@ -1,7 +1,7 @@
 """Who makes surrogates: the rules of domain.surrogates, or a language model that a higher feature offers."""
 
 import random
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
@@ -22,7 +22,7 @@ from annotations.domain.surrogates.pipeline import (
     Mentioned,
     Surrogate,
 )
-from annotations.models import Project
+from annotations.models import Project, Release
 
 Params = Mapping[str, Any]
 """What a release stores of its maker: empty for the rules."""
@@ -46,7 +46,7 @@ class Draft:
 
     cluster: Cluster
     scope: str
-    avoid: Collection[str]
+    avoid: Container[str]
     attempt: int = 0
     refused: list[Surrogate] = field(default_factory=list)
 
@@ -158,6 +158,8 @@ class MakerKind:
 MAKERS: Final[dict[str, MakerKind]] = {}
 """Makers besides the rules, by the value of `kind` in stored parameters. Features register in AppConfig.ready()."""
 KIND: Final = "kind"
+PAYER: Final = "release"
+"""The parameter with the id of the release for which a maker works; without it, the project pays."""
 
 
 def maker_choices() -> list[MakerChoice]:
@@ -181,6 +183,11 @@ def checked_maker(project: Project, value: str, *, may_leave: bool) -> dict[str,
         % {"value": value[:80], "choices": choices},
         code="maker",
     )
+
+
+def paid_by(release: Release, params: Params) -> Params:
+    """The parameters of a maker that works for a release; empty for the rules."""
+    return {**params, PAYER: release.pk} if params else {}
 
 
 def maker_of(project: Project, params: Params) -> Maker:

@@ -5,13 +5,13 @@ stored one of the same entities or surrogates meanwhile, nothing is stored, and 
 index holds now. So two workers that meet the same entity give it one surrogate.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from typing import Final
 
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
-from annotations.core.bulk import insert_objects
+from annotations.core.bulk import insert_rows, insert_with_keys
 from annotations.core.erasures import hold
 from annotations.core.errors import ServiceError
 from annotations.core.label_lock import advisory_lock
@@ -19,6 +19,7 @@ from annotations.core.sealing import Key, project_key
 from annotations.domain.surrogates.pipeline import Cluster
 from annotations.models import Document, Project, SurrogateEntity, SurrogateKey, SurrogateMention
 from annotations.surrogates.selectors.index import form_number, in_parts, kinds_with, named, opened, taken
+from annotations.surrogates.services.erasing import keep_only_said
 from annotations.surrogates.services.makers import MAKERS, Maker, Params, RulesMaker, maker_of
 from annotations.surrogates.services.planning import (
     Entity,
@@ -28,13 +29,14 @@ from annotations.surrogates.services.planning import (
     Plan,
     patient_mentions,
     patients_of,
-    words_of,
 )
 
-__all__ = ["MAKERS", "NoteMentions", "Place", "surrogates_for", "words_of"]
+__all__ = ["MAKERS", "NoteMentions", "Place", "surrogates_for"]
 
 # The number of the lock between workers that change a project's index (annotations.core.label_lock).
 _INDEX: Final = 0x6E02
+Known = Mapping[str, Mapping[tuple[str, str], int]]
+"""Entities of the index by digest, then by kind and scope (selectors.index.named)."""
 TRIES: Final = 20
 """How often the work starts again because others stored the same entities."""
 
@@ -44,15 +46,15 @@ class NotNew(Exception):
 
 
 def surrogates_for(
-    *, project: Project, notes: Sequence[NoteMentions], maker: Params | None = None, avoid: Collection[str] = ()
+    *, project: Project, notes: Sequence[NoteMentions], maker: Params | None = None, avoid: Container[str] = ()
 ) -> dict[Place, str]:
     """Return what to write in place of each mention, by note, start and end; new entities are added to the index.
 
     Give all notes of a patient in one call. The same mentions get the same surrogates in every call, until a person
     edits the index. `maker`: the stored parameters of a language model (services.makers); the rules without. `avoid`:
-    folded texts that no surrogate may be, such as `words_of` all notes of a release. Mentions of notes that were erased
-    meanwhile are missing from the answer. It makes its own transactions; within a longer one, the index stays locked
-    until that ends. Raises ServiceError.
+    folded names that no surrogate may be, such as the originals of a release (services.originals). Mentions of notes
+    that were erased meanwhile are missing from the answer. It makes its own transactions; within a longer one, the
+    index stays locked until that ends. Raises ServiceError.
     """
     made_by = maker_of(project, maker or {})
     key = project_key(project)
@@ -101,7 +103,8 @@ def _store(plan: Plan) -> set[int]:
     present = _present(plan)
     touched = [entity for entity in plan.entities if any(one.note in present for one in entity.unstored)]
     _check_known(plan)
-    _check_new(plan, touched)
+    known = named(plan.project, {digest for entity in touched for digest in entity.keys})
+    _check_new(plan, touched, known)
     new = [entity for entity in touched if entity.row is None]
     rows = [
         SurrogateEntity(
@@ -114,10 +117,11 @@ def _store(plan: Plan) -> set[int]:
         )
         for entity in new
     ]
-    for entity, row in zip(new, SurrogateEntity.objects.bulk_create(rows), strict=True):
+    insert_with_keys(SurrogateEntity, rows)
+    for entity, row in zip(new, rows, strict=True):
         entity.row = row
     _add_forms(plan, [entity for entity in touched if entity.sealed is not None and entity.forms])
-    _insert_keys(plan, touched)
+    _insert_keys(plan, touched, known)
     _insert_mentions(plan, touched, present)
     return present
 
@@ -140,12 +144,11 @@ def _check_known(plan: Plan) -> None:
             raise NotNew
 
 
-def _check_new(plan: Plan, touched: Sequence[Entity]) -> None:
+def _check_new(plan: Plan, touched: Sequence[Entity], known: Known) -> None:
     """Raise NotNew if another worker has stored a key or a surrogate that the plan holds to be new."""
-    found = named(plan.project, {digest for entity in touched for digest in entity.keys})
     for entity in touched:
         for digest in entity.keys:
-            owner = found.get(digest, {}).get((entity.kind, entity.scope))
+            owner = known.get(digest, {}).get((entity.kind, entity.scope))
             if owner is not None and (entity.row is None or owner != entity.row.pk):
                 raise NotNew
     new = [entity for entity in touched if entity.row is None and entity.digest]
@@ -166,41 +169,43 @@ def _add_forms(plan: Plan, entities: Sequence[Entity]) -> None:
         SurrogateEntity.objects.bulk_update(rows, ["sealed"], batch_size=500)
 
 
-def _insert_keys(plan: Plan, entities: Sequence[Entity]) -> None:
+def _insert_keys(plan: Plan, entities: Sequence[Entity], known: Known) -> None:
     """Insert the keys that the index lacks, in a fixed order."""
-    known = named(plan.project, {digest for entity in entities for digest in entity.keys})
     rows = [
-        SurrogateKey(entity_id=entity.row.pk, project=plan.project, kind=entity.kind, scope=entity.scope, digest=digest)
+        (entity.row.pk, plan.project.pk, str(entity.kind), entity.scope, digest)
         for entity in entities
         if entity.row is not None
         for digest in entity.keys
         if (entity.kind, entity.scope) not in known.get(digest, {})
     ]
-    rows.sort(key=lambda row: (row.digest, row.kind, row.scope))
-    insert_objects(SurrogateKey, rows)
+    rows.sort(key=lambda row: (row[4], row[2], row[3]))
+    insert_rows(SurrogateKey, ("entity_id", "project_id", "kind", "scope", "digest"), rows)
 
 
 def _insert_mentions(plan: Plan, entities: Sequence[Entity], present: Collection[int]) -> None:
     """Insert the mentions; those that had another entity, because their label has changed, move."""
+    numbers = {
+        text: form_number(plan.key, text) for text in {one.text for entity in entities for one in entity.unstored}
+    }
     rows = [
-        SurrogateMention(
-            entity_id=entity.row.pk,
-            document_id=one.note,
-            start=one.start,
-            end=one.end,
-            form=form_number(plan.key, one.text),
-        )
+        (entity.row.pk, one.note, one.start, one.end, numbers[one.text])
         for entity in entities
         if entity.row is not None
         for one in entity.unstored
         if one.note in present
     ]
-    stale = {(row.document_id, row.start, row.end) for row in rows}
+    stale = {row[1:4] for row in rows}
     moved: list[int] = []
-    for some in in_parts(sorted({row.document_id for row in rows})):
+    losing: set[int] = set()
+    for some in in_parts(sorted({row[1] for row in rows})):
         stored = SurrogateMention.objects.filter(document__in=some).order_by()
-        found = stored.values_list("pk", "document_id", "start", "end")
-        moved += [pk for pk, *place in found if tuple(place) in stale]
+        for pk, entity, *place in stored.values_list("pk", "entity_id", "document_id", "start", "end"):
+            if tuple(place) in stale:
+                moved.append(pk)
+                losing.add(entity)
     for some in in_parts(moved):
         SurrogateMention.objects.filter(pk__in=some).delete()
-    insert_objects(SurrogateMention, rows)
+    insert_rows(SurrogateMention, ("entity_id", "document_id", "start", "end", "form"), rows)
+    # Otherwise an erasure of the note would not find its words there.
+    for some in in_parts(sorted(losing)):
+        keep_only_said(plan.key, some)

@@ -1,9 +1,8 @@
 """Which entity of the index each mention belongs to, and new surrogates for those that have none. Nothing is stored."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Final, NamedTuple
 
 from annotations.core.sealing import Key
@@ -11,12 +10,11 @@ from annotations.domain.redaction.kinds import Kind
 from annotations.domain.redaction.released import Mention
 from annotations.domain.surrogates.deciding import RuleDecider, identities, surrogate_key
 from annotations.domain.surrogates.folding import folded
-from annotations.domain.surrogates.generating import ORDER
-from annotations.domain.surrogates.pipeline import SHARED, Cluster, Indexed, Mentioned, Surrogate
+from annotations.domain.surrogates.generating import order
+from annotations.domain.surrogates.pipeline import REPEATABLE, SHARED, Cluster, Indexed, Mentioned, Surrogate
 from annotations.domain.surrogates.writing import Writer
 from annotations.models import Project, SurrogateEntity, SurrogateMention
 from annotations.surrogates.selectors.index import (
-    REPEATABLE,
     Sealed,
     cluster_of,
     cue_of,
@@ -30,7 +28,7 @@ from annotations.surrogates.selectors.index import (
     surrogate_digest,
     taken,
 )
-from annotations.surrogates.selectors.names import is_name, known_by, named_as
+from annotations.surrogates.selectors.names import known_by, named_as
 from annotations.surrogates.services.makers import Draft, Maker, PatientDrafts, PatientMentions
 
 MOST_ATTEMPTS: Final = 20
@@ -166,9 +164,9 @@ class Plan:
         maker: Maker,
         patients: Sequence[Patient],
         clusters: Sequence[Sequence[Cluster]],
-        avoid: Collection[str] = (),
+        avoid: Container[str] = (),
     ) -> None:
-        """`clusters` of each patient. `avoid`: folded texts that no surrogate of a name or a place may be."""
+        """`clusters` of each patient. `avoid`: folded names that no surrogate may be (services.originals)."""
         self.project, self.key = project, key
         self.entities: list[Entity] = []
         self._maker, self._patients, self._avoid = maker, patients, avoid
@@ -256,7 +254,8 @@ class Plan:
 
     def _load(self, pks: Collection[int]) -> None:
         for some in in_parts(sorted(pks)):
-            for row in SurrogateEntity.objects.filter(project=self.project, pk__in=some).order_by():
+            rows = SurrogateEntity.objects.filter(project=self.project, pk__in=some).order_by()
+            for row in rows.defer("created_at", "edited_at"):
                 sealed, kind = opened(self.key, row), Kind(row.kind)
                 surrogate = Surrogate(kind, sealed.parts, row.made_by)
                 self._loaded[row.pk] = Entity(
@@ -347,10 +346,10 @@ class Plan:
         for entity in self.entities:
             if entity.row is None:
                 patient = next(iter(entity.mentions))
-                draft = Draft(entity.cluster_in(patient), entity.scope, self._avoided(patient, strict=True))
+                draft = Draft(entity.cluster_in(patient), entity.scope, self._avoided(patient))
                 drafts.setdefault(patient, []).append((entity, draft))
         for own in drafts.values():
-            own.sort(key=lambda each: _RANK.get(each[0].kind, len(_RANK)))
+            own.sort(key=lambda each: order(each[1].cluster))
         refused: set[Entity] = set()
         # Where to begin in each patient's drafts: those before the first refused one stay.
         begin = dict.fromkeys(drafts, 0)
@@ -400,8 +399,6 @@ class Plan:
             if (repeats or original) and draft.attempt < MOST_ATTEMPTS:
                 draft.attempt += 1
                 draft.refused.append(surrogate)
-                if draft.attempt == STRICT_ATTEMPTS:
-                    draft.avoid = self._avoided(next(iter(entity.mentions)), strict=False)
                 refused.add(entity)
             elif digest is not None and not repeats:
                 entity.digest = digest
@@ -411,23 +408,24 @@ class Plan:
     def _is_original(
         self, entity: Entity, names: Sequence[str], originals: Mapping[str, Mapping[tuple[str, str], int]]
     ) -> bool:
-        """Whether a name of the surrogate is one of the project's originals, by the index or in this call."""
-        among = kinds_with(entity.kind)
-        for name in names:
-            if name in self._avoid:
+        """Whether a surrogate with these names is one of the project's originals, by the index or in this call.
+
+        The first name, a full one, may be nobody's; parts of names only those of others than the patient.
+        """
+        among, scopes = kinds_with(entity.kind), ("", entity.scope)
+        if names and names[0] in self._avoid:
+            return True
+        for at, name in enumerate(names):
+            digest = self._digest(name)
+            owners = originals.get(digest, {})
+            if any(kind in among and (at == 0 or scope in scopes) for kind, scope in owners):
                 return True
-            owners = originals.get(self._digest(name), {})
-            if any(kind in among and scope in ("", entity.scope) for kind, scope in owners):
-                return True
-            if any((kind, scope, self._digest(name)) in self._by_key for kind in among for scope in ("", entity.scope)):
+            if any((kind, scope, digest) in self._by_key for kind in among for scope in scopes):
                 return True
         return False
 
-    def _avoided(self, patient: int, *, strict: bool) -> Collection[str]:
-        """Folded texts that a patient's surrogates must not be or contain: what the patient's notes say.
-
-        With `strict`, also what the other notes of the release say.
-        """
+    def _avoided(self, patient: int) -> frozenset[str]:
+        """Folded texts that a patient's surrogates must not be or contain: what the patient's notes say."""
         if patient not in self._originals:
             words = {
                 folded(one.text)
@@ -436,37 +434,7 @@ class Plan:
                 for one in entity.mentions[patient]
             }
             self._originals[patient] = frozenset(words | self._names_of.get(patient, set()))
-        own = self._originals[patient]
-        return Both(own, self._avoid) if strict and self._avoid else own
-
-
-class Both(Collection[str]):
-    """The texts of two collections, without copying them."""
-
-    def __init__(self, first: Collection[str], second: Collection[str]) -> None:
-        self._first, self._second = first, second
-
-    def __contains__(self, text: object) -> bool:
-        return text in self._first or text in self._second
-
-    def __iter__(self) -> Iterator[str]:
-        return chain(self._first, self._second)
-
-    def __len__(self) -> int:
-        return len(self._first) + len(self._second)
-
-
-def words_of(notes: Iterable[NoteMentions]) -> set[str]:
-    """The folded names of all mentions of a release: no surrogate is one of them (`avoid` of surrogates_for)."""
-    found: set[str] = set()
-    seen: set[tuple[Kind, str]] = set()
-    for note in notes:
-        for one in note.mentions:
-            if one.kind not in REPEATABLE and (one.kind, one.text) not in seen:
-                seen.add((one.kind, one.text))
-                names = identities(known_by(one.kind, note.language, [one.text]))
-                found.update(name for name in names if is_name(name))
-    return found
+        return self._originals[patient]
 
 
 def patient_mentions(patients: Sequence[Patient]) -> list[PatientMentions]:
@@ -474,4 +442,3 @@ def patient_mentions(patients: Sequence[Patient]) -> list[PatientMentions]:
 
 
 _DECIDER: Final = RuleDecider()
-_RANK: Final = {kind: at for at, kind in enumerate(ORDER)}

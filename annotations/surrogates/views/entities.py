@@ -3,6 +3,7 @@
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -68,7 +69,7 @@ def surrogates_merge(request: Request, slug: str) -> HttpResponse:
         kept = editing.merge(project=access.project, versions=versions, actor=access.user)
     except ServiceError as error:
         messages.error(request, str(error))
-        return redirect("surrogates", slug)
+        return redirect(f"{reverse('surrogates', args=[slug])}?{request.GET.urlencode()}")
     messages.success(request, _("The entities are merged. Later releases use this surrogate for all of them."))
     return redirect("surrogate", slug, kept.pk)
 

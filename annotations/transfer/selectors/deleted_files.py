@@ -7,6 +7,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotations.core.events import NOTE_DELETED, PATIENT_ERASED
+from annotations.core.hooks import why_file_deleted
 from annotations.models import Event, Job, Project, StoredFile
 
 
@@ -16,12 +17,20 @@ def why_deleted(project: Project, file_id: int) -> str:
     held = StoredFile.objects.filter(project=project, kind__in=kinds, pk=file_id)
     if held.filter(expires_at__gt=timezone.now()).exists():
         return ""
+    if not held.exists() and (reason := own_reason(project, file_id)):
+        return reason
     if not held.exists() and deleted_with_patient(project, file_id):
         return _(
             "This file was deleted because a patient was erased or a note deleted: it may have contained those notes. "
             "Start the export again."
         )
     return _("Exports are kept for a limited time, and this file has expired. Start the export again.")
+
+
+def own_reason(project: Project, file_id: int) -> str:
+    """The reason that another feature gives for a deleted file of its own; empty without one."""
+    answers = why_file_deleted(project=project, file_id=file_id)
+    return next((str(answer) for answer in answers if answer), "")
 
 
 def deleted_with_patient(project: Project, file_id: int) -> bool:

@@ -12,7 +12,7 @@ from annotations.core.requests import Request
 from annotations.core.stored_files import read_chunks
 from annotations.gold.selectors import of_kind
 from annotations.models import StoredFile
-from annotations.transfer.selectors.deleted_files import deleted_with_patient
+from annotations.transfer.selectors.deleted_files import deleted_with_patient, own_reason
 
 
 @require_GET
@@ -26,7 +26,11 @@ def file_download(request: Request, slug: str, pk: int) -> HttpResponse | Stream
     if stored is not None and stored.name.startswith(closed):
         stored = None
     if stored is None or (stored.expires_at and stored.expires_at <= timezone.now()):
-        context = {"access": access, "erased": stored is None and deleted_with_patient(access.project, pk)}
+        context = {
+            "access": access,
+            "erased": stored is None and deleted_with_patient(access.project, pk),
+            "reason": own_reason(access.project, pk) if stored is None else "",
+        }
         return render(request, "transfer/export_deleted.html", context, status=404)
     return attachment(request, access, stored)
 

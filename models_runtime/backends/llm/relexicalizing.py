@@ -1,13 +1,15 @@
 """A language model makes surrogates, in four questions: clustering, query, decision, replacement.
 
-The four prompts are ours, after Singh et al. 2025 (appendix B.2). An answer counts only if it is complete and
-consistent; otherwise the caller uses the rules for that step, and the meter counts the answer as broken. Nothing that
-a note says can do more than spoil the answer about its own patient.
+The prompts are ours, after Singh et al. 2025 (appendix B.2). Clusters are made from two notes at a time: each further
+note of a patient is compared with the entities of those before. An answer counts only if it is complete and consistent;
+otherwise the caller uses the rules for that step, and the meter counts the answer as broken. Nothing that a note says
+can do more than spoil the answer about its own patient.
 """
 
 import json
-from collections.abc import Callable, Sequence
-from typing import Any, Final, Literal, TypeVar
+from collections.abc import Callable, Collection, Sequence
+from itertools import groupby
+from typing import Any, Final, Literal, NamedTuple, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -19,10 +21,10 @@ from models_runtime.backends.llm.answers import listed
 from models_runtime.backends.llm.asking import Answer, Completion, Meter, Question
 from models_runtime.backends.llm.backend import completion_of
 from models_runtime.backends.llm.driver import Capacity, Check, Conversation, no_check, run_all
-from models_runtime.backends.llm.prompts import digest, fenced, prompt_without_labels
+from models_runtime.backends.llm.prompts import LANGUAGES, digest, fenced, prompt_without_labels
 from models_runtime.backends.llm.servers import Server
 
-VERSION: Final = "1"
+VERSION: Final = "2"
 """Increase it when the meaning of a prompt changes."""
 TASKS: Final = ("cluster", "query", "decide", "replace")
 # Mentions in one question about clusters, entities in others, and mentions that show an entity's context.
@@ -32,6 +34,25 @@ _TOKENS_OVERHEAD: Final = 2048
 T = TypeVar("T")
 R = TypeVar("R")
 M = TypeVar("M", bound=BaseModel)
+
+
+class Answers(Protocol):
+    """Stored answers by hash of the question. `notes`: the notes that the question shows, all of one patient."""
+
+    def find(self, key: str, notes: Collection[int]) -> list[dict[str, Any]] | None: ...
+
+    def keep(self, key: str, notes: Collection[int], entries: list[dict[str, Any]]) -> None:
+        """Store an answer so that it is deleted with any of the notes, together with the meter's counts."""
+
+
+class NoAnswers:
+    """Stores nothing."""
+
+    def find(self, key: str, notes: Collection[int]) -> list[dict[str, Any]] | None:
+        return None
+
+    def keep(self, key: str, notes: Collection[int], entries: list[dict[str, Any]]) -> None:
+        return
 
 
 class _Entry(BaseModel):
@@ -58,8 +79,23 @@ class _Replaced(_Entry):
     replacement: str = Field(min_length=1, max_length=200)
 
 
+class _Asked(NamedTuple):
+    """One question: the task, the language of its prompt, what it shows, of which notes, and how many entries it asks
+    for.
+    """
+
+    task: str
+    language: str
+    shown: dict[str, Any]
+    notes: Collection[int]
+    entries: int
+
+
 class Relexicalizer:
-    """Asks a model of a listed server. `capacity`: the server's capacity, if workers share it."""
+    """Asks a model of a listed server. Every question is about one patient.
+
+    `made_by` names the model and the prompts, as the index stores them.
+    """
 
     def __init__(
         self,
@@ -68,16 +104,23 @@ class Relexicalizer:
         completion: Completion | None = None,
         capacity: Capacity | None = None,
         meter: Meter | None = None,
+        answers: Answers | None = None,
         check: Check = no_check,
     ) -> None:
         self.meter = meter or Meter()
         self._completion = completion or completion_of(server, model, self.meter)
         self._capacity, self._check = capacity, check
-        self._prompts = {task: prompt_without_labels(f"relexicalize-{task}", "en") for task in TASKS}
+        self._answers = answers or NoAnswers()
+        self._prompts = {
+            (task, language): prompt_without_labels(f"relexicalize-{task}", language)
+            for task in TASKS
+            for language in LANGUAGES
+        }
+        self._asking = digest("relexicalize", VERSION, server.name, model)
         self.made_by = f"{model[-40:]} {VERSION}-{digest(*self._prompts.values())[:8]}"
 
-    def cluster(self, patients: Sequence[Sequence[Mentioned]]) -> list[list[list[Mentioned]] | None]:
-        """The mentions of each patient by entity; None without a usable answer."""
+    def cluster(self, patients: Sequence[tuple[Sequence[Mentioned], str]]) -> list[list[list[Mentioned]] | None]:
+        """The mentions of each patient by entity, given with a language; None without a usable answer."""
         return self._each(patients, self._cluster)
 
     def names(self, patients: Sequence[Sequence[Cluster]]) -> list[list[list[str]] | None]:
@@ -94,38 +137,91 @@ class Relexicalizer:
 
     def _each(self, items: Sequence[T], ask: Callable[[T], Conversation[R | None]]) -> list[R | None]:
         """One conversation for each. Raises a permanent BackendError, because then no other answer would come."""
-        results = run_all([ask(item) for item in items], self._completion, self._check, self._capacity)
-        self.meter.record()
+        try:
+            results = run_all([ask(item) for item in items], self._completion, self._check, self._capacity)
+        finally:
+            self.meter.record()
         return [None if isinstance(result, BackendError) else result for result in results]
 
-    def _ask(self, task: str, shown: dict[str, Any], model: type[M], entries: int) -> Conversation[list[M]]:
-        text = json.dumps(shown, ensure_ascii=False)
-        room = entries * _TOKENS_AN_ENTRY + _TOKENS_OVERHEAD
-        answer: Answer = yield Question(self._prompts[task], fenced(text), room, _schema(model))
-        self.meter.add(cut=int(answer.cut))
-        found = listed(answer.text, model)
-        self.meter.add(broken=found.broken)
-        return found.entries
+    def _ask(
+        self, asked: _Asked, model: type[M], read: Callable[[Sequence[M]], tuple[R, int] | None]
+    ) -> Conversation[R | None]:
+        """The stored answer, or else a new one, which is stored even if it can't be used: it would be the same again.
 
-    def _cluster(self, mentions: Sequence[Mentioned]) -> Conversation[list[list[Mentioned]] | None]:
-        if not mentions:
-            return []
-        if len(mentions) > MOST_MENTIONS:
-            self.meter.add(too_long=1)
-            return None
+        `read` returns None for an answer that can't be used, else the result and the number of unusable entries. An
+        answer without JSON is not stored.
+        """
+        prompt = self._prompts[asked.task, asked.language if asked.language in LANGUAGES else "en"]
+        text = json.dumps(asked.shown, ensure_ascii=False)
+        key = digest(self._asking, prompt, text)
+        stored = self._answers.find(key, asked.notes)
+        if stored is not None:
+            self.meter.add(kept=1)
+            result = read([model.model_validate(entry) for entry in stored])
+            return None if result is None else result[0]
+        room = asked.entries * _TOKENS_AN_ENTRY + _TOKENS_OVERHEAD
+        try:
+            answer: Answer = yield Question(prompt, fenced(text), room, _schema(model))
+            self.meter.add(cut=int(answer.cut))
+            try:
+                found = listed(answer.text, model)
+            except BackendError:
+                self.meter.add(broken=1)
+                raise
+            result = read(found.entries)
+            self.meter.add(broken=found.broken + int(result is None), unknown=result[1] if result else 0)
+        except BaseException:  # The answer was unreadable, or the conversation was closed.
+            self.meter.record()
+            raise
+        self._answers.keep(key, asked.notes, [entry.model_dump() for entry in found.entries])
+        return None if result is None else result[0]
+
+    def _cluster(self, patient: tuple[Sequence[Mentioned], str]) -> Conversation[list[list[Mentioned]] | None]:
+        """The first two notes, then each further note with the entities that were found so far."""
+        mentions, language = patient
+        by_note = groupby(sorted(mentions, key=lambda one: one.note), key=lambda one: one.note)
+        notes = [list(own) for _note, own in by_note]
+        groups = [[one] for one in notes[0]] if notes else []
+        for own in notes[1:] or ([[]] if notes else []):
+            kinds = {_family(one.kind) for one in own}
+            before = groups
+            if len(before) + len(own) > MOST_MENTIONS:
+                before = [group for group in groups if _family(group[0].kind) in kinds]
+            if len(before) + len(own) > MOST_MENTIONS:
+                self.meter.add(too_long=1)
+                return None
+            found = yield from self._pair([_longest(group) for group in before], own, language)
+            if found is None:
+                return None
+            compared = {id(group) for group in before}
+            pieces = [*before, *([one] for one in own)]
+            groups = [group for group in groups if id(group) not in compared]
+            groups += [[one for at in numbers for one in pieces[at]] for numbers in found]
+        return groups
+
+    def _pair(
+        self, first: Sequence[Mentioned], second: Sequence[Mentioned], language: str
+    ) -> Conversation[list[list[int]] | None]:
+        """The mentions of two notes by entity, as positions in both lists together."""
+        both = [*first, *second]
         shown = [
             {"id": at, "kind": str(one.kind), "text": one.text, "context": _context(one)}
-            for at, one in enumerate(mentions, start=1)
+            for at, one in enumerate(both, start=1)
         ]
-        entries = yield from self._ask("cluster", {"mentions": shown}, _Clustered, len(mentions))
-        groups = [[mentions[at - 1] for at in one.mentions if 0 < at <= len(mentions)] for one in entries]
-        ids = [at for one in entries for at in one.mentions]
-        complete = sorted(ids) == list(range(1, len(mentions) + 1)) and len({one.id for one in entries}) == len(entries)
-        alike = all(
-            len({_family(each.kind) for each in group}) == 1 and one.kind in {str(each.kind) for each in group}
-            for one, group in zip(entries, groups, strict=True)
-        )
-        return self._usable(groups, complete and alike)
+
+        def read(entries: Sequence[_Clustered]) -> tuple[list[list[int]], int] | None:
+            ids = [at for one in entries for at in one.mentions]
+            if not _once(ids, len(both)) or len({one.id for one in entries}) < len(entries):
+                return None
+            for one in entries:
+                kinds = {both[at - 1].kind for at in one.mentions}
+                if len({_family(kind) for kind in kinds}) > 1 or one.kind not in {str(kind) for kind in kinds}:
+                    return None
+            return [[at - 1 for at in one.mentions] for one in entries], 0
+
+        halves = {"first": shown[: len(first)], "second": shown[len(first) :]}
+        asked = _Asked("cluster", language, halves, _notes(both), len(both))
+        return (yield from self._ask(asked, _Clustered, read))
 
     def _names(self, clusters: Sequence[Cluster]) -> Conversation[list[list[str]] | None]:
         if not clusters:
@@ -133,20 +229,31 @@ class Relexicalizer:
         if len(clusters) > MOST_ENTITIES:
             self.meter.add(too_long=1)
             return None
-        shown = [_entity(at, cluster) for at, cluster in enumerate(clusters, start=1)]
-        entries = yield from self._ask("query", {"entities": shown}, _Queried, len(clusters))
-        by_id = {one.id: one.names for one in entries}
-        complete = _once([one.id for one in entries], len(clusters))
-        return self._usable([by_id.get(at, []) for at in range(1, len(clusters) + 1)], complete)
+
+        def read(entries: Sequence[_Queried]) -> tuple[list[list[str]], int] | None:
+            if not _once([one.id for one in entries], len(clusters)):
+                return None
+            by_id = {one.id: one.names for one in entries}
+            return [by_id[at] for at in range(1, len(clusters) + 1)], 0
+
+        shown = {"entities": [_entity(at, cluster) for at, cluster in enumerate(clusters, start=1)]}
+        notes = {note for one in clusters for note in _notes(one.mentions)}
+        asked = _Asked("query", clusters[0].language, shown, notes, len(clusters))
+        return (yield from self._ask(asked, _Queried, read))
 
     def _decide(self, asked: tuple[Cluster, Sequence[Indexed]]) -> Conversation[tuple[Indexed | None] | None]:
         cluster, found = asked
+
+        def read(entries: Sequence[_Decided]) -> tuple[tuple[Indexed | None], int] | None:
+            same = [one.id for one in entries if one.same == "Y"]
+            if not _once([one.id for one in entries], len(found)) or len(same) > 1:
+                return None
+            return (found[same[0] - 1] if same else None,), 0
+
         candidates = [{"id": at, "kind": str(one.kind), "forms": one.forms} for at, one in enumerate(found, start=1)]
         shown = {"entity": _entity(1, cluster), "candidates": candidates}
-        entries = yield from self._ask("decide", shown, _Decided, len(found))
-        same = [one.id for one in entries if one.same == "Y"]
-        usable = _once([one.id for one in entries], len(found)) and len(same) < 2
-        return self._usable((found[same[0] - 1] if usable and same else None,), usable)
+        question = _Asked("decide", cluster.language, shown, _notes(cluster.mentions), len(found))
+        return (yield from self._ask(question, _Decided, read))
 
     def _replace(self, asked: tuple[Sequence[Cluster], Sequence[str]]) -> Conversation[list[str | None] | None]:
         clusters, taken = asked
@@ -155,21 +262,31 @@ class Relexicalizer:
         if len(clusters) > MOST_ENTITIES:
             self.meter.add(too_long=1)
             return None
-        shown = {"entities": [_entity(at, one) for at, one in enumerate(clusters, start=1)], "taken": list(taken)}
-        entries = yield from self._ask("replace", shown, _Replaced, len(clusters))
-        by_id = {one.id: one for one in entries}
-        found = [by_id.get(at) for at in range(1, len(clusters) + 1)]
-        texts = [
-            one.replacement if one is not None and one.kind == str(cluster.kind) else None
-            for one, cluster in zip(found, clusters, strict=True)
-        ]
-        self.meter.add(unknown=sum(text is None for text in texts))
-        return self._usable(texts, len(by_id) == len(entries) and all(0 < at <= len(clusters) for at in by_id))
 
-    def _usable(self, found: T, usable: bool) -> T | None:
-        """The answer if it is usable, else None. Unusable ones are counted."""
-        self.meter.add(broken=int(not usable))
-        return found if usable else None
+        def read(entries: Sequence[_Replaced]) -> tuple[list[str | None], int] | None:
+            by_id = {one.id: one for one in entries}
+            if len(by_id) < len(entries) or not all(0 < at <= len(clusters) for at in by_id):
+                return None
+            found = [by_id.get(at) for at in range(1, len(clusters) + 1)]
+            texts = [
+                one.replacement if one is not None and one.kind == str(cluster.kind) else None
+                for one, cluster in zip(found, clusters, strict=True)
+            ]
+            return texts, sum(text is None for text in texts)
+
+        shown = {"entities": [_entity(at, one) for at, one in enumerate(clusters, start=1)], "taken": list(taken)}
+        notes = {note for one in clusters for note in _notes(one.mentions)}
+        question = _Asked("replace", clusters[0].language, shown, notes, len(clusters))
+        return (yield from self._ask(question, _Replaced, read))
+
+
+def _notes(mentions: Sequence[Mentioned]) -> set[int]:
+    return {one.note for one in mentions}
+
+
+def _longest(mentions: Sequence[Mentioned]) -> Mentioned:
+    """The mention that stands for its entity."""
+    return max(mentions, key=lambda one: len(one.text))
 
 
 def _schema(model: type[BaseModel]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
 from annotations.jobs.services.starting import started_with
-from annotations.models import Project, User
+from annotations.models import Project, Release, User
 from annotations.projects.selectors.labels import labels_of
 from models_runtime.backends.llm.params import Params, read_params
 from models_runtime.backends.llm.prompts import LANGUAGES, LabelWord, system_prompt, version_of
@@ -142,6 +142,18 @@ def suggests_all_places(run: Run) -> bool:
 def usage_of_judge(judge: Judge) -> Usage:
     """Return the usage of a judge so far."""
     return _summed(LlmUsage.objects.filter(judge=judge), judge.server)
+
+
+def usage_of_release(release: Release) -> Usage | None:
+    """Return the usage of the language model that makes a release's surrogates, or None if rules make them."""
+    server = release.surrogate_maker.get("server", "")
+    return _summed(LlmUsage.objects.filter(release=release), server) if server else None
+
+
+def usage_of_project(project: Project) -> Usage | None:
+    """Return the usage for the index of surrogates without a release, or None if no model was asked."""
+    rows = LlmUsage.objects.filter(project=project)
+    return _summed(rows, "") if rows.exists() else None
 
 
 def _summed(rows: QuerySet[LlmUsage], server: str) -> Usage:

@@ -36,6 +36,11 @@ def test_notes_to_read_without_a_leak(target: float, notes: int) -> None:
     assert design(target=target).looks == [{"": notes}]
 
 
+def test_a_release_can_be_too_small_to_measure_the_auditors() -> None:
+    assert design(14).reachable and design(1000, planted=0.1).reachable
+    assert not design(14, planted=0.1).reachable
+
+
 def test_a_small_release_needs_fewer_and_a_tiny_one_all_notes() -> None:
     assert design(1000).looks == [{"": 238}]
     assert design(50, target=0.001).looks == [{"": 48}]  # a single leaky note is drawn with 96%

@@ -74,7 +74,8 @@ def content(**changes: Any) -> Content:
         "identifiability": {
             "policy": {"name": "Publication mask", "slug": "mask", "version": 1, "rules": rules},
             "identifiers": rows,
-            "gate": {"found": 4, "replaced": 3, "allowed": 1, "open": 0, "by": ["Rosa Lindt"]},
+            "gate": {"found": 4, "replaced": 3, "allowed": 1, "open": 0, "by": ["Rosa Lindt"],
+                     "exceptions": {"generic": 12}},
             "audit": {
                 "plan": 1,
                 "complete": True,
@@ -90,8 +91,11 @@ def content(**changes: Any) -> Content:
                 "recall": 0.784,
                 "target": 0.7,
                 "met": True,
-                "accepted": {},
-                "undecided": 0,
+                "auditors": [
+                    {"name": "Nils Ahl", "read": 2, "planted": 20, "found": 19},
+                    {"name": "Ada Bo", "read": 1, "planted": 0, "found": 0},
+                ],
+                "accepted": [{"label": "NAME", "by": "Rosa Lindt", "at": "2026-11-19T09:05:00+00:00"}],
                 "labels": [{"name": "NAME", "read": 3, "leaks": 0, "bound": 0.6316}],
                 "strata": [{"name": "en", "read": 3, "leaks": 0, "bound": 0.6316}],
             },

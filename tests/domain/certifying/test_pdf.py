@@ -49,7 +49,7 @@ def text():
         "4 findings: 3 replaced, 1 allowed by Rosa Lindt",
         "90% of the original text",
         "alpha 0.71 (95% interval 0.68 to 0.74)",
-        "At most 63.16% of the notes hold a leak, at 95% confidence",
+        "At most 63.16% of the notes contain a leak, at 95% confidence",
         "Found 19 of 20 planted leaks",
         "Leak rate by label",
         "rules-1 against gold version 1 3 2 66.67%",
@@ -84,6 +84,22 @@ def test_what_was_not_measured_is_not_invented():
     assert "Leak rate Not measured: no audit of the released notes was done" in text
     assert "All-or-nothing recall Not measured" in text
     assert "Agreement Not measured" in text and "Utility Not measured" in text
+
+
+def test_auditors_accepted_leaks_and_exceptions_are_listed():
+    text = text_of(pdf_of()[1])
+    assert "Nils Ahl 2 19 of 20 95%" in text and "Ada Bo 1 – Not measured" in text
+    assert "NAME Rosa Lindt 2026-11-19 09:05 UTC" in text
+    assert "Strings that a named exception let stay: generic: 12" in text
+
+
+def test_measures_of_surrogates_have_names():
+    measures = {"consistent": 1.0, "collisions": 2, "f1_backend": "rules", "f1_released": 0.9125, "f1_original": None}
+    found = {"labels": ["NAME"], "made_by": "ward/small", "measures": measures}
+    text = text_of(pdf_of(identifiability=content()["identifiability"] | {"surrogates": found})[1])
+    assert "Surrogates made by the language model ward/small, and rules" in text
+    assert "Its F1 on the released text 0.9125" in text and "Its F1 on the original text Not measured" in text
+    assert "Surrogates that two entities share 2" in text
 
 
 def test_an_erasure_is_stated():

@@ -61,7 +61,7 @@ def test_problems_name_row_and_column_never_the_value():
         (b"", "first line|empty"),
         (b"Anna,Rossi\n", "no column of patient IDs"),
         (b"patient_id,shoe\n1,2\n", "no other column"),
-        (b"\x00\x01\x02", "no text"),
+        (b"\x00\x01\x02", "not text"),
     ],
 )
 def test_a_file_that_is_no_master_is_refused_without_quoting_it(content, reason):

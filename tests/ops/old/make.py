@@ -102,8 +102,8 @@ def row_of(model: Any) -> dict[str, Any] | None:
     for field in model._meta.concrete_fields:
         if field.is_relation:
             target = field.related_model._default_manager.order_by("pk").first()
-            # A row of usage belongs to a run or to a judge, not to both.
-            optional = field.null and (target is None or (model.__name__ == "LlmUsage" and field.name == "judge"))
+            # A row of usage belongs to a run, or to something else, not to both.
+            optional = field.null and (target is None or (model.__name__ == "LlmUsage" and field.name != "run"))
             if target is None and not optional:
                 return None
             if not optional:

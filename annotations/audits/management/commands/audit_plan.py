@@ -105,7 +105,7 @@ def _figures(plan: AuditPlan, result: AuditResult) -> dict[str, Any]:
         "planted_found": result.planted_found if result.complete else None,
         "strata": {name: _rate(rate, result) for name, rate in result.strata.items()} if result.by else {},
         "labels": {name: _rate(rate, result) for name, rate in result.labels.items()},
-        "readers": result.read_by,
+        "readers": {one.user.username: one.read for one in result.auditors},
     }
 
 

@@ -47,7 +47,7 @@ class Command(JourneyCommand):
             help="Short name of a policy, such as mask, safe-harbor, limited, surrogate, hash or remove.",
         )  # fmt: skip
         parser.add_argument(
-            "--maker", default="", metavar="MODEL",
+            "--surrogates-by", default="", metavar="MODEL",
             help="The language model that makes surrogates, as SERVER/MODEL. Without it, rules make them.",
         )  # fmt: skip
         parser.add_argument("--may-leave", action="store_true", help="The notes may be sent to another machine.")
@@ -82,7 +82,7 @@ class Command(JourneyCommand):
             purpose=options["purpose"],
             recipient=options["recipient"],
             expires_on=options["expires"],
-            surrogate_maker=checked_maker(project, options["maker"], may_leave=options["may_leave"]),
+            surrogate_maker=checked_maker(project, options["surrogates_by"], may_leave=options["may_leave"]),
             token=uuid.uuid4().hex,
         )
         with self._progress(release, as_json=options["json"]):

@@ -31,7 +31,7 @@ class Command(JourneyCommand):
     def say(self, result: dict[str, Any]) -> str:
         lines = []
         for policy in result["policies"]:
-            saved = f"version {policy['version']}" if policy["version"] else "not used yet"
+            saved = f"version {policy['version']}" if policy["version"] else "as shipped"
             lines.append(f"{policy['policy']}: {policy['name']} ({saved})")
             if policy["unmapped"]:
                 lines.append(f"  Labels without a rule: {', '.join(policy['unmapped'])}")

@@ -15,8 +15,9 @@ from annotations.domain.surrogates.folding import LONG, folded, runs
 from annotations.domain.surrogates.pipeline import Around, Cluster, Indexed, Surrogate
 from annotations.domain.surrogates.typed import parts_of
 from annotations.jobs.registry import load
-from annotations.models import Job, Project
+from annotations.models import Job, Project, Release
 from annotations.surrogates.services.makers import (
+    PAYER,
     Draft,
     MakerChoice,
     MakerKind,
@@ -29,6 +30,8 @@ from annotations.surrogates.services.makers import (
 from models_runtime.backends.base import BackendError
 from models_runtime.core.llm import capacity_of
 from models_runtime.core.registry import RELEXICALIZER
+from models_runtime.core.usage import Bill
+from models_runtime.relexicalizing.services.answers import SealedAnswers
 from models_runtime.runs.services.llm import check_consent, servers
 
 MOST_TAKEN: Final = 100
@@ -47,7 +50,7 @@ class ModelMaker:
 
     def cluster(self, patients: Sequence[PatientMentions]) -> list[list[Cluster]]:
         by_rules = self._rules.cluster(patients)
-        found = _asked(lambda: self._model.cluster([one.mentions for one in patients]))
+        found = _asked(lambda: self._model.cluster([(one.mentions, one.language) for one in patients]))
         return [
             rules if groups is None else [Cluster(_kind(group), one.language, tuple(group)) for group in groups]
             for rules, groups, one in zip(by_rules, found, patients, strict=True)
@@ -78,9 +81,12 @@ class ModelMaker:
         wanted = [([draft.cluster for draft in patients[at].drafts], _taken(patients[at])) for at in missing]
         for at, texts in zip(missing, _asked(lambda: self._model.replace(wanted)), strict=True):
             self._replaced[keys[at]] = texts
-        return [self._made(one, self._replaced[key]) for one, key in zip(patients, keys, strict=True)]
+        new = {keys[at] for at in missing}
+        made = [self._made(one, self._replaced[key], count=key in new) for one, key in zip(patients, keys, strict=True)]
+        self._model.meter.record()
+        return made
 
-    def _made(self, patient: PatientDrafts, texts: Sequence[str | None] | None) -> list[Surrogate]:
+    def _made(self, patient: PatientDrafts, texts: Sequence[str | None] | None, *, count: bool) -> list[Surrogate]:
         by_draft = {id(draft): text for draft, text in zip(patient.drafts, texts or (), strict=False)}
 
         def make(draft: Draft, around: Around) -> Surrogate:
@@ -90,7 +96,7 @@ class ModelMaker:
                 made = Surrogate(draft.cluster.kind, parts, self._model.made_by)
                 if _acceptable(made, text, draft):
                     return made
-            self._model.meter.add(hallucinated=int(text is not None))
+            self._model.meter.add(hallucinated=int(count and text is not None))
             return self._rules.make(draft, around)
 
         return in_turn(patient, make)
@@ -158,15 +164,22 @@ def checked(project: Project, value: str, may_leave: bool) -> dict[str, Any]:
 
 
 def make(project: Project, params: Params) -> ModelMaker:
-    """Make the maker in a worker. Raises ServiceError `server` if the server or the model is no longer listed."""
+    """Make the maker in a worker, for a release or else for the project. What was answered before is not asked again.
+
+    Raises ServiceError `server` if the server or the model is no longer listed.
+    """
     server = settings.LLM_SERVERS.get(str(params.get("server")))
     if server is None or params.get("model") not in server.models:
         raise ServiceError(
             _("The server or the model that makes surrogates is no longer listed. Start the release again."),
             code="server",
         )
-    model = _asked(lambda: load(RELEXICALIZER)(server, params["model"], capacity=capacity_of(server)))
-    return ModelMaker(model, RulesMaker(project_key(project)))
+    payer = Release.objects.filter(project=project, pk=int(params.get(PAYER) or 0)).first()
+    key, bill = project_key(project), Bill(payer or project, server.price)
+    answers = SealedAnswers(project, key, bill)
+    more = {"capacity": capacity_of(server), "meter": bill, "answers": answers}
+    model = _asked(lambda: load(RELEXICALIZER)(server, params["model"], **more))
+    return ModelMaker(model, RulesMaker(key))
 
 
 LANGUAGE_MODEL: Final = MakerKind(choices=choices, checked=checked, make=make, queue=str(Job.Queue.LLM))

@@ -4,7 +4,7 @@ from django.core.management.base import CommandParser
 
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.models import User
-from models_runtime.surrogates.services.model_scores import score_surrogates
+from models_runtime.relexicalizing.services.model_scores import score_surrogates
 
 
 class Command(JourneyCommand):

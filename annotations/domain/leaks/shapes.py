@@ -1,0 +1,34 @@
+"""Telephone numbers that nobody labeled, by their shape.
+
+A number counts as one after a word such as "Tel.", with the prefix of a country, or where its digits are grouped as
+telephone numbers of Spain, Italy or the United States are. Values, dates and doses have none of these shapes.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from annotations.domain.spans import Bounds
+
+_APART: Final = r"[ .\-/()]{0,2}"
+_CALLED: Final = re.compile(
+    r"\b(?:tel[eé]fonos?|tel[eé]f|tels?|telf|tfnos?|tlfs?|tlfnos?|m[oó]vil|celular|cellulare|fax|telefax|telefono|"
+    r"telephone|phones?|mobile)\b[.:\- ]{0,3}(?:n[.ºo°]{0,2}[ ])?[(+]{0,2}"
+    rf"(?P<number>\d(?:{_APART}\d){{6,14}})(?!\d)",
+    re.IGNORECASE,
+)
+_NUMBER: Final = re.compile(
+    r"(?<![\w.,/+\-])(?P<number>"
+    rf"(?:\+[ ]?|00)\(?[1-9]\d{{0,2}}\)?(?:{_APART}\d){{7,12}}"
+    r"|[6-9]\d{2}(?:[ .\-]\d{3}[ .\-]\d{3}|[ .\-]\d{2}[ .\-]\d{2}[ .\-]\d{2}|\d{6})"
+    r"|(?:\([2-9]\d{2}\)[ ]?|[2-9]\d{2}[.\- ])\d{3}[.\- ]\d{4}"
+    r"|0[1-9]\d{0,2}[ /\-]\d{6,8}|3\d{2}[ ./\-]\d{6,7}"
+    r")(?![\w/]|[.,\-]\d)"
+)
+
+
+def telephones(text: str) -> Iterator[Bounds]:
+    """The bounds of what looks like a telephone number, in code points, end-exclusive. They may overlap."""
+    for pattern in (_CALLED, _NUMBER):
+        for found in pattern.finditer(text):
+            yield found.span("number")

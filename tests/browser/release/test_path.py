@@ -1,0 +1,70 @@
+"""A manager's way from a new release to a downloaded certificate, by mouse alone and by keyboard alone."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+from playwright.sync_api import Page, expect
+
+from annotations.domain.certifying.signatures import open_certificate
+from annotations.jobs.runner import run as run_job
+from annotations.models import Release
+from tests.browser.test_first_day import Hands, Keys, Mouse
+from tests.worlds.released import make_clinic
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.mark.parametrize("by", [Mouse, Keys])
+def test_from_a_new_release_to_its_certificate(
+    page_of: Any, live: Any, by: type[Hands], tmp_path: Any, record_property: Any
+) -> None:
+    clinic = make_clinic()
+    page: Page = page_of(clinic.mia)
+    hands = by(page)
+    page.goto(live("releases", "covid"))
+
+    hands.link("New release")
+    hands.fill("Purpose", "Teaching")
+    hands.fill("Recipient", "University of Milan")
+    day = timezone.localdate() + timedelta(days=90)
+    date = hands.field("Certificate expires on")
+    hands.press(date)
+    page.keyboard.type(f"{day:%m%d%Y}")
+    hands.acts += 1
+    hands.button("Start release")
+    expect(page.get_by_text("Waiting for a worker").first).to_be_visible()
+    run_job(Release.objects.get().job.pk)
+
+    hands.link("Decide findings")
+    expect(page.locator("html")).to_have_attribute("data-findings", "ready")
+    for left in (1, 0):
+        hands.button("Replace")
+        expect(page.locator("#count-open")).to_have_text(str(left))
+    hands.link("Release 1")
+
+    hands.link("Plan audit")
+    hands.button("Start audit")
+    hands.button("Read next note")
+    for position in (1, 2, 3):
+        expect(page.locator("#finish [name=note]")).to_have_value(str(position))
+        expect(page.locator("html")).to_have_attribute("data-audit", "ready")
+        hands.button("No leak")
+    expect(page.get_by_role("heading", name="Result")).to_be_visible()
+    page.goto(live("release", "covid", 1))
+
+    hands.link("Sign the release")
+    expect(hands.field("Recipient")).to_have_value("University of Milan")
+    for risk in page.get_by_role("checkbox").all():
+        hands.tick(risk.evaluate("node => node.labels[0].textContent"))
+    hands.press(page.get_by_role("button", name="Sign", exact=True))
+    expect(page.get_by_text("Release 1 is signed.")).to_be_visible()
+    with page.expect_download() as download:
+        hands.link("PDF of certificate 1")
+    download.value.save_as(tmp_path / "certificate.pdf")
+    content = open_certificate((tmp_path / "certificate.pdf").read_bytes()).content
+    assert content["identifiability"]["gate"]["replaced"] == 3 and content["context"]["expires_on"] == day.isoformat()
+    assert content["identifiability"]["audit"]["read"] == 3
+    record_property("acts", hands.acts)
+    assert hands.acts <= {Mouse: 40, Keys: 400}[by]

@@ -1,0 +1,162 @@
+"""Signing a release that was audited: leaks that wait or were accepted, who read, and the steps of a release."""
+
+import pytest
+from django.urls import reverse
+
+from annotations.audits.selectors.shown import shown_of
+from annotations.audits.services.deciding import accept_leak
+from annotations.audits.services.reading import finish, mark, next_note, reading_note
+from annotations.certificates.selectors.people import readers_of
+from annotations.certificates.services.signing import content_of, prospect, sign
+from annotations.core.errors import ServiceError
+from annotations.models import AuditMark, AuditNote, AuditPlan, Event, Release, ReleasedNote
+from annotations.release.services import deciding
+from annotations.release.services.outdating import outdated
+from tests import factories as make
+from tests.certificates.test_signing import TERMS, finding, signed
+from tests.worlds.audited import audited_world, planned, read_one
+from tests.worlds.checks import check_page
+from tests.worlds.queue import no_redis
+
+__all__ = ["no_redis"]
+
+RELEASE, SIGN = reverse("release", args=["covid", 1]), reverse("certificate_sign", args=["covid", 1])
+
+
+@pytest.fixture
+def ward(db, no_redis):
+    return audited_world(make.make_project("covid", name="Covid ward", language="it"))
+
+
+@pytest.fixture
+def leak(ward):
+    """The audit has found a leak, and nobody has decided about it."""
+    ward.mia.first_name, ward.mia.last_name = "Mina", "Neri"
+    ward.mia.save()
+    ward.plan = planned(ward.release)
+    read_one(ward.plan, ward.rev, "Bianchi")
+    return AuditMark.objects.select_related("note__plan__release__project", "note__note").get()
+
+
+def steps(client):
+    return {step.title: step for step in client.get(RELEASE).context["steps"]}
+
+
+def test_undecided_leaks_are_refused_with_a_link(ward, leak, sign_in):
+    for everything in (False, True):
+        with pytest.raises(ServiceError, match="Nobody has decided about 1 leak that auditors found") as raised:
+            sign(release=ward.release, terms=TERMS, accepted=(), actor=ward.mia, everything=everything)
+        assert raised.value.code == "undecided"
+    client, leaks = sign_in(ward.mia), reverse("audit_leaks", args=["covid", 1])
+    html = check_page(client.get(SIGN, follow=True))
+    assert "Decide about it, then sign." in html and "Leaks that auditors found" in html
+    html = check_page(client.get(RELEASE))
+    assert f'href="{leaks}"' in html.split('id="certificate-title"')[1]
+    step = steps(client)["Audit a sample"]
+    assert (step.page, step.action, step.done) == ("audit_leaks", "Decide leaks", False)
+    assert steps(client)["Sign"].page == ""
+
+
+def test_accepted_leaks_are_stated_by_name(ward, leak):
+    accept_leak(mark=leak, actor=ward.mia)
+    content = content_of(signed(ward))
+    audit = content["identifiability"]["audit"]
+    at = leak.finding.__class__.objects.get().decided_at
+    assert audit["accepted"] == [{"label": "DOCTOR", "by": "Mina Neri", "at": at.replace(microsecond=0).isoformat()}]
+    risks = " ".join(risk["text"] for risk in content["governance"]["risks"])
+    assert "Leaks of the audit that people left in the release: Mina Neri (1)." in risks
+
+
+def test_who_read_what_counts_each_auditor_and_not_as_a_reader_of_originals(ward, sign_in):
+    plan = planned(ward.release, planted=0.5)
+    client = sign_in(ward.rev)
+    client.post(reverse("audit_next", args=["covid", 1]))
+    assert client.get(reverse("audit_read", args=["covid", 1])).status_code == 200
+    for turn in range(plan.drawn):
+        user = (ward.rev, ward.rev2)[turn % 3 == 0]
+        taken = next_note(plan=plan, user=user)
+        note = reading_note(plan, user)
+        if taken.planted_start is not None and user == ward.rev:
+            text = shown_of(note).text
+            words = note.note.document.text[taken.planted_start : taken.planted_end]
+            mark(note=note, start=text.index(words), end=text.index(words) + len(words), label="CITY", user=user)
+        finish(note=note, user=user)
+    done = AuditNote.objects.filter(plan=plan, state="done")
+    part = content_of(signed(ward))
+    readers = {(row["name"], row["what"]): row["notes"] for row in part["governance"]["readers"]}
+    mine, theirs = (done.filter(reader=user).count() for user in (ward.rev, ward.rev2))
+    assert readers == {("rita", "audited released notes"): mine, ("remo", "audited released notes"): theirs}
+    auditors = {row["name"]: row for row in part["identifiability"]["audit"]["auditors"]}
+    assert auditors["rita"]["read"] == mine and auditors["remo"]["read"] == theirs
+    assert auditors["rita"]["found"] == auditors["rita"]["planted"] > 0
+    assert auditors["remo"]["found"] == 0 < auditors["remo"]["planted"]
+    # Opening the original of one of the notes counts, too.
+    Event.objects.create(
+        verb="note.read", project_id=ward.project.pk, document_id=done[0].note.document_id, actor=ward.rev, data={}
+    )
+    assert ("rita", "opened the original notes", 1) in [
+        (row["name"], row["what"], row["notes"]) for row in readers_of(ward.release, {})
+    ]
+    managers = check_page(sign_in(ward.mia).get(reverse("release_audit", args=["covid", 1])))
+    assert "Planted leaks found" in managers.split('id="auditors-title"')[1]
+    reviewers = check_page(sign_in(ward.rev).get(reverse("release_audit", args=["covid", 1])))
+    assert "Recall" not in reviewers.split('id="auditors-title"')[1]
+
+
+def test_the_steps_follow_the_audit(ward, sign_in):
+    client = sign_in(ward.mia)
+    found = steps(client)
+    assert list(found) == ["Prepare the notes", "Check for leaks", "Audit a sample", "Sign", "Export"]
+    assert (found["Audit a sample"].page, found["Audit a sample"].optional) == ("release_audit", True)
+    assert found["Sign"].page == "certificate_sign"
+    plan = planned(ward.release)
+    read_one(plan, ward.rev)
+    assert steps(client)["Audit a sample"].text == "Auditors have read 1 of 18 notes."
+    while plan.state == AuditPlan.State.OPEN:
+        read_one(plan, ward.rev)
+    step = steps(client)["Audit a sample"]
+    assert step.done and step.text == "At most 10.0% of the notes contain a leak (95% confidence)."
+    plan.notes.update(state="waiting", reader=None)
+    AuditPlan.objects.update(state="open")
+    read_one(plan, ward.rev, "Bianchi")
+    accept_leak(mark=AuditMark.objects.select_related("note__plan__release__project").get(), actor=ward.mia)
+    step = steps(client)["Audit a sample"]
+    assert (step.done, step.page) == (False, "release_audit") and "The target of 10% was not met." in step.text
+    signed(ward)
+    step = steps(client)["Sign"]
+    assert step.done and "Certificate 1" in step.text
+
+
+def test_an_audit_with_notes_to_read_is_on_the_overview_of_reviewers(ward, sign_in):
+    overview = reverse("project", args=["covid"])
+    assert "left to read in its audit" not in check_page(sign_in(ward.rev).get(overview))
+    plan = planned(ward.release)
+    html = check_page(sign_in(ward.rev).get(overview))
+    assert "18 notes of release 1 are left to read in its audit." in html and reverse("audits", args=["covid"]) in html
+    assert f'"{reverse("releases", args=["covid"])}"' not in html
+    while plan.state == AuditPlan.State.OPEN:
+        read_one(plan, ward.rev)
+    assert "left to read in its audit" not in check_page(sign_in(ward.rev).get(overview))
+
+
+def test_signing_settles_a_release_that_a_decision_has_changed(released, monkeypatch):
+    one = finding(released)
+    ReleasedNote.objects.filter(pk=one.note_id).update(exceptions={"generic": 3})
+    monkeypatch.setattr(deciding, "SETTLED_AT_ONCE", 0)
+    deciding.decide(release=released.release, findings=[one.pk], answer="allow", actor=released.mia)
+    release = Release.objects.get(pk=released.release.pk)
+    assert release.content_hash == ""
+    shown = prospect(release, TERMS, released.mia).content
+    assert shown["data"]["hashes"]["prepared"] == shown["data"]["hashes"]["content"]
+    Release.objects.filter(pk=release.pk).update(content_hash="")
+    content = content_of(sign(release=release, terms=TERMS, accepted=(), actor=released.mia, everything=True))
+    assert content["data"]["hashes"]["prepared"] == content["data"]["hashes"]["content"] != ""
+    assert content["identifiability"]["gate"]["exceptions"] == {"generic": 3}
+
+
+def test_edited_surrogates_are_refused(released, monkeypatch, sign_in):
+    monkeypatch.setattr("annotations.certificates.services.signing.outdated", lambda _release: True)
+    with pytest.raises(ServiceError, match="Choose “Prepare again”") as raised:
+        sign(release=released.release, terms=TERMS, accepted=(), actor=released.mia)
+    assert raised.value.code == "outdated" and not outdated(released.release)
+    assert "can be signed" not in check_page(sign_in(released.mia).get(RELEASE))

@@ -1,0 +1,84 @@
+"""Keys of projects: what is sealed, and who can read it again."""
+
+import threading
+
+import pytest
+from django.db import connection
+
+from annotations.core import sealing
+from annotations.core.sealing import OtherSecretKey, instance_fernet, opened_by_instance, project_key
+from annotations.models import ProjectKey
+from tests import factories as make
+from tests.waiting import HANGS
+
+
+@pytest.mark.django_db
+def test_what_is_sealed_is_read_with_the_same_key_only(settings):
+    ward, other = project_key(make.make_project("ward")), project_key(make.make_project("other"))
+    sealed = ward.seal({"name": "Anné \U0001f9ec"})
+    assert ward.open(sealed) == {"name": "Anné \U0001f9ec"} and b"Ann" not in sealed
+    with pytest.raises(OtherSecretKey):
+        other.open(sealed)
+    with pytest.raises(OtherSecretKey):
+        ward.open(b"damaged")
+
+
+@pytest.mark.django_db
+def test_digests_depend_on_key_and_purpose_and_parts():
+    ward, other = project_key(make.make_project("ward")), project_key(make.make_project("other"))
+    digests = {
+        ward.hexdigest("a", "b", "c"),
+        ward.hexdigest("a", "bc"),
+        ward.hexdigest("ab", "c"),
+        ward.hexdigest("a", "c", "b"),
+        other.hexdigest("a", "b", "c"),
+    }
+    assert len(digests) == 5 and ward.hexdigest("a", "b") == ward.hexdigest("a", "b")
+    assert -(2**63) <= ward.number("a", "b") < 2**63 and "secret" not in repr(ward)
+
+
+@pytest.mark.django_db
+def test_another_secret_key_opens_nothing_and_makes_no_new_key(settings):
+    project = make.make_project("ward")
+    key = project_key(project)
+    before, settings.SECRET_KEY = settings.SECRET_KEY, "another" * 8
+    with pytest.raises(OtherSecretKey, match="Restore the key that sealed it"):
+        project_key(project)
+    settings.SECRET_KEY = before
+    assert project_key(project.pk) == key and ProjectKey.objects.count() == 1
+
+
+def test_the_instance_seals_for_one_purpose():
+    sealed = instance_fernet("one").encrypt(b"secret")
+    assert opened_by_instance("one", sealed) == b"secret"
+    with pytest.raises(OtherSecretKey):
+        opened_by_instance("two", sealed)
+
+
+@pytest.mark.queue
+@pytest.mark.django_db(transaction=True)
+def test_two_first_uses_give_one_key(monkeypatch):
+    """Both have seen that there is no key before one of them stores its own."""
+    project, together = make.make_project("ward"), threading.Barrier(2)
+    random_bytes = sealing.secrets.token_bytes
+
+    def made(number):
+        together.wait(HANGS)
+        return random_bytes(number)
+
+    monkeypatch.setattr(sealing.secrets, "token_bytes", made)
+    found = []
+
+    def first_use():
+        try:
+            found.append(project_key(project))
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=first_use) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(HANGS)
+    assert len(found) == 2 and found[0] == found[1]
+    assert ProjectKey.objects.count() == 1

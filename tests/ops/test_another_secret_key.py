@@ -1,0 +1,123 @@
+"""Restored with another secret key: whoever needs sealed data is told what is wrong, and everything else works."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+
+from annotations.certificates.services.signing import sign
+from annotations.certificates.services.verifying import verify_certificate
+from annotations.core.errors import ServiceError
+from annotations.core.sealing import OtherSecretKey, project_key
+from annotations.domain.knowing.person import Person
+from annotations.jobs.runner import run as work
+from annotations.known.services.lists import add_terms
+from annotations.known.services.master import store_people
+from annotations.models import Document, Job, KnownPerson, Release, SigningKey, SurrogateEntity
+from annotations.ops.services.erasing import erase_patient
+from annotations.release.services.policies import policy_named
+from annotations.release.services.starting import start_release
+from tests import factories as make
+from tests.ops.released_world import TERMS
+from tests.worlds.checks import check_page
+from tests.worlds.released import make_clinic, make_release
+
+SENTENCE = "Sealed data can't be read with the secret key of this instance."
+pytestmark = pytest.mark.usefixtures("no_redis")
+
+
+@pytest.fixture
+def clinic(db, settings):
+    """A project with known identifiers and a release with surrogates, under a secret key that is lost since."""
+    clinic = make_clinic()
+    people = {"P-1": Person(given=("Mario",), family=("Rossi",))}
+    store_people(project=clinic.project, people=people, problems=0, actor=clinic.mia)
+    add_terms(project=clinic.project, kind="deny", terms=["Torino"], label="CITY", actor=clinic.mia)
+    clinic.release = make_release(clinic.project, clinic.mia, "surrogate")
+    assert SurrogateEntity.objects.exists()
+    settings.SECRET_KEY = "another-secret-key-" + "0123456789" * 4
+    clinic.client = Client()
+    clinic.client.force_login(clinic.mia)
+    return clinic
+
+
+def test_pages_that_need_sealed_data_say_so(clinic):
+    person, entity = KnownPerson.objects.get(), SurrogateEntity.objects.first()
+    asked = [
+        ("get", "known/", {}),
+        ("get", "known/lists.csv", {}),
+        ("post", f"known/patients/{person.pk}/", {"do": "show"}),
+        ("get", "surrogates/", {}),
+        ("get", f"surrogates/{entity.pk}/", {}),
+        ("get", "surrogates/?q=Rossi", {}),
+        ("post", f"surrogates/{entity.pk}/change", {"do": "draw", "version": entity.version}),
+    ]
+    for method, address, data in asked:
+        answer = getattr(clinic.client, method)(f"/projects/covid/{address}", data, follow=True)
+        assert answer.status_code in (200, 422, 503), (address, answer.status_code)
+        assert SENTENCE in answer.content.decode().replace("&#x27;", "'"), (address, answer.status_code)
+    page = clinic.client.get("/projects/covid/surrogates/")
+    assert page.status_code == 503
+    assert "secret key that belongs to this database" in check_page(page)
+    script = clinic.client.get("/projects/covid/surrogates/", headers={"accept": "application/json"})
+    assert script.status_code == 503 and script.json()["error"] == "sealed"
+    spans = {"spans": [[0, 11, clinic.labels["PATIENT"].pk]], "person": clinic.mia.pk}
+    address = f"/projects/covid/notes/{clinic.notes[0].pk}/surrogates"
+    toggled = clinic.client.post(address, json.dumps(spans), content_type="application/json")
+    assert toggled.status_code == 503 and SENTENCE in toggled.json()["message"]
+    part = clinic.client.get("/projects/covid/surrogates/", headers={"hx-request": "true"})
+    assert part.status_code == 503 and part.content.decode().startswith(SENTENCE)
+
+
+def test_pages_that_need_none_still_open(clinic):
+    for address in ("", "notes/", f"notes/{clinic.notes[0].pk}/", "releases/", "releases/1/", "releases/1/findings/"):
+        assert clinic.client.get(f"/projects/covid/{address}").status_code == 200, address
+    assert clinic.client.get("/projects/covid/known/patients/").status_code == 200
+
+
+def test_a_release_fails_with_the_sentence(clinic, capsys):
+    policy = policy_named(clinic.project, "surrogate")
+    release = start_release(project=clinic.project, set_spec="gold", policy=policy, actor=clinic.mia)
+    work(release.job_id)
+    job = Job.objects.get(pk=release.job_id)
+    assert job.state == Job.State.FAILED and SENTENCE in job.error
+    with pytest.raises(CommandError, match="secret key"):
+        call_command("surrogates", "covid", "--json")
+    assert json.loads(capsys.readouterr().out)["code"] == "sealed"
+
+
+def test_the_command_writes_nothing(clinic, tmp_path, capsys):
+    out = tmp_path / "out"
+    with pytest.raises(CommandError, match="secret key"):
+        call_command("release", "covid", "--set", "gold", "--policy", "surrogate", "--out", str(out), "--json")
+    assert json.loads(capsys.readouterr().out)["code"] == "job"
+    assert not out.exists() or not list(out.iterdir())
+
+
+def test_nothing_of_a_patient_is_erased_by_half(clinic):
+    with pytest.raises(OtherSecretKey):
+        erase_patient(project=clinic.project, patient_id="P-1", actor=clinic.mia)
+    assert Document.objects.filter(patient_id="P-1").exists() and KnownPerson.objects.exists()
+    asked = {"do": "erase", "patient_id": "P-1", "again": "P-1"}
+    page = clinic.client.post("/projects/covid/patients/", asked)
+    assert page.status_code == 409 and SENTENCE in page.content.decode().replace("&#x27;", "'")
+
+
+def test_an_old_certificate_verifies_and_no_new_one_is_signed(clinic, settings):
+    other = settings.SECRET_KEY
+    settings.SECRET_KEY = "before" * 10
+    release = Release.objects.get(pk=clinic.release.pk)
+    certificate = sign(release=release, terms=TERMS, accepted=(), actor=clinic.mia, everything=True)
+    settings.SECRET_KEY = other
+    assert verify_certificate(bytes(certificate.pdf)).verified
+    release.refresh_from_db()
+    changed = replace(TERMS, purpose="Research")
+    with pytest.raises(ServiceError, match="secret key"):
+        sign(release=release, terms=changed, accepted=(), actor=clinic.mia, everything=True)
+    assert SigningKey.objects.count() == 1 and release.certificates.count() == 1
+
+
+def test_a_project_without_sealed_data_gets_a_key(clinic):
+    assert project_key(make.make_project("new")).secret

@@ -1,0 +1,73 @@
+"""A prepared release whose surrogates were edited since: what its page says, and preparing it again."""
+
+import pytest
+from django.urls import reverse
+
+from annotations.core.errors import ServiceError
+from annotations.jobs.runner import run as run_job
+from annotations.models import Event, Job, LeakFinding, Release, ReleasedNote, SurrogateEntity
+from annotations.release.services.outdating import outdated, prepare_again
+from annotations.surrogates.services.editing import replace
+from tests.worlds.checks import check_page
+from tests.worlds.released import make_release
+
+
+@pytest.fixture
+def edited(clinic):
+    """Release 2 of the clinic with surrogates, of which one was replaced after it was prepared."""
+    clinic.release = make_release(clinic.project, clinic.mia, "surrogate")
+    assert not outdated(clinic.release)
+    row = SurrogateEntity.objects.filter(project=clinic.project, kind="city").first()
+    replace(project=clinic.project, entity=row.pk, version=row.version, text="Zarelloburgo", actor=clinic.mia)
+    return clinic
+
+
+def texts():
+    return " ".join(ReleasedNote.objects.filter(release__number=2).values_list("text", flat=True))
+
+
+def test_only_releases_with_surrogates_are_outdated(edited):
+    assert outdated(edited.release)
+    assert not outdated(Release.objects.get(number=1))
+
+
+def test_the_page_offers_to_prepare_it_again(edited, sign_in):
+    client, page = sign_in(edited.mia), reverse("release", args=["covid", 2])
+    html = check_page(client.get(page))
+    assert "Surrogates were edited after this release was prepared" in html and "Prepare again" in html
+    assert "Zarelloburgo" not in texts()
+    url = reverse("release_prepare", args=["covid", 2])
+    assert [client.post(url).status_code for _click in range(2)] == [302, 302]
+    assert Event.objects.filter(verb="release.prepared_again").count() == 1
+    release = Release.objects.get(number=2)
+    assert release.state == "preparing" and release.revision == edited.release.revision + 1
+    assert Job.objects.filter(kind="release", state="queued").count() == 1
+    run_job(release.job.pk)
+    release.refresh_from_db()
+    assert release.state == "prepared" and release.content_hash and "Zarelloburgo" in texts()
+    assert "Prepare again" not in check_page(client.get(page))
+    prepare_again(release=release, actor=edited.mia)
+    assert Event.objects.filter(verb="release.prepared_again").count() == 1
+
+
+def test_decisions_stay_where_the_place_is_found_again(edited):
+    note = ReleasedNote.objects.filter(release__number=2).first()
+    at = note.text.index("Rossi") if "Rossi" in note.text else None
+    found = list(LeakFinding.objects.filter(note__release__number=2))
+    assert at is None or found
+    LeakFinding.objects.filter(note__release__number=2).update(decision="allow", decided_by=edited.mia)
+    prepare_again(release=edited.release, actor=edited.mia)
+    run_job(Release.objects.get(number=2).job.pk)
+    kept = LeakFinding.objects.filter(note__release__number=2)
+    assert kept.count() == len(found) > 0
+    assert set(kept.values_list("decision", "decided_by")) == {("allow", edited.mia.pk)}
+
+
+@pytest.mark.parametrize("state", ["signed", "withdrawn"])
+def test_a_signed_release_stays_as_it_is(edited, state):
+    Release.objects.filter(number=2).update(state=state)
+    release = Release.objects.get(number=2)
+    assert not outdated(release)
+    with pytest.raises(ServiceError) as raised:
+        prepare_again(release=release, actor=edited.mia)
+    assert raised.value.code == "state"
