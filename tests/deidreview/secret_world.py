@@ -187,9 +187,7 @@ def _release(world: World, note: Document) -> None:
     LeakFinding.objects.create(
         note=row, start=15, end=17, original_start=9, original_end=11, origin="known", string_key=8, label="CITY"
     )
-    AuditNote.objects.create(
-        plan=release.audit, note=row, position=2, look=0, planted_start=0, planted_end=4, planted_label="CITY"
-    )
+    AuditNote.objects.create(plan=release.audit, note=row, position=2, look=0, planted_start=0, planted_end=4)
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("case-2.txt", "zqpacked")
