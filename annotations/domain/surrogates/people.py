@@ -61,6 +61,12 @@ class Person:
     gender: str = ""
 
 
+def titles() -> frozenset[str]:
+    """The folded words of titles."""
+    words = {word for listed in _TITLES.values() for title in listed.split() for word in folded(title).split()}
+    return frozenset(words)
+
+
 @lru_cache(maxsize=1 << 13)
 def field_of(before: str) -> str:
     """Whether the text before a mention says that a given name or a surname follows: GIVEN, FAMILY or empty."""

@@ -7,9 +7,9 @@ from annotations.domain.redaction.kinds import Kind
 from annotations.domain.surrogates.clustering import NUMBERS, PEOPLE, read
 from annotations.domain.surrogates.deciding import person_of
 from annotations.domain.surrogates.folding import accented, cased, folded, plain
-from annotations.domain.surrogates.gazetteers import Names, known_language, names_of
+from annotations.domain.surrogates.gazetteers import Names, kept, known_language, names_of
 from annotations.domain.surrogates.identifiers import pour
-from annotations.domain.surrogates.people import FAMILY, FAMILY_INITIAL, GIVEN_INITIAL, Part, Person, same_word
+from annotations.domain.surrogates.people import FAMILY, FAMILY_INITIAL, GIVEN_INITIAL, Part, Person, same_word, titles
 from annotations.domain.surrogates.pipeline import Cluster, Mentioned, Surrogate
 from annotations.domain.surrogates.templates import acronym_of, is_acronym, slots
 
@@ -27,6 +27,11 @@ TEMPLATES: Final = frozenset(
     }
 )
 """Kinds whose surrogates keep the words of the mention that say what it is, and replace the others one by one."""
+
+
+def staying() -> frozenset[str]:
+    """All folded words that surrogates may keep, because they name nobody: "hospital", "avenida", "dottssa"."""
+    return kept("institution") | kept("street") | kept("honor") | kept("small") | kept("particle") | titles()
 
 
 def part_name(role: str, index: int) -> str:
