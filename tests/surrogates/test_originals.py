@@ -9,7 +9,7 @@ from tests.surrogates.conftest import with_mentions
 def test_full_names_and_whole_texts_are_originals_but_no_parts_and_no_cities(ward):
     text = "Dr. Gregory Housing, General Hospital Ebbvale, 12 Elm Street, Springfield, MRN 55-201."
     note = make.make_note(ward.project, text, "elsewhere", language="en")
-    kinds = ("staff", "hospital", "street", "city", "record")
+    kinds = ("staff", "hospital", "street", "city", "medical record")
     forms = ("Gregory Housing", "General Hospital Ebbvale", "12 Elm Street", "Springfield", "55-201")
     found = Originals(project_key(ward.project))
     found.add([with_mentions(note, *zip(forms, kinds, strict=True))])
