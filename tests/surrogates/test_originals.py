@@ -8,8 +8,8 @@ from tests.surrogates.conftest import with_mentions
 
 def test_full_names_and_whole_texts_are_originals_but_no_parts_and_no_cities(ward):
     text = "Dr. Gregory Housing, General Hospital Ebbvale, 12 Elm Street, Springfield, MRN 55-201."
-    note = make.make_note(ward.project, "elsewhere", text, language="en")
-    kinds = ("staff", "hospital", "street", "city", "record")
+    note = make.make_note(ward.project, text, "elsewhere", language="en")
+    kinds = ("staff", "hospital", "street", "city", "medical record")
     forms = ("Gregory Housing", "General Hospital Ebbvale", "12 Elm Street", "Springfield", "55-201")
     found = Originals(project_key(ward.project))
     found.add([with_mentions(note, *zip(forms, kinds, strict=True))])
@@ -18,7 +18,7 @@ def test_full_names_and_whole_texts_are_originals_but_no_parts_and_no_cities(war
 
 
 def test_the_fields_of_a_form_are_one_name(ward):
-    note = make.make_note(ward.project, "form", "Nombre: Julia. Apellidos: Molina Bravo.", language="es")
+    note = make.make_note(ward.project, "Nombre: Julia. Apellidos: Molina Bravo.", "form", language="es")
     found = Originals(project_key(ward.project))
     found.add([with_mentions(note, ("Julia", "name"), ("Molina Bravo", "name"))])
     assert "julia molina bravo" in found and "molina bravo" not in found

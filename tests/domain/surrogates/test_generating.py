@@ -255,5 +255,5 @@ def test_a_number_of_thousands_of_digits_is_no_error(kind: Kind) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_street_named_by_a_letter_gets_another_letter(seed: int) -> None:
-    new = replaced("[street:Paseo A]", "es", seed=seed)
+    ((_old, new),) = replaced("[street:Paseo A]", "es", seed=seed)
     assert new.startswith("Paseo ") and new != "Paseo A"
