@@ -12,10 +12,8 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Final
 
-from faker.providers.address.it_IT import Provider as Italian
-
 from annotations.domain.surrogates.folding import folded
-from annotations.domain.surrogates.gazetteers import Chain, lines
+from annotations.domain.surrogates.gazetteers import Chain, lines, provider
 
 COUNTRY_OF: Final = {"es": "es", "it": "it", "en": "us"}
 CITY, PROVINCE, REGION = "city", "province", "region"
@@ -63,7 +61,7 @@ def areas() -> dict[str, Area]:
         cities = dict(town.strip().rsplit(" ", 1) for town in towns.split(";"))
         out[f"gb:{name}"] = Area(f"gb:{name}", "gb", "", [name], [name], cities)
     italian: dict[str, dict[str, str]] = {}
-    for cap, places in Italian.cap_city_province.items():
+    for cap, places in provider("address", "it_IT").cap_city_province.items():
         for town, province in places:
             italian.setdefault(province, {}).setdefault(_town(town), cap)
     for line in lines("provinces_it.txt"):
