@@ -203,3 +203,9 @@ def test_a_denied_term_is_found_in_what_the_policy_keeps(ward):
     decide_all(release=release, answer="replace", actor=None)
     text = ReleasedNote.objects.get(pk=rows["en-1"].pk).text
     assert "Millbrook" not in text and not open_findings(release).exists()
+
+
+def test_the_reserved_domain_of_a_surrogate_address_is_no_finding(ward):
+    add_note(ward.project, "en-7", "Write to «ivo.marlow@clinic.example|EMAIL» today.\n", language="en")
+    row = released(ward, "surrogate")[1]["en-7"]
+    assert "@example.org" in row.text and found_in(row) == []

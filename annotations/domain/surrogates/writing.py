@@ -30,8 +30,12 @@ TEMPLATES: Final = frozenset(
 
 
 def staying() -> frozenset[str]:
-    """All folded words that surrogates may keep, because they name nobody: "hospital", "avenida", "dottssa"."""
-    return kept("institution") | kept("street") | kept("honor") | kept("small") | kept("particle") | titles()
+    """All folded words that surrogates may keep, because they name nobody: "hospital", "avenida", "dottssa".
+
+    "example" is in the domain of every e-mail and web address that is a surrogate.
+    """
+    groups = ("institution", "street", "honor", "small", "particle")
+    return titles().union(("example",), *(kept(group) for group in groups))
 
 
 def part_name(role: str, index: int) -> str:

@@ -29,7 +29,7 @@ class Command(JourneyCommand):
         parser.add_argument("--planted", default="10%", help="The share of notes with a planted leak. Default: 10%%.")
         parser.add_argument(
             "--leaks", type=int, default=0, choices=[0, 1, 2],
-            help="The number of notes with a leak after which reading goes on. Default: 0.",
+            help="How many notes with a leak the audit may find before it ends without its target. Default: 0.",
         )  # fmt: skip
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
