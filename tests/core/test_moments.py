@@ -4,7 +4,7 @@ import ast
 import json
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
@@ -12,7 +12,7 @@ from django.template import Context, Template
 from django.utils import timezone
 
 from annotations.core.templatetags.coefficients import percent
-from annotations.core.templatetags.moments import day, day_text, moment, moment_text
+from annotations.core.templatetags.moments import calendar_day, day, day_text, moment, moment_text
 
 ROOT = Path(__file__).resolve().parents[2]
 CASES = json.loads((ROOT / "tests" / "cases" / "formats.json").read_text())
@@ -31,6 +31,7 @@ def test_points_in_time(at, text, title):
 
 def test_no_time_is_empty():
     assert moment(None) == day(None) == moment("") == moment_text(None) == day_text(None) == ""
+    assert (calendar_day(date(2026, 11, 3)), calendar_day(None)) == ("3 Nov 2026", "")
 
 
 def test_times_in_translated_sentences():

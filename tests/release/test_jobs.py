@@ -1,5 +1,7 @@
 """The job that prepares a release: batches of whole patients, interruptions, helpers, and erasures meanwhile."""
 
+from datetime import timedelta
+
 import pytest
 from django.db.models.functions import Now
 
@@ -91,8 +93,9 @@ def test_a_killed_worker_loses_at_most_its_batch(release, monkeypatch):
         jobs.run(take(release.job_id))
     done = ReleasedNote.objects.filter(state="done")
     assert done.count() == 2
-    Job.objects.update(lease_until=Now())
-    Share.objects.update(lease_until=Now())
+    past = Now() - timedelta(seconds=1)
+    Job.objects.update(lease_until=past)
+    Share.objects.update(lease_until=past)
     work(release.job_id)
     check_complete(release)
     assert len(calls) == 1 + 1 + 3

@@ -3,7 +3,7 @@
 static/js/core/moments.js writes the same format.
 """
 
-from datetime import datetime
+from datetime import date, datetime
 
 from django import template
 from django.utils.dateformat import format as formatted
@@ -51,3 +51,9 @@ def moment_text(at: datetime | None) -> str:
 def day_text(at: datetime | None) -> str:
     """The day of a point in time as text, for attributes, options and stored text."""
     return formatted(localtime(at), DAY) if at else ""
+
+
+@register.filter
+def calendar_day(on: date | None) -> str:
+    """A day that is the same in all time zones, such as the last day of a certificate: 23 Nov 2026."""
+    return formatted(on, DAY) if on else ""
