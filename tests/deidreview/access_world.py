@@ -245,7 +245,9 @@ KINDS = {
     "release": {
         "release",
         "release_export",
+        "release_prepare",
         "release_withdraw",
+        "surrogate_scores_start",
         "release_findings",
         "release_decide",
         "release_note",

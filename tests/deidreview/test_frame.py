@@ -18,8 +18,8 @@ pytestmark = pytest.mark.django_db
 FIRST = {
     "viewer": ["Overview", "Notes", "Guidelines", "Agreement", "Review", "Models", "Gold"],
     "annotator": ["Overview", "Notes", "Guidelines"],
-    "reviewer": ["Overview", "Notes", "Guidelines", "Agreement", "Adjudicate", "Review", "Models", "Gold"],
-    "manager": ["Overview", "Notes", "Guidelines", "Agreement", "Adjudicate", "Review", "Models", "Gold"],
+    "reviewer": ["Overview", "Notes", "Guidelines", "Agreement", "Adjudicate", "Review", "Models", "Gold", "Release"],
+    "manager": ["Overview", "Notes", "Guidelines", "Agreement", "Adjudicate", "Review", "Models", "Gold", "Release"],
 }
 # The second level by first-level name, for a manager.
 SECOND = {
@@ -31,14 +31,15 @@ SECOND = {
     "Review": ["By note", "By string", "In bulk", "Acceptance"],
     "Models": ["Loop", "Runs", "Trained", "Backends", "Compare"],
     "Gold": ["Gold set", "Versions", "Statistics", "Scores", "Judges", "Export"],
+    "Release": ["Releases", "Policies", "Audits", "Surrogates"],
 }
 LESS = {
     "viewer": {"Import", "Labels", "By note", "By string", "In bulk", "Export"},
     "annotator": {"Import", "Labels"},
-    "reviewer": {"Import", "Labels"},
+    "reviewer": {"Import", "Labels", "Releases", "Policies", "Surrogates"},
     "manager": set(),
 }
-GEAR = ["Settings", "People", "Assignment", "Patients", "Audit"]
+GEAR = ["Settings", "People", "Assignment", "Patients", "Known identifiers", "Audit"]
 
 
 def tabs(page: str) -> list[str]:

@@ -68,13 +68,13 @@ def test_an_export_as_a_job(world, erase_once):
 
 def test_the_page_of_the_job_explains_the_failure_and_the_job_can_be_restarted(world, monkeypatch):
     job = start_export(project=world.project, set_spec="gold:1", format="brat", actor=world.mia)
-    write = exporting._write_zip
+    write = exporting.write_zip
 
     def then_erase(target, files):
         write(target, files)
         erase_patient(project=world.project, patient_id=PATIENT, actor=world.mia)
 
-    monkeypatch.setattr(exporting, "_write_zip", then_erase)
+    monkeypatch.setattr(exporting, "write_zip", then_erase)
     work(job.pk)
     job.refresh_from_db()
     assert job.state == Job.State.FAILED and "were erased during this work" in job.error

@@ -136,7 +136,7 @@ def test_merged_labels_are_one_vote(project):
         (["capitals"], {}, "at least 2"),
         (["capitals", "capitals"], {}, "duplicates of: capitals"),
         (["run:a", "run:a "], {}, "duplicates of: run:a"),
-        (["capitals", "nothing"], {}, "Choose one of: again, capitals, cities, rules"),
+        (["capitals", "nothing"], {}, "Choose one of: again, capitals, cities, known, rules"),
         (["capitals", "ensemble"], {}, "needs members"),
         (["capitals", "run:theirs"], {}, "no run “theirs”"),
         (["capitals", "again"], {"method": "magic"}, "union, majority, weighted, intersection"),

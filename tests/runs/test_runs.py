@@ -109,7 +109,7 @@ def test_names_count_up_and_a_taken_one_is_refused(project):
 
 def test_an_unknown_backend_and_an_empty_project():
     project = make_project()
-    with pytest.raises(ServiceError, match="Choose one of: fake, rules"):
+    with pytest.raises(ServiceError, match="Choose one of: fake, known, rules"):
         runs.start_run(project=project, backend="none", actor=None, key="x")
     with pytest.raises(ServiceError, match="This project has no notes"):
         started(project)

@@ -70,7 +70,7 @@ def test_a_model_is_downloaded_uploaded_renamed_and_retired(world, trained, tmp_
 def test_errors_name_the_choices(world):
     with pytest.raises(CommandError, match="Frozen versions: 1"):
         call_command("train_model", "ward", "--gold", "9")
-    with pytest.raises(CommandError, match="Choose one of: rules"):
+    with pytest.raises(CommandError, match="Choose one of: known, rules"):
         call_command("run_model", "ward", "nothing")
 
 

@@ -288,7 +288,7 @@ def test_a_retired_model_has_no_weights_and_keeps_its_runs(world, trained, setti
     model.refresh_from_db()
     assert (model.state, model.stored_file, StoredFile.objects.count()) == (State.RETIRED, None, 0)
     assert Run.objects.get() == run and AnnotationSet.objects.filter(author=run.author).count() == 22
-    with pytest.raises(ServiceError, match="Choose one of: rules"):
+    with pytest.raises(ServiceError, match="Choose one of: known, rules"):
         start_run(project=world.project, backend=model.name, actor=None, key="late")
     # The copy on the worker's machine is deleted when the next model is loaded.
     other, _ = trained("other", iterations=3)
