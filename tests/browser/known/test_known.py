@@ -51,8 +51,8 @@ def test_a_master_is_uploaded_previewed_and_imported(
     expect(page.get_by_text("Brambillaschi")).to_be_visible()
     assert axe(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    page.locator("summary", has_text="Delete this patient's row").click()
-    page.locator(".confirm-panel").get_by_role("button", name="Delete this patient's row").click()
+    page.locator("summary", has_text="Delete from the master").click()
+    page.locator(".confirm-panel").get_by_role("button", name="Delete from the master").click()
     page.wait_for_url("**/patients/")
     assert [row.patient_id for row in KnownPerson.objects.all()] == ["P-2"]
 
