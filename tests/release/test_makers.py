@@ -29,7 +29,7 @@ def test_a_listed_model_makes_the_surrogates(clinic, model, sign_in):
     assert release.surrogate_maker == {"kind": "llm", "server": "ward", "model": "small"}
     assert release.job.queue == "llm"
     run_job(release.job.pk)
-    assert {"mentions", "entities", "taken"} <= set(model.asked)
+    assert {"first", "entities", "taken"} <= set(model.asked)
     assert "small on ward" in check_page(client.get(reverse("release", args=["covid", 2])))
 
 
