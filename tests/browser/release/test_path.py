@@ -29,7 +29,7 @@ def test_from_a_new_release_to_its_certificate(
     hands.fill("Purpose", "Teaching")
     hands.fill("Recipient", "University of Milan")
     day = timezone.localdate() + timedelta(days=90)
-    hands.fill("Certificate expires on", "")  # The focus goes there; a date takes keys only.
+    hands.fill("Certificate valid until", "")  # The focus goes there; a date takes keys only.
     page.keyboard.type(f"{day:%m%d%Y}")
     hands.acts += 1
     hands.button("Start release")
