@@ -55,7 +55,7 @@ def test_from_a_new_release_to_its_certificate(
     expect(page.get_by_role("heading", name="Result")).to_be_visible()
     page.goto(live("release", "covid", 1))
 
-    hands.link("Sign the release")
+    hands.link("Review and sign")
     expect(hands.field("Recipient")).to_have_value("University of Milan")
     for risk in page.get_by_role("checkbox").all():
         hands.tick(risk.evaluate("node => node.labels[0].textContent"))
