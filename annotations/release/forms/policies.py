@@ -16,6 +16,7 @@ from annotations.domain.redaction.shipped import SHIPPED
 from annotations.models import Label, ReleasePolicy
 
 NAME_LENGTH = 80
+SLUG_LENGTH = 40
 
 
 def kind_names() -> dict[Kind, str]:
@@ -122,6 +123,21 @@ class PolicyForm(forms.Form):
 
     name = forms.CharField(
         label=gettext_lazy("Name"), max_length=NAME_LENGTH, widget=forms.TextInput(attrs={"autocomplete": "off"})
+    )
+
+    new_name = forms.CharField(
+        label=gettext_lazy("Name of the new policy"),
+        max_length=NAME_LENGTH,
+        required=False,
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    new_slug = forms.SlugField(
+        label=gettext_lazy("Short name"),
+        max_length=SLUG_LENGTH,
+        required=False,
+        help_text=gettext_lazy("For commands and addresses: a-z, 0-9, “_” and “-”."),
+        error_messages={"invalid": gettext_lazy("A short name has only a-z, 0-9, “_” and “-”.")},
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
 
     def __init__(
