@@ -13,7 +13,9 @@ class Command(JourneyCommand):
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")
         parser.add_argument("--release", required=True, type=int, metavar="NUMBER", help="A prepared release.")
-        parser.add_argument("--run-backend", required=True, metavar="BACKEND", help="A backend such as rules, or a model's name.")
+        parser.add_argument(
+            "--run-backend", required=True, metavar="BACKEND", help="A backend such as rules, or a model's name."
+        )
         parser.add_argument("--notes", type=int, metavar="N", help="Only the first N notes.")
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
