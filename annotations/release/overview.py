@@ -13,7 +13,7 @@ from annotations.models import GoldVersion, LeakFinding, Release
 def register() -> None:
     overview.needs.register(45, Can.RELEASE, undecided)
     overview.stages.register(60, Can.RELEASE, release_stage)
-    overview.steps.register(95, Can.RELEASE, steps)
+    overview.steps.register(120, Can.RELEASE, steps)
 
 
 def undecided(access: Access) -> list[overview.Need]:

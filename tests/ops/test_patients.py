@@ -145,7 +145,8 @@ def test_ids_from_a_file(world, mia, bom, delimiter):
         (b"name,patient_id\ncaso-001,\xff\n", "not UTF-8"),
         (b"name,patient_id\ncaso-001," + b"x" * 81 + b"\n", "line 2"),
         (b"name,patient_id\ncaso-001,a\0b\n", "NUL"),
-        (b"name,patient_id\ncaso-001," + b"x" * 200_000 + b"\n", "not a readable CSV"),
+        (b"name,patient_id\ncaso-001," + b"x" * 200_000 + b"\n", "line 2"),
+        (b'name,patient_id\n"caso-001,P1\n', "not a readable CSV"),
     ],
 )
 def test_files_that_are_refused(world, mia, content, words):

@@ -6,6 +6,7 @@ import tomllib
 
 import pytest
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from deidreview.run.environment import ROOT
 
@@ -56,7 +57,8 @@ def test_the_locks_cover_what_pyproject_asks_for():
 
 
 def pins(name: str) -> dict[str, str]:
-    return dict(re.findall(r"^([\w.-]+)==(\S+)", (ROOT / name).read_text().replace("_", "-"), re.MULTILINE))
+    pins = re.findall(r"^([\w.-]+)==(\S+)", (ROOT / name).read_text(), re.MULTILINE)
+    return {canonicalize_name(package): version for package, version in pins}
 
 
 def test_a_package_in_two_locks_has_one_version():
@@ -66,4 +68,4 @@ def test_a_package_in_two_locks_has_one_version():
 
 
 def bare_name(requirement: str) -> str:
-    return re.split(r"[^\w.-]", requirement)[0].lower().replace("_", "-")
+    return canonicalize_name(re.split(r"[^\w.-]", requirement)[0])

@@ -1,12 +1,12 @@
 """Reading released notes from files in any export format, to compare them with a certificate."""
 
-import csv
 import io
 import json
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from annotations.domain.files import csv_reading
 from annotations.domain.files.csv_lines import unquoted
 from annotations.domain.formats import FORMATS
 from annotations.domain.formats.base import LOSSES, NoteFiles
@@ -31,7 +31,7 @@ BESIDE: Final = frozenset(
 NOTES_JSONL: Final = "notes.jsonl"
 NOTES_CSV: Final = "notes.csv"
 SPANS_CSV: Final = "spans.csv"
-_UNREADABLE: Final = (ValueError, KeyError, TypeError, AttributeError, csv.Error, NoteError)
+_UNREADABLE: Final = (ValueError, KeyError, TypeError, AttributeError, csv_reading.Error, NoteError)
 
 Load = Callable[[str], bytes]
 Row = tuple[str, str, list[tuple[int, int, str]] | None]
@@ -109,8 +109,7 @@ def _bounds(spans: list[dict[str, Any]]) -> list[tuple[int, int, str]]:
 
 
 def _table(load: Load, file: str) -> Iterator[dict[str, str]]:
-    csv.field_size_limit(2**31 - 1)
-    rows = csv.DictReader(io.StringIO(load(file).decode("utf-8-sig"), newline=""))
+    rows = csv_reading.DictReader(io.StringIO(load(file).decode("utf-8-sig"), newline=""))
     for row in rows:
         yield {column: unquoted(cell) for column, cell in row.items()}
 

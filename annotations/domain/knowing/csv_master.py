@@ -1,6 +1,5 @@
 """Read a patient master from CSV: columns by their usual names in English, Spanish and Italian."""
 
-import csv
 import io
 import re
 from collections.abc import Iterator, Sequence
@@ -9,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from annotations.domain.files import csv_reading
 from annotations.domain.knowing.folding import folded
 from annotations.domain.knowing.master import LONGEST_VALUE, Master, MasterError, Problem
 from annotations.domain.knowing.person import FIELDS, Person
@@ -18,7 +18,6 @@ _NAMES: Final = Path(__file__).with_name("data") / "columns.txt"
 _DELIMITERS: Final = ",;\t|"
 # Values in one cell, in fields that hold several. A name's comma separates its parts.
 _SEVERAL: Final = frozenset({"phones", "emails", "records", "insurance", "ids", "national_ids", "relatives", "zips"})
-_MOST_CELL: Final = 1 << 20
 _ISO: Final = re.compile(r"(\d{4})[-/.]?(\d{2})[-/.]?(\d{2})(?:[T ].*)?")
 _NUMERIC: Final = re.compile(r"(\d{1,2})[-/. ](\d{1,2})[-/. ](\d{4}|\d{2})")
 
@@ -32,10 +31,9 @@ def read_csv(data: bytes, *, month_first: bool = False) -> Master:
     header = text.split("\n", 1)[0]
     delimiter = max(_DELIMITERS, key=header.count)
     master = Master(delimiter=delimiter, encoding=encoding)
-    csv.field_size_limit(_MOST_CELL)
     try:
-        rows = list(csv.reader(io.StringIO(text), delimiter=delimiter))
-    except csv.Error:
+        rows = list(csv_reading.reader(io.StringIO(text), delimiter=delimiter))
+    except csv_reading.Error:
         raise MasterError("The file can't be read as CSV. Check its quotation marks.") from None
     if not rows:
         raise MasterError("The file is empty.")

@@ -1,6 +1,5 @@
 """The allow list and the deny list of a project."""
 
-import csv
 import io
 import re
 from collections.abc import Iterable, Sequence
@@ -13,6 +12,7 @@ from annotations.core.archived import check_open
 from annotations.core.bulk import insert_objects
 from annotations.core.errors import ServiceError
 from annotations.core.sealing import project_key
+from annotations.domain.files import csv_reading
 from annotations.domain.files.csv_lines import csv_line
 from annotations.domain.knowing.folding import folded
 from annotations.domain.names import unkeepable
@@ -119,8 +119,8 @@ def import_lists(*, project: Project, content: bytes, actor: User | None) -> dic
     except UnicodeDecodeError:
         raise ServiceError(_("The file is not UTF-8. Save it as CSV in UTF-8."), code="file") from None
     try:
-        rows = list(csv.DictReader(io.StringIO(text), strict=True))
-    except csv.Error:
+        rows = list(csv_reading.DictReader(io.StringIO(text), strict=True))
+    except csv_reading.Error:
         raise ServiceError(_("The file can't be read as CSV. Check its quotation marks."), code="file") from None
     found: dict[str, list[tuple[str, str]]] = {str(kind): [] for kind in ListedTerm.Kind.values}
     for number, row in enumerate(rows, 2):

@@ -6,13 +6,13 @@ A choice whose name has `+` is put in quotation marks, as in `union:gold:1+"run:
 doubled.
 """
 
-import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
+from annotations.domain.files import csv_reading
 from annotations.domain.spans import Span
 from annotations.gold.services.sets import Wanted, wanted_set
 from annotations.models import AnnotationSet, Author, Document, GoldVersion, GoldVersionNote, Project
@@ -30,8 +30,8 @@ def specs_of(spec: str) -> list[str]:
     if not spec.startswith(UNION):
         return [spec]
     try:
-        rows = list(csv.reader([spec[len(UNION) :]], delimiter="+", skipinitialspace=True, strict=True))
-    except csv.Error:
+        rows = list(csv_reading.reader([spec[len(UNION) :]], delimiter="+", skipinitialspace=True, strict=True))
+    except csv_reading.Error:
         raise ServiceError(
             _("A quotation mark in “%(spec)s” isn't closed, or “+” is missing after it.") % {"spec": spec}, code="set"
         ) from None

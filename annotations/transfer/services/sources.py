@@ -1,6 +1,5 @@
 """Sources of files to import: a folder, one file or a zip. Every error names the file and the reason."""
 
-import csv
 import io
 import lzma
 import os
@@ -15,6 +14,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
+from annotations.domain.files import csv_reading
 from annotations.domain.files.zips import MOST_ENTRIES, TooManyEntries, open_zip
 from annotations.domain.formats.base import DOCUMENT_EXTENSIONS
 from annotations.domain.names import bad_character, shown
@@ -303,7 +303,9 @@ def _parsed(data: bytes, file: str, columns: Sequence[str]) -> dict[str, NoteRow
         )
     head = text.partition("\n")[0]
     # Spreadsheet programs in much of Europe separate columns by semicolons.
-    rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=";" if ";" in head and "," not in head else ",")
+    rows = csv_reading.DictReader(
+        io.StringIO(text, newline=""), delimiter=";" if ";" in head and "," not in head else ",", strict=True
+    )
     found: dict[str, NoteRow] = {}
     try:
         given = set(rows.fieldnames or ())
@@ -344,7 +346,7 @@ def _parsed(data: bytes, file: str, columns: Sequence[str]) -> dict[str, NoteRow
                         code="patients",
                     )
             found[name.removesuffix(".txt")] = NoteRow(patient, note_type, site)
-    except csv.Error as error:
+    except csv_reading.Error as error:
         raise ServiceError(
             _("“%(file)s”, line %(line)s: The file is not a readable CSV. Nothing was changed.")
             % {"file": file, "line": rows.line_num},

@@ -10,8 +10,9 @@ from django.utils.translation import gettext
 from annotations.core.errors import ServiceError
 from annotations.domain.combining.voting import LEAST, Method
 from annotations.jobs.services.starting import started_with
+from annotations.known.selectors.state import anything_known
 from annotations.models import AnnotationSet, Author, Document, Job, Project, User
-from models_runtime.core.registry import BACKENDS, ENSEMBLE
+from models_runtime.core.registry import BACKENDS, ENSEMBLE, KNOWN
 from models_runtime.models import OF_MODEL, Run, TrainedModel
 from models_runtime.runs.services.backends import Chosen, chosen, ready_models
 from models_runtime.runs.services.runs import started
@@ -110,8 +111,9 @@ class Option:
 
 
 def options_of(project: Project) -> list[Option]:
-    """List all backends, the ready models, and the newest finished or imported runs."""
-    backends = [Option(key, gettext(kind.title)) for key, kind in BACKENDS.items()]
+    """List the backends that have something to find, the ready models, and the newest finished or imported runs."""
+    offered = {key: kind for key, kind in BACKENDS.items() if key != KNOWN or anything_known(project)}
+    backends = [Option(key, gettext(kind.title)) for key, kind in offered.items()]
     models = [Option(f"{OF_MODEL}{row.pk}", row.name, score_of(row)) for row in ready_models(project)]
     # Merged lists are left out, because their members can vote themselves.
     rows = Author.objects.filter(project=project, kind__in=Author.MODELS, merged_from__isnull=True)
