@@ -14,7 +14,8 @@ Bounds = tuple[int, int]
 class Span:
     """A labeled stretch of a note: `text[start:end]`, in code points, end-exclusive.
 
-    `confidence` and `source` belong to suggestions; they don't count when spans are compared.
+    `confidence` and `source` belong to suggestions; they don't count when spans are compared. Nor do `attributes`, which
+    are pairs of a name and a choice, or of a name and True, sorted by name.
     """
 
     start: int
@@ -22,6 +23,7 @@ class Span:
     label: str
     confidence: float | None = field(default=None, compare=False)
     source: str = field(default="", compare=False)
+    attributes: tuple[tuple[str, str | bool], ...] = field(default=(), compare=False, kw_only=True)
 
 
 class SpanError(ValueError):

@@ -12,7 +12,7 @@ from django.urls import reverse
 from annotations.core.errors import ServiceError
 from annotations.core.progress import silent
 from annotations.domain.formats import FORMATS, detected
-from annotations.domain.formats.base import NoteFiles
+from annotations.domain.formats.base import Loaded, NoteFiles
 from annotations.jobs.runner import run as work
 from annotations.jobs.services.queue import cancel
 from annotations.models import Category, Document, Import, Job, Label, Span
@@ -291,25 +291,26 @@ def test_wrong_options_of_the_command(world, folder, option, words):
     ],
 )
 def test_the_format_is_detected(names, format):
-    assert detected(names) == format
+    head = b"# columns: token start end tag; note: x\n"
+    assert detected(names, Loaded(dict.fromkeys(names, head).__getitem__)) == format
 
 
 def test_a_zip_is_detected_by_the_page_and_by_the_command(world, mia, tmp_path):
     files = {"set/uno.txt": TEXT, "set/uno.ann": b"T1\tPATIENT 0 4\tAnna\n"}
-    row = staged(upload(mia, {"notes.zip": zip_of(files)}, format="detect", annotations="gold"))
+    row = staged(upload(mia, {"notes.zip": zip_of(files)}, format="auto", annotations="gold"))
     assert row.format == "brat"
     assert "<dd>brat</dd>" in check_page(mia.get(page_of(row)))
     path = tmp_path / "notes.zip"
     path.write_bytes(zip_of(files))
     call_command("import_documents", "covid", str(path), "--as=gold")
     assert spans() == {("uno", 0, "PATIENT")}
-    response = upload(mia, {"notes.zip": zip_of({"uno.txt": TEXT})}, format="detect", annotations="gold")
+    response = upload(mia, {"notes.zip": zip_of({"uno.txt": TEXT})}, format="auto", annotations="gold")
     assert response.status_code == 422 and "Plain text holds no annotations" in response.content.decode()
 
 
 def test_documents_and_empty_notes_are_named(world, mia, tmp_path, capsys):
     files = {"uno.txt": b"", "due.txt": b" \n", "tre.docx": zip_of({"word/document.xml": b"x"}), "quattro.txt": TEXT}
-    row = staged(upload(mia, files, format="detect"))
+    row = staged(upload(mia, files, format="auto"))
     html = check_page(mia.get(page_of(row)))
     assert "tre.docx" in html and "Save the text of the document as .txt" in html
     assert html.count("The text of this note is empty.") == 2
@@ -329,7 +330,7 @@ def test_documents_and_empty_notes_are_named(world, mia, tmp_path, capsys):
 def test_readmes_and_licenses_are_named(world, mia, tmp_path, capsys, name):
     why = "The file is ignored: by its name it is a readme or a license. Rename it if it is a note."
     files = {"uno.txt": TEXT, name: b"Anna Neri"}
-    row = staged(upload(mia, {"notes.zip": zip_of(files)}, format="detect"))
+    row = staged(upload(mia, {"notes.zip": zip_of(files)}, format="auto"))
     html = check_page(mia.get(page_of(row)))
     assert why in html and name in html and "Files not read" in html
     start(mia, row, "")
@@ -346,17 +347,19 @@ def test_readmes_and_licenses_are_named(world, mia, tmp_path, capsys, name):
 
 def test_files_of_the_operating_system_are_not_named(world, mia):
     files = {"uno.txt": TEXT, ".DS_Store": b"x", "__MACOSX/README.txt": b"x", "annotation.conf": b"x"}
-    row = staged(upload(mia, {"notes.zip": zip_of(files)}, format="detect"))
+    row = staged(upload(mia, {"notes.zip": zip_of(files)}, format="auto"))
     html = check_page(mia.get(page_of(row)))
     assert "Files not read" not in html and "by its name" not in html
 
 
 def test_labels_are_counted_as_the_formats_read_them():
     annotations = b"T1\tA 0 4;5 9\tAnna Neri\nT2\tB-2 0 4\tAnna\n#1\tAnnotatorNotes T1\tA 0 4\nR1\tA Arg1:T1\n"
-    found = FORMATS["brat"].used_labels(NoteFiles("x", {"txt": "x.txt", "ann": "x.ann"}), lambda _name: annotations)
+    found = FORMATS["brat"].used_labels(
+        NoteFiles("x", {"txt": "x.txt", "ann": "x.ann"}), Loaded(lambda _name: annotations)
+    )
     assert [dict(each) for each in found] == [{"A": 1, "B-2": 1}]
-    assert not list(FORMATS["text"].used_labels(NoteFiles("x", {"txt": "x.txt"}), lambda _name: b""))
-    assert not list(FORMATS["brat"].used_labels(NoteFiles("x", {"ann": "x.ann"}), lambda _name: b"\xff"))
+    assert not list(FORMATS["text"].used_labels(NoteFiles("x", {"txt": "x.txt"}), Loaded(lambda _name: b"")))
+    assert not list(FORMATS["brat"].used_labels(NoteFiles("x", {"ann": "x.ann"}), Loaded(lambda _name: b"\xff")))
 
 
 def test_a_canceled_import_takes_back_the_labels_that_it_added(

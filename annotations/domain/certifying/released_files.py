@@ -9,7 +9,7 @@ from typing import Any, Final
 from annotations.domain.files import csv_reading
 from annotations.domain.files.csv_lines import unquoted
 from annotations.domain.formats import FORMATS
-from annotations.domain.formats.base import LOSSES, NoteFiles
+from annotations.domain.formats.base import LOSSES, Loaded, NoteFiles, only_note
 from annotations.domain.hashing import gold_hash, text_sha256
 from annotations.domain.notes import NoteError
 
@@ -158,7 +158,8 @@ def _from_folder(files: Sequence[str], load: Load, labels: Collection[str], foun
         annotations = f"{note}.{ending}"
         if annotations in beside and ending:
             try:
-                parsed = FORMATS[found.format].read(NoteFiles(note, {"txt": file, ending: annotations}), load, codes)
+                parts = NoteFiles(note, {"txt": file, ending: annotations})
+                parsed = only_note(FORMATS[found.format].read_many(parts, Loaded(load), codes))
                 spans = [(span.start, span.end, span.label) for span in parsed.spans or []]
             except NoteError:
                 found.unreadable.append(annotations)

@@ -1,12 +1,13 @@
-"""File formats for notes and their spans: brat, CoNLL and plain text, by name in `FORMATS`."""
+"""File formats for notes and their spans, by name in `FORMATS`."""
 
 from collections.abc import Iterable
 from typing import Final
 
-from annotations.domain.formats.base import Format, is_system_file
+from annotations.domain.formats.base import HEAD, Files, Format, is_system_file
 from annotations.domain.formats.brat import BratFormat
 from annotations.domain.formats.conll import ConllFormat
 from annotations.domain.formats.plain import PlainFormat
+from annotations.domain.notes import NoteError
 from annotations.domain.tokens import Tokenizer, tokenize
 
 FORMATS: Final[dict[str, Format]] = {
@@ -16,14 +17,31 @@ FORMATS: Final[dict[str, Format]] = {
 }
 """All formats by name, as used for `--format`."""
 
-DETECT: Final = "detect"
+DETECT: Final = "auto"
 """The choice of `detected` instead of a format."""
+_LOOKED_AT: Final = 50
+"""The most files of one ending that are looked into to detect the format."""
 
 
-def detected(names: Iterable[str]) -> str:
-    """The format that the file names suggest: brat with an `.ann` file, CoNLL with a `.conll` file, else plain text."""
-    endings = {name.rpartition(".")[2].lower() for name in names if not is_system_file(name)}
-    return "brat" if "ann" in endings else "conll" if "conll" in endings else "text"
+def detected(names: Iterable[str], files: Files) -> str:
+    """The first format of FORMATS that claims one of the files; plain text if none does.
+
+    The first files of each ending are looked into.
+    """
+    looked: dict[str, int] = {}
+    heads: list[tuple[str, bytes]] = []
+    for name in names:
+        ending = name.rpartition(".")[2].lower()
+        looked[ending] = looked.get(ending, 0) + 1
+        if is_system_file(name) or looked[ending] > _LOOKED_AT:
+            continue
+        try:
+            with files.open(name) as file:
+                heads.append((name, file.read(HEAD)))
+        except NoteError:
+            continue
+    claimed = (name for name, format in FORMATS.items() if any(format.claims(*head) for head in heads))
+    return next(claimed, "text")
 
 
 def reader(name: str, *, repair: bool = False) -> Format:

@@ -1,18 +1,21 @@
-"""The interface of all file formats: group files into notes, read a note, write a note."""
+"""The interface of all file formats: group files into notes, read notes, write notes."""
 
+import io
 import re
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from posixpath import basename, splitext
-from typing import Final, Protocol
+from typing import IO, Final, Protocol
 
 from annotations.domain.labels import CODE, LabelSetDef
 from annotations.domain.notes import NoteError, ParsedNote, Problem, check_name
 from annotations.domain.spans import Span
 
-Load = Callable[[str], bytes]
-"""A function that returns the bytes of a file, by a name that was given to `group`."""
+HEAD: Final = 64 * 1024
+"""The number of bytes at the start of a file by which a format is detected."""
 
 LOSSES: Final = "losses.csv"
 """The file of an export that lists all spans that the format can't represent."""
@@ -24,6 +27,26 @@ _ABOUT: Final = re.compile(r"(readme|licen[cs]e)([._-]|$)", re.IGNORECASE)
 _CHOICES_SHOWN: Final = 12
 DOCUMENT_EXTENSIONS: Final = frozenset({"doc", "docx", "html", "htm", "odt", "pdf", "rtf", "xls", "xlsx"})
 """Endings of documents that hold text in a form of their own."""
+
+
+class Files(Protocol):
+    """Where the files of an import come from. Names are those that were given to `group`."""
+
+    def load(self, name: str, /) -> bytes:
+        """All bytes of a file. Raises NoteError if it can't be read or is larger than the file of one note may be."""
+
+    def open(self, name: str, /) -> IO[bytes]:
+        """A file of many notes as a seekable stream, which the caller closes. Raises NoteError if it can't be read."""
+
+
+class Loaded:
+    """Files that a function loads whole."""
+
+    def __init__(self, load: Callable[[str], bytes]) -> None:
+        self.load = load
+
+    def open(self, name: str, /) -> IO[bytes]:
+        return io.BytesIO(self.load(name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,25 +82,25 @@ class Loss:
 
 
 class Format(Protocol):
-    """Reads and writes notes in one format, without access to a disk: input comes from `load`, output is bytes."""
+    """Reads and writes notes in one format, without access to a disk: input comes from `files`, output is bytes."""
 
     @property
     def name(self) -> str:
         """The name of the format, as used for `--format`."""
 
+    def claims(self, name: str, head: bytes) -> bool:
+        """Whether a file is in this format, by its name and its first HEAD bytes."""
+
     def group(self, names: Iterable[str]) -> tuple[list[NoteFiles], list[Problem]]:
         """Group file names into notes, and list the files that belong to no note. System files are ignored."""
 
-    def read(self, note: NoteFiles, load: Load, labels: Mapping[str, str]) -> ParsedNote:
-        """Read one note. `labels` maps every accepted name and code to a code; exact matches win over other case.
+    def read_many(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
+        """Read all notes of a group; for a note with problems, the iterator gives a NoteError with all of them.
 
-        Raises NoteError with all problems of the note.
+        `labels` maps every accepted name and code to a code; exact matches win over other case.
         """
 
-    def read_many(self, note: NoteFiles, load: Load, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
-        """Read all notes of a group; for a note with problems, the iterator gives a NoteError."""
-
-    def used_labels(self, note: NoteFiles, load: Load) -> Iterator[Counter[str]]:
+    def used_labels(self, note: NoteFiles, files: Files) -> Iterator[Counter[str]]:
         """For each note of a group, the number of spans by label name as written. Unreadable notes are left out."""
 
     def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
@@ -89,6 +112,83 @@ class Format(Protocol):
 
     def extra_files(self, labels: LabelSetDef) -> dict[str, bytes]:
         """Files that an export contains once, in addition to the files of the notes."""
+
+
+Sink = Callable[[OutNote], list[Loss]]
+"""Writes one note, and returns the spans that the format can't represent completely. Raises as `Format.write` does."""
+
+
+class OneFileFormat(ABC):
+    """A format that keeps many notes in one file. It reads and writes the file as a stream, one note at a time."""
+
+    name: str
+    endings: tuple[str, ...]
+    """The endings of such files, without dot; the first one is written."""
+    file: str
+    """The name of the file in an export."""
+
+    @abstractmethod
+    def claims(self, name: str, head: bytes) -> bool:
+        """See `Format.claims`."""
+
+    def group(self, names: Iterable[str]) -> tuple[list[NoteFiles], list[Problem]]:
+        """See `Format.group`. Each file is a group."""
+        found, problems = split_names(names, self.endings)
+        groups = [
+            NoteFiles(stem, {ending: file}, bundle=(file,))
+            for stem, parts in sorted(found.items())
+            for ending, file in sorted(parts.items())
+        ]
+        return groups, problems
+
+    @abstractmethod
+    def read_many(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
+        """See `Format.read_many`. Notes come in the order of the file, and only one is held in memory."""
+
+    @abstractmethod
+    def used_labels(self, note: NoteFiles, files: Files) -> Iterator[Counter[str]]:
+        """See `Format.used_labels`."""
+
+    @abstractmethod
+    def sink(self, out: IO[bytes], labels: Mapping[str, str]) -> AbstractContextManager[Sink]:
+        """Begin to write a file; leaving the context completes it. For `labels` see `Format.write`."""
+
+    def beside(self, note: OutNote) -> dict[str, bytes]:
+        """Files of the note itself that an export needs beside the file of all notes."""
+        return {}
+
+    def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
+        """See `Format.write`. The note alone in a file of its own."""
+        out = io.BytesIO()
+        with self.sink(out, labels) as add:
+            losses = add(note)
+        return {f"{check_name(note.name)}.{self.endings[0]}": out.getvalue()} | self.beside(note), losses
+
+    def extra_files(self, labels: LabelSetDef) -> dict[str, bytes]:
+        """See `Format.extra_files`."""
+        return {}
+
+
+def only_note(notes: Iterable[ParsedNote | NoteError]) -> ParsedNote:
+    """The only note of a group. Raises NoteError if it can't be read."""
+    (note,) = notes
+    if isinstance(note, NoteError):
+        raise note
+    return note
+
+
+def numbered_name(note: NoteFiles, number: int) -> str:
+    """The name of the `number`-th note (1-based) of a file that names no notes."""
+    return f"{note.name}-{number:05d}"
+
+
+def lost_attributes(note: OutNote) -> list[Loss]:
+    """The losses of a format that can't hold attributes of spans."""
+    return [
+        Loss(note.name, span, f"Attributes are not exported: {', '.join(name for name, _ in span.attributes)}.")
+        for span in note.spans
+        if span.attributes
+    ]
 
 
 def is_system_file(name: str) -> bool:

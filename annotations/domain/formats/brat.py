@@ -17,8 +17,8 @@ from typing import Final
 
 from annotations.domain.formats.base import (
     BAD_CODE,
+    Files,
     LabelFinder,
-    Load,
     Loss,
     NoteFiles,
     OutNote,
@@ -74,6 +74,10 @@ class BratFormat:
         self._spaced = spaced
         self._tokenizer = tokenizer
 
+    def claims(self, name: str, head: bytes) -> bool:
+        """See `Format.claims`."""
+        return name.lower().endswith(".ann")
+
     def group(self, names: Iterable[str]) -> tuple[list[NoteFiles], list[Problem]]:
         """See `Format.group`."""
         notes, problems = split_parts(names, ["txt", "ann"])
@@ -85,33 +89,33 @@ class BratFormat:
                 problems.append(text_missing(name, parts["ann"]))
         return whole, problems
 
-    def read(self, note: NoteFiles, load: Load, labels: Mapping[str, str]) -> ParsedNote:
+    def read(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> ParsedNote:
         """See `Format.read`. Spans are in text order; a duplicate span is imported once, with a warning."""
-        text = decode_utf8(load(note.parts["txt"]), note.parts["txt"])
+        text = decode_utf8(files.load(note.parts["txt"]), note.parts["txt"])
         file = note.parts.get("ann")
         if file is None:
-            return restored(ParsedNote(note.name, text, None), note, load)
+            return restored(ParsedNote(note.name, text, None), note, files)
         reader = _Reader(text, file, LabelFinder(labels), repair=self._repair)
-        reader.read(decode_utf8(load(file), file).removeprefix("\ufeff"))
+        reader.read(decode_utf8(files.load(file), file).removeprefix("\ufeff"))
         if reader.spaced and MAP not in note.parts:
             reader.problems.append(map_missing(note.name, file))
         if reader.problems:
             raise NoteError(reader.problems)
         parsed = ParsedNote(note.name, text, [Span(*each) for each in sorted(reader.spans)], reader.warnings)
-        return restored(parsed, note, load)
+        return restored(parsed, note, files)
 
-    def read_many(self, note: NoteFiles, load: Load, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
+    def read_many(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
         """See `Format.read_many`."""
         try:
-            yield self.read(note, load, labels)
+            yield self.read(note, files, labels)
         except NoteError as error:
             yield error
 
-    def used_labels(self, note: NoteFiles, load: Load) -> Iterator[Counter[str]]:
+    def used_labels(self, note: NoteFiles, files: Files) -> Iterator[Counter[str]]:
         """See `Format.used_labels`."""
         if "ann" in note.parts:
             with suppress(NoteError):
-                yield Counter(_LABEL.findall(decode_utf8(load(note.parts["ann"]), note.parts["ann"])))
+                yield Counter(_LABEL.findall(decode_utf8(files.load(note.parts["ann"]), note.parts["ann"])))
 
     def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
         """See `Format.write`."""

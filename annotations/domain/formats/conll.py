@@ -18,8 +18,8 @@ from typing import Final
 from annotations.domain.bio import OUTSIDE, Cause, Encoded, Loser, decode, encode, split_tag
 from annotations.domain.formats.base import (
     BAD_CODE,
+    Files,
     LabelFinder,
-    Load,
     Loss,
     NoteFiles,
     OutNote,
@@ -65,6 +65,10 @@ class ConllFormat:
         self._sentences = sentences
         self._spaced = spaced
 
+    def claims(self, name: str, head: bytes) -> bool:
+        """See `Format.claims`."""
+        return name.lower().endswith(".conll") and head.startswith(_HEADER.encode())
+
     def group(self, names: Iterable[str]) -> tuple[list[NoteFiles], list[Problem]]:
         """See `Format.group`. A `.conll` file without a text file of the same name counts as a file of many notes.
 
@@ -82,21 +86,21 @@ class ConllFormat:
                 texts[name] = parts["txt"]
         return [*whole, NoteFiles(bundle[0].rpartition(".")[0], {"conll": bundle[0]}, bundle, texts)], problems
 
-    def read(self, note: NoteFiles, load: Load, labels: Mapping[str, str]) -> ParsedNote:
+    def read(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> ParsedNote:
         """See `Format.read`. Also raises NoteError if the group doesn't have exactly one note."""
         if note.bundle:
-            found = list(self.read_many(note, load, labels))
+            found = list(self.read_many(note, files, labels))
             if len(found) != 1:
                 message = f"The file contains {len(found)} notes; only one is allowed here."
                 raise NoteError([Problem(note.bundle[0], None, "many notes", message)])
             if isinstance(found[0], NoteError):
                 raise found[0]
             return found[0]
-        text = decode_utf8(load(note.parts["txt"]), note.parts["txt"])
+        text = decode_utf8(files.load(note.parts["txt"]), note.parts["txt"])
         file = note.parts.get("conll")
         if file is None:
-            return restored(ParsedNote(note.name, text, None), note, load)
-        data = load(file)
+            return restored(ParsedNote(note.name, text, None), note, files)
+        data = files.load(file)
         if _is_spaced(data) and MAP not in note.parts:
             raise NoteError([map_missing(note.name, file)])
         rows = _rows(data, file)
@@ -104,26 +108,26 @@ class ConllFormat:
         if len(marks) > 1:
             message = "A second note starts here, but this file belongs to one text file. Rename the file."
             raise NoteError([Problem(file, marks[1], "many notes", message)])
-        return restored(_parse(note.name, text, file, rows, LabelFinder(labels)), note, load)
+        return restored(_parse(note.name, text, file, rows, LabelFinder(labels)), note, files)
 
-    def read_many(self, note: NoteFiles, load: Load, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
+    def read_many(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
         """See `Format.read_many`. Text files that no `.conll` file mentions come last, as notes without annotations."""
         if not note.bundle:
             try:
-                yield self.read(note, load, labels)
+                yield self.read(note, files, labels)
             except NoteError as error:
                 yield error
             return
         seen: set[str] = set()
         for file in note.bundle:
-            yield from self._read_bundle(file, note.texts, load, LabelFinder(labels), seen)
+            yield from self._read_bundle(file, note.texts, files, LabelFinder(labels), seen)
         for name in sorted(set(note.texts) - seen):
-            yield from self.read_many(NoteFiles(name, {"txt": note.texts[name]}), load, labels)
+            yield from self.read_many(NoteFiles(name, {"txt": note.texts[name]}), files, labels)
 
     def _read_bundle(
-        self, file: str, texts: Mapping[str, str], load: Load, find_label: LabelFinder, seen: set[str]
+        self, file: str, texts: Mapping[str, str], files: Files, find_label: LabelFinder, seen: set[str]
     ) -> Iterator[ParsedNote | NoteError]:
-        data = load(file)
+        data = files.load(file)
         if _is_spaced(data):
             message = "A note in this file was exported with inserted spaces. Import its own files and its offset map."
             yield NoteError([Problem(file, None, "map", message)])
@@ -141,15 +145,15 @@ class ConllFormat:
                 if name in seen:
                     raise NoteError([Problem(file, line, "same name", f"The note “{name}” occurs twice.")])
                 seen.add(name)
-                yield _parse(name, decode_utf8(load(texts[name]), texts[name]), file, rows, find_label)
+                yield _parse(name, decode_utf8(files.load(texts[name]), texts[name]), file, rows, find_label)
             except NoteError as error:
                 yield error
 
-    def used_labels(self, note: NoteFiles, load: Load) -> Iterator[Counter[str]]:
+    def used_labels(self, note: NoteFiles, files: Files) -> Iterator[Counter[str]]:
         """See `Format.used_labels`."""
         for file in note.bundle or tuple(filter(None, [note.parts.get("conll")])):
             with suppress(NoteError):
-                rows = _rows(load(file), file)
+                rows = _rows(files.load(file), file)
                 parts = [each for _, _, each in _documents(rows, file)] if note.bundle else [rows]
                 yield from map(_count_labels, parts)
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
-from annotations.domain.formats.base import Load, Loss, NoteFiles, OutNote
+from annotations.domain.formats.base import Files, Loss, NoteFiles, OutNote
 from annotations.domain.formats.spacing import restored, split_parts
 from annotations.domain.labels import LabelSetDef
 from annotations.domain.notes import NoteError, ParsedNote, Problem, check_name, decode_utf8
@@ -14,24 +14,28 @@ class PlainFormat:
 
     name = "text"
 
+    def claims(self, name: str, head: bytes) -> bool:
+        """See `Format.claims`."""
+        return name.lower().endswith(".txt")
+
     def group(self, names: Iterable[str]) -> tuple[list[NoteFiles], list[Problem]]:
         """See `Format.group`."""
         notes, problems = split_parts(names, ["txt"])
         return [NoteFiles(name, parts) for name, parts in sorted(notes.items())], problems
 
-    def read(self, note: NoteFiles, load: Load, labels: Mapping[str, str]) -> ParsedNote:
+    def read(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> ParsedNote:
         """See `Format.read`."""
         file = note.parts["txt"]
-        return restored(ParsedNote(note.name, decode_utf8(load(file), file), None), note, load)
+        return restored(ParsedNote(note.name, decode_utf8(files.load(file), file), None), note, files)
 
-    def read_many(self, note: NoteFiles, load: Load, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
+    def read_many(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
         """See `Format.read_many`."""
         try:
-            yield self.read(note, load, labels)
+            yield self.read(note, files, labels)
         except NoteError as error:
             yield error
 
-    def used_labels(self, note: NoteFiles, load: Load) -> Iterator[Counter[str]]:
+    def used_labels(self, note: NoteFiles, files: Files) -> Iterator[Counter[str]]:
         """See `Format.used_labels`. Plain text has no labels."""
         return iter(())
 

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Any, Final, TypeVar
 
 from annotations.domain.files.strict_json import JsonError, read_object
-from annotations.domain.formats.base import Load, NoteFiles, OutNote, split_names, written_code
+from annotations.domain.formats.base import Files, NoteFiles, OutNote, split_names, written_code
 from annotations.domain.hashing import text_sha256
 from annotations.domain.notes import NoteError, ParsedNote, Problem
 from annotations.domain.spans import Span
@@ -89,7 +89,7 @@ def map_file(name: str, text: str, spacing: Spacing) -> dict[str, bytes]:
     return {f"{name}.{MAP}": json.dumps(content).encode()}
 
 
-def restored(parsed: ParsedNote, note: NoteFiles, load: Load) -> ParsedNote:
+def restored(parsed: ParsedNote, note: NoteFiles, files: Files) -> ParsedNote:
     """The note without the spaces of its offset map, exactly as before its export; unchanged without a map.
 
     Raises NoteError if the map can't be read or belongs to another text.
@@ -97,7 +97,7 @@ def restored(parsed: ParsedNote, note: NoteFiles, load: Load) -> ParsedNote:
     file = note.parts.get(MAP)
     if file is None:
         return parsed
-    spacing, hashes = _read_map(load(file), file)
+    spacing, hashes = _read_map(files.load(file), file)
     inserted = spacing.inserted
     text = "".join(
         [

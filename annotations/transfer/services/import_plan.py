@@ -264,7 +264,7 @@ def batches(context: ImportContext, groups: Sequence[NoteFiles]) -> Iterator[tup
 def parsed_notes(context: ImportContext, groups: Sequence[NoteFiles]) -> Iterator[ParsedNote]:
     """Readable notes of the groups. Problems of the other notes go into the report."""
     format = reader(context.format, repair=context.repair_offsets)
-    for note in (note for group in groups for note in format.read_many(group, context.source.load, context.labels)):
+    for note in (note for group in groups for note in format.read_many(group, context.source, context.labels)):
         if isinstance(note, NoteError):
             context.report.refuse(note.problems)
             continue

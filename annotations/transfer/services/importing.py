@@ -138,7 +138,7 @@ def import_source(
 ) -> dict[str, Any]:
     """Import in one transaction. Without `labels`, a note with an unknown label is refused."""
     if format == DETECT:
-        format = detected(source.names())
+        format = detected(source.names(), source)
     check_choices(format, written_as)
     with transaction.atomic():
         keep_labels(project.pk)

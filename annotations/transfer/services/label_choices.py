@@ -86,17 +86,10 @@ def find_labels(format: str, source: Source) -> Found:
     found: Found = {}
     first: dict[str, str] = {}
     groups, _strays = FORMATS[format].group(name for name in source.names() if name != PATIENTS)
-    read = 0
-
-    def load(name: str) -> bytes:
-        nonlocal read
-        data = source.load(name)
-        read += len(data)
-        return data
-
+    counting = _Counting(source)
     for group in groups:
         try:
-            for counted in FORMATS[format].used_labels(group, load):
+            for counted in FORMATS[format].used_labels(group, counting):
                 for name in {first.setdefault(name.casefold(), name) for name in counted if len(name) <= LONGEST_NAME}:
                     found.setdefault(name, [0, 0])[1] += 1
                 for name, spans in counted.items():
@@ -110,9 +103,23 @@ def find_labels(format: str, source: Source) -> Found:
                 % {"most": MOST_LABELS},
                 code="labels",
             )
-        if read > settings.UPLOAD_MAX_BYTES:
+        if counting.read > settings.UPLOAD_MAX_BYTES:
             break  # A label that only later files use is unknown to the import, which refuses its notes.
     return found
+
+
+class _Counting:
+    """The files of a source; `read` counts the bytes of files that were loaded whole."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self.open = source.open
+        self.read = 0
+
+    def load(self, name: str) -> bytes:
+        data = self._source.load(name)
+        self.read += len(data)
+        return data
 
 
 def unknown_labels(project: Project, found: Found, chosen: Mapping[str, LabelChoice]) -> UnknownLabels:

@@ -4,6 +4,7 @@ import io
 import lzma
 import os
 import stat
+import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
@@ -25,6 +26,8 @@ SYSTEM_FOLDERS = {"__MACOSX", ".git", ".svn"}
 # Documents of other programs. Some of them are zip archives inside.
 DOCUMENTS = {f".{extension}" for extension in DOCUMENT_EXTENSIONS}
 ANNOTATIONS_LONGER = 8
+# A file of many notes is unpacked to disk if it is longer.
+IN_MEMORY = 1024 * 1024
 # Exceptions from reading one file of a zip. The errors of zlib and lzma are not subclasses of OSError.
 _DAMAGED = (
     zipfile.BadZipFile,
@@ -46,6 +49,9 @@ class Source(Protocol):
 
     def load(self, name: str) -> bytes:
         """Content of one file. Raises NoteError if the file exceeds the size limit of a note."""
+
+    def open(self, name: str) -> IO[bytes]:
+        """A file as a seekable stream, whatever its size. Raises NoteError if it can't be read."""
 
 
 def _check_size(name: str, size: int) -> None:
@@ -106,9 +112,17 @@ class FolderSource:
                 _check_size(name, os.fstat(file.fileno()).st_size)
                 return file.read()
         except OSError as error:
-            raise NoteError(
-                [Problem(name, None, "unreadable", f"The file can't be read: {error.strerror}.")]
-            ) from error
+            raise _unreadable(name, error) from error
+
+    def open(self, name: str) -> IO[bytes]:
+        try:
+            return Path(self.root, name).open("rb")
+        except OSError as error:
+            raise _unreadable(name, error) from error
+
+
+def _unreadable(name: str, error: OSError) -> NoteError:
+    return NoteError([Problem(name, None, "unreadable", f"The file can't be read: {error.strerror}.")])
 
 
 class FileSource(FolderSource):
@@ -135,6 +149,9 @@ class MemorySource:
         data = self.files[name]
         _check_size(name, len(data))
         return data
+
+    def open(self, name: str) -> IO[bytes]:
+        return io.BytesIO(self.files[name])
 
 
 class ZipSource:
@@ -194,7 +211,26 @@ class ZipSource:
                 # The size in the archive's directory may be wrong, and only that size was checked against the limits.
                 return file.read(entry.file_size + 1)[: entry.file_size]
         except _DAMAGED as error:
-            raise NoteError([Problem(name, None, "zip", "The file is damaged inside the archive.")]) from error
+            raise _damaged(name) from error
+
+    def open(self, name: str) -> IO[bytes]:
+        """The file unpacked: a stream inside an archive would unpack everything before it at each step back."""
+        entry = self.entries[self.prefix + name]
+        unpacked = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - the caller closes it
+        try:
+            with self.archive.open(entry) as file:
+                left = entry.file_size
+                while data := file.read(min(IN_MEMORY, left)):
+                    left -= unpacked.write(data)
+        except _DAMAGED as error:
+            unpacked.close()
+            raise _damaged(name) from error
+        unpacked.seek(0)
+        return unpacked
+
+
+def _damaged(name: str) -> NoteError:
+    return NoteError([Problem(name, None, "zip", "The file is damaged inside the archive.")])
 
 
 def _common_folder(names: Sequence[str]) -> str:

@@ -62,7 +62,7 @@ def stage_import(
         )
     source = ZipSource(content)
     if format == DETECT:
-        format = detected(source.names())
+        format = detected(source.names(), source)
     check_choices(format, written_as)
     read_patients(source)
     found = find_labels(format, source)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from annotations.domain.formats import FORMATS
-from annotations.domain.formats.base import Format, Loss, OutNote
+from annotations.domain.formats.base import Format, Loaded, Loss, OutNote
 from annotations.domain.notes import NoteError, ParsedNote, Problem
 from annotations.domain.spans import Span
 from tests.domain.strategies import LABELS
@@ -27,7 +27,7 @@ def read_all(
     stored = {name: data.encode() if isinstance(data, str) else data for name, data in files.items()}
     groups, problems = reader.group(stored)
     assert problems == []
-    return [note for group in groups for note in reader.read_many(group, stored.__getitem__, labels)]
+    return [note for group in groups for note in reader.read_many(group, Loaded(stored.__getitem__), labels)]
 
 
 def refused(kind: str | Format, files: Mapping[str, bytes | str], labels: Mapping[str, str] = NAMES) -> list[Problem]:

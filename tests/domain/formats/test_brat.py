@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 
 from annotations.domain.formats import FORMATS
+from annotations.domain.formats.base import Loaded
 from annotations.domain.formats.brat import fragments
 from annotations.domain.formats.brat_config import oklch_hex
 from annotations.domain.labels import CategoryDef, LabelDef, LabelSetDef
@@ -143,7 +144,7 @@ def test_an_annotation_file_that_is_not_utf8() -> None:
 def test_read_raises_what_read_many_yields() -> None:
     (group,), _ = FORMATS["brat"].group(["a.txt", "a.ann"])
     with pytest.raises(NoteError, match=r"a\.ann, line 1: The label “X” is unknown\."):
-        FORMATS["brat"].read(group, {"a.txt": b"ab", "a.ann": b"T1\tX 0 1\ta\n"}.__getitem__, {})
+        FORMATS["brat"].read(group, Loaded({"a.txt": b"ab", "a.ann": b"T1\tX 0 1\ta\n"}.__getitem__), {})
 
 
 def test_writing() -> None:

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotations.domain.bio import decode, encode
-from annotations.domain.formats.base import OutNote
+from annotations.domain.formats.base import Loaded, OutNote
 from annotations.domain.formats.conll import DOCUMENT_MARK, ConllFormat
 from annotations.domain.labels import LabelSetDef
 from annotations.domain.notes import NoteError
@@ -195,11 +195,11 @@ def test_two_notes_where_one_is_expected() -> None:
     files = {"all.conll": ALL.encode(), "a.txt": b"Anna", "sub/b.txt": b"Bo"}
     (group,), _ = CONLL.group(files)
     with pytest.raises(NoteError, match="contains 2 notes"):
-        CONLL.read(group, files.__getitem__, NAMES)
+        CONLL.read(group, Loaded(files.__getitem__), NAMES)
     files = {"a.conll": ALL.encode(), "a.txt": b"Anna"}
     (group,), _ = CONLL.group(files)
     with pytest.raises(NoteError, match="A second note starts here"):
-        CONLL.read(group, files.__getitem__, NAMES)
+        CONLL.read(group, Loaded(files.__getitem__), NAMES)
 
 
 def test_there_are_no_extra_files() -> None:

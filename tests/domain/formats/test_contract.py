@@ -30,7 +30,7 @@ SYSTEM_FILES = [
 @every_format
 def test_names_and_methods(kind: str) -> None:
     assert FORMATS[kind].name == kind
-    for method in ("group", "read", "read_many", "write", "extra_files"):
+    for method in ("claims", "group", "read_many", "used_labels", "write", "extra_files"):
         ours = list(inspect.signature(getattr(FORMATS[kind], method)).parameters)
         assert ours == list(inspect.signature(getattr(Format, method)).parameters)[1:]
 
