@@ -14,8 +14,8 @@ Bounds = tuple[int, int]
 class Span:
     """A labeled stretch of a note: `text[start:end]`, in code points, end-exclusive.
 
-    `confidence` and `source` belong to suggestions; they don't count when spans are compared. Nor do `attributes`, which
-    are pairs of a name and a choice, or of a name and True, sorted by name.
+    `confidence` and `source` belong to suggestions; they don't count when spans are compared. Nor do `attributes`,
+    which are pairs of a name and a choice, or of a name and True, sorted by name.
     """
 
     start: int
