@@ -61,6 +61,5 @@ def writer(name: str, *, sentences: bool = False, spaced: bool = False, tokenize
 OPTIONS: Final[dict[str, frozenset[str]]] = {
     "brat": frozenset({"spaced", "tokenizer"}),
     "conll": frozenset({"sentences", "spaced", "tokenizer"}),
-    "text": frozenset(),
 }
-"""The options of `writer` by format. In brat, only the spaces depend on the tokenizer."""
+"""The options of `writer`, for formats that have some. In brat, only the spaces depend on the tokenizer."""
