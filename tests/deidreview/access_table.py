@@ -129,6 +129,7 @@ TABLE: dict[str, dict[str, str]] = {
 
     # Agreement and runs
     "agreement": {"GET": ALL_NOTES, "POST": EVERYONE_405},
+    "agreement_table": {"GET": REVIEWERS, "POST": EVERYONE_405},
     "disagreements": {"GET": ALL_NOTES, "POST": EVERYONE_405},
     "disagreement_sentences": {"GET": ALL_NOTES, "POST": EVERYONE_405},
     "sentences_export": {"GET": REVIEWERS, "POST": EVERYONE_405},
