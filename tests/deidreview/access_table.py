@@ -67,6 +67,7 @@ TABLE: dict[str, dict[str, str]] = {
 
     # Comments, flags, keys, search
     "talk": {"GET": MEMBERS, "POST": EVERYONE_405},
+    "comments_export": {"GET": REVIEWERS, "POST": EVERYONE_405},
     "comments": {"GET": EVERYONE_405, "POST": done(ANNOTATORS)},
     "flag": {"GET": EVERYONE_405, "POST": done(ANNOTATORS)},
     "guidelines_beside": {"GET": MEMBERS, "POST": EVERYONE_405},
