@@ -66,17 +66,15 @@ class Sought:
         self.part = part
         self.exception = exception
         self._needles: dict[tuple[int | None, str, str], Needle] = {}
+        self._first_of: dict[int | None, Needle] = {}
 
     def add(self, needle: Needle) -> None:
         self._needles.setdefault((needle.note, needle.label, needle.text), needle)
+        self._first_of.setdefault(needle.note, needle)
 
     def best(self, note: int | None) -> Needle:
         """The first needle that is labeled in the note, else the first of all."""
-        return next((needle for needle in self._needles.values() if needle.note == note), self._first)
-
-    @property
-    def _first(self) -> Needle:
-        return next(iter(self._needles.values()))
+        return self._first_of.get(note) or next(iter(self._first_of.values()))
 
     @cached_property
     def labels(self) -> frozenset[str]:
@@ -99,11 +97,9 @@ class Sought:
         )
 
 
-def parts_of(needle: Needle, found: tuple[str, ...]) -> list[str]:
-    """The parts of a needle with these words that are sought by themselves."""
-    if needle.kind in _WHOLE_ONLY or len(found) < 2:
-        return []
-    return [word for word in found if len(word) >= PART_LETTERS and word.isalpha()]
+def is_part(word: str, needle: Needle, found: tuple[str, ...]) -> bool:
+    """Whether a word of a needle with these words is a part that is sought by itself."""
+    return len(found) > 1 and len(word) >= PART_LETTERS and word.isalpha() and needle.kind not in _WHOLE_ONLY
 
 
 def describes(needle: Needle) -> bool:
