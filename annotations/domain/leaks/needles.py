@@ -1,9 +1,8 @@
 """Identifiers that must not be in a released text, prepared for the search."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Final, NamedTuple
 
 from annotations.domain.folding import WORD, Folded, folded
 from annotations.domain.redaction.kinds import Kind
@@ -29,8 +28,7 @@ _PLACES: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Needle:
+class Needle(NamedTuple):
     """A string to look for.
 
     `source` tells the caller where the string comes from; the gate only hands it on. `note` is the note in which it is

@@ -5,7 +5,7 @@ Nothing here writes; `writing.py` stores the result. The text of a note never ch
 
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from itertools import islice
 from typing import NamedTuple
@@ -310,8 +310,8 @@ class Preparer:
         found += [self._found(note, Where.NAME, note.name, (leak.start, leak.end), leak) for leak in leaks]
         # Several leaks may lie in one replaced stretch: each string is one finding there.
         distinct = {(one.where, one.original_start, one.original_end, one.string_key): one for one in reversed(found)}
-        replaced = sum(piece.end - piece.start for piece in released.pieces if piece.action != Action.KEEP)
-        dates = [one for one in released.pieces if self._policy.rules[one.label].kind == Kind.DATE]
+        replaced = sum([piece.end - piece.start for piece in released.pieces if piece.action is not Action.KEEP])
+        dates = [one for one in released.pieces if self._policy.rules[one.label].kind is Kind.DATE]
         return Prepared(
             pk=note.pk,
             released=released,
@@ -430,7 +430,7 @@ class _Replacing:
     @cached_property
     def _numbers(self) -> Mapping[Bounds, int]:
         mentions = (plan.mention for plan in self._plans())
-        return numbered(replace(one, label=one.label.removesuffix(MASKED)) for one in mentions)
+        return numbered(one._replace(label=one.label.removesuffix(MASKED)) for one in mentions)
 
     def surrogate(self, mention: Mention) -> str:
         try:
@@ -458,7 +458,7 @@ def _with_masks(policy: Policy) -> Policy:
 def _unmarked(released: Released) -> Released:
     if not any(piece.label.endswith(MASKED) for piece in released.pieces):
         return released
-    pieces = [replace(piece, label=piece.label.removesuffix(MASKED)) for piece in released.pieces]
+    pieces = [piece._replace(label=piece.label.removesuffix(MASKED)) for piece in released.pieces]
     return Released(released.text, pieces)
 
 
