@@ -42,7 +42,7 @@ def insert_objects(model: type[models.Model], objects: Iterable[models.Model]) -
     """Insert new rows as `bulk_create` does, several times as fast. The objects' primary keys are not set."""
     fields = [field for field in model._meta.concrete_fields if not field.primary_key]
     now = timezone.now()
-    values = [_getter(field, now) for field in fields]
+    values = [_inserted(field, now) for field in fields]
     rows = (tuple(value(each) for value in values) for each in objects)
     _insert(model, [field.attname for field in fields], rows)
 
@@ -56,7 +56,7 @@ def insert_with_keys(model: type[models.Model], objects: Sequence[models.Model])
     """Insert new rows as `bulk_create` does, and set the objects' primary keys, in half the time."""
     fields = [field for field in model._meta.concrete_fields if not field.primary_key]
     now = timezone.now()
-    values = [_getter(field, now) for field in fields]
+    values = [_inserted(field, now) for field in fields]
     key = next(field for field in model._meta.concrete_fields if field.primary_key)
     insert, slots, many = _statement(model, [field.attname for field in fields])
     returning = f" RETURNING {connection.ops.quote_name(str(key.column))}"
@@ -76,21 +76,24 @@ def update_rows(model: type[models.Model], columns: Sequence[str], objects: Iter
     key = next(field for field in model._meta.concrete_fields if field.primary_key)
     assignments = ", ".join(f"{quote(str(field.column))} = %s" for field in fields)
     statement = f"UPDATE {quote(model._meta.db_table)} SET {assignments} WHERE {quote(str(key.column))} = %s"  # noqa: S608 - names of models
-    rows = [
-        (*(field.get_db_prep_save(each.__dict__[field.attname], connection) for field in fields), each.pk)
-        for each in objects
-    ]
+    values = [_getter(field) for field in fields]
+    rows = [(*[value(each) for value in values], each.pk) for each in objects]
     if rows:
         with connection.cursor() as cursor:
             cursor.executemany(statement, rows)
 
 
-def _getter(field: "models.Field[Any, Any]", now: Any) -> Callable[[models.Model], Any]:
-    """Return a function that reads one column's value from an object."""
-    name = field.attname
+def _inserted(field: "models.Field[Any, Any]", now: Any) -> Callable[[models.Model], Any]:
+    """Return a function that reads one column's value from a new object."""
     if getattr(field, "auto_now", False) or getattr(field, "auto_now_add", False):
         moment = field.get_db_prep_save(now, connection)
         return lambda each: moment
+    return _getter(field)
+
+
+def _getter(field: "models.Field[Any, Any]") -> Callable[[models.Model], Any]:
+    """Return a function that reads one column's value from an object."""
+    name = field.attname
     # A foreign key needs no conversion where its target needs none.
     if isinstance(getattr(field, "target_field", field), PLAIN):
         return lambda each: each.__dict__[name]

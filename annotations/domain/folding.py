@@ -29,6 +29,7 @@ WORD: Final = re.compile(r"[^\W\d_]+|\d+")
 """A word of a folded text: a run of letters, or a run of digits."""
 
 
+_ASCII_WORD: Final = re.compile("[a-zA-Z]+|[0-9]+")  # the same in ASCII, in half the time
 _FOREIGN: Final = re.compile(r"[^\x00-\x7f]")
 
 
@@ -91,6 +92,11 @@ def plain_words(text: str) -> set[str]:
     found = set(plain.translate(_ONLY_LETTERS).decode().split())
     found.update(plain.translate(_ONLY_DIGITS).decode().split())
     return found
+
+
+def all_words(text: str) -> list[str]:
+    """The words of a folded text, in order."""
+    return _ASCII_WORD.findall(text) if text.isascii() else WORD.findall(text)
 
 
 class _Widths(dict[str, int]):

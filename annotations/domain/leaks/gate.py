@@ -24,7 +24,7 @@ from functools import cached_property
 from operator import attrgetter
 from typing import Final, TypeVar
 
-from annotations.domain.folding import WORD, Folded, words
+from annotations.domain.folding import WORD, Folded, all_words, words
 from annotations.domain.leaks.digits import Number, Numbers, Place, numbers_of
 from annotations.domain.leaks.generic import generic_words
 from annotations.domain.leaks.needles import (
@@ -174,7 +174,7 @@ class Gate:
         numbers = list(needles.numbers.find(searched.text))
         if not strings and not numbers:
             return []
-        found_words = WORD.findall(searched.text)
+        found_words = all_words(searched.text)
         search = _Search(searched, found_words, pieces, self._language, Counter() if exceptions is None else exceptions)
         found: dict[Bounds, tuple[bool, Needle]] = {}
         for at, word in enumerate(search.words):

@@ -18,7 +18,6 @@ from annotations.models import LeakFinding
 
 Origin = LeakFinding.Origin
 _BARRIER: Final = "\0"
-_SIGNS: Final = ("@", "www.", "://")  # an address has one of them
 
 
 def known_leaks(
@@ -76,8 +75,7 @@ def shape_leaks(released: Released, gate: Gate, labels: Mapping[Kind, str], exce
     """E-mail addresses, web addresses and telephone numbers in the released text outside of its pieces."""
     text = _outside(released)
     found = [(bounds, Kind.PHONE) for bounds in telephones(text)]
-    lower = text.lower()
-    if any(sign in lower for sign in _SIGNS):
+    if _has_address(text):
         found += ((place, Kind.EMAIL if "@" in text[slice(*place)] else Kind.URL) for place in unreserved(text))
     leaks: list[Leak] = []
     for (start, end), kind in sorted(found, key=lambda one: (one[0][0], -one[0][1])):
@@ -88,6 +86,11 @@ def shape_leaks(released: Released, gate: Gate, labels: Mapping[Kind, str], exce
         elif not leaks or start >= leaks[-1].end:
             leaks.append(Leak(start, end, needle, part=False))
     return leaks
+
+
+def _has_address(text: str) -> bool:
+    """Whether the text has a sign that every address has. Only a text with "w." is copied to lower case."""
+    return "@" in text or "://" in text or (("w." in text or "W." in text) and "www." in text.lower())
 
 
 def _outside(released: Released) -> str:
