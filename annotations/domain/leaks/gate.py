@@ -16,12 +16,11 @@ Placeholders and hashes are not searched. Offsets are code points, end-exclusive
 """
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from operator import attrgetter
 from typing import Final, TypeVar
 
 from annotations.domain.folding import WORD, Folded, all_words, words
@@ -36,6 +35,7 @@ from annotations.domain.leaks.needles import (
 )
 from annotations.domain.leaks.prepared import Prepared, Strings, Worded
 from annotations.domain.redaction.dates import names_day
+from annotations.domain.redaction.offsets import piece_around
 from annotations.domain.redaction.policy import Action
 from annotations.domain.redaction.released import Piece
 from annotations.domain.spans import Bounds
@@ -57,7 +57,6 @@ _T = TypeVar("_T")
 _LONG_NUMBER: Final = 7
 # Of a longer string the first words are sought, which takes less time in a text that repeats itself.
 _MOST_WORDS: Final = 100
-_new_start: Callable[[Piece], int] = attrgetter("new_start")
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,7 +293,7 @@ class _Search:
         """The exception that lets the string stay at this place; empty if there is none."""
         if sought.part and self._text.original[bounds[0] : bounds[1]].islower() and sought.is_capitalized_place:
             return LOWER_CASE
-        inside = self._piece_around(bounds)
+        inside = piece_around(self._pieces, *bounds)
         if inside is not None and inside.action is Action.KEEP:
             return KEPT
         if sought.part and sought.words[0] in self._kept:
@@ -306,10 +305,6 @@ class _Search:
         if inside is not None and inside.action is Action.SHIFT and self._coarse(sought):
             return GENERALIZED
         return ""
-
-    def _piece_around(self, bounds: Bounds) -> Piece | None:
-        at = bisect_right(self._pieces, bounds[0], key=_new_start) - 1
-        return self._pieces[at] if at >= 0 and bounds[1] <= self._pieces[at].new_end else None
 
     def _coarse(self, sought: Sought) -> bool:
         """Whether the string is a date without a day."""

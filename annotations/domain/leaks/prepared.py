@@ -1,5 +1,6 @@
 """Needles in the form in which the gate looks for them."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
 from annotations.domain.folding import plain_words, words
@@ -25,12 +26,13 @@ class Prepared:
     ) -> None:
         self.numbers = numbers
         self._strings_of = strings_of
-        self._by_word: dict[str, list[Worded]] = {}
+        self._by_word: defaultdict[str, list[Worded]] = defaultdict(list)
         self._made: dict[str, Strings] = {}
         for needle in needles:
             found = words(needle.text)
+            worded = (found, needle)
             for word in found if len(found) < 2 else set(found):
-                self._by_word.setdefault(word, []).append((found, needle))
+                self._by_word[word].append(worded)
         self._foreign = [word for word in self._by_word if not word.isascii()]
 
     def strings_in(self, text: str) -> dict[str, Strings]:

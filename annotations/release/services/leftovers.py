@@ -1,7 +1,9 @@
 """Identifiers that no label covers: the patient's known ones in every spelling, and what looks like an identifier."""
 
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
 from typing import Final
 
 from annotations.domain.knowing.mention import Mention
@@ -57,7 +59,8 @@ def _uncovered(text: str, mention: Mention, replaced: Sequence[Piece], first: in
     mention does.
     """
     cuts = [mention.start]
-    for piece in replaced[first:]:
+    for at in range(first, len(replaced)):
+        piece = replaced[at]
         if piece.start >= mention.end:
             break
         cuts += (max(piece.start, mention.start), min(piece.end, mention.end))
@@ -103,12 +106,32 @@ def _outside(released: Released) -> str:
     return "".join([*parts, released.text[done:]])
 
 
+class _Places:
+    """The places of leaks, with which other leaks are compared in logarithmic time."""
+
+    def __init__(self, leaks: Iterable[Leak]) -> None:
+        places = sorted((leak.start, leak.end) for leak in leaks)
+        self._starts = [start for start, _end in places]
+        self._furthest = list(accumulate((end for _start, end in places), max, initial=0))
+
+    def overlap(self, leak: Leak) -> bool:
+        """Whether one of the places shares a character with the leak."""
+        return self._furthest[bisect_left(self._starts, leak.end)] > leak.start
+
+    def cover(self, leak: Leak) -> bool:
+        """Whether one of the places is longer than the leak, and has all of it."""
+        before, upto = bisect_left(self._starts, leak.start), bisect_right(self._starts, leak.start)
+        return self._furthest[before] >= leak.end or self._furthest[upto] > leak.end
+
+
 def with_longer(leaks: Sequence[Leak], others: Sequence[Leak]) -> list[Leak]:
     """Leaks of two searches in order: of two that overlap the longer one, else that of the first search."""
-    kept = [leak for leak in leaks if not any(_covers(one, leak) for one in others)]
-    added = [leak for leak in others if not any(leak.start < one.end and one.start < leak.end for one in kept)]
-    return sorted([*kept, *added], key=lambda leak: leak.start)
+    longer = _Places(others)
+    return merged([leak for leak in leaks if not longer.cover(leak)], others)
 
 
-def _covers(one: Leak, leak: Leak) -> bool:
-    return one.start <= leak.start and leak.end <= one.end and one.end - one.start > leak.end - leak.start
+def merged(first: Sequence[Leak], second: Sequence[Leak]) -> list[Leak]:
+    """Leaks of two searches in order, without those of the second that overlap one of the first."""
+    taken = _Places(first)
+    added = [leak for leak in second if not taken.overlap(leak)]
+    return sorted([*first, *added], key=lambda leak: leak.start)
