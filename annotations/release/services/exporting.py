@@ -185,9 +185,9 @@ class _Export:
     def _out_notes(self) -> Iterator[OutNote]:
         """The notes in the order of their names, since the order of the rows tells which notes are of one patient."""
         ids = list(released_notes(self._release).order_by("name").values_list("pk", flat=True))
-        columns = ("name", "text", "span_count")
+        columns = ["name", "text", "span_count"]
         if self._format not in WITHOUT_SPANS:
-            columns += ("spans",)
+            columns.append("spans")
         self._progress(0, self._total)
         for at in range(0, len(ids), BATCH):
             rows = ReleasedNote.objects.filter(pk__in=ids[at : at + BATCH]).order_by("name")
