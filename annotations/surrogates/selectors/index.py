@@ -67,7 +67,12 @@ def cue_of(kind: Kind, before: str) -> str:
 
 def opened(key: Key, row: SurrogateEntity) -> Sealed:
     """Decrypt what an entity keeps secret. Raises OtherSecretKey under another secret key."""
-    found: dict[str, Any] = key.open(bytes(row.sealed))
+    return unsealed(key, bytes(row.sealed))
+
+
+def unsealed(key: Key, sealed: bytes) -> Sealed:
+    """Decrypt an entity's column `sealed`. Raises OtherSecretKey under another secret key."""
+    found: dict[str, Any] = key.open(sealed)
     return Sealed(**found | {"forms": tuple(found["forms"])})
 
 

@@ -1,7 +1,7 @@
 """Which entity of the index each mention belongs to, and new surrogates for those that have none. Nothing is stored."""
 
 from collections import Counter
-from collections.abc import Collection, Container, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -23,10 +23,10 @@ from annotations.surrogates.selectors.index import (
     in_parts,
     kinds_with,
     named,
-    opened,
     private_scope,
     surrogate_digest,
     taken,
+    unsealed,
 )
 from annotations.surrogates.selectors.names import known_by, named_as
 from annotations.surrogates.services.makers import Draft, Maker, PatientDrafts, PatientMentions
@@ -96,9 +96,17 @@ def mentioned(document: int, text: str, mention: Mention) -> Mentioned:
     return Mentioned(document, start, end, mention.kind, mention.text, before, after)
 
 
+class Stored(NamedTuple):
+    """The row of an entity of the index: its primary key, and what the work depends on."""
+
+    pk: int
+    version: int = 1
+    locked: bool = False
+
+
 @dataclass(slots=True, eq=False)
 class Entity:
-    """An entity during the work. `row` is None for a new one, which gets its `surrogate` from a maker.
+    """An entity during the work. `stored` is None for a new one, which gets its `surrogate` from a maker.
 
     `mentions`: those of this call, by patient. `unstored`: those that the index does not hold yet, or holds for another
     entity. `forms`, with their cues, and `keys` are new.
@@ -107,7 +115,7 @@ class Entity:
     kind: Kind
     scope: str
     language: str
-    row: SurrogateEntity | None = None
+    stored: Stored | None = None
     sealed: Sealed | None = None
     surrogate: Surrogate | None = None
     digest: str | None = None
@@ -124,7 +132,7 @@ class Entity:
     def indexed(self, patient: int) -> Indexed:
         """As an entity of the index, for this patient. A new one has the number 0, and perhaps no surrogate yet."""
         surrogate = self.surrogate or Surrogate(self.kind, {})
-        pk, locked = (self.row.pk, self.row.locked) if self.row else (0, False)
+        pk, locked = (self.stored.pk, self.stored.locked) if self.stored else (0, False)
         own = bool(self.scope) or patient in self.mentions
         return Indexed(pk, self.kind, self.all_forms, surrogate, locked, own)
 
@@ -147,11 +155,12 @@ class Entity:
 
 @dataclass(slots=True)
 class _Part:
-    """A cluster of one patient, given by position, with the names by which it is looked up."""
+    """A cluster of one patient, given by position, with the names by which it is looked up, and their digests."""
 
     patient: int
     cluster: Cluster
     names: list[str]
+    digests: list[str]
 
 
 class Plan:
@@ -170,15 +179,16 @@ class Plan:
         self.project, self.key = project, key
         self.entities: list[Entity] = []
         self._maker, self._patients, self._avoid = maker, patients, avoid
-        self._parts = self._with_names(clusters)
         self._loaded: dict[int, Entity] = {}
-        self._by_key: dict[tuple[str, str, str], Entity] = {}
+        # Entities by the digest of a name, then by kind and scope.
+        self._by_digest: dict[str, dict[tuple[str, str], Entity]] = {}
         self._digests: dict[str, str] = {}
         self._originals: dict[int, frozenset[str]] = {}
         # Kinds of the new entities with a surrogate, by its digest.
         self._used: dict[str, set[Kind]] = {}
         self._by_patient: dict[int, list[Entity]] = {}
         self._names_of: dict[int, set[str]] = {}
+        self._parts = self._with_names(clusters)
         for part in self._parts:
             if part.cluster.kind not in REPEATABLE:
                 self._names_of.setdefault(part.patient, set()).update(part.names)
@@ -210,8 +220,12 @@ class Plan:
                 known = dict.fromkeys(identities(cluster))
                 for name in names:
                     known |= dict.fromkeys(identities(known_by(cluster.kind, cluster.language, [name])))
-                parts.append(_Part(at, cluster, list(known)))
+                parts.append(self._part(at, cluster, known))
         return parts
+
+    def _part(self, patient: int, cluster: Cluster, names: Iterable[str]) -> _Part:
+        distinct = list(dict.fromkeys(names))
+        return _Part(patient, cluster, distinct, [self._digest(name) for name in distinct])
 
     def _digest(self, identity: str) -> str:
         found = self._digests.get(identity)
@@ -222,12 +236,12 @@ class Plan:
     def _match(self) -> None:
         """Find the entity of each cluster: the one that its mentions had before, one of the index, or a new one."""
         stored = self._stored()
-        looked_up = named(self.project, {self._digest(name) for part in self._parts for name in part.names})
+        looked_up = named(self.project, {digest for part in self._parts for digest in part.digests})
         self._load({*stored.values(), *(pk for found in looked_up.values() for pk in found.values())})
         for digest, owners in looked_up.items():
             for (kind, scope), pk in owners.items():
                 if pk in self._loaded:
-                    self._by_key[kind, scope, digest] = self._loaded[pk]
+                    self._by_digest.setdefault(digest, {})[kind, scope] = self._loaded[pk]
         unknown = [rest for part in self._parts if (rest := self._keep(part, stored))]
         candidates = [self._candidates(part) for part in unknown]
         asked = [
@@ -255,12 +269,12 @@ class Plan:
     def _load(self, pks: Collection[int]) -> None:
         for some in in_parts(sorted(pks)):
             rows = SurrogateEntity.objects.filter(project=self.project, pk__in=some).order_by()
-            for row in rows.defer("created_at", "edited_at"):
-                sealed, kind = opened(self.key, row), Kind(row.kind)
-                surrogate = Surrogate(kind, sealed.parts, row.made_by)
-                self._loaded[row.pk] = Entity(
-                    kind, row.scope, sealed.language, row, sealed, surrogate, row.surrogate_digest
-                )
+            columns = ("pk", "version", "locked", "kind", "scope", "sealed", "made_by", "surrogate_digest")
+            for pk, version, locked, code, scope, closed, made_by, digest in rows.values_list(*columns):
+                sealed, kind = unsealed(self.key, bytes(closed)), Kind(code)
+                surrogate = Surrogate(kind, sealed.parts, made_by)
+                stored = Stored(pk, version, locked)
+                self._loaded[pk] = Entity(kind, scope, sealed.language, stored, sealed, surrogate, digest)
 
     def _keep(self, part: _Part, stored: Mapping[Place, int]) -> _Part | None:
         """Give mentions to the entities that they had before; return the others, or None.
@@ -290,27 +304,28 @@ class Plan:
         if not rest:
             return None
         cluster = Cluster(part.cluster.kind, part.cluster.language, rest)
-        return _Part(part.patient, cluster, list(dict.fromkeys([*identities(cluster), *part.names])))
+        return self._part(part.patient, cluster, [*identities(cluster), *part.names])
 
     def _near(self, part: _Part) -> list[Entity]:
         """Entities with a name of the cluster, the fullest name first: the patient's own ones, and shared ones."""
         kind, own = part.cluster.kind, self._patients[part.patient].scope
-        found = [
-            self._by_key.get((each, scope, self._digest(name)))
-            for name in part.names
-            for each in sorted(kinds_with(kind), key=lambda each: each != kind)
-            for scope in (own, "")
-        ]
-        return list(dict.fromkeys(entity for entity in found if entity is not None))
+        found: dict[Entity, None] = {}
+        for digest in part.digests:
+            if owners := self._by_digest.get(digest):
+                for each in sorted(kinds_with(kind), key=lambda each: each != kind):
+                    for scope in (own, ""):
+                        if entity := owners.get((each, scope)):
+                            found[entity] = None
+        return list(found)
 
     def _candidates(self, part: _Part) -> list[Entity]:
         """Entities of the index that the cluster may be."""
-        return [entity for entity in self._near(part) if entity.row is not None]
+        return [entity for entity in self._near(part) if entity.stored is not None]
 
     def _drafted(self, part: _Part) -> Entity:
         """A new entity, or the one that another patient's cluster of this call has just got."""
         for draft in self._near(part):
-            shared = draft.row is None and not draft.scope
+            shared = draft.stored is None and not draft.scope
             if shared and _DECIDER.decide(part.cluster, [draft.indexed(part.patient)]) is not None:
                 return draft
         scope = "" if part.cluster.kind in SHARED else self._patients[part.patient].scope
@@ -319,9 +334,9 @@ class Plan:
     def _attach(self, part: _Part, entity: Entity) -> None:
         for one in part.cluster.mentions:
             self._add(part.patient, entity, one)
-        for name in part.names:
-            digest = self._digest(name)
-            if self._by_key.setdefault((entity.kind, entity.scope, digest), entity) is entity:
+        whose = (entity.kind, entity.scope)
+        for digest in part.digests:
+            if self._by_digest.setdefault(digest, {}).setdefault(whose, entity) is entity:
                 entity.keys.add(digest)
 
     def _add(self, patient: int, entity: Entity, one: Mentioned, *, stored: bool = False) -> None:
@@ -344,7 +359,7 @@ class Plan:
                 self._by_patient.setdefault(patient, []).append(entity)
         drafts: dict[int, list[tuple[Entity, Draft]]] = {}
         for entity in self.entities:
-            if entity.row is None:
+            if entity.stored is None:
                 patient = next(iter(entity.mentions))
                 draft = Draft(entity.cluster_in(patient), entity.scope, self._avoided(patient))
                 drafts.setdefault(patient, []).append((entity, draft))
@@ -417,10 +432,9 @@ class Plan:
             return True
         for at, name in enumerate(names):
             digest = self._digest(name)
-            owners = originals.get(digest, {})
-            if any(kind in among and (at == 0 or scope in scopes) for kind, scope in owners):
+            if any(kind in among and (at == 0 or scope in scopes) for kind, scope in originals.get(digest, ())):
                 return True
-            if any((kind, scope, digest) in self._by_key for kind in among for scope in scopes):
+            if any(kind in among and scope in scopes for kind, scope in self._by_digest.get(digest, ())):
                 return True
         return False
 
