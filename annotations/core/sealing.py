@@ -26,6 +26,7 @@ from annotations.models import Project, ProjectKey
 
 _BYTES: Final = 32
 _quoted: Final = json.JSONEncoder(ensure_ascii=True).encode
+_from_json: Final = json.JSONDecoder().decode
 _as_json: Final = json.JSONEncoder(ensure_ascii=False).encode
 _NONCE: Final = 12  # bytes, as NIST SP 800-38D recommends; random ones suffice for 2^32 values of a project
 
@@ -71,7 +72,7 @@ class Key:
     def open(self, sealed: bytes) -> Any:
         """Decrypt a JSON value. Raises OtherSecretKey where it was sealed with another key."""
         try:
-            return json.loads(self._cipher.decrypt(sealed[:_NONCE], sealed[_NONCE:], None))
+            return _from_json(self._cipher.decrypt(sealed[:_NONCE], sealed[_NONCE:], None).decode())
         except (InvalidTag, ValueError):
             raise OtherSecretKey from None
 

@@ -226,7 +226,7 @@ class _Making:
         for entity in self.around.related:
             if entity.kind not in PEOPLE:
                 continue
-            theirs = fullest({read_person(form, self.cluster.language) for form in entity.forms})
+            theirs = fullest(read_person(form, self.cluster.language) for form in entity.forms)
             for index, word in enumerate(theirs.family):
                 new = entity.surrogate.parts.get(part_name("family", index))
                 if new and len(word) > 1 and word in person.family and folded(new) not in self.avoid:
@@ -476,7 +476,7 @@ class _Making:
         for entity in self.around.related:
             if entity.kind not in PEOPLE:
                 continue
-            person = fullest({read_person(form, self.cluster.language) for form in entity.forms})
+            person = fullest(read_person(form, self.cluster.language) for form in entity.forms)
             found = _names_in(flat, person, entity.surrogate.parts)
             if sum(end - start for start, end, _ in found) > sum(end - start for start, end, _ in best):
                 best = found

@@ -9,7 +9,7 @@ from annotations.core.sealing import Key
 from annotations.domain.redaction.kinds import Kind
 from annotations.domain.surrogates.clustering import PEOPLE
 from annotations.domain.surrogates.people import FAMILY, GIVEN, field_of, title_before
-from annotations.domain.surrogates.pipeline import REPEATABLE, Cluster, Mentioned, Surrogate
+from annotations.domain.surrogates.pipeline import REPEATABLE, Cluster, Mentioned, Surrogate, longest_first
 from annotations.models import Project, SurrogateEntity, SurrogateKey
 
 # Values in one query: SQLite allows 250,000, and plans of long lists get slow.
@@ -50,7 +50,7 @@ class Sealed:
 
 
 def in_order(forms: Collection[str]) -> tuple[str, ...]:
-    return tuple(sorted(forms, key=lambda text: (-len(text), text)))
+    return tuple(longest_first(forms))
 
 
 _CUES: Final = {FAMILY: "Surname: ", GIVEN: "Given name: "}
@@ -82,7 +82,11 @@ def surrogate_of(row: SurrogateEntity, sealed: Sealed) -> Surrogate:
 
 def cluster_of(kind: Kind, sealed: Sealed, mentions: Sequence[Mentioned] = ()) -> Cluster:
     """The cluster of an entity: its mentions, and its other known forms as mentions without a note."""
+    if not mentions:
+        return Cluster(kind, sealed.language, sealed.mentions(kind))
     here = {mention.text for mention in mentions}
+    if here.issuperset(sealed.forms):
+        return Cluster(kind, sealed.language, mentions)
     return Cluster(kind, sealed.language, [*mentions, *(one for one in sealed.mentions(kind) if one.text not in here)])
 
 
