@@ -28,6 +28,7 @@ from annotations.surrogates.services.planning import (
     Place,
     Plan,
     Stored,
+    Where,
     patient_mentions,
     patients_of,
 )
@@ -78,11 +79,11 @@ def surrogates_for(
 
 def _clustered(project: Project, key: Key, maker: Maker, patients: Sequence[Patient]) -> list[list[Cluster]]:
     """The clusters of each patient. The maker is not asked about patients all of whose mentions the index holds."""
-    known: set[Place] = set()
+    known: set[Where] = set()
     for some in in_parts(sorted({one.note for patient in patients for one in patient.mentions})):
         rows = SurrogateMention.objects.filter(document__in=some, entity__project=project).order_by()
-        known.update(Place(*row) for row in rows.values_list("document_id", "start", "end"))
-    new = [any(Place(one.note, one.start, one.end) not in known for one in patient.mentions) for patient in patients]
+        known.update(rows.values_list("document_id", "start", "end"))
+    new = [any(one[:3] not in known for one in patient.mentions) for patient in patients]
     asked = iter(maker.cluster(patient_mentions([one for one, is_new in zip(patients, new, strict=True) if is_new])))
     rest = [one for one, is_new in zip(patients, new, strict=True) if not is_new]
     by_rules = iter(RulesMaker(key).cluster(patient_mentions(rest)))

@@ -1,7 +1,7 @@
 """Which entity of the index each mention belongs to, and new surrogates for those that have none. Nothing is stored."""
 
 from collections import Counter
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -37,6 +37,10 @@ STRICT_ATTEMPTS: Final = 8
 """So many of them must not be the name of anybody in the project; later ones only of nobody in the patient's notes."""
 CONTEXT: Final = 40
 """Characters before and after a mention."""
+
+
+Where = tuple[int, int, int]
+"""A mention in the database: the id of the note, start and end in code points."""
 
 
 class Place(NamedTuple):
@@ -155,12 +159,17 @@ class Entity:
 
 @dataclass(slots=True)
 class _Part:
-    """A cluster of one patient, given by position, with the names by which it is looked up, and their digests."""
+    """A cluster of one patient, given by position, with further names that the maker gave it.
+
+    `names`, and their digests, are those by which it is looked up. They are made only for clusters with mentions that
+    the index lacks.
+    """
 
     patient: int
     cluster: Cluster
-    names: list[str]
-    digests: list[str]
+    more: Sequence[str]
+    names: list[str] = field(default_factory=list)
+    digests: list[str] = field(default_factory=list)
 
 
 class Plan:
@@ -187,11 +196,10 @@ class Plan:
         # Kinds of the new entities with a surrogate, by its digest.
         self._used: dict[str, set[Kind]] = {}
         self._by_patient: dict[int, list[Entity]] = {}
-        self._names_of: dict[int, set[str]] = {}
-        self._parts = self._with_names(clusters)
-        for part in self._parts:
-            if part.cluster.kind not in REPEATABLE:
-                self._names_of.setdefault(part.patient, set()).update(part.names)
+        self._parts = [
+            [_Part(at, cluster, names) for cluster, names in zip(own, more, strict=True)]
+            for at, (own, more) in enumerate(zip(clusters, maker.names(clusters), strict=True))
+        ]
 
     def make(self) -> None:
         """Find the entity of each mention, and make the surrogates of new entities."""
@@ -213,19 +221,14 @@ class Plan:
 
     # Matching.
 
-    def _with_names(self, clusters: Sequence[Sequence[Cluster]]) -> list[_Part]:
-        parts = []
-        for at, (own, more) in enumerate(zip(clusters, self._maker.names(clusters), strict=True)):
-            for cluster, names in zip(own, more, strict=True):
-                known = dict.fromkeys(identities(cluster))
-                for name in names:
-                    known |= dict.fromkeys(identities(known_by(cluster.kind, cluster.language, [name])))
-                parts.append(self._part(at, cluster, known))
-        return parts
-
-    def _part(self, patient: int, cluster: Cluster, names: Iterable[str]) -> _Part:
-        distinct = list(dict.fromkeys(names))
-        return _Part(patient, cluster, distinct, [self._digest(name) for name in distinct])
+    def _names_of(self, part: _Part) -> list[str]:
+        """The names by which a cluster is looked up, the most specific first."""
+        if not part.names:
+            names = dict.fromkeys(identities(part.cluster))
+            for name in part.more:
+                names |= dict.fromkeys(identities(known_by(part.cluster.kind, part.cluster.language, [name])))
+            part.names = list(names)
+        return part.names
 
     def _digest(self, identity: str) -> str:
         found = self._digests.get(identity)
@@ -236,13 +239,16 @@ class Plan:
     def _match(self) -> None:
         """Find the entity of each cluster: the one that its mentions had before, one of the index, or a new one."""
         stored = self._stored()
-        looked_up = named(self.project, {digest for part in self._parts for digest in part.digests})
-        self._load({*stored.values(), *(pk for found in looked_up.values() for pk in found.values())})
+        self._load(set(stored.values()))
+        unknown = [rest for own in self._parts for part in own if (rest := self._keep(part, stored))]
+        for part in unknown:
+            part.digests = [self._digest(name) for name in self._names_of(part)]
+        looked_up = named(self.project, {digest for part in unknown for digest in part.digests})
+        self._load({pk for found in looked_up.values() for pk in found.values()} - self._loaded.keys())
         for digest, owners in looked_up.items():
-            for (kind, scope), pk in owners.items():
-                if pk in self._loaded:
-                    self._by_digest.setdefault(digest, {})[kind, scope] = self._loaded[pk]
-        unknown = [rest for part in self._parts if (rest := self._keep(part, stored))]
+            loaded = {whose: self._loaded[pk] for whose, pk in owners.items() if pk in self._loaded}
+            if loaded:
+                self._by_digest[digest] = loaded
         candidates = [self._candidates(part) for part in unknown]
         asked = [
             (part.cluster, [entity.indexed(part.patient) for entity in found])
@@ -255,15 +261,15 @@ class Plan:
             entity = self._loaded.get(chosen.pk) if chosen else None
             self._attach(part, entity or self._drafted(part))
 
-    def _stored(self) -> dict[Place, int]:
+    def _stored(self) -> dict[Where, int]:
         """The entity of each mention that the index holds."""
-        wanted = {Place(one.note, one.start, one.end) for part in self._parts for one in part.cluster.mentions}
-        found: dict[Place, int] = {}
-        for some in in_parts(sorted({place.document for place in wanted})):
+        wanted = {one[:3] for own in self._parts for part in own for one in part.cluster.mentions}
+        found: dict[Where, int] = {}
+        for some in in_parts(sorted({note for note, _start, _end in wanted})):
             rows = SurrogateMention.objects.filter(document__in=some, entity__project=self.project).order_by()
             for document, start, end, entity in rows.values_list("document_id", "start", "end", "entity_id"):
-                if (place := Place(document, start, end)) in wanted:
-                    found[place] = entity
+                if (where := (document, start, end)) in wanted:
+                    found[where] = entity
         return found
 
     def _load(self, pks: Collection[int]) -> None:
@@ -276,35 +282,37 @@ class Plan:
                 stored = Stored(pk, version, locked)
                 self._loaded[pk] = Entity(kind, scope, sealed.language, stored, sealed, surrogate, digest)
 
-    def _keep(self, part: _Part, stored: Mapping[Place, int]) -> _Part | None:
+    def _keep(self, part: _Part, stored: Mapping[Where, int]) -> _Part | None:
         """Give mentions to the entities that they had before; return the others, or None.
 
         A mention that is equal to one of those is of the same entity, because a person may have split the cluster.
         """
-        had = [self._loaded.get(stored.get(Place(one.note, one.start, one.end), 0)) for one in part.cluster.mentions]
-        had = [
-            entity if entity and entity.kind in kinds_with(one.kind) else None
-            for entity, one in zip(had, part.cluster.mentions, strict=True)
-        ]
+        mentions = part.cluster.mentions
+        had = [self._loaded.get(stored.get(one[:3], 0)) for one in mentions]
         if not any(had):
             return part
         by_text: dict[str, Entity] = {}
-        for one, entity in zip(part.cluster.mentions, had, strict=True):
-            if entity is not None:
+        rest = []
+        for one, entity in zip(mentions, had, strict=True):
+            if entity is not None and entity.kind in kinds_with(one.kind):
                 by_text.setdefault(one.text, entity)
                 self._add(part.patient, entity, one, stored=True)
-        rest = []
-        for one, entity in zip(part.cluster.mentions, had, strict=True):
-            if entity is None:
-                same = by_text.get(one.text)
-                if same is None:
-                    rest.append(one)
-                else:
-                    self._add(part.patient, same, one)
-        if not rest:
+            else:
+                rest.append(one)
+        if not by_text:
+            return part
+        unlike = []
+        for one in rest:
+            same = by_text.get(one.text)
+            if same is None:
+                unlike.append(one)
+            else:
+                self._add(part.patient, same, one)
+        if not unlike:
             return None
-        cluster = Cluster(part.cluster.kind, part.cluster.language, rest)
-        return self._part(part.patient, cluster, [*identities(cluster), *part.names])
+        cluster = Cluster(part.cluster.kind, part.cluster.language, unlike)
+        names = dict.fromkeys([*identities(cluster), *self._names_of(part)])
+        return _Part(part.patient, cluster, part.more, list(names))
 
     def _near(self, part: _Part) -> list[Entity]:
         """Entities with a name of the cluster, the fullest name first: the patient's own ones, and shared ones."""
@@ -447,7 +455,8 @@ class Plan:
                 if entity.kind not in REPEATABLE
                 for one in entity.mentions[patient]
             }
-            self._originals[patient] = frozenset(words | self._names_of.get(patient, set()))
+            parts = (part for part in self._parts[patient] if part.cluster.kind not in REPEATABLE)
+            self._originals[patient] = frozenset(words.union(*map(self._names_of, parts)))
         return self._originals[patient]
 
 
