@@ -10,7 +10,7 @@ from annotations.core.sealing import Key
 from annotations.domain.redaction.kinds import Kind
 from annotations.domain.surrogates.deciding import identities, surrogate_key
 from annotations.domain.surrogates.folding import folded
-from annotations.domain.surrogates.generating import RuleGenerator
+from annotations.domain.surrogates.generating.rules import RuleGenerator
 from annotations.domain.surrogates.pipeline import Around, Indexed, Surrogate
 from annotations.domain.surrogates.typed import parts_of
 from annotations.models import Project, SurrogateEntity

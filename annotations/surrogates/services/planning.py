@@ -10,7 +10,7 @@ from annotations.domain.redaction.kinds import Kind
 from annotations.domain.redaction.released import Mention
 from annotations.domain.surrogates.deciding import RuleDecider, identities, surrogate_key
 from annotations.domain.surrogates.folding import folded
-from annotations.domain.surrogates.generating import order
+from annotations.domain.surrogates.generating.rules import order
 from annotations.domain.surrogates.pipeline import REPEATABLE, SHARED, Cluster, Indexed, Mentioned, Surrogate
 from annotations.domain.surrogates.writing import Writer
 from annotations.models import Project, SurrogateEntity, SurrogateMention
