@@ -5,6 +5,7 @@ from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from annotations.core.date_offsets import date_offset
 from annotations.core.sealing import Key
 from annotations.domain.redaction.kinds import Kind
 from annotations.domain.redaction.released import Mention
@@ -53,27 +54,26 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class NoteMentions:
-    """A note with the mentions that get surrogates. `patient` is empty where the note has none.
-
-    `days` is the secret offset of the patient's dates, 0 if unknown: codes that contain a birth date follow it.
-    """
+    """A note with the mentions that get surrogates. `patient` is empty where the note has none."""
 
     document: int
     patient: str
     language: str
     text: str
     mentions: Sequence[Mention]
-    days: int = 0
 
 
 @dataclass(slots=True)
 class Patient:
-    """A patient's mentions. `scope` is that of the kinds of entities that patients don't share."""
+    """A patient's mentions. `scope` is that of the kinds of entities that patients don't share.
+
+    `days` is the secret offset of the patient's dates: codes that contain a birth date follow it.
+    """
 
     scope: str
     language: str
-    mentions: list[Mentioned] = field(default_factory=list)
-    days: int = 0
+    mentions: list[Mentioned]
+    days: int
 
 
 def patients_of(key: Key, notes: Sequence[NoteMentions], language: str) -> list[Patient]:
@@ -89,7 +89,8 @@ def patients_of(key: Key, notes: Sequence[NoteMentions], language: str) -> list[
             for note in own
             for one in note.mentions
         }
-        patients.append(Patient(private_scope(key, patient, document), most, list(mentions.values()), own[0].days))
+        scope, days = private_scope(key, patient, document), date_offset(key, patient, document)
+        patients.append(Patient(scope, most, list(mentions.values()), days))
     return patients
 
 
