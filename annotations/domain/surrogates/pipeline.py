@@ -69,8 +69,7 @@ class Surrogate:
     made_by: str = "rules"
 
 
-@dataclass(frozen=True, slots=True)
-class Indexed:
+class Indexed(NamedTuple):
     """An entity of the index: its known original forms and its surrogate. `own`: it occurs in this patient's notes."""
 
     pk: int

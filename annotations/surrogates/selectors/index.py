@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Final, TypeVar
 
+from annotations.core.among import among
 from annotations.core.sealing import Key
 from annotations.domain.redaction.kinds import Kind
 from annotations.domain.surrogates.clustering import PEOPLE
@@ -119,7 +120,7 @@ def taken(project: Project, digests: Collection[str]) -> dict[str, set[tuple[int
     """Which entities have these surrogates, with their kinds, by digest."""
     found: dict[str, set[tuple[int, str]]] = {}
     for some in in_parts(sorted(digests)):
-        rows = SurrogateEntity.objects.filter(project=project, surrogate_digest__in=some).order_by()
+        rows = SurrogateEntity.objects.filter(project=project, surrogate_digest__in=among(some)).order_by()
         for digest, pk, kind in rows.values_list("surrogate_digest", "pk", "kind"):
             found.setdefault(str(digest), set()).add((pk, kind))
     return found
@@ -129,7 +130,7 @@ def named(project: Project, digests: Collection[str]) -> dict[str, dict[tuple[st
     """The entities of the project that are found by these digests: by digest, then by kind and scope."""
     found: dict[str, dict[tuple[str, str], int]] = {}
     for some in in_parts(sorted(digests)):
-        rows = SurrogateKey.objects.filter(project=project, digest__in=some).order_by()
+        rows = SurrogateKey.objects.filter(project=project, digest__in=among(some)).order_by()
         for digest, kind, scope, entity in rows.values_list("digest", "kind", "scope", "entity_id"):
             found.setdefault(digest, {})[kind, scope] = entity
     return found

@@ -16,6 +16,7 @@ from annotations.core.erasures import hold
 from annotations.core.errors import ServiceError
 from annotations.core.label_lock import advisory_lock
 from annotations.core.sealing import Key, project_key
+from annotations.domain.surrogates.clustering import PEOPLE
 from annotations.domain.surrogates.pipeline import Cluster
 from annotations.models import Document, Project, SurrogateEntity, SurrogateKey, SurrogateMention
 from annotations.surrogates.selectors.index import form_number, in_parts, kinds_with, named, opened, taken
@@ -156,7 +157,8 @@ def _check_new(plan: Plan, touched: Sequence[Entity], known: Known) -> None:
             owner = known.get(digest, {}).get((entity.kind, entity.scope))
             if owner is not None and (entity.stored is None or owner != entity.stored.pk):
                 raise NotNew
-    new = [entity for entity in touched if entity.stored is None and entity.digest]
+    # Among entities of one kind, the database refuses a surrogate that another one has.
+    new = [entity for entity in touched if entity.stored is None and entity.digest and entity.kind in PEOPLE]
     owned = taken(plan.project, {entity.digest for entity in new if entity.digest})
     for entity in new:
         if any(kind in kinds_with(entity.kind) for _pk, kind in owned.get(entity.digest or "", ())):
