@@ -74,7 +74,8 @@ def opened(key: Key, row: SurrogateEntity) -> Sealed:
 def unsealed(key: Key, sealed: bytes) -> Sealed:
     """Decrypt an entity's column `sealed`. Raises OtherSecretKey under another secret key."""
     found: dict[str, Any] = key.open(sealed)
-    return Sealed(**found | {"forms": tuple(found["forms"])})
+    found["forms"] = tuple(found["forms"])
+    return Sealed(**found)
 
 
 def surrogate_of(row: SurrogateEntity, sealed: Sealed) -> Surrogate:

@@ -79,7 +79,9 @@ def surrogates_for(
 
 
 def _clustered(project: Project, key: Key, maker: Maker, patients: Sequence[Patient]) -> list[list[Cluster]]:
-    """The clusters of each patient. The maker is not asked about patients all of whose mentions the index holds."""
+    """The clusters of each patient. A model is not asked about patients all of whose mentions the index holds."""
+    if isinstance(maker, RulesMaker):
+        return maker.cluster(patient_mentions(patients))
     known: set[Where] = set()
     for some in in_parts(sorted({one.note for patient in patients for one in patient.mentions})):
         rows = SurrogateMention.objects.filter(document__in=some, entity__project=project).order_by()

@@ -144,10 +144,14 @@ class Entity:
     def cluster(self) -> Cluster:
         """All that is known of the entity."""
         mentions = [one for own in self.mentions.values() for one in own]
+        if self.sealed is None:  # then the mentions have all forms
+            return Cluster(self.kind, self.language, mentions)
         return cluster_of(self.kind, self.sealed_now(), mentions)
 
     def cluster_in(self, patient: int) -> Cluster:
         """The entity with its mentions in one patient's notes: what stands around the others is not of this patient."""
+        if self.sealed is None and len(self.mentions) == 1:
+            return Cluster(self.kind, self.language, self.mentions[patient])
         return cluster_of(self.kind, self.sealed_now(), self.mentions[patient])
 
     def sealed_now(self) -> Sealed:
