@@ -10,6 +10,7 @@ from functools import cache, cached_property, partial
 from itertools import islice
 from typing import NamedTuple
 
+from annotations.core.date_offsets import date_offset
 from annotations.core.errors import ServiceError
 from annotations.core.sealing import Key, project_key
 from annotations.domain.folding import folded, words
@@ -39,11 +40,6 @@ from annotations.surrogates.services.making import NoteMentions, surrogates_for
 from annotations.surrogates.services.originals import Originals
 
 Origin, Where = LeakFinding.Origin, LeakFinding.Where
-LEAST_DAYS, MOST_DAYS = 31, 334
-"""The smallest and the largest offset of dates, either way. A month becomes another month: with fewer days many would
-stay as they are written, and with more than 334 so would those that name no year. No age or calendar year moves by more
-than one.
-"""
 SHORTEST_PATIENT_ID = 4
 """A shorter patient id is looked for in names only: in a text, most equal strings would mean something else."""
 HASH_DIGITS = 16
@@ -437,16 +433,6 @@ class _Replacing:
             return self._surrogates[self._note.pk, mention.start, mention.end]
         except KeyError:
             raise GoneMeanwhile from None
-
-
-def date_offset(key: Key, patient: str, note: int) -> int:
-    """The secret number of days by which a patient's dates move: LEAST_DAYS to MOST_DAYS, forward or back.
-
-    It is the same in all notes and releases, so that intervals are kept. A note without a patient has its own.
-    """
-    number = key.number("date offset", "patient", patient) if patient else key.number("date offset", "note", str(note))
-    back, days = divmod(number % (2 * (MOST_DAYS - LEAST_DAYS + 1)), MOST_DAYS - LEAST_DAYS + 1)
-    return -(LEAST_DAYS + days) if back else LEAST_DAYS + days
 
 
 def _with_masks(policy: Policy) -> Policy:
