@@ -42,7 +42,6 @@ def releases(request: Request, slug: str) -> HttpResponse:
         {
             "release": release,
             "sets": names[release.pk],
-            "notes": release.note_count - release.erased_count,
             "open": waiting.get(release.pk, 0),
             "status": status_of(release.job, access) if _preparing(release) and release.job else None,
         }
