@@ -29,15 +29,13 @@ SIZE = 50
 class Preview:
     """The sample that the choices give: notes to the end of each look, and strata with notes and drawn notes.
 
-    `raised`: the chosen share of so few notes is none, so one note has a planted leak. Not `reachable`: the release is
-    so small that even reading all notes can't meet the target.
+    Not `reachable`: the release is so small that even reading all notes can't meet the target.
     """
 
     notes: int
     looks: list[tuple[int, int]]
     strata: list[tuple[str, int, int]]
     planted: int
-    raised: bool
     reachable: bool
 
     @property
@@ -118,19 +116,19 @@ def _of_form(release: Release, form: PlanForm | None) -> dict[str, Any]:
         if form.is_bound:
             add_error(form, error)
         return {"form": form, "problem": "" if form.is_bound else str(error)}
-    return {"form": form, "preview": preview, "choices": choices}
+    # The chosen share of so few notes is none, so one note gets a planted leak.
+    raised = preview.planted > round(preview.most * choices.planted)
+    return {"form": form, "preview": preview, "choices": choices, "raised": raised}
 
 
 def _preview(release: Release, choices: Choices) -> Preview:
     design = designed(units_of(release, choices.by), choices)
     last = design.looks[-1]
-    drawn = sum(last.values())
     return Preview(
         notes=design.notes,
         looks=[(leaks, sum(look.values())) for leaks, look in enumerate(design.looks)],
         strata=[(name, notes, last[name]) for name, notes in design.strata.items()] if choices.by else [],
-        planted=design.planted_in(drawn),
-        raised=bool(choices.planted) and not round(drawn * choices.planted),
+        planted=design.planted_in(sum(last.values())),
         reachable=design.reachable,
     )
 
