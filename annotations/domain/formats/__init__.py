@@ -10,6 +10,7 @@ from annotations.domain.formats.doccano import DoccanoFormat
 from annotations.domain.formats.label_studio import LabelStudioFormat
 from annotations.domain.formats.plain import PlainFormat
 from annotations.domain.formats.prodigy import ProdigyFormat
+from annotations.domain.formats.web_annotation import WebAnnotationFormat
 from annotations.domain.notes import NoteError
 from annotations.domain.tokens import Tokenizer, tokenize
 
@@ -19,6 +20,7 @@ FORMATS: Final[dict[str, Format]] = {
     "doccano": DoccanoFormat(),
     "label-studio": LabelStudioFormat(),
     "prodigy": ProdigyFormat(),
+    "web-annotation": WebAnnotationFormat(),
     "text": PlainFormat(),
 }
 """All formats by name, as used for `--format`."""

@@ -3,7 +3,7 @@
 import json
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from posixpath import splitext
@@ -31,10 +31,34 @@ _FILE_NAMES: Final = ("filename", "file_name")
 _SHOWN: Final = 60
 
 
-class JsonFormat(OneFileFormat):
-    """A format with one JSON object per note, in JSON lines or in an array; JSON lines are written."""
+class JsonFile(OneFileFormat):
+    """A format that is written as JSON lines, one object per note."""
 
     endings: tuple[str, ...] = ("jsonl", "json", "ndjson")
+
+    @abstractmethod
+    def record_of(self, note: OutNote, labels: Mapping[str, str]) -> tuple[Record, list[Loss]]:
+        """The record of a note with a list of spans, and its losses. Raises as `Format.write` does."""
+
+    @contextmanager
+    def sink(self, out: IO[bytes], labels: Mapping[str, str]) -> Iterator[Sink]:
+        """See `OneFileFormat.sink`."""
+
+        def add(note: OutNote) -> list[Loss]:
+            record, losses = self.checked_record(note, labels)
+            out.write(json_bytes(record) + b"\n")
+            return losses
+
+        yield add
+
+    def checked_record(self, note: OutNote, labels: Mapping[str, str]) -> tuple[Record, list[Loss]]:
+        """See `record_of`. Raises NoteError for a name that can't be a file name."""
+        check_name(note.name)
+        return self.record_of(replace(note, spans=list(note.spans)), labels)
+
+
+class JsonFormat(JsonFile):
+    """A format with one JSON object per note, in JSON lines or in an array."""
 
     @abstractmethod
     def note_in(self, record: Record, name: str, file: str, line: int, find_label: LabelFinder) -> ParsedNote:
@@ -43,10 +67,6 @@ class JsonFormat(OneFileFormat):
     @abstractmethod
     def labels_in(self, record: Record) -> Iterator[object]:
         """The label of each span, as far as the record has the right form."""
-
-    @abstractmethod
-    def record_of(self, note: OutNote, labels: Mapping[str, str]) -> tuple[Record, list[Loss]]:
-        """The record of a note with a list of spans, and its losses. Raises as `Format.write` does."""
 
     def read_many(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
         """See `Format.read_many`. Notes come in the order of the file, and only one is held in memory."""
@@ -65,22 +85,6 @@ class JsonFormat(OneFileFormat):
             for _, record in opened_records(files, file):
                 if isinstance(record, dict):
                     yield Counter(label for label in self.labels_in(record) if isinstance(label, str))
-
-    @contextmanager
-    def sink(self, out: IO[bytes], labels: Mapping[str, str]) -> Iterator[Sink]:
-        """See `OneFileFormat.sink`."""
-
-        def add(note: OutNote) -> list[Loss]:
-            record, losses = self.checked_record(note, labels)
-            out.write(json_bytes(record) + b"\n")
-            return losses
-
-        yield add
-
-    def checked_record(self, note: OutNote, labels: Mapping[str, str]) -> tuple[Record, list[Loss]]:
-        """See `record_of`. Raises NoteError for a name that can't be a file name."""
-        check_name(note.name)
-        return self.record_of(replace(note, spans=list(note.spans)), labels)
 
 
 def json_bytes(value: object) -> bytes:
@@ -167,6 +171,19 @@ def short(word: str) -> str:
     """A word for a message, without characters that could confuse, and not too long."""
     word = shown(word)
     return word if len(word) <= _SHOWN else f"{word[: _SHOWN - 3]}..."
+
+
+def counted(text: str, taken: Callable[[bool], SpanTaker]) -> SpanTaker:
+    """The spans of a note whose offsets should count code points, but may count UTF-16 code units.
+
+    They are taken in code units if that gives no problem, while code points do. `taken` takes the spans, in code units
+    if its argument is true.
+    """
+    taker = taken(False)
+    if taker.problems and max(text, default="") > "\uffff":
+        other = taken(True)
+        return taker if other.problems else other
+    return taker
 
 
 def confidence_in(value: object) -> float | None:

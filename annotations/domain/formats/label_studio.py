@@ -29,6 +29,7 @@ from annotations.domain.formats.json_notes import (
     Record,
     bad_item,
     confidence_in,
+    counted,
     json_bytes,
     kind_of,
     name_in,
@@ -88,16 +89,13 @@ class LabelStudioFormat(JsonFormat):
         text = _text_in(fields, file, line)
         answer = _answer(record)
 
-        def taken(*, utf16: bool) -> SpanTaker:
+        def taken(utf16: bool) -> SpanTaker:
             taker = SpanTaker(text, file, find_label, utf16=utf16, same=_same_quote)
             if answer:
                 _take(answer, taker, line)
             return taker
 
-        taker = taken(utf16=False)
-        if taker.problems and max(text, default="") > "\uffff":
-            other = taken(utf16=True)
-            taker = taker if other.problems else other
+        taker = counted(text, taken)
         _warn(record, taker, line)
         note = taker.note(name_in(fields, name, taker, line))
         if answer is None:
