@@ -31,9 +31,10 @@ def given_spans(note: OutNote, labels: Mapping[str, str]) -> tuple[list[tuple[Sp
         elif (start, end, code) in given:
             losses.append(Loss(note.name, span, "The span occurs twice and is exported once."))
         else:
+            given[start, end, code] = span
             if (start, end) != (span.start, span.end):
                 losses.append(Loss(note.name, span, "White space at the ends of the span is not exported."))
-            given[start, end, code] = replace(span, start=start, end=end)
+                given[start, end, code] = replace(span, start=start, end=end)
     return [(span, code) for (_, _, code), span in given.items()], losses
 
 

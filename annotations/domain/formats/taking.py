@@ -40,6 +40,7 @@ class SpanTaker:
         self._counts_units = utf16
         # Texts without a character of two units need no conversion.
         self._units = Utf16(text) if utf16 and not text.isascii() else None
+        self._length = self._units.length if self._units else len(text)
         self._spans: dict[tuple[int, int, str], Span] = {}
         self._said: set[str] = set()
 
@@ -131,10 +132,9 @@ class SpanTaker:
             message = f"The span {first}-{past} is empty: the start must be before the end, which is exclusive."
             self.refuse("empty", message, line)
             return None
-        length = self._units.length if self._units else len(self.text)
-        if first < 0 or past > length:
+        if first < 0 or past > self._length:
             message = (
-                f"The span {first}-{past} is not inside the text, which has {length} {self._counted()}. "
+                f"The span {first}-{past} is not inside the text, which has {self._length} {self._counted()}. "
                 "Check that the text belongs to the annotations and is unchanged."
             )
             self.refuse("outside", message, line)
@@ -159,10 +159,10 @@ def same_quote(found: str, quote: str) -> bool:
 
 def _whole(value: object) -> int | None:
     """A whole number that a file gives as a number or as digits; None for anything else."""
+    if type(value) is int:
+        return value if abs(value) <= _MOST else None
     if isinstance(value, str):
         return int(value) if _DIGITS.fullmatch(value) else None
     if isinstance(value, float):
         return int(value) if value.is_integer() and abs(value) < _MOST else None
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= _MOST:
-        return value
     return None

@@ -313,32 +313,39 @@ def _located(target: object) -> tuple[str, str | None, Record] | None:
     return (source, None, target) if isinstance(source, str) and source else None
 
 
+def _tags(annotation: Record) -> Iterator[object]:
+    """The labels of an annotation: the textual bodies that tag, classify or have no purpose."""
+    for body in _bodies(annotation):
+        if _is_tag(body, annotation):
+            yield body["value"]
+
+
 def _bodies(annotation: Record) -> list[Any]:
     value = annotation.get("bodyValue")
     return _list(annotation.get("body")) + ([] if value is None else [{"value": value}])
 
 
-def _tags(annotation: Record) -> Iterator[object]:
-    """The labels of an annotation: the textual bodies that tag, classify or have no purpose."""
-    for body in _bodies(annotation):
-        if isinstance(body, dict) and "value" in body:
-            purposes = _list(body.get("purpose")) or _list(annotation.get("motivation"))
-            if not purposes or any(isinstance(purpose, str) and purpose in _TAGS for purpose in purposes):
-                yield body["value"]
+def _is_tag(body: object, annotation: Record) -> bool:
+    if not isinstance(body, dict) or "value" not in body:
+        return False
+    purposes = _list(body.get("purpose")) or _list(annotation.get("motivation"))
+    return not purposes or any(isinstance(purpose, str) and purpose in _TAGS for purpose in purposes)
 
 
 def _take(annotation: Record, target: Record, taker: SpanTaker, line: int, *, utf16: bool) -> None:
     """Take the spans of an annotation, one for each tag."""
-    tags = list(_tags(annotation))
-    properties = [body for body in _bodies(annotation) if isinstance(body, dict) and _is(body, _PROPERTY)]
-    if len(tags) + len(properties) < len(_bodies(annotation)):
-        taker.not_kept("Bodies that are not tags are not imported.", line)
+    tags: list[object] = []
+    properties: dict[str, object] = {}
+    for body in _bodies(annotation):
+        if _is_tag(body, annotation):
+            tags.append(body["value"])
+        elif isinstance(body, dict) and _is(body, _PROPERTY) and isinstance(body.get("schema:name"), str):
+            properties[body["schema:name"]] = body.get("schema:value")
+        else:
+            taker.not_kept("Bodies that are not tags are not imported.", line)
     if not tags:
         taker.not_kept("Annotations without a tag are not imported.", line)
         return
-    attributes = {
-        body["schema:name"]: body.get("schema:value") for body in properties if isinstance(body.get("schema:name"), str)
-    }
     selectors = [each for each in _list(target.get("selector")) if isinstance(each, dict)]
     if not selectors:
         taker.not_kept("Tags of whole notes are not imported.", line)
@@ -346,8 +353,9 @@ def _take(annotation: Record, target: Record, taker: SpanTaker, line: int, *, ut
     place = _place(selectors, taker, line, utf16=utf16)
     if place:
         start, end, exact = place
+        attributes = attributes_in(properties, taker, line)
         for tag in tags:
-            taker.take(tag, start, end, line=line, quote=exact, attributes=attributes_in(attributes, taker, line))
+            taker.take(tag, start, end, line=line, quote=exact, attributes=attributes)
 
 
 def _place(
