@@ -6,13 +6,21 @@ from typing import Final
 from annotations.domain.formats.base import HEAD, Files, Format, is_system_file
 from annotations.domain.formats.brat import BratFormat
 from annotations.domain.formats.conll import ConllFormat
+from annotations.domain.formats.doccano import DoccanoFormat
+from annotations.domain.formats.label_studio import LabelStudioFormat
 from annotations.domain.formats.plain import PlainFormat
+from annotations.domain.formats.prodigy import ProdigyFormat
+from annotations.domain.formats.web_annotation import WebAnnotationFormat
 from annotations.domain.notes import NoteError
 from annotations.domain.tokens import Tokenizer, tokenize
 
 FORMATS: Final[dict[str, Format]] = {
     "brat": BratFormat(),
     "conll": ConllFormat(),
+    "doccano": DoccanoFormat(),
+    "label-studio": LabelStudioFormat(),
+    "prodigy": ProdigyFormat(),
+    "web-annotation": WebAnnotationFormat(),
     "text": PlainFormat(),
 }
 """All formats by name, as used for `--format`."""

@@ -37,6 +37,7 @@ from annotations.domain.formats.spacing import (
     split_parts,
     text_missing,
 )
+from annotations.domain.formats.taking import same_quote
 from annotations.domain.labels import LabelSetDef
 from annotations.domain.notes import NoteError, ParsedNote, Problem, check_name, decode_utf8
 from annotations.domain.segments import BREAK
@@ -327,8 +328,7 @@ class _Reader:
         return False
 
     def _is_quoted(self, pieces: Sequence[tuple[int, int]], quote: str) -> bool:
-        found = " ".join([self.text[start:end] for start, end in pieces])
-        return found == quote or bool(BREAK.search(found) and BREAK.sub(" ", found) == BREAK.sub(" ", quote))
+        return same_quote(" ".join([self.text[start:end] for start, end in pieces]), quote)
 
 
 @dataclass(frozen=True, slots=True)
