@@ -6,6 +6,9 @@ from typing import Final
 from annotations.domain.formats.base import HEAD, Files, Format, is_system_file
 from annotations.domain.formats.brat import BratFormat
 from annotations.domain.formats.conll import ConllFormat
+from annotations.domain.formats.gate import GateFormat
+from annotations.domain.formats.i2b2 import I2b2Format
+from annotations.domain.formats.inline import InlineFormat
 from annotations.domain.formats.plain import PlainFormat
 from annotations.domain.notes import NoteError
 from annotations.domain.tokens import Tokenizer, tokenize
@@ -13,6 +16,9 @@ from annotations.domain.tokens import Tokenizer, tokenize
 FORMATS: Final[dict[str, Format]] = {
     "brat": BratFormat(),
     "conll": ConllFormat(),
+    "i2b2": I2b2Format(),
+    "gate": GateFormat(),
+    "inline": InlineFormat(),
     "text": PlainFormat(),
 }
 """All formats by name, as used for `--format`."""
