@@ -4,12 +4,14 @@ from collections.abc import Iterable
 from typing import Final
 
 from annotations.domain.formats.base import HEAD, Files, Format, is_system_file
+from annotations.domain.formats.bioc import BiocFormat
 from annotations.domain.formats.brat import BratFormat
 from annotations.domain.formats.conll import ConllFormat
 from annotations.domain.formats.gate import GateFormat
 from annotations.domain.formats.i2b2 import I2b2Format
 from annotations.domain.formats.inline import InlineFormat
 from annotations.domain.formats.plain import PlainFormat
+from annotations.domain.formats.tables import CsvFormat, XlsxFormat
 from annotations.domain.notes import NoteError
 from annotations.domain.tokens import Tokenizer, tokenize
 
@@ -17,7 +19,10 @@ FORMATS: Final[dict[str, Format]] = {
     "brat": BratFormat(),
     "conll": ConllFormat(),
     "i2b2": I2b2Format(),
+    "bioc": BiocFormat(),
     "gate": GateFormat(),
+    "csv": CsvFormat(),
+    "xlsx": XlsxFormat(),
     "inline": InlineFormat(),
     "text": PlainFormat(),
 }

@@ -37,11 +37,26 @@ def points_of(text: str, unit: Unit) -> Points:
     return lambda count: count if 0 <= count <= length else None
 
 
-def fits(text: str, unit: Unit, quoted: Iterable[tuple[int, int, str]]) -> bool:
-    """Whether all quotes stand at their offsets (start, end) in a text, counted in a unit."""
+def misfits(text: str, unit: Unit, quoted: Iterable[tuple[int, int, str]]) -> int:
+    """The number of quotes that don't stand at their offsets (start, end) in a text, counted in a unit."""
     points = points_of(text, unit)
+    wrong = 0
     for first, past, quote in quoted:
         start, end = points(first), points(past)
-        if start is None or end is None or not same_quote(text[start:end], quote):
-            return False
-    return True
+        wrong += start is None or end is None or not same_quote(text[start:end], quote)
+    return wrong
+
+
+def counts_utf16(text: str, quoted: Iterable[tuple[int, int, str]]) -> bool:
+    """Whether offsets count UTF-16 code units: more quotes stand there than if they count code points."""
+    if text.isascii():
+        return False
+    given = list(quoted)
+    return misfits(text, Unit.UTF16, given) < misfits(text, Unit.POINTS, given)
+
+
+def size(text: str, unit: Unit) -> int:
+    """The length of a text in a unit."""
+    if unit is Unit.POINTS or text.isascii():
+        return len(text)
+    return Utf16(text).length if unit is Unit.UTF16 else len(text.encode("utf-8", "surrogatepass"))

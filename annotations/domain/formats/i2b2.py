@@ -10,15 +10,15 @@ tool of i2b2 (MAE) is Java and counts UTF-16 code units; such a file is recogniz
 
 import io
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 from annotations.domain.formats.base import LabelFinder, Loss, OutNote
-from annotations.domain.formats.counting import Unit, fits
+from annotations.domain.formats.counting import counts_utf16
 from annotations.domain.formats.giving import attribute_value, attribute_words, given_spans
 from annotations.domain.formats.pieces import discontinuous, first_gap
-from annotations.domain.formats.taking import SpanTaker
+from annotations.domain.formats.taking import SpanTaker, whole
 from annotations.domain.formats.xml_notes import XmlNoteFormat
 from annotations.domain.formats.xml_reading import parse, restored
 from annotations.domain.formats.xml_writing import NAME, REPLACED, as_attribute, as_cdata
@@ -152,7 +152,7 @@ def _note(name: str, file: str, parts: _Parts, find_label: LabelFinder) -> Parse
     text = "".join(parts.text)
     if not parts.has_tags:
         return ParsedNote(name, restored(text, parts.replaced, file), None)
-    taker = SpanTaker(text, file, find_label, utf16=_counts_units(text, parts.tags))
+    taker = SpanTaker(text, file, find_label, utf16=counts_utf16(text, _quoted(parts.tags)))
     for tag in parts.tags:
         if not _is_span(tag):
             taker.not_kept(f"Tags of the whole note are not imported: <{tag.name[:60]}>.", tag.line)
@@ -164,7 +164,7 @@ def _note(name: str, file: str, parts: _Parts, find_label: LabelFinder) -> Parse
             held = {
                 key: attribute_value(word)
                 for key, word in tag.attributes.items()
-                if word and key.lower() not in _OWN and not key.startswith("{")
+                if word and key.lower() not in _OWN and "}" not in key
             }
             taker.take(_label(tag), *bounds, line=tag.line, quote=tag.get("text"), attributes=held)
     note = taker.note(name)
@@ -188,13 +188,9 @@ def _bounds(tag: _Tag, taker: SpanTaker) -> tuple[object, object] | None:
     return pieces[0][0], pieces[-1][1]
 
 
-def _counts_units(text: str, tags: Iterable[_Tag]) -> bool:
-    """Whether a file counts UTF-16 code units: its quotes stand there, and don't if offsets count code points."""
-    if text.isascii():
-        return False
-    quoted = [
-        (int(start), int(end), quote)
-        for start, end, quote in ((tag.get("start"), tag.get("end"), tag.get("text")) for tag in tags)
-        if start and end and quote and start.isdecimal() and end.isdecimal() and len(start) + len(end) < 24
-    ]
-    return not fits(text, Unit.POINTS, quoted) and fits(text, Unit.UTF16, quoted)
+def _quoted(tags: Iterable[_Tag]) -> Iterator[tuple[int, int, str]]:
+    """The offsets and texts of tags that have them."""
+    for tag in tags:
+        start, end, quote = whole(tag.get("start")), whole(tag.get("end")), tag.get("text")
+        if start is not None and end is not None and quote:
+            yield start, end, quote

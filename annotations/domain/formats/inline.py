@@ -57,7 +57,7 @@ class InlineFormat(XmlNoteFormat):
             held = {
                 key: attribute_value(word)
                 for key, word in each.attributes.items()
-                if word and key.lower() not in _OWN and not key.startswith("{")
+                if word and key.lower() not in _OWN and "}" not in key
             }
             taker.take(each.label(), each.start, each.end, line=each.line, attributes=held)
         note = taker.note(name)

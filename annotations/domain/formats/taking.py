@@ -111,7 +111,7 @@ class SpanTaker:
 
     def _bounds(self, start: object, end: object, line: int | None) -> Bounds | None:
         """The bounds in code points, not empty and inside the text; None after a problem was reported."""
-        first, past = _whole(start), _whole(end)
+        first, past = whole(start), whole(end)
         if first is None or past is None:
             message = (
                 f"A span has offsets that are not valid. Expected: two whole numbers that count {self._counted()}."
@@ -148,7 +148,7 @@ def same_quote(found: str, quote: str) -> bool:
     return found == quote or bool(BREAK.search(found) and BREAK.sub(" ", found) == BREAK.sub(" ", quote))
 
 
-def _whole(value: object) -> int | None:
+def whole(value: object) -> int | None:
     """A whole number that a file gives as a number or as digits; None for anything else."""
     if isinstance(value, str):
         return int(value) if _DIGITS.fullmatch(value) else None

@@ -17,7 +17,7 @@ _PAIR: Final = re.compile(r"([0-9]{1,12})=([0-9A-F]{1,4})")
 
 
 class Handler(Protocol):
-    """Takes the parts of an XML file in their order. Names in a namespace are written `{namespace}name`."""
+    """Takes the parts of an XML file in their order. Names in a namespace are written `namespace}name`."""
 
     line: int
     """The line of the part that is handed over (1-based); set by `parse` before each call of `start`."""
@@ -36,9 +36,17 @@ def parse(stream: IO[bytes], file: str, handler: Handler) -> Iterator[None]:
 
     Raises NoteError if the file is not well-formed or declares entities. `file` is its name for messages.
     """
-    parser = DefusedXMLParser(target=_Lined(handler))
+    parser = DefusedXMLParser(target=handler)
     expat: Any = parser.parser
-    parser.target.expat = expat
+
+    def start(name: str, attributes: Mapping[str, str]) -> None:
+        handler.line = expat.CurrentLineNumber
+        handler.start(name, attributes)
+
+    # The parser of ElementTree hands names and attributes over through functions that take as long as all the rest.
+    expat.ordered_attributes = False
+    expat.StartElementHandler = start
+    expat.EndElementHandler = handler.end
     try:
         while data := stream.read(_CHUNK):
             parser.feed(data)
@@ -57,25 +65,6 @@ def parse(stream: IO[bytes], file: str, handler: Handler) -> Iterator[None]:
     except (LookupError, ValueError):
         message = "The encoding that the file declares can't be read. Save it as UTF-8."
         raise NoteError([Problem(file, expat.CurrentLineNumber, "utf8", message)]) from None
-
-
-class _Lined:
-    """Hands the calls of the parser over with the line."""
-
-    def __init__(self, handler: Handler) -> None:
-        self.expat: Any = None
-        self._handler = handler
-        self._start = handler.start
-        self.end = handler.end
-        self.data = handler.data
-        self.pi = handler.pi
-
-    def start(self, name: str, attributes: Mapping[str, str]) -> None:
-        self._handler.line = self.expat.CurrentLineNumber
-        self._start(name, attributes)
-
-    def close(self) -> None:
-        pass
 
 
 def restored(text: str, replaced: str, file: str) -> str:
