@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from annotations.domain.formats.base import HEAD, Files, Format, is_system_file
-from annotations.domain.formats.bioc import BiocFormat
+from annotations.domain.formats.bioc import BiocFormat, BiocJsonFormat
 from annotations.domain.formats.brat import BratFormat
 from annotations.domain.formats.conll import ConllFormat
 from annotations.domain.formats.gate import GateFormat
@@ -20,6 +20,7 @@ FORMATS: Final[dict[str, Format]] = {
     "conll": ConllFormat(),
     "i2b2": I2b2Format(),
     "bioc": BiocFormat(),
+    "bioc-json": BiocJsonFormat(),
     "gate": GateFormat(),
     "csv": CsvFormat(),
     "xlsx": XlsxFormat(),

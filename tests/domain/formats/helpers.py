@@ -10,7 +10,7 @@ from tests.domain.strategies import LABELS
 
 NAMES: dict[str, str] = {label: label for label in LABELS}
 
-WHOLE = {"i2b2": "xml", "bioc": "xml", "gate": "xml", "inline": "xml"}
+WHOLE = {"i2b2": "xml", "bioc": "xml", "bioc-json": "json", "gate": "xml", "inline": "xml"}
 """The formats that keep the text of a note in the file of its spans, and the ending of that file."""
 
 SPAN_FORMATS = sorted(set(FORMATS) - {"text"})

@@ -9,6 +9,7 @@ in which its passages don't overlap and the most texts of annotations stand at t
 write code points and say so in an infon of the collection.
 """
 
+from annotations.domain.formats.bioc.json import BiocJsonFormat
 from annotations.domain.formats.bioc.xml import BiocFormat
 
-__all__ = ["BiocFormat"]
+__all__ = ["BiocFormat", "BiocJsonFormat"]
