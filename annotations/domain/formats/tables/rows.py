@@ -4,7 +4,7 @@ import json
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import IO, Final
+from typing import IO, Any, Final, Self
 
 from annotations.domain.names import shown
 from annotations.domain.notes import NoteError, Problem
@@ -98,28 +98,52 @@ def as_word(cell: object) -> str:
     return "" if cell is None else str(cell)
 
 
-class Spool:
-    """Rows to write, kept until the columns of all attributes are known: in memory, or on disk if there are many."""
+class _Lines:
+    """Values put aside as lines of JSON: in memory, or on disk if there are many."""
 
     def __init__(self) -> None:
-        self._file: IO[bytes] = tempfile.SpooledTemporaryFile(_IN_MEMORY)
-        self._names: dict[str, None] = {}
+        self._file: IO[bytes] = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - __exit__ closes it
 
-    def __enter__(self) -> "Spool":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
+    def _put(self, value: object) -> None:
+        self._file.write(json.dumps(value).encode() + b"\n")
+
+    def _all(self) -> Iterator[Any]:
+        self._file.seek(0)
+        return map(json.loads, self._file)
+
+
+class RowStore(_Lines):
+    """Rows that were read."""
+
+    def add(self, row: Row) -> None:
+        """Add a row."""
+        self._put([row.line, row.note, row.start, row.end, row.label, row.text, dict(row.attributes)])
+
+    def rows(self) -> Iterator[Row]:
+        """All rows in their order."""
+        return (Row(*values) for values in self._all())
+
+
+class Spool(_Lines):
+    """Rows to write, put aside until the columns of all attributes are known."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._names: dict[str, None] = {}
+
     def add(self, cells: Iterable[object], attributes: Mapping[str, str]) -> None:
         """Add a row with cells for COLUMNS."""
         self._names |= dict.fromkeys(attributes)
-        self._file.write(json.dumps([list(cells), dict(attributes)]).encode() + b"\n")
+        self._put([list(cells), dict(attributes)])
 
     def rows(self) -> Iterator[list[object]]:
         """The header, and all rows with a cell for each column."""
         yield [*COLUMNS, *self._names]
-        self._file.seek(0)
-        for line in self._file:
-            cells, attributes = json.loads(line)
+        for cells, attributes in self._all():
             yield [*cells, *(attributes.get(name, "") for name in self._names)]

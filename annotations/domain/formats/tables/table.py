@@ -20,7 +20,7 @@ from annotations.domain.formats.base import (
 )
 from annotations.domain.formats.counting import counts_utf16
 from annotations.domain.formats.giving import attribute_value, attribute_words, given_spans
-from annotations.domain.formats.tables.rows import COLUMNS, Row, Spool, as_word
+from annotations.domain.formats.tables.rows import COLUMNS, Row, RowStore, Spool, as_word
 from annotations.domain.formats.taking import SpanTaker, same_quote, whole
 from annotations.domain.names import shown
 from annotations.domain.notes import NoteError, ParsedNote, Problem, check_name, decode_utf8
@@ -109,17 +109,21 @@ class TableFormat(OneFileFormat):
     def _grouped(self, file: str, files: Files) -> Iterator[tuple[str, list[Row]]]:
         """The rows of each note by its name in the table. A note is complete with its last row.
 
-        The table is read twice, so that the rows of one note are held in memory if they stand together.
+        All rows are put aside first, so that only the rows of one note are held in memory if they stand together.
         """
-        expected = Counter(row.note for row in self._rows(file, files))
-        if not expected:
-            message = f"The table has no rows. Expected: a row with {', '.join(COLUMNS)} for each span."
-            raise NoteError([Problem(file, None, "no notes", message)])
-        waiting: dict[str, list[Row]] = defaultdict(list)
-        for row in self._rows(file, files):
-            waiting[row.note].append(row)
-            if len(waiting[row.note]) == expected[row.note]:
-                yield row.note, waiting.pop(row.note)
+        with RowStore() as store:
+            expected: Counter[str] = Counter()
+            for row in self._rows(file, files):
+                expected[row.note] += 1
+                store.add(row)
+            if not expected:
+                message = f"The table has no rows. Expected: a row with {', '.join(COLUMNS)} for each span."
+                raise NoteError([Problem(file, None, "no notes", message)])
+            waiting: dict[str, list[Row]] = defaultdict(list)
+            for row in store.rows():
+                waiting[row.note].append(row)
+                if len(waiting[row.note]) == expected[row.note]:
+                    yield row.note, waiting.pop(row.note)
 
     def _read(
         self,

@@ -7,28 +7,21 @@ characters
 the text of a longer span is left empty, and its offsets tell it.
 """
 
-import re
 from collections.abc import Iterator
-from contextlib import closing
-from typing import IO, Any, Final
+from typing import IO, Final
+from zipfile import ZipFile
 
 from annotations.domain.files.zips import open_zip
 from annotations.domain.formats.base import Files
 from annotations.domain.formats.tables.rows import Columns, Row
+from annotations.domain.formats.tables.sheets import MOST_ROWS, SheetWriter, read_sheets
 from annotations.domain.formats.tables.table import TableFormat
-from annotations.domain.formats.xml_writing import UNWRITABLE
 from annotations.domain.notes import NoteError, Problem
 
-MOST_ROWS: Final = 1_048_576
-"""The most rows of a sheet, with its header."""
-
-_LONGEST: Final = 32_767
 _SHEET: Final = "spans"
 _ZIP: Final = b"PK\x03\x04"
 _SHEETS: Final = 4 * 1024 * 1024 * 1024
 _OTHERS: Final = 256 * 1024 * 1024
-_TO_ESCAPE: Final = re.compile(f"\r|{UNWRITABLE.pattern}|_(?=x[0-9A-Fa-f]{{4}}_)")
-_ESCAPED: Final = re.compile(r"_x([0-9A-Fa-f]{4})_")
 
 
 class XlsxFormat(TableFormat):
@@ -44,91 +37,59 @@ class XlsxFormat(TableFormat):
         return name.lower().endswith(".xlsx") and head.startswith(_ZIP)
 
     def _save(self, rows: Iterator[list[object]], out: IO[bytes]) -> None:
-        # Only jobs and commands write and read workbooks.
-        from openpyxl import Workbook
-        from openpyxl.cell import WriteOnlyCell
-
-        workbook = Workbook(write_only=True)
+        writer = SheetWriter(out)
         header = next(rows)
-        sheet: Any = None
-        count = self.most_rows
-
-        def cell(value: object) -> object:
-            if not isinstance(value, str) or not value:
-                return None if value == "" else value
-            text = _TO_ESCAPE.sub(_escape, value)
-            made = WriteOnlyCell(sheet, text if len(text) <= _LONGEST else None)
-            made.data_type = "s"
-            return made
-
+        writer.begin(_SHEET)
+        writer.add(header)
+        sheets = count = 1
         for row in rows:
-            if count >= self.most_rows:
-                number = len(workbook.worksheets) + 1
-                sheet = workbook.create_sheet(_SHEET if number == 1 else f"{_SHEET} {number}")
-                sheet.append([cell(name) for name in header])
+            if count == self.most_rows:
+                sheets += 1
+                writer.begin(f"{_SHEET} {sheets}")
+                writer.add(header)
                 count = 1
-            sheet.append([cell(value) for value in row])
+            writer.add(row)
             count += 1
-        if sheet is None:
-            sheet = workbook.create_sheet(_SHEET)
-            sheet.append([cell(name) for name in header])
-        workbook.save(out)
+        writer.close()
 
     def _rows(self, file: str, files: Files) -> Iterator[Row]:
-        from openpyxl import load_workbook
-
         with files.open(file) as stream:
-            _check_size(stream, file)
-            stream.seek(0)
             try:
-                with closing(load_workbook(stream, read_only=True, data_only=True)) as workbook:
-                    for number, sheet in enumerate(workbook.worksheets):
-                        yield from _sheet_rows(sheet, number, file)
+                with open_zip(stream) as archive:
+                    _check_size(archive, file)
+                    for number, rows in enumerate(read_sheets(archive)):
+                        yield from _sheet_rows(rows, number, file)
             except NoteError:
                 raise
-            # A damaged workbook makes openpyxl raise nearly anything.
+            # A damaged archive makes zipfile raise nearly anything.
             except Exception:
-                raise _unreadable(file) from None
+                message = (
+                    "The file is not an Excel workbook, or it is damaged or encrypted. Save the table as .xlsx or .csv."
+                )
+                raise NoteError([Problem(file, None, "xlsx", message)]) from None
 
 
-def _sheet_rows(sheet: Any, number: int, file: str) -> Iterator[Row]:
+def _sheet_rows(rows: Iterator[tuple[int, list[object]]], number: int, file: str) -> Iterator[Row]:
     """The rows of a sheet. Sheets without our columns are left out, except the first one."""
-    rows = sheet.iter_rows(values_only=True)
-    columns = Columns([_unescaped(cell) for cell in next(rows, ())])
+    line, header = next(rows, (1, []))
+    columns = Columns(header)
     if number and not columns.fit:
         return
-    columns.check(file, 1)
-    for line, cells in enumerate(rows, 2):
-        row = columns.row(line, [_unescaped(cell) for cell in cells])
+    columns.check(file, line)
+    for line, cells in rows:
+        row = columns.row(line, cells)
         if row:
             yield row
 
 
-def _escape(match: re.Match[str]) -> str:
-    return f"_x{ord(match.group()):04X}_"
-
-
-def _unescaped(cell: object) -> object:
-    if isinstance(cell, str) and "_x" in cell:
-        return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), cell)
-    return cell
-
-
-def _check_size(stream: IO[bytes], file: str) -> None:
-    """Raise NoteError for a file that is not a zip archive, or that unpacks to more than a table of spans needs."""
-    try:
-        with open_zip(stream) as archive:
-            entries = archive.infolist()
-    # A damaged archive makes zipfile raise nearly anything.
-    except Exception:
-        raise _unreadable(file) from None
-    sheets = sum(entry.file_size for entry in entries if entry.filename.startswith("xl/worksheets/"))
-    others = sum(entry.file_size for entry in entries if not entry.filename.startswith("xl/worksheets/"))
+def _check_size(archive: ZipFile, file: str) -> None:
+    """Raise NoteError for a workbook that unpacks to more than a table of spans needs."""
+    sheets = others = 0
+    for entry in archive.infolist():
+        if entry.filename.startswith("xl/worksheets/"):
+            sheets += entry.file_size
+        else:
+            others += entry.file_size
     if sheets > _SHEETS or others > _OTHERS:
         message = "The workbook unpacks to more than 4 GB of rows or 256 MB of texts. Save the table as CSV."
         raise NoteError([Problem(file, None, "size", message)])
-
-
-def _unreadable(file: str) -> NoteError:
-    message = "The file is not an Excel workbook, or it is damaged or encrypted. Save the table as .xlsx or .csv."
-    return NoteError([Problem(file, None, "xlsx", message)])
