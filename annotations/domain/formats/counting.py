@@ -49,7 +49,7 @@ def misfits(text: str, unit: Unit, quoted: Iterable[tuple[int, int, str]]) -> in
 
 def counts_utf16(text: str, quoted: Iterable[tuple[int, int, str]]) -> bool:
     """Whether offsets count UTF-16 code units: more quotes stand there than if they count code points."""
-    if text.isascii():
+    if text.isascii() or max(text) <= "\uffff":
         return False
     given = list(quoted)
     return misfits(text, Unit.UTF16, given) < misfits(text, Unit.POINTS, given)

@@ -33,7 +33,8 @@ def given_spans(note: OutNote, labels: Mapping[str, str]) -> tuple[list[tuple[Sp
         else:
             if (start, end) != (span.start, span.end):
                 losses.append(Loss(note.name, span, "White space at the ends of the span is not exported."))
-            given[start, end, code] = replace(span, start=start, end=end)
+                span = replace(span, start=start, end=end)
+            given[start, end, code] = span
     return [(span, code) for (_, _, code), span in given.items()], losses
 
 

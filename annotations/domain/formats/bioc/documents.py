@@ -90,7 +90,8 @@ class _Placed:
 
 def note_of(document: Document, numbered: str, file: str, find_label: LabelFinder) -> ParsedNote:
     """The note of a document; `numbered` is its name if its id can't be one. Raises NoteError."""
-    placed = _placed(document, file)
+    bounds = [annotation.bounds() for annotation in document.annotations]
+    placed = _placed(document, bounds, file)
     taker = SpanTaker(placed.text, file, find_label)
     name = _name(document, numbered, taker)
     if document.relations:
@@ -98,15 +99,14 @@ def note_of(document: Document, numbered: str, file: str, find_label: LabelFinde
     if document.infons:
         taker.not_kept("Infons of documents and passages are not imported.", document.infons)
     points = points_of(placed.text, placed.unit)
-    for annotation in document.annotations:
-        given = annotation.bounds()
+    for annotation, given in zip(document.annotations, bounds, strict=True):
         if given is None:
             message = "The annotation has no valid location. Expected: offset and length as whole numbers."
             taker.refuse("offsets", message, annotation.line)
             continue
-        bounds = [(points(first - placed.base), points(past - placed.base)) for first, past in given]
-        pieces = [(start, end) for start, end in bounds if start is not None and end is not None]
-        if len(pieces) < len(bounds):
+        found = [(points(first - placed.base), points(past - placed.base)) for first, past in given]
+        pieces = [(start, end) for start, end in found if start is not None and end is not None]
+        if len(pieces) < len(found):
             taker.refuse("outside", _outside(given, placed), annotation.line)
         elif gap := first_gap(placed.text, pieces):
             taker.refuse("discontinuous", discontinuous(gap), annotation.line)
@@ -151,20 +151,21 @@ def _take(annotation: Annotation, bounds: Bounds, taker: SpanTaker) -> None:
     taker.take(label, *bounds, line=annotation.line, quote=quote, attributes=attributes)
 
 
-def _placed(document: Document, file: str) -> _Placed:
+def _placed(document: Document, bounds: list[list[Bounds] | None], file: str) -> _Placed:
     """The text of a document, in the unit that fits best. Raises NoteError if passages overlap in all units."""
     pieces = list(_pieces(document.passages))
-    ascii_only = all(str(piece.text or "").isascii() for piece, _ in pieces)
+    if all(str(piece.text or "").isascii() for piece, _ in pieces):
+        return _text(pieces, Unit.POINTS, file)
     problems: list[Problem] = []
     best: _Placed | None = None
     least = (0, 0)
-    for unit in (Unit.POINTS,) if ascii_only else Unit:
+    for unit in Unit:
         try:
             placed = _text(pieces, unit, file)
         except NoteError as error:
             problems = problems or error.problems
             continue
-        wrong = (misfits(placed.text, unit, _quoted(document, placed.base)), placed.gaps)
+        wrong = (misfits(placed.text, unit, _quoted(document, bounds, placed.base)), placed.gaps)
         if best is None or wrong < least:
             best, least = placed, wrong
         # Usually, passages are separated by nothing or by one character.
@@ -175,12 +176,11 @@ def _placed(document: Document, file: str) -> _Placed:
     return best
 
 
-def _quoted(document: Document, base: int) -> Iterator[tuple[int, int, str]]:
+def _quoted(document: Document, bounds: list[list[Bounds] | None], base: int) -> Iterator[tuple[int, int, str]]:
     """The bounds and texts of annotations in one piece, from the first character of the text."""
-    for annotation in document.annotations:
-        bounds = annotation.bounds()
-        if isinstance(annotation.text, str) and bounds and len(bounds) == 1:
-            yield bounds[0][0] - base, bounds[0][1] - base, annotation.text
+    for annotation, given in zip(document.annotations, bounds, strict=True):
+        if isinstance(annotation.text, str) and given and len(given) == 1:
+            yield given[0][0] - base, given[0][1] - base, annotation.text
 
 
 def _pieces(passages: Iterable[Piece]) -> Iterator[tuple[Piece, str]]:

@@ -115,7 +115,7 @@ class _Lines:
 
     def _all(self) -> Iterator[Any]:
         self._file.seek(0)
-        return map(json.loads, self._file)
+        return (json.loads(line.decode()) for line in self._file)
 
 
 class RowStore(_Lines):

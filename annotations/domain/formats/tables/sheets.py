@@ -1,7 +1,7 @@
 """The rows of an Excel workbook, read and written as streams (ECMA-376 part 1, SpreadsheetML).
 
-openpyxl takes about four times as long for a row. Only what rows need is read: texts, numbers and truth values; a date is
-the number that stands for it.
+openpyxl takes about four times as long for a row. Only what rows need is read: texts, numbers and truth values; a date
+is the number that stands for it.
 """
 
 import posixpath
