@@ -3,7 +3,7 @@
 import json
 import re
 from codecs import BOM_UTF8, getincrementaldecoder
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import IO, Any, Final
 
 from annotations.domain.files.strict_json import JsonError, strict_decoder, texts_in
@@ -39,6 +39,15 @@ def json_records(file: IO[bytes]) -> Iterator[tuple[int, Any]]:
     one_a_line = first.startswith(b"{") and (first.endswith(b"}") or _next_line(file).startswith(b"{"))
     file.seek(0)
     return _lines(file) if one_a_line else _Values(file).read()
+
+
+def json_items(file: IO[bytes], names: Collection[str]) -> Iterator[tuple[int, Any]]:
+    """The items of the arrays that the objects of a file have under these names, with their lines (1-based).
+
+    The objects stand one after the other. All else is as in `json_records`.
+    """
+    file.seek(0)
+    return _Values(file).read_arrays(names)
 
 
 def _next_line(file: IO[bytes]) -> bytes:
@@ -102,9 +111,59 @@ class _Values:
 
     def read(self) -> Iterator[tuple[int, Any]]:
         try:
-            yield from self._items() if self._next() == "[" else self._sequence()
+            if self._next() == "[":
+                yield from self._items()
+                if self._next():
+                    raise JsonError("The file is not valid JSON: there is something after the last record. Remove it.")
+            else:
+                yield from self._sequence()
         except JsonError as error:
             yield self._here(), error
+
+    def read_arrays(self, names: Collection[str]) -> Iterator[tuple[int, Any]]:
+        try:
+            while self._next():
+                yield from self._arrays(names)
+        except JsonError as error:
+            yield self._here(), error
+
+    def _arrays(self, names: Collection[str]) -> Iterator[tuple[int, Any]]:
+        """The items of the arrays with these names in the object that begins here."""
+        self._expect("{")
+        seen: set[str] = set()
+        mark = self._next()
+        while mark != "}":
+            name = self._sound()
+            if not isinstance(name, str) or name in seen:
+                raise JsonError(
+                    "The file is not valid JSON: a field has no name or the same name as another. Correct it."
+                )
+            seen.add(name)
+            self._expect(":")
+            if self._next() == "[" and name in names:
+                yield from self._items()
+            else:
+                self._sound()
+            mark = self._next()
+            if mark not in (",", "}"):
+                raise JsonError("The file is not valid JSON: expected “,” or “}” after a field. Correct it.")
+            if mark == ",":
+                self._at += 1
+                self._next()
+        self._at += 1
+
+    def _expect(self, mark: str) -> None:
+        if self._next() != mark:
+            raise JsonError(f"The file is not valid JSON: expected “{mark}”. Correct it.")
+        self._at += 1
+        self._next()
+
+    def _sound(self) -> Any:
+        """The value that begins here. Raises JsonError."""
+        value = self._one()
+        if isinstance(value, JsonError):
+            raise value
+        return value
 
     def _sequence(self) -> Iterator[tuple[int, Any]]:
         while self._next():
@@ -122,8 +181,6 @@ class _Values:
                 self._at += 1
                 self._next()
         self._at += 1
-        if self._next():
-            raise JsonError("The file is not valid JSON: there is something after the last record. Remove it.")
 
     def _next(self) -> str:
         """Skip white space; the next character, or nothing at the end of the file."""

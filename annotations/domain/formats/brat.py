@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Final
 
 from annotations.domain.formats.base import (
@@ -25,6 +24,7 @@ from annotations.domain.formats.base import (
     written_code,
 )
 from annotations.domain.formats.brat_config import annotation_conf, visual_conf
+from annotations.domain.formats.pieces import discontinuous, first_gap
 from annotations.domain.formats.quotes import MOVED, Miss, find_near
 from annotations.domain.formats.spacing import (
     MAP,
@@ -310,16 +310,11 @@ class _Reader:
         return True
 
     def _joined(self, pieces: Sequence[tuple[int, int]]) -> bool:
-        """Whether the fragments make one span: only white space with a line break may lie between them."""
-        for (_, end), (start, _) in pairwise(pieces):
-            gap = self.text[end:start]
-            if not BREAK.search(gap) or any(ch not in WHITE_SPACE for ch in gap):
-                self._refuse(
-                    "discontinuous",
-                    f"Discontinuous spans are not supported: the gap {end}-{start} is not a line break.",
-                )
-                return False
-        return True
+        """Whether the fragments make one span."""
+        gap = first_gap(self.text, pieces)
+        if gap:
+            self._refuse("discontinuous", discontinuous(gap))
+        return gap is None
 
     def _quoted(self, pieces: Sequence[tuple[int, int]], quote: str) -> bool:
         if self._is_quoted(pieces, quote):

@@ -121,7 +121,7 @@ class SpanTaker:
 
     def _bounds(self, start: object, end: object, line: int | None) -> Bounds | None:
         """The bounds in code points, not empty and inside the text; None after a problem was reported."""
-        first, past = _whole(start), _whole(end)
+        first, past = whole(start), whole(end)
         if first is None or past is None:
             message = (
                 f"A span has offsets that are not valid. Expected: two whole numbers that count {self._counted()}."
@@ -157,7 +157,7 @@ def same_quote(found: str, quote: str) -> bool:
     return found == quote or bool(BREAK.search(found) and BREAK.sub(" ", found) == BREAK.sub(" ", quote))
 
 
-def _whole(value: object) -> int | None:
+def whole(value: object) -> int | None:
     """A whole number that a file gives as a number or as digits; None for anything else."""
     if type(value) is int:
         return value if abs(value) <= _MOST else None

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.domain.files.json_records import json_records
+from annotations.domain.files.json_records import json_items, json_records
 from annotations.domain.files.strict_json import JsonError
 from tests.domain.strategies import texts
 
@@ -104,3 +104,50 @@ def test_a_broken_array_ends_with_an_error(data: bytes, line: int, why: str) -> 
     first, *_, last = read(data)
     assert first == (1, {"a": 1})
     assert last[0] == line and why in str(last[1])
+
+
+def items(data: bytes) -> list[tuple[int, object]]:
+    """The items of the arrays “a” and “b” with their lines; an error is given as its message."""
+    return [
+        (line, str(value) if isinstance(value, JsonError) else value)
+        for line, value in json_items(io.BytesIO(data), ("a", "b"))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("data", "found"),
+    [
+        (b'{"x": [9], "a": [1,\n{"a": [2]}], "b": 3, "y": {"a": [4]}}', [(1, 1), (2, {"a": [2]})]),
+        (b'{"a": [], "b": [5]}\n{"c": {}}\n{"a": [6]}', [(1, 5), (3, 6)]),
+        (b"", []),
+        (b"{}", []),
+    ],
+)
+def test_items_of_named_arrays(data: bytes, found: list[tuple[int, object]]) -> None:
+    assert items(data) == found
+
+
+@pytest.mark.parametrize(
+    ("data", "read", "line", "fault"),
+    [
+        (b'{"a": [1],\n"a": [2]}', 1, 2, "same name"),
+        (b'{"a": [1]\n"b": [2]}', 1, 2, "after a field"),
+        (b'{"a" [1]}', 0, 1, "expected “:”"),
+        (b"{1: [1]}", 0, 1, "no name"),
+        (b'{"a": [1],', 1, 1, "not valid JSON"),
+        (b'{"a": [1}', 1, 1, "after a record"),
+        (b'{"x": NaN, "a": [1]}', 0, 1, "NaN"),
+        (b'{"a": [1]} 7', 1, 1, "expected “{”"),
+    ],
+)
+def test_faults_around_named_arrays(data: bytes, read: int, line: int, fault: str) -> None:
+    *before, last = items(data)
+    assert len(before) == read
+    assert last[0] == line
+    assert fault in str(last[1])
+
+
+def test_a_fault_of_an_item_does_not_lose_the_others() -> None:
+    found = items(b'{"a": [1, {"x": 1, "x": 2}, 3]}')
+    assert [value for _, value in found if isinstance(value, int)] == [1, 3]
+    assert len(found) == 3

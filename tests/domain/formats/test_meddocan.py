@@ -10,6 +10,7 @@ from annotations.domain.notes import NoteError, ParsedNote
 from tests.domain.formats.helpers import SPAN_FORMATS, WHOLE, read_all
 
 SHARED = Path(__file__).parents[4] / "shared" / "data" / "meddocan" / "dev"
+XML = SHARED.parent / "dev-i2b2-xml"
 pytestmark = pytest.mark.skipif(not SHARED.is_dir(), reason="MEDDOCAN is not available")
 
 
@@ -29,6 +30,13 @@ def labels(files: dict[str, bytes]) -> dict[str, str]:
 def notes(files: dict[str, bytes], labels: dict[str, str]) -> list[ParsedNote]:
     read = read_all("brat", files, labels)
     return [note for note in read if not isinstance(note, NoteError)]
+
+
+def test_the_xml_of_the_corpus_is_read_as_its_brat_files(labels: dict[str, str], notes: list[ParsedNote]) -> None:
+    read = read_all("i2b2", {path.name: path.read_bytes() for path in XML.iterdir()}, labels)
+    assert [(note.name, note.text, note.spans) for note in read if isinstance(note, ParsedNote)] == [
+        (note.name, note.text, note.spans) for note in notes
+    ]
 
 
 def facts(read: list[ParsedNote]) -> set[tuple[str, str, int, int, str]]:
