@@ -1,0 +1,137 @@
+"""Tokens without offsets: find them in the text that they were made from, or make a text from them.
+
+White space between tokens is free. Tools write some characters of a token in other ways: brackets as `-LRB-`, quotes as
+two backquotes or two apostrophes, a slash with a backslash before it (Penn Treebank,
+https://catalog.ldc.upenn.edu/docs/LDC95T7/cl93.html). Such a token is found, too.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from annotations.domain.tokens import Token
+from annotations.domain.whitespace import WHITE_SPACE
+
+_BRACKETS: Final = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"}
+_QUOTES: Final = ('"', "“", "”", "„", "«", "»", "''", "``")
+_SINGLE: Final = ("'", "`", "‘", "’", "‚")
+_IN_TEXT: Final[dict[str, tuple[str, ...]]] = {
+    **{name: (sign,) for name, sign in _BRACKETS.items()},
+    **{name.lower(): (sign,) for name, sign in _BRACKETS.items()},
+    "``": _QUOTES,
+    "''": _QUOTES,
+    '"': _QUOTES,
+    "`": _SINGLE,
+    "'": _SINGLE,
+    "...": ("…", ". . ."),
+    "--": ("–", "—"),
+    "-": ("–", "—"),
+    "\\/": ("/",),
+    "\\*": ("*",),
+}
+"""What a token, or a part of it, may stand for in the text."""
+_PART: Final = re.compile("|".join(re.escape(each) for each in sorted(_IN_TEXT, key=len, reverse=True)))
+_BLANK: Final = re.compile(f"[{re.escape(''.join(sorted(WHITE_SPACE)))}]+")
+_UNSEEN: Final = frozenset({"Cc", "Cf"})  # control and format characters, which tools drop
+
+
+@dataclass(slots=True)
+class Aligned:
+    """Where words are in a text.
+
+    `missing` is the index of the first word that doesn't follow, or None; `tokens` are then those of the words before
+    it. `at` is the offset after the last token, `changed` the indexes of words that are written in another way.
+    """
+
+    tokens: list[Token] = field(default_factory=list)
+    missing: int | None = None
+    at: int = 0
+    changed: list[int] = field(default_factory=list)
+
+
+def align(text: str, words: Iterable[str]) -> Aligned:
+    """Find the words in the text, one after the other. No word may be blank."""
+    found = Aligned()
+    at, length = 0, len(text)
+    for index, word in enumerate(words):
+        while not text.startswith(word, at):
+            if at < length and _free(text[at]):
+                at += 1
+                continue
+            end = _written_otherwise(text, at, word)
+            if end is None:
+                found.missing = index
+                return found
+            found.changed.append(index)
+            found.tokens.append(Token(at, end))
+            break
+        else:
+            found.tokens.append(Token(at, at + len(word)))
+        at = found.at = found.tokens[-1].end
+    return found
+
+
+def blank(text: str, start: int = 0) -> bool:
+    """Whether the text from `start` on has only characters that may lie between tokens."""
+    return all(map(_free, text[start:]))
+
+
+def shown(word: str) -> str:
+    """The word without white space at its ends, as tokens are; empty if nothing is left."""
+    return word.strip("".join(WHITE_SPACE))
+
+
+def rebuilt(sentences: Iterable[Sequence[str]]) -> tuple[str, list[Token]]:
+    """A text of the words, joined by spaces, with a line feed between sentences; and their places in it."""
+    pieces: list[str] = []
+    tokens: list[Token] = []
+    at = 0
+    for words in sentences:
+        for number, word in enumerate(words):
+            if pieces:
+                pieces.append(" " if number else "\n")
+                at += 1
+            pieces.append(word)
+            tokens.append(Token(at, at + len(word)))
+            at += len(word)
+    return "".join(pieces), tokens
+
+
+def _free(character: str) -> bool:
+    return character in WHITE_SPACE or character.isspace() or unicodedata.category(character) in _UNSEEN
+
+
+def _written_otherwise(text: str, at: int, word: str) -> int | None:
+    """The end of a word that starts at `at` and is written in another way there; None if it isn't there."""
+    ends = [at]
+    for choices in _choices(word):
+        ends = [past for end in ends for choice in choices if (past := _past(text, end, choice)) is not None]
+        if not ends:
+            return None
+    return max(ends)
+
+
+def _choices(word: str) -> Iterator[tuple[str, ...]]:
+    """The parts of a word, and for each part the ways to write it."""
+    before = 0
+    for match in _PART.finditer(word):
+        if match.start() > before:
+            yield (word[before : match.start()],)
+        yield match[0], *_IN_TEXT[match[0]]
+        before = match.end()
+    if before < len(word):
+        yield (word[before:],)
+
+
+def _past(text: str, at: int, part: str) -> int | None:
+    """The end of a part of a word at `at`; white space in it may be other white space in the text, or none."""
+    pieces = _BLANK.split(part)
+    for number, piece in enumerate(pieces):
+        while number and at < len(text) and text[at] in WHITE_SPACE:
+            at += 1
+        if not text.startswith(piece, at):
+            return None
+        at += len(piece)
+    return at
