@@ -9,6 +9,7 @@ https://aclanthology.org/W09-1119/.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import zip_longest
 from typing import Final
 
 from annotations.domain.spans import Span, check_bounds
@@ -204,7 +205,7 @@ def split_any_tag(tag: str) -> tuple[str, str]:
         return OUTSIDE, ""
     if tag[:1] in _MARKS and tag[1:2] == "-" and len(tag) > 2:
         return tag[0], tag[2:]
-    raise ValueError(f"“{tag[:40]}” is not a tag. Tags are O, or a label after B-, I-, E-, S-, L- or U-.")
+    raise ValueError("The tag is not valid. Tags are O, or a label after B-, I-, E-, S-, L- or U-.")
 
 
 def as_bio(tags: Iterable[str]) -> list[str]:
@@ -230,7 +231,7 @@ def in_scheme(tags: Sequence[str], scheme: Scheme) -> list[str]:
     if scheme is Scheme.IOB2:
         return list(tags)
     found, before = [], ""
-    for tag, after in zip(tags, [*tags[1:], OUTSIDE], strict=True):
+    for tag, after in zip_longest(tags, tags[1:], fillvalue=OUTSIDE):
         mark, label = split_tag(tag)
         if not label:
             found.append(OUTSIDE)

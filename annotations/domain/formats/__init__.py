@@ -3,8 +3,10 @@
 from collections.abc import Iterable
 from typing import Final
 
+from annotations.domain.bio import Scheme
 from annotations.domain.formats.base import HEAD, Files, Format, is_system_file
 from annotations.domain.formats.brat import BratFormat
+from annotations.domain.formats.columns import ColumnsFormat
 from annotations.domain.formats.conll import ConllFormat
 from annotations.domain.formats.plain import PlainFormat
 from annotations.domain.notes import NoteError
@@ -13,6 +15,9 @@ from annotations.domain.tokens import Tokenizer, tokenize
 FORMATS: Final[dict[str, Format]] = {
     "brat": BratFormat(),
     "conll": ConllFormat(),
+    "conll2003": ColumnsFormat("conll2003", Scheme.IOB2, filled=True),
+    "iob1": ColumnsFormat("iob1", Scheme.IOB1),
+    "bioes": ColumnsFormat("bioes", Scheme.BIOES),
     "text": PlainFormat(),
 }
 """All formats by name, as used for `--format`."""
@@ -55,12 +60,18 @@ def writer(name: str, *, sentences: bool = False, spaced: bool = False, tokenize
         return ConllFormat(tokenizer, sentences=sentences, spaced=spaced)
     if name == "brat":
         return BratFormat(spaced=spaced, tokenizer=tokenizer)
-    return FORMATS[name]
+    format = FORMATS[name]
+    if isinstance(format, ColumnsFormat):
+        return format.with_options(tokenizer=tokenizer, sentences=sentences)
+    return format
 
 
 OPTIONS: Final[dict[str, frozenset[str]]] = {
     "brat": frozenset({"spaced", "tokenizer"}),
     "conll": frozenset({"sentences", "spaced", "tokenizer"}),
+    "conll2003": frozenset({"sentences", "tokenizer"}),
+    "iob1": frozenset({"sentences", "tokenizer"}),
+    "bioes": frozenset({"sentences", "tokenizer"}),
     "text": frozenset(),
 }
 """The options of `writer` by format. In brat, only the spaces depend on the tokenizer."""

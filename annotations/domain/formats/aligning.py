@@ -1,8 +1,8 @@
 """Tokens without offsets: find them in the text that they were made from, or make a text from them.
 
 White space between tokens is free. Tools write some characters of a token in other ways: brackets as `-LRB-`, quotes as
-two backquotes or two apostrophes, a slash with a backslash before it (Penn Treebank,
-https://catalog.ldc.upenn.edu/docs/LDC95T7/cl93.html). Such a token is found, too.
+two backquotes or two apostrophes, a slash with a backslash before it (as in the Penn Treebank; list of such changes:
+https://nlp.stanford.edu/software/tokenizer.html). Such a token is found, too.
 """
 
 import re
@@ -14,6 +14,11 @@ from typing import Final
 from annotations.domain.tokens import Token
 from annotations.domain.whitespace import WHITE_SPACE
 
+REBUILT: Final = (
+    "The file has neither offsets nor a text beside it. The text was made of the tokens, with a space between tokens "
+    "and a line break between sentences."
+)
+"""The warning for a note whose text is from `rebuilt`."""
 _BRACKETS: Final = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"}
 _QUOTES: Final = ('"', "“", "”", "„", "«", "»", "''", "``")
 _SINGLE: Final = ("'", "`", "‘", "’", "‚")
@@ -34,6 +39,7 @@ _IN_TEXT: Final[dict[str, tuple[str, ...]]] = {
 """What a token, or a part of it, may stand for in the text."""
 _PART: Final = re.compile("|".join(re.escape(each) for each in sorted(_IN_TEXT, key=len, reverse=True)))
 _BLANK: Final = re.compile(f"[{re.escape(''.join(sorted(WHITE_SPACE)))}]+")
+_WHITE: Final = "".join(WHITE_SPACE)
 _UNSEEN: Final = frozenset({"Cc", "Cf"})  # control and format characters, which tools drop
 
 
@@ -80,7 +86,7 @@ def blank(text: str, start: int = 0) -> bool:
 
 def shown(word: str) -> str:
     """The word without white space at its ends, as tokens are; empty if nothing is left."""
-    return word.strip("".join(WHITE_SPACE))
+    return word.strip(_WHITE)
 
 
 def rebuilt(sentences: Iterable[Sequence[str]]) -> tuple[str, list[Token]]:
@@ -107,7 +113,7 @@ def _written_otherwise(text: str, at: int, word: str) -> int | None:
     """The end of a word that starts at `at` and is written in another way there; None if it isn't there."""
     ends = [at]
     for choices in _choices(word):
-        ends = [past for end in ends for choice in choices if (past := _past(text, end, choice)) is not None]
+        ends = list({past for end in ends for choice in choices if (past := _past(text, end, choice)) is not None})
         if not ends:
             return None
     return max(ends)
