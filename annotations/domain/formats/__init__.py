@@ -8,6 +8,7 @@ from annotations.domain.formats.base import HEAD, Files, Format, is_system_file
 from annotations.domain.formats.brat import BratFormat
 from annotations.domain.formats.columns import ColumnsFormat
 from annotations.domain.formats.conll import ConllFormat
+from annotations.domain.formats.docbin import DocBinFormat
 from annotations.domain.formats.plain import PlainFormat
 from annotations.domain.notes import NoteError
 from annotations.domain.tokens import Tokenizer, tokenize
@@ -18,6 +19,7 @@ FORMATS: Final[dict[str, Format]] = {
     "conll2003": ColumnsFormat("conll2003", Scheme.IOB2, filled=True),
     "iob1": ColumnsFormat("iob1", Scheme.IOB1),
     "bioes": ColumnsFormat("bioes", Scheme.BIOES),
+    "docbin": DocBinFormat(),
     "text": PlainFormat(),
 }
 """All formats by name, as used for `--format`."""
@@ -63,6 +65,8 @@ def writer(name: str, *, sentences: bool = False, spaced: bool = False, tokenize
     format = FORMATS[name]
     if isinstance(format, ColumnsFormat):
         return format.with_options(tokenizer=tokenizer, sentences=sentences)
+    if name == "docbin":
+        return DocBinFormat(tokenizer)
     return format
 
 
@@ -72,6 +76,7 @@ OPTIONS: Final[dict[str, frozenset[str]]] = {
     "conll2003": frozenset({"sentences", "tokenizer"}),
     "iob1": frozenset({"sentences", "tokenizer"}),
     "bioes": frozenset({"sentences", "tokenizer"}),
+    "docbin": frozenset({"tokenizer"}),
     "text": frozenset(),
 }
 """The options of `writer` by format. In brat, only the spaces depend on the tokenizer."""
