@@ -9,7 +9,10 @@ from annotations.domain.formats.brat import BratFormat
 from annotations.domain.formats.columns import ColumnsFormat
 from annotations.domain.formats.conll import ConllFormat
 from annotations.domain.formats.docbin import DocBinFormat
+from annotations.domain.formats.doccano import DoccanoFormat
+from annotations.domain.formats.label_studio import LabelStudioFormat
 from annotations.domain.formats.plain import PlainFormat
+from annotations.domain.formats.prodigy import ProdigyFormat
 from annotations.domain.notes import NoteError
 from annotations.domain.tokens import Tokenizer, tokenize
 
@@ -19,6 +22,9 @@ FORMATS: Final[dict[str, Format]] = {
     "conll2003": ColumnsFormat("conll2003", Scheme.IOB2, filled=True),
     "iob1": ColumnsFormat("iob1", Scheme.IOB1),
     "bioes": ColumnsFormat("bioes", Scheme.BIOES),
+    "doccano": DoccanoFormat(),
+    "label-studio": LabelStudioFormat(),
+    "prodigy": ProdigyFormat(),
     "docbin": DocBinFormat(),
     "text": PlainFormat(),
 }
@@ -65,7 +71,7 @@ def writer(name: str, *, sentences: bool = False, spaced: bool = False, tokenize
     format = FORMATS[name]
     if isinstance(format, ColumnsFormat):
         return format.with_options(tokenizer=tokenizer, sentences=sentences)
-    if name == "docbin":
+    if isinstance(format, DocBinFormat):
         return DocBinFormat(tokenizer)
     return format
 
@@ -77,6 +83,5 @@ OPTIONS: Final[dict[str, frozenset[str]]] = {
     "iob1": frozenset({"sentences", "tokenizer"}),
     "bioes": frozenset({"sentences", "tokenizer"}),
     "docbin": frozenset({"tokenizer"}),
-    "text": frozenset(),
 }
-"""The options of `writer` by format. In brat, only the spaces depend on the tokenizer."""
+"""The options of `writer`, for formats that have some. In brat, only the spaces depend on the tokenizer."""

@@ -1,7 +1,7 @@
 """The one rule by which readers of files take a span: label, offsets, quote, white space, duplicates."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from annotations.domain.formats.base import LabelFinder
@@ -19,15 +19,24 @@ class SpanTaker:
     """Takes the spans of one note as a file gives them, and collects all problems and warnings.
 
     Offsets are end-exclusive; they count code points, or UTF-16 code units with `utf16`. `file` and the line of a span
-    are where problems are reported.
+    are where problems are reported. `same` compares the text found with a quote, if other than by `same_quote`.
     """
 
-    def __init__(self, text: str, file: str, find_label: LabelFinder, *, utf16: bool = False) -> None:
+    def __init__(
+        self,
+        text: str,
+        file: str,
+        find_label: LabelFinder,
+        *,
+        utf16: bool = False,
+        same: Callable[[str, str], bool] | None = None,
+    ) -> None:
         self.text = text
         self.file = file
         self.problems: list[Problem] = []
         self.warnings: list[Problem] = []
         self._find_label = find_label
+        self._same = same or same_quote
         self._counts_units = utf16
         # Texts without a character of two units need no conversion.
         self._units = Utf16(text) if utf16 and not text.isascii() else None
@@ -58,7 +67,7 @@ class SpanTaker:
             return
         first, past = bounds
         text = self.text
-        if quote is not None and not same_quote(text[first:past], quote):
+        if quote is not None and not self._same(text[first:past], quote):
             message = (
                 f"The text at {start}-{end} differs from the text that the file gives for this span. "
                 f"Check that the text is unchanged and that offsets count {self._counted()}."
@@ -98,7 +107,7 @@ class SpanTaker:
         """The note with its spans in text order. Raises NoteError with all problems, if there are any."""
         if self.problems:
             raise NoteError(self.problems)
-        return ParsedNote(name, self.text, sorted(self._spans.values()), self.warnings, patient_id)
+        return ParsedNote(name, self.text, [self._spans[key] for key in sorted(self._spans)], self.warnings, patient_id)
 
     def _code(self, label: object, line: int | None) -> str | None:
         if not isinstance(label, str):

@@ -13,6 +13,7 @@ from annotations.domain.formats.base import OutNote
 from annotations.domain.labels import LabelSetDef
 from annotations.domain.spans import Span
 from annotations.transfer.services.archives import Content
+from annotations.transfer.services.note_files import NoteFilesWriter
 
 MANIFEST: Final = "release.json"
 NOTES_JSONL: Final = "notes.jsonl"
@@ -72,12 +73,13 @@ def _files(format: str, notes: Iterator[OutNote], labels: LabelSetDef) -> Iterat
 
 
 def _written(format: str, notes: Iterator[OutNote], labels: LabelSetDef) -> Iterator[tuple[str, Content]]:
-    writer = FORMATS[format]
     codes = {label.code: label.code for label in labels.labels()}
-    for note in notes:
-        files, _losses = writer.write(note, codes)
-        yield from files.items()
-    yield from writer.extra_files(labels).items()
+    with NoteFilesWriter(lambda _language: FORMATS[format], codes) as writer:
+        for note in notes:
+            files, _losses = writer.add(note)
+            yield from files.items()
+        yield from writer.finish()
+    yield from FORMATS[format].extra_files(labels).items()
 
 
 def _jsonl(notes: Iterator[OutNote]) -> Iterator[tuple[str, Content]]:

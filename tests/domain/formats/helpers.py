@@ -10,6 +10,11 @@ from tests.domain.strategies import LABELS
 
 NAMES: dict[str, str] = {label: label for label in LABELS}
 
+WHOLE = {"doccano": "jsonl", "label-studio": "json", "prodigy": "jsonl"}
+"""The formats that keep the text of a note in the file of its spans, and the ending of that file."""
+
+SPAN_FORMATS = sorted(set(FORMATS) - {"text"})
+
 
 def read_one(kind: str | Format, files: Mapping[str, bytes | str], labels: Mapping[str, str] = NAMES) -> ParsedNote:
     """Read the only note in some files."""
