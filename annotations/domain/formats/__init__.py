@@ -10,6 +10,7 @@ from annotations.domain.formats.columns import ColumnsFormat
 from annotations.domain.formats.conll import ConllFormat
 from annotations.domain.formats.docbin import DocBinFormat
 from annotations.domain.formats.doccano import DoccanoFormat
+from annotations.domain.formats.hf import HuggingFaceFormat
 from annotations.domain.formats.label_studio import LabelStudioFormat
 from annotations.domain.formats.plain import PlainFormat
 from annotations.domain.formats.prodigy import ProdigyFormat
@@ -26,6 +27,7 @@ FORMATS: Final[dict[str, Format]] = {
     "label-studio": LabelStudioFormat(),
     "prodigy": ProdigyFormat(),
     "docbin": DocBinFormat(),
+    "hf": HuggingFaceFormat(),
     "text": PlainFormat(),
 }
 """All formats by name, as used for `--format`."""
@@ -73,6 +75,8 @@ def writer(name: str, *, sentences: bool = False, spaced: bool = False, tokenize
         return format.with_options(tokenizer=tokenizer, sentences=sentences)
     if isinstance(format, DocBinFormat):
         return DocBinFormat(tokenizer)
+    if isinstance(format, HuggingFaceFormat):
+        return HuggingFaceFormat(tokenizer)
     return format
 
 
@@ -83,5 +87,6 @@ OPTIONS: Final[dict[str, frozenset[str]]] = {
     "iob1": frozenset({"sentences", "tokenizer"}),
     "bioes": frozenset({"sentences", "tokenizer"}),
     "docbin": frozenset({"tokenizer"}),
+    "hf": frozenset({"tokenizer"}),
 }
 """The options of `writer`, for formats that have some. In brat, only the spaces depend on the tokenizer."""

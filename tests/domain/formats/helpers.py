@@ -10,8 +10,11 @@ from tests.domain.strategies import LABELS
 
 NAMES: dict[str, str] = {label: label for label in LABELS}
 
-WHOLE = {"doccano": "jsonl", "label-studio": "json", "prodigy": "jsonl"}
+WHOLE = {"doccano": "jsonl", "label-studio": "json", "prodigy": "jsonl", "docbin": "spacy", "hf": "parquet"}
 """The formats that keep the text of a note in the file of its spans, and the ending of that file."""
+
+BINARY = {"docbin", "hf"}
+"""Those of WHOLE whose files are compressed, so that a fault in them is in no line."""
 
 SPAN_FORMATS = sorted(set(FORMATS) - {"text"})
 
