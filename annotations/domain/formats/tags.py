@@ -4,7 +4,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 
-from annotations.domain.bio import OUTSIDE, Cause, Encoded, Loser, split_tag
+from annotations.domain.bio import OUTSIDE, Cause, Encoded, Loser, split_any_tag, split_tag
 from annotations.domain.formats.base import LabelFinder
 from annotations.domain.segments import lines
 from annotations.domain.sentences import sentences
@@ -40,6 +40,15 @@ def count_labels(tags: Iterable[str]) -> Counter[str]:
             found[label] += 1
         before = label
     return found
+
+
+def is_tag(text: str) -> bool:
+    """Whether a text is a tag of any scheme."""
+    try:
+        split_any_tag(text)
+    except ValueError:
+        return False
+    return True
 
 
 class TagReader:

@@ -35,8 +35,8 @@ from annotations.domain.formats.base import (
     split_names,
     written_code,
 )
-from annotations.domain.formats.columns.rows import MARK, Document, documents, is_tag
-from annotations.domain.formats.tags import TagReader, blocks, count_labels, lost
+from annotations.domain.formats.columns.rows import MARK, Document, documents
+from annotations.domain.formats.tags import TagReader, blocks, count_labels, is_tag, lost
 from annotations.domain.labels import LabelSetDef
 from annotations.domain.notes import NoteError, ParsedNote, Problem, check_name, decode_utf8
 from annotations.domain.tokens import Token, Tokenizer, tokenize

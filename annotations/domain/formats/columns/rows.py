@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import IO, Final
 
-from annotations.domain.bio import split_any_tag
 from annotations.domain.formats.aligning import shown
+from annotations.domain.formats.tags import is_tag
 from annotations.domain.notes import Problem
 
 MARK: Final = "-DOCSTART-"
@@ -85,15 +85,6 @@ def documents(stream: IO[bytes], file: str) -> Iterator[Document]:
                 document.sentences.append(sentence)
             sentence.append(Row(line, word, tag))
     yield document
-
-
-def is_tag(text: str) -> bool:
-    """Whether a text is a tag of any scheme."""
-    try:
-        split_any_tag(text)
-    except ValueError:
-        return False
-    return True
 
 
 class _Columns:
