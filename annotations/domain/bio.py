@@ -217,11 +217,12 @@ def as_bio(tags: Iterable[str]) -> list[str]:
     """
     found, before = [], ""
     for tag in tags:
-        mark, label = split_any_tag(tag)
-        if not label:
+        if tag == OUTSIDE:
             found.append(OUTSIDE)
-        else:
-            found.append(("B-" if mark in _STARTS or label != before else "I-") + label)
+            before = ""
+            continue
+        mark, label = split_any_tag(tag)
+        found.append(("B-" if mark in _STARTS or label != before else "I-") + label)
         before = "" if mark in _ENDS else label
     return found
 
@@ -232,10 +233,12 @@ def in_scheme(tags: Sequence[str], scheme: Scheme) -> list[str]:
         return list(tags)
     found, before = [], ""
     for tag, after in zip_longest(tags, tags[1:], fillvalue=OUTSIDE):
-        mark, label = split_tag(tag)
-        if not label:
+        if tag == OUTSIDE:
             found.append(OUTSIDE)
-        elif scheme is Scheme.IOB1:
+            before = ""
+            continue
+        mark, label = split_tag(tag)
+        if scheme is Scheme.IOB1:
             found.append(("B-" if mark == "B" and label == before else "I-") + label)
         else:
             last = after != f"I-{label}"

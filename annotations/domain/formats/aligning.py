@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from annotations.domain.spans import Bounds
 from annotations.domain.tokens import Token
 from annotations.domain.whitespace import WHITE_SPACE
 
@@ -60,22 +61,23 @@ class Aligned:
 def align(text: str, words: Iterable[str]) -> Aligned:
     """Find the words in the text, one after the other. No word may be blank."""
     found = Aligned()
-    at, length = 0, len(text)
+    at = 0
     for index, word in enumerate(words):
-        while not text.startswith(word, at):
-            if at < length and _free(text[at]):
-                at += 1
-                continue
-            end = _written_otherwise(text, at, word)
-            if end is None:
-                found.missing = index
-                return found
-            found.changed.append(index)
-            found.tokens.append(Token(at, end))
-            break
-        else:
-            found.tokens.append(Token(at, at + len(word)))
-        at = found.at = found.tokens[-1].end
+        end = at + len(word)
+        if text[at:end] != word:
+            # Most words follow after a space.
+            if text[at : at + 1] == " " and text[at + 1 : end + 1] == word:
+                at, end = at + 1, end + 1
+            else:
+                place = _next(text, at, word)
+                if place is None:
+                    found.missing = index
+                    return found
+                at, end = place
+                if text[at:end] != word:
+                    found.changed.append(index)
+        found.tokens.append(Token(at, end))
+        at = found.at = end
     return found
 
 
@@ -107,6 +109,17 @@ def rebuilt(sentences: Iterable[Sequence[str]]) -> tuple[str, list[Token]]:
 
 def _free(character: str) -> bool:
     return character in WHITE_SPACE or character.isspace() or unicodedata.category(character) in _UNSEEN
+
+
+def _next(text: str, at: int, word: str) -> Bounds | None:
+    """The first place of the word from `at` on with only free characters before it, in whatever way it is written."""
+    while not text.startswith(word, at):
+        if at < len(text) and _free(text[at]):
+            at += 1
+            continue
+        end = _written_otherwise(text, at, word)
+        return None if end is None else (at, end)
+    return at, at + len(word)
 
 
 def _written_otherwise(text: str, at: int, word: str) -> int | None:

@@ -282,6 +282,8 @@ def _aligned(text: str, words: list[list[str]], document: Document, beside: str)
 
 def _solid(tokenizer: Tokenizer, text: str) -> list[Token]:
     """The tokens without white space in them, which would be a column, and without one that is a mark of notes."""
+    if tokenizer is tokenize:
+        return tokenize(text)  # the default rule gives no such tokens
     found: list[Token] = []
     for token in tokenizer(text):
         start = token.start

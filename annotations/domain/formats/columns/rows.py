@@ -8,7 +8,7 @@ a note, and may name it. Other rows that begin with `#` and don't end with a tag
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import IO, Final
+from typing import IO, Final, NamedTuple
 
 from annotations.domain.formats.aligning import shown
 from annotations.domain.formats.tags import is_tag
@@ -25,8 +25,7 @@ _EXPECTED: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """A token, without white space at its ends, with its tag, and the line (1-based) where it stands."""
 
     line: int
@@ -59,31 +58,36 @@ def documents(stream: IO[bytes], file: str) -> Iterator[Document]:
     sentence: list[Row] = []
     read = _Columns()
     for line, data in _lines(stream):
-        row = _decoded(document, line, data)
-        if row is None:
-            continue
-        if not row or row.isspace():
-            if sentence:
+        found = read.known(data)
+        if found is None:
+            row = _decoded(document, line, data)
+            if row is None:
+                continue
+            if not row or row.isspace():
                 sentence = []
+                continue
+            name = _mark(row)
+            if name is not None:
+                if document.marked or document.sentences or document.problems:
+                    yield document
+                document = Document(file, line, name, marked=True)
+                sentence = []
+                continue
+            answer = read(row)
+            if isinstance(answer, str):
+                document.refuse(line, "line", answer)
+            found = answer if isinstance(answer, tuple) else None
+        if found is None:
             continue
-        name = _mark(row)
-        if name is not None:
-            if document.marked or document.sentences or document.problems:
-                yield document
-            document = Document(file, line, name, marked=True)
-            sentence = []
-            continue
-        found = read(row)
-        if isinstance(found, str):
-            document.refuse(line, "line", found)
-        elif found is not None:
-            word, tag = shown(found[0]), found[1]
+        word, tag = found
+        if not word.isalnum():
+            word = shown(word)
             if not word:
                 document.blank.append(line)
                 continue
-            if not sentence:
-                document.sentences.append(sentence)
-            sentence.append(Row(line, word, tag))
+        if not sentence:
+            document.sentences.append(sentence)
+        sentence.append(Row(line, word, tag))
     yield document
 
 
@@ -92,17 +96,23 @@ class _Columns:
 
     def __init__(self) -> None:
         self._count = 0
-        self._tags: dict[str, str] = {}
+        self._tags: dict[bytes, str] = {}
+
+    def known(self, data: bytes | None) -> tuple[str, str] | None:
+        """The token and the tag of a row that differs only in its token from a row before, as most rows do."""
+        if data is None:
+            return None
+        separator = b"\t" if b"\t" in data else b" "
+        word, _, rest = data.partition(separator)
+        tag = self._tags.get(separator + rest)
+        if tag is None or not word or word[0] in b"#-" or b"\0" in word:
+            return None
+        try:
+            return word.decode(), tag
+        except UnicodeDecodeError:
+            return None
 
     def __call__(self, row: str) -> tuple[str, str] | str | None:
-        # Most rows differ only in their token from a row before.
-        word, _, rest = row.partition(" ")
-        tag = self._tags.get(rest)
-        if tag is not None and word and word[0] != "#" and "\t" not in word:
-            return word, tag
-        return self._read(row, rest)
-
-    def _read(self, row: str, rest: str) -> tuple[str, str] | str | None:
         tabs = "\t" in row
         columns = [column.strip(" ") for column in row.split("\t")] if tabs else [c for c in row.split(" ") if c]
         while columns and not columns[-1]:
@@ -116,8 +126,10 @@ class _Columns:
         if len(columns) < 2:
             return f"The row has one column. {_EXPECTED}"
         self._count = self._count or len(columns)
-        if not tabs:
-            self._tags[rest] = columns[-1]
+        separator = "\t" if tabs else " "
+        first, _, rest = row.partition(separator)
+        if first.strip(" ") == columns[0]:
+            self._tags[f"{separator}{rest}".encode()] = columns[-1]
         return columns[0], columns[-1]
 
 

@@ -154,7 +154,8 @@ def _tokenized(text: str, spans: list[Span], given: tuple[Encoded, list[Span]]) 
     at = 0
     for token, tag in zip(encoded.tokens, encoded.tags, strict=True):
         inside = tag[:1] == "I"
-        _add_gap(doc, text[at : token.start], tag[2:] if inside else "")
+        if at < token.start:
+            _add_gap(doc, text[at : token.start], tag[2:] if inside else "")
         places.append(len(doc.words))
         doc.words.append(text[token.start : token.end])
         doc.spaces.append(0)
