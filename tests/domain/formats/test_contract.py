@@ -13,12 +13,12 @@ from annotations.domain.formats import FORMATS, detected
 from annotations.domain.formats.base import Format, Loaded, OutNote
 from annotations.domain.notes import NoteError
 from annotations.domain.spans import Span, SpanError, overlaps
-from tests.domain.formats.helpers import NAMES, SPAN_FORMATS, WHOLE, read_all, refused
+from tests.domain.formats.helpers import BINARY, NAMES, SPAN_FORMATS, WHOLE, read_all, refused
 from tests.domain.strategies import texts_with_spans
 
 every_format = pytest.mark.parametrize("kind", sorted(FORMATS))
 with_text_files = pytest.mark.parametrize("kind", sorted(set(FORMATS) - set(WHOLE)))
-with_whole_files = pytest.mark.parametrize("kind", sorted(WHOLE))
+with_whole_files = pytest.mark.parametrize("kind", sorted(set(WHOLE) - BINARY))
 with_spans = pytest.mark.parametrize("kind", SPAN_FORMATS)
 SYSTEM_FILES = [
     "annotation.conf",
