@@ -6,12 +6,15 @@ from typing import Final
 from annotations.domain.formats.base import HEAD, Files, Format, is_system_file
 from annotations.domain.formats.bioc import BiocFormat, BiocJsonFormat
 from annotations.domain.formats.brat import BratFormat
+from annotations.domain.formats.cas_json import CasJsonFormat
 from annotations.domain.formats.conll import ConllFormat
 from annotations.domain.formats.gate import GateFormat
 from annotations.domain.formats.i2b2 import I2b2Format
 from annotations.domain.formats.inline import InlineFormat
 from annotations.domain.formats.plain import PlainFormat
 from annotations.domain.formats.tables import CsvFormat, XlsxFormat
+from annotations.domain.formats.webanno_tsv import WebannoTsvFormat
+from annotations.domain.formats.xmi import XmiFormat
 from annotations.domain.notes import NoteError
 from annotations.domain.tokens import Tokenizer, tokenize
 
@@ -19,6 +22,9 @@ FORMATS: Final[dict[str, Format]] = {
     "brat": BratFormat(),
     "conll": ConllFormat(),
     "i2b2": I2b2Format(),
+    "webanno-tsv": WebannoTsvFormat(),
+    "xmi": XmiFormat(),
+    "cas-json": CasJsonFormat(),
     "bioc": BiocFormat(),
     "bioc-json": BiocJsonFormat(),
     "gate": GateFormat(),
@@ -67,11 +73,14 @@ def writer(name: str, *, sentences: bool = False, spaced: bool = False, tokenize
         return ConllFormat(tokenizer, sentences=sentences, spaced=spaced)
     if name == "brat":
         return BratFormat(spaced=spaced, tokenizer=tokenizer)
+    if name == "webanno-tsv":
+        return WebannoTsvFormat(tokenizer)
     return FORMATS[name]
 
 
 OPTIONS: Final[dict[str, frozenset[str]]] = {
     "brat": frozenset({"spaced", "tokenizer"}),
     "conll": frozenset({"sentences", "spaced", "tokenizer"}),
+    "webanno-tsv": frozenset({"tokenizer"}),
 }
 """The options of `writer`, for formats that have some. In brat, only the spaces depend on the tokenizer."""

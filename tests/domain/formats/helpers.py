@@ -10,7 +10,16 @@ from tests.domain.strategies import LABELS
 
 NAMES: dict[str, str] = {label: label for label in LABELS}
 
-WHOLE = {"i2b2": "xml", "bioc": "xml", "bioc-json": "json", "gate": "xml", "inline": "xml"}
+WHOLE = {
+    "i2b2": "xml",
+    "webanno-tsv": "tsv",
+    "xmi": "xmi",
+    "cas-json": "json",
+    "bioc": "xml",
+    "bioc-json": "json",
+    "gate": "xml",
+    "inline": "xml",
+}
 """The formats that keep the text of a note in the file of its spans, and the ending of that file."""
 
 SPAN_FORMATS = sorted(set(FORMATS) - {"text"})
@@ -47,6 +56,11 @@ def write_one(
 ) -> tuple[dict[str, bytes], list[Loss]]:
     writer = FORMATS[kind] if isinstance(kind, str) else kind
     return writer.write(OutNote(name, text, spans), labels)
+
+
+def facts(spans: Iterable[Span] | None) -> list[tuple[int, int, str, tuple[tuple[str, str | bool], ...]]]:
+    """What is compared of spans, with their attributes, in order."""
+    return sorted((span.start, span.end, span.label, span.attributes) for span in spans or ())
 
 
 def said(problems: Sequence[Problem]) -> list[tuple[int | None, str]]:
