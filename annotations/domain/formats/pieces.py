@@ -23,3 +23,19 @@ def first_gap(text: str, pieces: Sequence[Bounds]) -> Bounds | None:
 def discontinuous(gap: Bounds) -> str:
     """The error message for a discontinuous span."""
     return f"Discontinuous spans are not supported: the gap {gap[0]}-{gap[1]} is not a line break."
+
+
+def joined(text: str, pieces: Sequence[Bounds]) -> list[Bounds]:
+    """The spans that pieces make, in order: more than one if they are discontinuous. Touching pieces are one span."""
+    spans = [pieces[0]]
+    for piece in pieces[1:]:
+        if spans[-1][1] == piece[0] or not first_gap(text, [spans[-1], piece]):
+            spans[-1] = (spans[-1][0], piece[1])
+        else:
+            spans.append(piece)
+    return spans
+
+
+def split_message(count: int) -> str:
+    """The warning for a discontinuous span of which each part is imported."""
+    return f"The span has {count} parts with other text between them. Each part was imported as a span of its own."

@@ -151,7 +151,7 @@ def test_plain_text_loses_every_span() -> None:
 ATTRIBUTES = [(), (("negated", True),), (("certainty", 'low "&<'), ("negated", True))]
 
 
-REPORT_NO_ATTRIBUTES = {"brat", "conll"}
+REPORT_NO_ATTRIBUTES = {"conll"}
 """The formats that neither hold attributes nor report that they are lost."""
 
 
