@@ -69,11 +69,7 @@ class Cas:
         """The note. Raises NoteError with all problems."""
         identity, text = self._chosen()
         taker = SpanTaker(text, self.file, find_label, utf16=True)
-        for found in self._kept(identity, taker):
-            if str(found.start) == str(found.end):
-                taker.not_kept(NO_CHARACTERS, found.line)
-                continue
-            label, attributes = label_and_attributes(found.layer, self._features(found.layer), found.values)
+        for found, label, attributes in self._spans(identity, taker):
             taker.take(label, found.start, found.end, line=found.line, attributes=attributes)
         for layer, line in self.others.items():
             taker.not_kept(layer_not_kept(layer), line)
@@ -83,11 +79,7 @@ class Cas:
         """The number of spans by label as written. Raises NoteError."""
         identity, text = self._chosen()
         taker = SpanTaker(text, self.file, LabelFinder({}), utf16=True)
-        return Counter(
-            label_and_attributes(found.layer, self._features(found.layer), found.values)[0]
-            for found in self._kept(identity, taker)
-            if str(found.start) != str(found.end)
-        )
+        return Counter(label for _, label, _ in self._spans(identity, taker))
 
     def _chosen(self) -> tuple[str, str]:
         """The id and the text of the sofa that is the note: that of the initial view, or the first one with a text."""
@@ -104,34 +96,41 @@ class Cas:
         message = "The file holds no text. Expected: a Sofa with the text in “sofaString”."
         raise NoteError([Problem(self.file, None, "no text", message)])
 
-    def _kept(self, sofa: str, taker: SpanTaker) -> Iterator[Found]:
-        """The annotations of the chosen text that are spans, with the values of features that can be kept."""
+    def _spans(self, sofa: str, taker: SpanTaker) -> Iterator[tuple[Found, str, dict[str, str | bool]]]:
+        """The annotations of the chosen text that are spans, each with its label as written and its attributes."""
         views = sum(each.text is not None for each in self.sofas.values())
         if views > 1:
             taker.not_kept(f"The file has {views} texts (views). Only the view “{self.sofas[sofa].view}” is imported.")
         members = self.members.get(sofa)
+        layers = self._layers()
         for found in self.found:
+            known = layers[found.layer]
             if found.sofa != sofa:
                 if found.sofa not in self.sofas:
                     message = "The annotation belongs to no text. Expected: “sofa” with the id of a Sofa."
                     taker.refuse("sofa", message, found.line)
-                continue
-            if members is not None and found.identity not in members:
+            elif members is not None and found.identity not in members:
                 taker.not_kept("Annotations that are not members of their view are not imported.", found.line)
-                continue
-            known = self.types.features_of(found.layer)
-            names = {*known, *found.values, *found.others}
-            if any(features <= names for features in _RELATIONS):
+            elif any(features <= {*known, *found.others} for features in _RELATIONS):
                 taker.not_kept(relations_not_kept(found.layer), found.line)
-                continue
-            for feature in [*found.others, *(name for name in found.values if known.get(name) is False)]:
-                taker.not_kept(feature_not_kept(found.layer, feature), found.line)
-                found.values.pop(feature, None)
-            yield found
+            elif str(found.start) == str(found.end):
+                taker.not_kept(NO_CHARACTERS, found.line)
+            else:
+                for feature in [*found.others, *(name for name in found.values if not known.get(name, True))]:
+                    taker.not_kept(feature_not_kept(found.layer, feature), found.line)
+                features = [name for name, is_value in known.items() if is_value]
+                values = {name: value for name, value in found.values.items() if known.get(name, True)}
+                yield found, *label_and_attributes(found.layer, features, values)
 
-    def _features(self, layer: str) -> set[str]:
-        """The features of a layer that hold values: of its type, or those that any of its annotations has."""
-        known = self.types.features_of(layer)
-        if known:
-            return {name for name, is_value in known.items() if is_value}
-        return {name for found in self.found if found.layer == layer for name in found.values}
+    def _layers(self) -> dict[str, dict[str, bool]]:
+        """For each layer its features, and whether each holds a value. Without types, all that its annotations have."""
+        layers: dict[str, dict[str, bool]] = {}
+        typed: set[str] = set()
+        for found in self.found:
+            if found.layer not in layers:
+                layers[found.layer] = self.types.features_of(found.layer)
+                if layers[found.layer]:
+                    typed.add(found.layer)
+            if found.layer not in typed:
+                layers[found.layer].update(dict.fromkeys(found.values, True))
+        return layers
