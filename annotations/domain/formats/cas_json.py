@@ -10,9 +10,11 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from io import BytesIO
 from typing import Any, Final
 
-from annotations.domain.files.strict_json import JsonError, read_object
+from annotations.domain.files.json_records import json_records
+from annotations.domain.files.strict_json import JsonError
 from annotations.domain.formats.base import Files, LabelFinder, Loss, NoteFiles, OutNote, split_names
 from annotations.domain.formats.cas import INITIAL_VIEW, Cas, Found, Sofa
 from annotations.domain.formats.type_system import TypeSystem, written_types
@@ -110,18 +112,20 @@ def _types(types: TypeSystem) -> dict[str, dict[str, Any]]:
 def _read(note: NoteFiles, files: Files) -> Cas:
     """The content of the file of a note. Raises NoteError."""
     file = note.parts["json"]
-    data = files.load(file).removeprefix(b"\xef\xbb\xbf")
-    try:
-        content = read_object(data)
-    except JsonError as error:
-        message = str(error).replace("The request", "The file")
-        raise NoteError([Problem(file, _faulty_line(data), "json", f"{message} Export the note again.")]) from None
+    records = json_records(BytesIO(files.load(file)))
+    line, content = next(records, (1, None))
+    if isinstance(content, JsonError):
+        raise NoteError([Problem(file, line, "json", f"{content}")])
+    content = content if isinstance(content, dict) else {}
     structures = content.get(_STRUCTURES)
     if isinstance(structures, dict):  # by id
         structures = [{_ID: identity} | each for identity, each in structures.items() if isinstance(each, dict)]
     if not isinstance(structures, list):
         message = f"The file is not a UIMA CAS in JSON. Expected: an object with the list “{_STRUCTURES}”."
-        raise NoteError([Problem(file, None, "format", message)])
+        raise NoteError([Problem(file, line, "format", message)])
+    for line, _ in records:
+        message = "The file goes on after the UIMA CAS. Expected: one object. Remove what follows."
+        raise NoteError([Problem(file, line, "format", message)])
     cas = Cas(file, _read_types(content.get(_TYPES)))
     for number, each in enumerate(structures, 1):
         if not isinstance(each, dict) or not isinstance(each.get(_TYPE), str):
@@ -134,19 +138,6 @@ def _read(note: NoteFiles, files: Files) -> Cas:
         if isinstance(members, list):
             cas.members.setdefault(str(view.get("%SOFA")), set()).update(map(str, members))
     return cas
-
-
-def _faulty_line(data: bytes) -> int | None:
-    """The line where JSON becomes invalid, if it does."""
-    try:
-        json.loads(data)
-    except json.JSONDecodeError as error:
-        return error.lineno
-    except UnicodeDecodeError as error:
-        return data.count(b"\n", 0, error.start) + 1
-    except (ValueError, RecursionError):
-        return None
-    return None
 
 
 def _read_types(value: object) -> TypeSystem:

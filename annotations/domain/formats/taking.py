@@ -154,7 +154,11 @@ class SpanTaker:
 
 def same_quote(found: str, quote: str) -> bool:
     """Whether a quote is the text found; line breaks count as equal to each other and to a space."""
-    return found == quote or bool(BREAK.search(found) and BREAK.sub(" ", found) == BREAK.sub(" ", quote))
+    if found == quote:
+        return True
+    # A line break has at most two characters, so that long texts need not be searched for short quotes.
+    may_fit = len(found) <= 2 * len(quote)
+    return may_fit and bool(BREAK.search(found)) and BREAK.sub(" ", found) == BREAK.sub(" ", quote)
 
 
 def whole(value: object) -> int | None:

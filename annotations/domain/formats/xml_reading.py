@@ -47,6 +47,7 @@ def parse(stream: IO[bytes], file: str, handler: Handler) -> Iterator[None]:
     expat.ordered_attributes = False
     expat.StartElementHandler = start
     expat.EndElementHandler = handler.end
+    expat.ProcessingInstructionHandler = handler.pi
     try:
         while data := stream.read(_CHUNK):
             parser.feed(data)

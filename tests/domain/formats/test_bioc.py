@@ -140,6 +140,21 @@ def test_other_programs_read_the_same() -> None:
     ]
 
 
+@pytest.mark.parametrize(("kind", "module", "ending"), [("bioc", "biocxml", "xml"), ("bioc-json", "biocjson", "json")])
+def test_the_package_bioc_reads_and_writes_the_same(kind: str, module: str, ending: str) -> None:
+    package = pytest.importorskip(f"bioc.{module}")
+    text = "\ufeffAnna <b>\r\n😀 & Neri"
+    spans = [Span(1, 5, "NAME"), Span(15, 19, "DATE")]
+    files, _ = write_one(kind, text, spans)
+    collection = package.loads(files[f"a.{ending}"].decode())
+    (passage,) = collection.documents[0].passages
+    assert passage.text == text
+    assert [text[each.locations[0].offset : each.locations[0].end] for each in passage.annotations] == ["Anna", "Neri"]
+    assert [each.text for each in passage.annotations] == ["Anna", "Neri"]
+    note = read_one(kind, {f"b.{ending}": package.dumps(collection)})
+    assert (note.name, note.text, note.spans) == ("a", text, spans)
+
+
 def test_many_notes_take_the_memory_of_one() -> None:
     format, number = BiocFormat(), 2_000
     out = io.BytesIO()

@@ -99,8 +99,9 @@ def test_invalid_annotations(structure: dict[str, Any], code: str) -> None:
 @pytest.mark.parametrize(
     ("data", "code"),
     [
-        ("", "json"),
-        ("[]", "json"),
+        ("", "format"),
+        ("[]", "format"),
+        (cas(entity(4, 8)) + "{}", "format"),
         ("{}", "format"),
         ("[" * 100_000, "json"),
         (cas(entity(4, 8))[:-20], "json"),
@@ -129,8 +130,12 @@ def test_odd_views_and_types_do_no_harm() -> None:
 
 
 def test_the_line_of_invalid_json() -> None:
-    (problem,) = refused("cas-json", {"a.json": "{\n\n]"})
-    assert (problem.line, problem.message) == (3, "The file is not valid JSON. Export the note again.")
+    lines = cas(entity(4, 8)).split("\n")
+    at = next(number for number, line in enumerate(lines) if '"begin"' in line)
+    lines[at] = lines[at].replace(":", "")
+    (problem,) = refused("cas-json", {"a.json": "\n".join(lines)})
+    assert (problem.line, problem.code) == (at + 1, "json")
+    assert "not valid JSON" in problem.message
 
 
 def test_detection() -> None:

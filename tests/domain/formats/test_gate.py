@@ -1,6 +1,9 @@
 """GATE XML."""
 
 import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
 
 from annotations.domain.spans import Span
 from tests.domain.formats.helpers import NAMES, read_one, refused, said, write_one
@@ -69,3 +72,17 @@ def test_nodes_count_utf16() -> None:
         ("3", "7"),
     ]
     assert read_one("gate", files, NAMES).spans == [Span(0, 1, "DATE"), Span(2, 6, "NAME")]
+
+
+def test_gates_package_reads_the_same(tmp_path: Path) -> None:
+    gatenlp = pytest.importorskip("gatenlp")
+    text = "\ufeff😀 Anna <b>\r\nNeri & co."
+    held = (("certainty", "low"), ("negated", True))
+    files, _ = write_one("gate", text, [Span(3, 7, "NAME", attributes=held), Span(13, 17, "DATE")])
+    (tmp_path / "a.xml").write_bytes(files["a.xml"])
+    document = gatenlp.Document.load(str(tmp_path / "a.xml"), fmt="gatexml")
+    assert document.text == text
+    assert [(each.type, each.start, each.end, dict(each.features.items())) for each in document.annset()] == [
+        ("NAME", 3, 7, dict(held)),
+        ("DATE", 13, 17, {}),
+    ]

@@ -349,3 +349,34 @@ def test_many_notes_are_written_and_read_at_flat_memory(tmp_path: Path) -> None:
         peak = max(peak, pyarrow.total_allocated_bytes() - before)
     assert count == 2500
     assert peak < 60_000_000
+
+
+FULL = {
+    "name": "a",
+    "id": "b",
+    "text": "Anna Neri",
+    "tokens": ["Anna", "Neri"],
+    "token_starts": [0, 5],
+    "token_ends": [4, 9],
+    "ner_tags": ["B-NAME", "I-NAME"],
+    "spans": [{"start": 0, "end": 9, "label": "NAME", "attributes": '{"x": true, "y": "z", "n": 1}'}],
+}
+ODD = [None, True, -1, 10**18, 1.5, "", "x", [], [[]], {}, [{}], ["x"], [None], [-1, 7], ["Anna", 1], {"start": 1}]
+
+
+def test_a_full_row() -> None:
+    (span,) = read_one("hf", {"a.jsonl": json.dumps(FULL)}).spans or []
+    assert (span, span.attributes) == (Span(0, 9, "NAME"), (("x", True), ("y", "z")))
+
+
+@pytest.mark.parametrize("column", FULL)
+def test_values_of_a_wrong_type_give_a_note_or_an_error(column: str) -> None:
+    rows = [FULL | {column: odd} for odd in ODD]
+    if column == "spans":
+        rows += [FULL | {"spans": [FULL["spans"][0] | {key: odd}]} for key in FULL["spans"][0] for odd in ODD]  # type: ignore[index]
+    without = [{key: value for key, value in row.items() if key not in ("spans", "name")} for row in rows]
+    for row in [*rows, *without]:
+        (note,) = read_all("hf", {"a.jsonl": json.dumps(row)})
+        if isinstance(note, NoteError):
+            assert all((problem.file, problem.line) == ("a.jsonl", 1) for problem in note.problems)
+            assert "Neri" not in str(note)

@@ -2,6 +2,9 @@
 
 import csv
 import io
+import tracemalloc
+import warnings
+import zipfile
 
 import openpyxl
 import pytest
@@ -72,7 +75,7 @@ def test_problems_have_lines() -> None:
 @pytest.mark.parametrize(
     ("whole", "line", "code"),
     [
-        (b"", 0, "header"),
+        (b"", 1, "header"),
         (b"note,start,end\na,0,1\n", 1, "header"),
         (b"note,start,end,label,x,x\na,0,1,NAME,,\n", 1, "header"),
         (b"note,start,end,label\n", None, "no notes"),
@@ -182,6 +185,29 @@ def test_workbooks_of_other_programs() -> None:
 def test_what_is_no_workbook_is_refused(data: bytes) -> None:
     assert said(refused("xlsx", {"x.xlsx": data})) == [(None, "xlsx")]
     assert said(refused("xlsx", {"x.xlsx": workbook([["note"]])})) == [(1, "header")]
+
+
+def bomb(part: str, data: bytes, size: int) -> bytes:
+    """A small workbook whose part unpacks to a multiple of the data."""
+    out = io.BytesIO(workbook([["note"]]))
+    with zipfile.ZipFile(out, "a", zipfile.ZIP_DEFLATED) as archive, archive.open(part, "w") as entry:
+        for _ in range(size // len(data)):
+            entry.write(data)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("part", "size", "code"), [("xl/x.xml", 130 * 1024 * 1024, "size"), ("xl/worksheets/sheet1.xml", 4_000_000, "xlsx")]
+)
+def test_workbooks_that_unpack_to_too_much_are_refused(part: str, size: int, code: str) -> None:
+    cell = b'<worksheet xmlns="x"><sheetData><row><c t="str"><v>' + b"x" * 999_949
+    with warnings.catch_warnings(action="ignore"):
+        data = bomb(part, cell, size)
+    tracemalloc.start()
+    assert said(refused("xlsx", {"x.xlsx": data})) == [(None, code)]
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 4 * 1024 * 1024
 
 
 def test_more_rows_than_a_sheet_holds_go_to_further_sheets() -> None:

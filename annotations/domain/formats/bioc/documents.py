@@ -22,7 +22,7 @@ SOURCE: Final = "deidreview"
 """The source of the collections that we write."""
 
 _WIDEST: Final = 100_000
-"""The most characters between two passages, which are in no passage."""
+"""The most characters between the passages of a document, which are in no passage."""
 _BETWEEN_PASSAGES: Final = "\n"
 _BETWEEN_SENTENCES: Final = " "
 """What fills the offsets between two pieces of text, as in `get_text` of the package `bioc`."""
@@ -210,9 +210,10 @@ def _text(pieces: list[tuple[Piece, str]], unit: Unit, file: str) -> _Placed:
         if gap < 0:
             message = f"The passage at offset {offset} begins before the one before it ends ({base + length})."
             raise NoteError([Problem(file, piece.line, "order", message)])
-        if gap > _WIDEST:
+        if gaps + gap > _WIDEST:
             message = f"The passage at offset {offset} begins {gap} characters after the end of the one before it."
-            raise NoteError([Problem(file, piece.line, "offsets", f"{message} At most {_WIDEST} are allowed.")])
+            most = f"At most {_WIDEST} are allowed in a document."
+            raise NoteError([Problem(file, piece.line, "offsets", f"{message} {most}")])
         text = piece.text or ""
         texts += [filling * gap, text]
         gaps += gap

@@ -98,8 +98,10 @@ class HuggingFaceFormat(OneFileFormat):
     def sink(self, out: IO[bytes], labels: Mapping[str, str]) -> Iterator[Sink]:
         """See `OneFileFormat.sink`."""
         writer = Writer(out, labels, self._tokenizer)
-        yield writer.add
-        writer.close()
+        try:
+            yield writer.add
+        finally:
+            writer.close()
 
     def extra_files(self, labels: LabelSetDef) -> dict[str, bytes]:
         """The data set card, which says which files are the data."""

@@ -16,6 +16,8 @@ OTHERS: Final = ("token_starts", "token_ends", "spans")
 COLUMNS: Final = frozenset((*TEXT, *TOKENS, *TAGS, *NAME, *OTHERS))
 """All columns that are read."""
 _AT_ONCE: Final = 32
+_BUFFER: Final = 1 << 18
+"""Bytes of a column that are read at once, so that a large group of rows is not held whole."""
 _FAULTS: Final = (KeyError, MemoryError, OSError, OverflowError, TypeError, ValueError)
 
 Row = Mapping[str, Any]
@@ -40,7 +42,7 @@ def opened(stream: IO[bytes], file: str) -> tuple[Rows, Names]:
 def _parquet(stream: IO[bytes]) -> tuple[Iterator[Any], Mapping[bytes, bytes] | None]:
     from pyarrow import parquet
 
-    found = parquet.ParquetFile(stream)
+    found = parquet.ParquetFile(stream, buffer_size=_BUFFER)
     schema = found.schema_arrow
     columns = [name for name in schema.names if name in COLUMNS]
     return found.iter_batches(_AT_ONCE, columns=columns, use_threads=False), schema.metadata

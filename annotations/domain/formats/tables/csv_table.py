@@ -85,7 +85,7 @@ def _table(lines: "_Lines", file: str) -> Iterator[Row]:
     tried = [sep[1]] if sep else list(_DELIMITERS)
     delimiter = next((each for each in tried if Columns(_cells(first, each)).fit), tried[0])
     columns = Columns([unquoted(cell) for cell in _cells(first, delimiter)])
-    columns.check(file, lines.number)
+    columns.check(file, max(lines.number, 1))
     lines.begin()
     for cells in csv_reading.reader(lines, delimiter=delimiter, strict=True):
         row = columns.row(lines.first, cells)

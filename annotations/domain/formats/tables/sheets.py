@@ -22,6 +22,8 @@ MOST_ROWS: Final = 1_048_576
 LONGEST: Final = 32_767
 """The most characters of a cell."""
 
+# Escapes take seven characters in place of one.
+_LONGEST_READ: Final = 8 * LONGEST
 _MOST_COLUMNS: Final = 16_384
 _TO_ESCAPE: Final = re.compile(f"\r|{UNWRITABLE.pattern}|_(?=x[0-9A-Fa-f]{{4}}_)")
 _ESCAPED: Final = re.compile(r"_x([0-9A-Fa-f]{4})_")
@@ -198,6 +200,7 @@ class _Texts(_Part):
 
     def __init__(self) -> None:
         self.words: list[str] = []
+        self._length = 0
         self._spoken = False
         self._taken = False
 
@@ -215,11 +218,15 @@ class _Texts(_Part):
     def data(self, text: str) -> None:
         if self._taken:
             self.words.append(text)
+            self._length += len(text)
+            if self._length > _LONGEST_READ:
+                raise DamagedError
 
     def taken(self) -> str:
         """The text since the last call."""
         text = "".join(self.words)
         self.words = []
+        self._length = 0
         return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text) if "_x" in text else text
 
 

@@ -21,7 +21,7 @@ from annotations.domain.notes import NoteError, Problem
 _SHEET: Final = "spans"
 _ZIP: Final = b"PK\x03\x04"
 _SHEETS: Final = 4 * 1024 * 1024 * 1024
-_OTHERS: Final = 256 * 1024 * 1024
+_OTHERS: Final = 128 * 1024 * 1024
 
 
 class XlsxFormat(TableFormat):
@@ -91,5 +91,5 @@ def _check_size(archive: ZipFile, file: str) -> None:
         else:
             others += entry.file_size
     if sheets > _SHEETS or others > _OTHERS:
-        message = "The workbook unpacks to more than 4 GB of rows or 256 MB of texts. Save the table as CSV."
+        message = "The workbook unpacks to more than 4 GB of rows or 128 MB of texts. Save the table as CSV."
         raise NoteError([Problem(file, None, "size", message)])

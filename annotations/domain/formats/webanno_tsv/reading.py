@@ -90,6 +90,8 @@ class TsvReader:
         self.before: str | None = None
         self._lines = content.split("\n")
         self._old = False
+        # The cells of a row without annotations; INCEpTION ends each row with a tab.
+        self._empty = ("", "")
         self._sentences: list[_Sentence] = []
         start = self._read_head()
         if not self.problems:
@@ -232,6 +234,7 @@ class TsvReader:
 
     def _read_body(self, start: int) -> None:
         columns = self.layers[-1].past if self.layers else 0
+        self._empty = (f"\t{EMPTY}" * columns + "\t", f"\t{EMPTY}" * columns)
         texts: list[str] = []
         rows: list[_Row] = []
         begun, in_rows = 0, False
@@ -271,7 +274,7 @@ class TsvReader:
             self._refuse(number, "line", message)
             return None
         start, end, rest = int(match[1]), int(match[2]), match[4]
-        is_empty = rest.rstrip("\t") == "\t_" * columns
+        is_empty = rest in self._empty
         cells = [] if is_empty else rest.split("\t")[1:]
         if len(cells) < columns and not is_empty:
             message = (

@@ -1,9 +1,8 @@
 """Write a note as WebAnno TSV, in the way in which INCEpTION divides spans into tokens and parts of tokens."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise
+from collections.abc import Mapping, Sequence
+from itertools import chain, pairwise
 from operator import attrgetter
 from typing import Final
 
@@ -11,26 +10,17 @@ from annotations.domain.formats.uima import (
     LABEL,
     NAMED_ENTITY,
     Entity,
-    Offsets,
     feature_types,
     offsets_of,
     whole_sentences,
 )
 from annotations.domain.formats.webanno_tsv.escapes import escape_text, escape_value
 from annotations.domain.formats.webanno_tsv.reading import BEFORE, EMPTY, FORMAT, NO_VALUE, TEXT
+from annotations.domain.spans import Bounds
 from annotations.domain.tokens import Token
 
 _start, _end = attrgetter("start"), attrgetter("end")
 _SPACES: Final = " "
-
-
-@dataclass(slots=True)
-class _Unit:
-    """A row: a token, or a part of the token with this index; the entities on it by their index."""
-
-    start: int
-    end: int
-    entities: list[int] = field(default_factory=list)
 
 
 class TsvWriter:
@@ -39,8 +29,9 @@ class TsvWriter:
     def __init__(self, text: str, tokens: Sequence[Token], entities: Sequence[Entity]) -> None:
         self._text = text
         self._tokens = tokens
-        self._units = [_Unit(token.start, token.end) for token in tokens]
-        self._parts: dict[int, dict[tuple[int, int], _Unit]] = {}
+        # The entities, by their index, on whole tokens and on parts of tokens, by the index of the token.
+        self._on: dict[int, list[int]] = {}
+        self._parts: dict[int, dict[Bounds, list[int]]] = {}
         self._entities: list[Entity] = []
         self._many: set[int] = set()
         self.untouched: list[Entity] = []
@@ -51,6 +42,7 @@ class TsvWriter:
         """The file. Each sentence begins with its first token and ends before the line break before the next one."""
         features = [LABEL, *feature_types(self._entities)]
         ids = self._ids()
+        nothing = f"\t{EMPTY}" * len(features) + "\t"
         rows = [f"{FORMAT}3", f"#T_SP={NAMED_ENTITY}|{'|'.join(features)}", ""]
         units = offsets_of(self._text)
         begins = [
@@ -68,12 +60,15 @@ class TsvWriter:
             end = self._tokens[past].start if past < len(self._tokens) else len(self._text)
             rows += [TEXT + escape_text(line) for line in self._sentence(at, end).split("\n")]
             for place, index in enumerate(range(at, past), 1):
-                rows.append(self._row(f"{number}-{place}", self._units[index], features, ids, units))
+                start, stop = self._tokens[index].start, self._tokens[index].end
+                cells = self._cells(self._on[index], features, ids) if index in self._on else nothing
+                rows.append(f"{number}-{place}\t{units(start)}-{units(stop)}\t{self._text[start:stop]}{cells}")
                 if index in self._parts:
-                    parts = sorted(self._parts[index].values(), key=lambda part: (part.start, -part.end))
+                    parts = sorted(self._parts[index].items(), key=lambda part: (part[0][0], -part[0][1]))
                     rows += [
-                        self._row(f"{number}-{place}.{each}", part, features, ids, units)
-                        for each, part in enumerate(parts, 1)
+                        f"{number}-{place}.{each}\t{units(start)}-{units(stop)}\t{self._text[start:stop]}"
+                        f"{self._cells(on, features, ids)}"
+                        for each, ((start, stop), on) in enumerate(parts, 1)
                     ]
         return "\n".join([*rows, ""])
 
@@ -99,30 +94,23 @@ class TsvWriter:
             token = self._tokens[at]
             start, end = max(token.start, entity.start), min(token.end, entity.end)
             if (start, end) == (token.start, token.end):
-                self._units[at].entities.append(index)
+                self._on.setdefault(at, []).append(index)
             else:
-                self._parts.setdefault(at, {}).setdefault((start, end), _Unit(start, end)).entities.append(index)
+                self._parts.setdefault(at, {}).setdefault((start, end), []).append(index)
 
     def _ids(self) -> dict[int, int]:
         """The disambiguation ids of entities on several rows, and of those that share a row."""
         needed = set(self._many)
-        for unit in self._all_units():
-            if len(unit.entities) > 1:
-                needed.update(unit.entities)
+        parts = (on for at in self._parts.values() for on in at.values())
+        for on in chain(self._on.values(), parts):
+            if len(on) > 1:
+                needed.update(on)
         return {index: number for number, index in enumerate(sorted(needed), 1)}
 
-    def _all_units(self) -> Iterator[_Unit]:
-        yield from self._units
-        for parts in self._parts.values():
-            yield from parts.values()
-
-    def _row(self, place: str, unit: _Unit, features: Sequence[str], ids: Mapping[int, int], units: Offsets) -> str:
-        start, end = unit.start, unit.end
-        if unit.entities:
-            cells = "\t".join("|".join(self._value(index, name, ids) for index in unit.entities) for name in features)
-        else:
-            cells = EMPTY if len(features) == 1 else "\t".join([EMPTY] * len(features))
-        return f"{place}\t{units(start)}-{units(end)}\t{self._text[start:end]}\t{cells}\t"
+    def _cells(self, on: Sequence[int], features: Sequence[str], ids: Mapping[int, int]) -> str:
+        """The cells of a row, with the tabs around them. Entities on it are separated by `|`."""
+        cells = ["|".join([self._value(index, name, ids) for index in on]) for name in features]
+        return "\t" + "\t".join(cells) + "\t"
 
     def _value(self, index: int, feature: str, ids: Mapping[int, int]) -> str:
         entity = self._entities[index]
