@@ -1,7 +1,7 @@
 """What readers of documents take and give: sources, drafts of notes, extracted notes with a source map, limits."""
 
 import io
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from posixpath import basename, splitext
@@ -191,6 +191,11 @@ Reader = Callable[[Source], Iterator[Draft | Result]]
 def refused(file: str, code: str, message: str, line: int | None = None) -> NoteError:
     """The error for a document, or a file or line in it, that can't be read. The message says why and how to go on."""
     return NoteError([Problem(shown(file), line, code, message)])
+
+
+def joined(lines: Iterable[str]) -> str:
+    """Lines as one text, without the empty paragraphs at its ends."""
+    return "\n".join(lines).strip("\n")
 
 
 def stem(name: str) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from xml.etree.ElementTree import Element
 
-from annotations.domain.documents.base import Draft, PartKind, Source, count, refused
+from annotations.domain.documents.base import Draft, PartKind, Source, count, joined, refused
 from annotations.domain.documents.packages import Package
 
 _RELATIONS: Final = "{http://schemas.openxmlformats.org/package/2006/relationships}Relationship"
@@ -44,7 +44,7 @@ def read(source: Source) -> Iterator[Draft]:
         around = [(margins[_tag(each)], _value(each, "id")) for each in properties if _tag(each) in margins]
         for kind in (PartKind.HEADER, PartKind.BODY, PartKind.FOOTER):
             if kind is PartKind.BODY:
-                draft.add("\n".join(writer.lines(blocks)), kind)
+                draft.add(joined(writer.lines(blocks)), kind)
                 for text in writer.take_boxes():
                     boxes += 1
                     draft.add(text, PartKind.TEXT_BOX, boxes)
@@ -55,7 +55,7 @@ def read(source: Source) -> Iterator[Draft]:
                 if target in package.names and target not in shown:
                     shown.add(target)
                     lines = writer.lines(package.xml(target))
-                    draft.add("\n".join([*lines, *writer.take_boxes()]), kind)
+                    draft.add(joined([*lines, *writer.take_boxes()]), kind)
     for kind, relation, tag in _NOTES:
         target = next((target for name, target in relations.values() if name == relation), "")
         if target in package.names:
@@ -63,7 +63,7 @@ def read(source: Source) -> Iterator[Draft]:
             # Others are the lines that separate notes from the text.
             written = (each for each in notes if _value(each, "type") in ("", "normal"))
             for number, note in enumerate(written, 1):
-                draft.add("\n".join([*writer.lines(note), *writer.take_boxes()]), kind, number)
+                draft.add(joined([*writer.lines(note), *writer.take_boxes()]), kind, number)
     _warn(draft, package, relations, writer)
     if not draft.parts:
         raise refused(source.name, "no text", "The document has no text. If it holds pictures of pages, use OCR first.")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 from xml.etree.ElementTree import Element
 
-from annotations.domain.documents.base import Draft, PartKind, Source, count, refused
+from annotations.domain.documents.base import Draft, PartKind, Source, count, joined, refused
 from annotations.domain.documents.packages import Package
 
 _SPACES: Final = re.compile(r"[ \t\r\n]+")
@@ -33,10 +33,10 @@ def read(source: Source) -> Iterator[Draft]:
     margins = [each for each in styles.iter() if _tag(each).startswith(("header", "footer")) and _is_style(each)]
     for each in margins:
         if _tag(each).startswith("header") and not _tag(each).endswith("style"):
-            draft.add("\n".join(writer.lines(each)), PartKind.HEADER)
+            draft.add(joined(writer.lines(each)), PartKind.HEADER)
     text = next((each for each in package.xml("content.xml").iter() if _tag(each) == "text" and len(each)), None)
     if text is not None:
-        draft.add("\n".join(writer.lines(text)), PartKind.BODY)
+        draft.add(joined(writer.lines(text)), PartKind.BODY)
     for number, box in enumerate(writer.boxes, 1):
         draft.add(box, PartKind.TEXT_BOX, number)
     for kind in (PartKind.FOOTNOTE, PartKind.ENDNOTE):
@@ -44,7 +44,7 @@ def read(source: Source) -> Iterator[Draft]:
             draft.add(note, kind, number)
     for each in margins:
         if _tag(each).startswith("footer"):
-            draft.add("\n".join(writer.lines(each)), PartKind.FOOTER)
+            draft.add(joined(writer.lines(each)), PartKind.FOOTER)
     if writer.comments:
         draft.warn("The comments of the document were left out.")
     if writer.deleted:

@@ -13,12 +13,12 @@ from pdfminer.pdftypes import resolve1
 from pdfminer.psparser import PSLiteral
 from pdfminer.utils import decode_text
 
+from annotations.domain.documents.reading_order import Line, page_text
+
 _WIDGET: Final = "Widget"
 # Kinds of annotations whose text pages don't show, or show beside the page.
 _COMMENTS: Final = frozenset({"Text", "FreeText", "Highlight", "Underline", "Squiggly", "StrikeOut", "Stamp", "Caret"})
 _MOST_PARENTS: Final = 20
-# Lines are of one block if the gap between them is at most this part of their height: up to double spacing.
-_LINE_MARGIN: Final = 0.9
 
 
 class PageText(NamedTuple):
@@ -37,12 +37,12 @@ class PageReader:
         self._interpreter = PDFPageInterpreter(manager, self._device)
 
     def read(self, page: Any) -> PageText:
-        """The text of a page: lines as they are printed, an empty line between blocks."""
+        """The text of a page: lines as they are printed."""
         self._device.unknown = 0
         self._interpreter.process_page(page)
         boxes = (each for each in self._device.get_result() if isinstance(each, LTTextBox))
-        blocks = ("\n".join(map(_line, box)) for box in boxes)
-        return PageText("\n\n".join(filter(None, blocks)), self._device.unknown)
+        lines = (Line(*line.bbox, _line(line)) for box in boxes for line in box)
+        return PageText(page_text([line for line in lines if line.text]), self._device.unknown)
 
 
 def _line(line: Iterable[Any]) -> str:
@@ -63,7 +63,7 @@ class _Device(PDFPageAggregator):
     """Collects the characters of a page. Text inside figures is laid out with the rest; pictures are left out."""
 
     def __init__(self, manager: PDFResourceManager) -> None:
-        super().__init__(manager, laparams=LAParams(line_margin=_LINE_MARGIN))
+        super().__init__(manager, laparams=LAParams(boxes_flow=None))
         self.unknown = 0
 
     def begin_figure(self, *_: Any) -> None:
