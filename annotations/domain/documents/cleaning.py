@@ -137,10 +137,12 @@ def _ligatures(text: str) -> Iterator[Replacement]:
 
 
 _LETTER: Final = r"[^\W\d_]"
+# Words are looked for at their beginning only: else a long word would be searched once for each of its letters.
+_WORD: Final = rf"(?<!{_LETTER}){_LETTER}+"
 # U+00AD and U+2010 break words like a hyphen does. The word may go on in lower case only: "Jean-\nPaul" stays.
-_BROKEN: Final = re.compile(rf"({_LETTER}+)([-\u2010\u00ad])[ \t]*\r?\n[ \t]*({_LETTER}+)")
+_BROKEN: Final = re.compile(rf"({_WORD})([-\u2010\u00ad])[ \t]*\r?\n[ \t]*({_LETTER}+)")
 
-_COMPOUND: Final = re.compile(rf"{_LETTER}+-{_LETTER}+")
+_COMPOUND: Final = re.compile(rf"{_WORD}-{_LETTER}+")
 
 
 def _hyphenation(text: str) -> Iterator[Replacement]:

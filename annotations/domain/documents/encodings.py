@@ -158,7 +158,7 @@ def _guess(data: bytes) -> str:
     from charset_normalizer import from_bytes
 
     high = re.findall(rb"[\x80-\xff]", data)
-    if len(high) < 0.2 * len(data) and len(_WESTERN.findall(data)) == len(high) and _lonely(data):
+    if len(high) < 0.4 * len(data) and len(_WESTERN.findall(data)) == len(high) and _lonely(data):
         return "cp1252"
     if _TURKISH <= set(high) <= _TURKISH_ALL:
         return "cp1254"

@@ -60,7 +60,9 @@ def zipped(files: Mapping[str, bytes | str]) -> bytes:
     return out.getvalue()
 
 
-def docx(body: str, parts: Mapping[str, tuple[str, str]] | None = None, more: Mapping[str, bytes] | None = None) -> bytes:
+def docx(
+    body: str, parts: Mapping[str, tuple[str, str]] | None = None, more: Mapping[str, bytes] | None = None
+) -> bytes:
     """A DOCX with this XML in its body. `parts` are other parts by name: the last word of the relation, and the XML."""
     parts = parts or {}
     related = "".join(

@@ -73,7 +73,8 @@ def test_parts_follow_the_text_and_empty_ones_are_dropped():
 
 
 PIECES = st.lists(
-    st.sampled_from(["ab", "ﬁ", "\u00ad", "\x00", "x-\nyz", "Ã©", " ", "\n", "co\u00ad\nla", "é", "😀", "-"]), max_size=8
+    st.sampled_from(["ab", "ﬁ", "\u00ad", "\x00", "x-\nyz", "Ã©", " ", "\n", "co\u00ad\nla", "é", "😀", "-"]),
+    max_size=8,
 ).map("".join)
 
 
