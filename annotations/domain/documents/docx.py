@@ -202,7 +202,7 @@ def _warn(draft: Draft, package: Package, relations: dict[str, tuple[str, str]],
         changes = count(writer.deleted, "tracked deletion was", "tracked deletions were")
         draft.warn(f"{changes} left out. Accept or reject the changes to be sure.")
     if writer.hidden:
-        draft.warn(f"{count(writer.hidden, 'stretch', 'stretches')} of hidden text are in the text.")
+        draft.warn(f"The text contains hidden text ({count(writer.hidden, 'time', 'times')}).")
     if "comments" in kinds:
         draft.warn("The comments of the document were left out.")
     if "aFChunk" in kinds or "package" in kinds or "oleObject" in kinds:
