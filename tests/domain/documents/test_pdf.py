@@ -37,7 +37,8 @@ def one_page(content, *more, page="", catalog=""):
     return raw(
         f"<< /Type /Catalog /Pages 2 0 R {catalog}>>",
         "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-        f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents 4 0 R /Resources << /Font << /F 5 0 R >> >> {page}>>",
+        "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents 4 0 R "
+        f"/Resources << /Font << /F 5 0 R >> >> {page}>>",
         stream(content) if isinstance(content, str) else content,
         "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
         *more,
@@ -131,7 +132,10 @@ def test_a_pdf_without_a_text_layer_is_refused_by_name():
 
 
 def test_letters_that_the_font_does_not_name_are_marked_or_refused():
-    font = "<< /Type /Font /Subtype /Type3 /FontBBox [0 0 1 1] /FontMatrix [1 0 0 1 0 0] /FirstChar 1 /LastChar 1 /Widths [1] >>"
+    font = (
+        "<< /Type /Font /Subtype /Type3 /FontBBox [0 0 1 1] /FontMatrix [1 0 0 1 0 0] "
+        "/FirstChar 1 /LastChar 1 /Widths [1] >>"
+    )
     unknown = "BT /G 10 Tf 50 650 Td (\\001\\001) Tj ET\n"
     with_font = lambda content: one_page(content, font).replace(b"/F 5 0 R >>", b"/F 5 0 R /G 6 0 R >>", 1)  # noqa: E731
     note = read("a.pdf", with_font(shown(50, 700, "Known letters are many here") + unknown))
