@@ -1,5 +1,6 @@
 """The kinds of documents, and which one a file is: by its content first, then by its name."""
 
+import struct
 import zipfile
 from enum import StrEnum
 from posixpath import splitext
@@ -145,7 +146,7 @@ def _in_zip(source: Source) -> Kind:
             names = frozenset(archive.namelist())
     except TooManyEntries:
         return Kind.ZIP  # whose reader says what is wrong
-    except (zipfile.BadZipFile, OSError):
+    except (zipfile.BadZipFile, OSError, ValueError, IndexError, NotImplementedError, struct.error):
         message = "The file begins like a ZIP or a document made of one (DOCX, ODT), but it is damaged. Save it again."
         raise refused(source.name, "damaged", message) from None
     if is_docx(names):

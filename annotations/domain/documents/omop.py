@@ -3,12 +3,12 @@
 Rows are read as a stream. A note is named by its `note_id`, and its patient is the `person_id`.
 """
 
-import csv
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from itertools import chain
+from typing import Any, Final, TextIO
 
 from annotations.domain.documents.base import Draft, PartKind, Result, Source, refused, stem
-from annotations.domain.documents.encodings import HEAD, Found, decode, open_text
+from annotations.domain.documents.encodings import Found, open_text
 from annotations.domain.documents.text import note_encoding
 from annotations.domain.files import csv_reading
 
@@ -27,35 +27,32 @@ def has_note_columns(head: bytes) -> bool:
 
 def read_csv(source: Source) -> Iterator[Draft | Result]:
     """The notes of a CSV file with any of the separators comma, tab, semicolon and bar."""
-    source.file.seek(0)
-    first = decode(source.file.read(HEAD).splitlines()[0], source.encoding, file=source.name)[0]
-    separator = max(_SEPARATORS, key=first.count)
     lines, found = open_text(source.file, source.encoding, file=source.name)
     try:
-        rows = csv_reading.DictReader(lines, delimiter=separator, strict=True)
-        names = {(name or "").strip().lower(): name for name in rows.fieldnames or ()}
-        _check_columns(names, source)
-        yield from _notes(source, _lines(rows, names, source), found)
+        yield from _notes(source, _rows(lines, source), found)
     finally:
         lines.detach()
 
 
-def _lines(
-    rows: "csv_reading.DictReader[str]", names: Mapping[str, str], source: Source
-) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def _rows(lines: TextIO, source: Source) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """The line on which each row ends, and its values by lower-case name of the column."""
-    while True:
-        try:
-            row = next(rows, None)
-        except csv.Error:
-            message = "The row is no CSV: check its quotation marks. Rows before it were read."
-            raise refused(source.name, "csv", message, rows.line_num) from None
-        except UnicodeDecodeError as error:
-            message = f"The text is not {error.encoding}. Choose another encoding. Rows before it were read."
-            raise refused(source.name, "encoding", message, rows.line_num + 1) from None
-        if row is None:
-            return
-        yield rows.line_num, {lower: row.get(name) for lower, name in names.items()}
+    line = 1
+    try:
+        first = lines.readline()
+        rows = csv_reading.DictReader(chain([first], lines), delimiter=max(_SEPARATORS, key=first.count), strict=True)
+        names = {(name or "").strip().lower(): name for name in rows.fieldnames or ()}
+        _check_columns(names, source)
+        while (row := next(rows, None)) is not None:
+            line = rows.line_num
+            yield line, {lower: row.get(name) for lower, name in names.items()}
+    except csv_reading.Error:
+        message = "The row after this line is no CSV: check its quotation marks. Rows before it were read."
+        raise refused(source.name, "csv", message, line) from None
+    except UnicodeDecodeError as error:
+        message = (
+            f"The text after this line is not {error.encoding}. Choose another encoding. Rows before it were read."
+        )
+        raise refused(source.name, "encoding", message, line) from None
 
 
 def read_parquet(source: Source) -> Iterator[Draft | Result]:

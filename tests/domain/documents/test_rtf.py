@@ -27,7 +27,7 @@ def rtf(content):
         (r"{\*\unknown dropped}kept{\*\bkmkstart b}{\pict 0102ff}", "kept"),
         (r"{\deleted gone}kept\deleted gone\deleted0 too", "kepttoo"),
         ("x{\\bin4 }}{{}z", "xz"),  # four bytes that look like groups
-        ("line\nbreaks in\r\nthe file do not count", "linebreaks inthe file do not count"),
+        ("line\n breaks in\r\n the file do not count", "line breaks in the file do not count"),
         (
             rb"{\fonttbl{\f0\fcharset0 A;}{\f1\fcharset204 B;}{\f2\fcharset128 C;}}\f1\'cf\'e5\f0\'e9{\f2\'8e\'52}",
             "Пе\u00e9山",
