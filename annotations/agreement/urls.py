@@ -14,6 +14,7 @@ urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/guidelines/amendments/", amendments.amendments, name="amendments"),
     path("projects/<slug:slug>/guidelines/amend/", amendments.amend_guidelines, name="amend"),
     path("projects/<slug:slug>/agreement/", agreement.agreement, name="agreement"),
+    path("projects/<slug:slug>/agreement/csv", agreement.agreement_table, name="agreement_table"),
     path("projects/<slug:slug>/agreement/start", starting.agreement_start, name="agreement_start"),
     path("projects/<slug:slug>/agreement/jobs/<int:number>", starting.agreement_progress, name="agreement_progress"),
 ]

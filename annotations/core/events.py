@@ -138,13 +138,16 @@ class PatientErased(Erasure):
 
 
 class FileDownloaded(TypedDict, total=False):
-    """A stored file, or the decision log, the sentences with disagreements or the errors of a score in a format."""
+    """A stored file, or a table: the decision log, the sentences with disagreements or the errors of a score in a
+    format, the units of agreement, the comments."""
 
     file: int
     size: int
     decisions: str
     sentences: str
     errors: str
+    agreement: str
+    comments: str
 
 
 NOTE_READ = Verb[NoteRead]("note.read", _("opened a note"), reading=True)

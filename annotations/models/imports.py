@@ -18,13 +18,16 @@ class Import(models.Model):
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="imports")
     stored_file = models.ForeignKey(StoredFile, models.SET_NULL, null=True, related_name="+")
-    format = models.CharField(max_length=10)
+    format = models.CharField(max_length=20)
     written_as = models.CharField(
         max_length=170, blank=True, help_text="gold, annotator:NAME or run:NAME; empty without annotations."
     )
     language = models.CharField(max_length=8, blank=True)
     labels_found = models.JSONField(
         null=True, help_text="Labels of the files: {name: [spans, notes]}. Null: not counted."
+    )
+    notes_found = models.PositiveIntegerField(
+        default=0, help_text="Notes counted when the files were staged, for files that hold many; 0: not counted."
     )
     label_choices = models.JSONField(
         default=dict, help_text="What to do with labels of the files, by name; complete once the import starts."
@@ -33,6 +36,7 @@ class Import(models.Model):
     repair_offsets = models.BooleanField(
         default=False, help_text="Move a span to the text that it quotes, if that stands nearby."
     )
+    all_or_nothing = models.BooleanField(default=False, help_text="Import nothing if a note is refused.")
     state = models.CharField(max_length=10, choices=State, default=State.STAGED)
     notes_done = models.PositiveIntegerField(default=0, help_text="Notes that a resumed import may skip.")
     report = models.JSONField(default=dict)

@@ -274,7 +274,7 @@ def test_from_a_new_project_to_the_export(
 
     next_step(hands, "Export")
     hands.choose("Annotations", "Current gold standard")
-    hands.tick("brat")
+    hands.choose("Format", "brat")
     hands.button("Start export")
     page.wait_for_url("**/jobs/*/")
     work()

@@ -31,7 +31,7 @@ ANN = "T1\tPATIENT 0 11\tMario Rossi\nT2\tPATIENT 0 5\tMario\nT3\tPATIENT 6 11\t
 def at_most(monkeypatch):
     def limit(spans, deep=10):
         for module in (
-            "annotations.domain.crowding", "annotations.core.room", "annotations.transfer.services.import_plan"
+            "annotations.domain.crowding", "annotations.core.room", "annotations.transfer.services.reading"
         ):  # fmt: skip
             monkeypatch.setattr(f"{module}.MOST_SPANS", spans)
             monkeypatch.setattr(f"{module}.DEEPEST", deep)

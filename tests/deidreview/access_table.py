@@ -67,6 +67,7 @@ TABLE: dict[str, dict[str, str]] = {
 
     # Comments, flags, keys, search
     "talk": {"GET": MEMBERS, "POST": EVERYONE_405},
+    "comments_export": {"GET": REVIEWERS, "POST": EVERYONE_405},
     "comments": {"GET": EVERYONE_405, "POST": done(ANNOTATORS)},
     "flag": {"GET": EVERYONE_405, "POST": done(ANNOTATORS)},
     "guidelines_beside": {"GET": MEMBERS, "POST": EVERYONE_405},
@@ -129,6 +130,7 @@ TABLE: dict[str, dict[str, str]] = {
 
     # Agreement and runs
     "agreement": {"GET": ALL_NOTES, "POST": EVERYONE_405},
+    "agreement_table": {"GET": REVIEWERS, "POST": EVERYONE_405},
     "disagreements": {"GET": ALL_NOTES, "POST": EVERYONE_405},
     "disagreement_sentences": {"GET": ALL_NOTES, "POST": EVERYONE_405},
     "sentences_export": {"GET": REVIEWERS, "POST": EVERYONE_405},

@@ -306,7 +306,11 @@ def urls(world: World) -> list[str]:
     found += [
         f"{reverse(name, args=[slug])}?annotation_sets=all" for name in ("disagreement_sentences", "sentences_export")
     ]
-    found += [f"{reverse('agreement', args=[slug])}?unit={unit}" for unit in ("token", "character", "entity")]
+    found += [
+        f"{reverse(name, args=[slug])}?unit={unit}"
+        for name in ("agreement", "agreement_table")
+        for unit in ("token", "character", "entity")
+    ]
     found += [reverse("decisions_export", args=[slug, "jsonl"]), f"{reverse('scores', args=[slug])}?gold=current"]
     found += [f"{reverse('export', args=[slug])}?split={split}" for split in Split]
     strings = SuggestedString.objects.filter(author__project=project).values_list("pk", flat=True)

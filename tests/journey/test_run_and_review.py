@@ -186,7 +186,7 @@ def test_from_a_run_to_gold(people: Any, command: Any) -> None:
     expect(page.get_by_role("main")).to_contain_text("Gold version 1")
     page = rita.go("/projects/ward-9/export/")
     page.locator("[name=set]").first.select_option("gold:1")
-    page.locator("label[for=format-brat]").click()
+    page.get_by_label("Format").select_option("brat")
     page.get_by_role("button", name="Start export").click()
     finished_job(page)
     with page.expect_download() as waiting:

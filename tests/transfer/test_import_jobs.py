@@ -17,7 +17,7 @@ from annotations.models import (
     SuggestedString,
 )
 from annotations.projects.services.labels import merge_labels
-from annotations.transfer.services import import_plan, importing, staged
+from annotations.transfer.services import import_plan, importing, reading, staged
 from tests.factories import make_member, make_project, make_set
 from tests.transfer.brat_files import ANN, TEXT, brat, many, spans_of, stage, zipped
 
@@ -39,7 +39,7 @@ def test_staged_preview_then_run():
 
 
 def test_a_killed_import_resumes_where_it_stopped(monkeypatch):
-    monkeypatch.setattr(import_plan, "BATCH", 10)
+    monkeypatch.setattr(reading, "BATCH", 10)
     row = stage(make_project(), many(35), format="text", written_as="")
 
     class Killed(BaseException):
@@ -58,7 +58,7 @@ def test_a_killed_import_resumes_where_it_stopped(monkeypatch):
 
 
 def test_a_canceled_import_leaves_nothing(monkeypatch):
-    monkeypatch.setattr(import_plan, "BATCH", 10)
+    monkeypatch.setattr(reading, "BATCH", 10)
     project = make_project()
     make_member(project)
     row = stage(project, many(35), format="text", written_as="")
@@ -76,7 +76,7 @@ def test_a_canceled_import_leaves_nothing(monkeypatch):
 
 
 def test_undoing_an_import_keeps_notes_with_annotations(monkeypatch):
-    monkeypatch.setattr(import_plan, "BATCH", 10)
+    monkeypatch.setattr(reading, "BATCH", 10)
     project = make_project()
     anna = make_member(project)
     row = stage(project, many(15), format="text", written_as="")
@@ -90,7 +90,7 @@ def test_undoing_an_import_keeps_notes_with_annotations(monkeypatch):
 
 def test_leaks_are_planted_in_imported_suggestions_and_removed_with_them(monkeypatch):
     monkeypatch.setattr("annotations.domain.reviewing.planting.chance", lambda *about: 0.0)
-    monkeypatch.setattr(import_plan, "BATCH", 2)
+    monkeypatch.setattr(reading, "BATCH", 2)
     project = make_project(planted_share=10)
     files = [file for name in "abcd" for file in brat(name, f"{TEXT}{name}")]
     importing.import_files(project=project, files=files, format="brat", written_as="gold")
@@ -141,7 +141,7 @@ def test_a_discarded_import_adds_nothing():
 
 def test_long_notes_make_small_batches(monkeypatch):
     """A small zip can hold gigabytes, which neither the preview nor the import may load at once."""
-    monkeypatch.setattr(import_plan, "BATCH_CHARACTERS", 100)
+    monkeypatch.setattr(reading, "BATCH_CHARACTERS", 100)
     sizes = []
     plan_notes = import_plan.plan_notes
 
@@ -162,7 +162,7 @@ def test_long_notes_make_small_batches(monkeypatch):
 
 
 def test_a_label_merged_during_an_import_is_followed_by_the_later_batches(monkeypatch):
-    monkeypatch.setattr(import_plan, "BATCH", 1)
+    monkeypatch.setattr(reading, "BATCH", 1)
     project = make_project()
     labels = {label.code: label for label in Label.objects.filter(label_set__project=project)}
     files = [

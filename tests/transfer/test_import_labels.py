@@ -18,7 +18,7 @@ from annotations.jobs.services.queue import cancel
 from annotations.models import Category, Document, Import, Job, Label, Span
 from annotations.ops.services.erasing import erase_patient
 from annotations.projects.services.labels import add_label, delete_label, merge_labels, update_label
-from annotations.transfer.services import import_plan
+from annotations.transfer.services import reading
 from annotations.transfer.services.importing import run_import
 from annotations.transfer.services.label_choices import MOST_LABELS, unknown_of
 from annotations.transfer.services.starting import start_import
@@ -90,7 +90,7 @@ def test_map_add_and_skip(world, mia, row):
     choose(mia, row, {"PATIENTS": f"map:{label(world, 'PATIENT').pk}", "DRAGON": f"add:{category.pk}"})
     assert not Label.objects.filter(code="DRAGON").exists()
     html = check_page(mia.get(page_of(row)))  # the choices survive a reload
-    assert html.count(" selected>") == 2
+    assert html.count(" selected>") == 3  # with the format
     start(mia, row)
     assert row.state == Import.State.DONE
     assert spans() == {
@@ -368,7 +368,7 @@ def test_a_canceled_import_takes_back_the_labels_that_it_added(
     category = Category.objects.filter(label_set__project=world.project).first()
     choose(mia, row, {"PATIENTS": f"add:{category.pk}", "DRAGON": "skip"})
     job = start_import(project=world.project, import_id=row.pk, actor=world.mia)
-    monkeypatch.setattr(import_plan, "BATCH", 1)
+    monkeypatch.setattr(reading, "BATCH", 1)
 
     class Stopped(Exception):
         pass
@@ -390,7 +390,7 @@ def test_an_import_continues_with_the_label_that_it_added(world, mia, row, monke
     category = Category.objects.filter(label_set__project=world.project).first()
     choose(mia, row, {"PATIENTS": f"add:{category.pk}", "DRAGON": "skip"})
     start_import(project=world.project, import_id=row.pk, actor=world.mia)
-    monkeypatch.setattr(import_plan, "BATCH", 1)
+    monkeypatch.setattr(reading, "BATCH", 1)
 
     class Stopped(Exception):
         pass

@@ -154,8 +154,8 @@ def test_a_language_without_tokenizer_fails_the_job_with_the_reason(attached, si
     "choices, words",
     [
         ({"format": "brat", "sentences": "on"}, "Only CoNLL has empty rows"),
-        ({"format": "text", "spaced": "on"}, "Plain text contains neither spans nor tokens"),
-        ({"format": "text", "tokenizer": "spacy"}, "Plain text contains neither spans nor tokens"),
+        ({"format": "text", "spaced": "on"}, "takes neither a tokenizer nor inserted spaces"),
+        ({"format": "text", "tokenizer": "spacy"}, "takes neither a tokenizer nor inserted spaces"),
         ({"format": "brat", "tokenizer": "spacy"}, "brat has no tokens"),
         ({"format": "conll", "tokenizer": "words"}, "There is no tokenizer “words”"),
     ],

@@ -1,11 +1,12 @@
 """The page of agreement: the figures with unit, interval and wording, and the annotation sets that don't count."""
 
-from django.http import HttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from annotations.agreement.selectors.figures import left_out
 from annotations.agreement.selectors.names import GRANULARITIES, UNITS
+from annotations.agreement.selectors.table import table_lines
 from annotations.agreement.services.figures import (
     KeptFigures,
     figures_of,
@@ -17,6 +18,7 @@ from annotations.agreement.services.figures import (
 from annotations.agreement.views.rows import MEASURES, Rows
 from annotations.core.access import Access, Can, enter
 from annotations.core.errors import ServiceError
+from annotations.core.events import FILE_DOWNLOADED
 from annotations.core.requests import Request, paged
 from annotations.domain.agreement import Unit
 
@@ -47,6 +49,20 @@ def agreement(request: Request, slug: str) -> HttpResponse:
     if found["notes"]:
         context |= _figures(request, access, found, unit)
     return render(request, "agreement/agreement.html", context)
+
+
+@require_safe
+def agreement_table(request: Request, slug: str) -> StreamingHttpResponse:
+    """The units with each annotator's value as CSV. The download is recorded as an event."""
+    access = enter(request.user, slug, Can.EXPORT)
+    asked = request.GET.get("unit", "")
+    unit = Unit(asked) if asked in list(Unit) else Unit.TOKEN
+    granularity = granularity_of(unit, request.GET.get("granularity", ""))
+    FILE_DOWNLOADED.record(actor=access.user, project_id=access.project.pk, data={"agreement": str(unit)})
+    lines = table_lines(access.project, unit, granularity, hidden=access.unnamed)
+    response = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{slug}-agreement-{unit}-{granularity}.csv"'
+    return response
 
 
 def _figures(request: Request, access: Access, found: KeptFigures, unit: Unit) -> dict[str, object]:

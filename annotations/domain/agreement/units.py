@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
+from operator import itemgetter
 from typing import Final
 
 from annotations.domain.bio import OUTSIDE, Precedence
-from annotations.domain.spans import Span
+from annotations.domain.spans import Bounds, Span
 from annotations.domain.tokens import Token, Tokenizer, covered, split_at, tokenize, tokenize_inside
 
 Pattern = tuple[str | None, ...]
@@ -133,13 +134,50 @@ def _counted(
             continue
         counted: Counter[Pattern] = Counter()
         if unit is Unit.ENTITY:
-            counted.update(_entities(note, annotators, value, label_order))
+            counted.update(pattern for _, pattern in _entities(note, annotators, value, label_order))
         elif unit is Unit.CHARACTER:
-            for pattern, length in _stretches(note, annotators, value, label_order):
-                counted[pattern] += length
+            for (start, end), pattern in _stretches(note, annotators, value, label_order):
+                counted[pattern] += end - start
         else:
             _count_tokens(counted, note, annotators, value, label_order, tokenizer)
         yield note, {pattern: times for pattern, times in counted.items() if times and wanted(pattern)}
+
+
+def table(
+    notes: Iterable[NoteAnnotationSets],
+    annotators: Sequence[str],
+    *,
+    unit: Unit,
+    granularity: Granularity = Granularity.SUBCATEGORY,
+    category_of: Mapping[str, str] | None = None,
+    label_order: Sequence[str] = (),
+    tokenizer: Tokenizer = tokenize,
+) -> Iterator[tuple[NoteAnnotationSets, Bounds, Pattern]]:
+    """The units that `patterns` counts, one by one, with their bounds.
+
+    Characters come as stretches over which no annotator's label changes: such a row stands for as many units as it has
+    characters. Raises as `patterns` does.
+    """
+    if len(set(annotators)) != len(annotators):
+        raise ValueError(NAMED_TWICE)
+    if granularity not in granularities(unit):
+        raise ValueError(NO_BIO)
+    value = valuer(granularity, category_of or {})
+    for note in notes:
+        if sum(name in note.annotation_sets for name in annotators) < 2:
+            continue
+        found: Iterable[tuple[Bounds, Pattern]]
+        if unit is Unit.ENTITY:
+            found = sorted(_entities(note, annotators, value, label_order), key=itemgetter(0))
+        elif unit is Unit.CHARACTER:
+            found = _stretches(note, annotators, value, label_order)
+        else:
+            tokens = split_at(tokenizer(note.text), list(_edges(note, annotators)))
+            values = _aligned(note, annotators, tokens, value, label_order)
+            rows = (((token.start, token.end), pattern) for token, pattern in zip(tokens, values, strict=True))
+            found = (row for row in rows if unit is Unit.TOKEN or is_marked(row[1]))
+        for bounds, pattern in found:
+            yield note, bounds, pattern
 
 
 def granularities(unit: Unit) -> list[Granularity]:
@@ -301,22 +339,22 @@ def _edges(note: NoteAnnotationSets, annotators: Sequence[str]) -> Iterator[int]
 
 def _stretches(
     note: NoteAnnotationSets, annotators: Sequence[str], value: Callable[[str], str], label_order: Sequence[str]
-) -> Iterator[tuple[Pattern, int]]:
-    """Patterns of characters, each for a stretch over which no annotator's labels change, with its length."""
+) -> Iterator[tuple[Bounds, Pattern]]:
+    """Patterns of characters, each with a stretch over which no annotator's labels change."""
     edges = sorted({0, len(note.text), *_edges(note, annotators)})
     stretches = [Token(start, end) for start, end in pairwise(edges)]
     for token, pattern in zip(stretches, _aligned(note, annotators, stretches, value, label_order), strict=True):
-        yield pattern, token.end - token.start
+        yield (token.start, token.end), pattern
 
 
 def _entities(
     note: NoteAnnotationSets, annotators: Sequence[str], value: Callable[[str], str], label_order: Sequence[str]
-) -> Iterator[Pattern]:
-    """A pattern for all distinct bounds; if an annotator has two labels there, the first in label order counts."""
-    said: dict[tuple[int, int], dict[str, str]] = {}
+) -> Iterator[tuple[Bounds, Pattern]]:
+    """A pattern for each distinct bounds; if an annotator has two labels there, the first in label order counts."""
+    said: dict[Bounds, dict[str, str]] = {}
     order = Precedence(label_order)
     for name in annotators:
         for span in sorted(note.annotation_sets.get(name, ()), key=order):
             said.setdefault((span.start, span.end), {}).setdefault(name, value(f"B-{span.label}"))
-    for values in said.values():
-        yield tuple(values.get(name, OUTSIDE) if name in note.annotation_sets else None for name in annotators)
+    for bounds, values in said.items():
+        yield bounds, tuple(values.get(name, OUTSIDE) if name in note.annotation_sets else None for name in annotators)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from annotations.domain.files import csv_reading
 from annotations.domain.files.csv_lines import unquoted
-from annotations.domain.formats import FORMATS
+from annotations.domain.formats import FORMATS, detected
 from annotations.domain.formats.base import LOSSES, Loaded, NoteFiles, only_note
 from annotations.domain.hashing import gold_hash, text_sha256
 from annotations.domain.notes import NoteError
@@ -32,6 +32,9 @@ NOTES_JSONL: Final = "notes.jsonl"
 NOTES_CSV: Final = "notes.csv"
 SPANS_CSV: Final = "spans.csv"
 _UNREADABLE: Final = (ValueError, KeyError, TypeError, AttributeError, csv_reading.Error, NoteError)
+
+# Endings of annotation files beside text files. Here, a text counts even if its annotations can't be read.
+_BESIDE_TEXTS: Final = {"text": "", "brat": "ann", "conll": "conll"}
 
 Load = Callable[[str], bytes]
 Row = tuple[str, str, list[tuple[int, int, str]] | None]
@@ -64,14 +67,16 @@ def texts_hash(notes: Iterator[tuple[str, str]] | Sequence[tuple[str, str]]) -> 
 def read_released(names: Collection[str], load: Load, labels: Collection[str]) -> Read:
     """Read all notes among the files `names`. `labels` are the label codes that spans may have."""
     files = sorted(name for name in names if name not in BESIDE)
-    found = Read(_format_of(files), beside=sorted(name for name in names if name in BESIDE))
+    found = Read(_format_of(files, load), beside=sorted(name for name in names if name in BESIDE))
     rows: list[Row] = []
     if found.format == "jsonl":
         rows += _from_lines(files, load, found)
     elif found.format == "csv":
         rows += _from_tables(files, load, found)
-    else:
+    elif found.format in _BESIDE_TEXTS:
         rows += _from_folder(files, load, labels, found)
+    else:
+        rows += _from_format(files, load, labels, found)
     seen: set[str] = set()
     for name, _, _ in rows:
         if name in seen:
@@ -85,13 +90,12 @@ def read_released(names: Collection[str], load: Load, labels: Collection[str]) -
     return found
 
 
-def _format_of(files: Sequence[str]) -> str:
+def _format_of(files: Sequence[str], load: Load) -> str:
     if NOTES_JSONL in files:
         return "jsonl"
     if NOTES_CSV in files:
         return "csv"
-    endings = {name.rpartition(".")[2] for name in files}
-    return "brat" if "ann" in endings else "conll" if "conll" in endings else "text"
+    return detected(files, Loaded(load))
 
 
 def _from_lines(files: Sequence[str], load: Load, found: Read) -> list[Row]:
@@ -138,8 +142,23 @@ def _from_tables(files: Sequence[str], load: Load, found: Read) -> list[Row]:
     return [(name, sha256, None if spans is None else spans.get(name, [])) for name, sha256 in rows]
 
 
+def _from_format(files: Sequence[str], load: Load, labels: Collection[str], found: Read) -> Iterator[Row]:
+    """Notes of a format that holds their texts, too."""
+    format = FORMATS[found.format]
+    groups, problems = format.group(files)
+    found.extra += [problem.file for problem in problems]
+    codes = {code: code for code in labels}
+    for group in groups:
+        for note in format.read_many(group, Loaded(load), codes):
+            if isinstance(note, NoteError):
+                found.unreadable += sorted({problem.file for problem in note.problems} - set(found.unreadable))
+                continue
+            spans = None if note.spans is None else [(span.start, span.end, span.label) for span in note.spans]
+            yield note.name, text_sha256(note.text), spans
+
+
 def _from_folder(files: Sequence[str], load: Load, labels: Collection[str], found: Read) -> Iterator[Row]:
-    ending = {"brat": "ann", "conll": "conll"}.get(found.format)
+    ending = _BESIDE_TEXTS[found.format]
     texts = {name[:-4] for name in files if name.endswith(".txt")}
     beside = {name for name in files if ending and name.endswith(f".{ending}")}
     codes = {code: code for code in labels}

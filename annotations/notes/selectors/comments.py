@@ -112,7 +112,7 @@ def _threads(access: Access, document: Document, roots: Sequence[int]) -> list[T
     """Threads with these ids in text order, threads about the whole note first."""
     rows = visible(access, document).select_related("author", "annotator", "resolved_by")
     comments = list(rows.filter(Q(pk__in=roots) | Q(answers__in=roots)).order_by("id"))
-    bounds = _current_bounds(comments)
+    bounds = current_bounds(comments)
     answers: dict[int, list[CommentItem]] = defaultdict(list)
     called = user_namer(access, document.pk)
     for comment in comments:
@@ -126,7 +126,7 @@ def _threads(access: Access, document: Document, roots: Sequence[int]) -> list[T
     return sorted(found, key=lambda thread: (-1 if thread["start"] is None else thread["start"], thread["id"]))
 
 
-def _current_bounds(comments: Iterable[Comment]) -> dict[int, Bounds]:
+def current_bounds(comments: Iterable[Comment]) -> dict[int, Bounds]:
     """Current bounds of the commented spans, by span id."""
     ids = {comment.span_id for comment in comments if comment.span_id is not None}
     rows = Span.objects.filter(pk__in=ids).order_by().values_list("pk", "start", "end") if ids else []

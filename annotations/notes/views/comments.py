@@ -4,18 +4,30 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from django.http import HttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_POST, require_safe
 
-from annotations.core.access import Access
+from annotations.core.access import Access, Can, enter
 from annotations.core.changes import change_id_of
+from annotations.core.events import FILE_DOWNLOADED
 from annotations.core.requests import Request
 from annotations.models import AnnotationSet, Author, Comment, Document
+from annotations.notes.selectors.comment_table import comment_lines
 from annotations.notes.services.comments import About, add_comment, answer, delete_comment, edit_comment, resolve
 from annotations.notes.views.talk import Act, do, id_in, json_errors, needed_id, offset_in
 
 Data = Mapping[str, Any]
+
+
+@require_safe
+def comments_export(request: Request, slug: str) -> StreamingHttpResponse:
+    """All comments of the project as CSV. The download is recorded as an event."""
+    access = enter(request.user, slug, Can.EXPORT)
+    FILE_DOWNLOADED.record(actor=access.user, project_id=access.project.pk, data={"comments": "csv"})
+    response = StreamingHttpResponse(comment_lines(access.project, access), content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{slug}-comments.csv"'
+    return response
 
 
 @sensitive_post_parameters()

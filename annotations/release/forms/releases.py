@@ -1,6 +1,6 @@
 """Forms of a release: making one, and exporting it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -13,6 +13,7 @@ from annotations.core.fields import Agreed
 from annotations.core.offering import offer
 from annotations.surrogates.services.makers import MakerChoice
 from annotations.transfer.forms.exports import SetChoice
+from annotations.transfer.forms.formats import About, grouped
 
 
 class ReleaseForm(forms.Form):
@@ -83,10 +84,10 @@ class ReleaseForm(forms.Form):
 class ReleaseExportForm(forms.Form):
     """The format of an export. Sending the same `token` twice starts one job."""
 
-    format = forms.ChoiceField(label=gettext_lazy("Format"), widget=forms.RadioSelect)
+    format = forms.ChoiceField(label=gettext_lazy("Format"))
     leave_out = forms.BooleanField(label=gettext_lazy("Leave out the notes with open findings"), required=False)
     token = forms.UUIDField(widget=forms.HiddenInput)
 
-    def __init__(self, *args: Any, formats: Sequence[str], **kwargs: Any) -> None:
+    def __init__(self, *args: Any, about: Mapping[str, About], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        offer(self, "format", [(name, name) for name in formats])
+        offer(self, "format", grouped(about))

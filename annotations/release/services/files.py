@@ -13,6 +13,7 @@ from annotations.domain.formats.base import OutNote
 from annotations.domain.labels import LabelSetDef
 from annotations.domain.spans import Span
 from annotations.transfer.services.archives import Content
+from annotations.transfer.services.note_files import NoteFilesWriter
 
 MANIFEST: Final = "release.json"
 NOTES_JSONL: Final = "notes.jsonl"
@@ -21,6 +22,8 @@ SPANS_CSV: Final = "spans.csv"
 OWN_FORMATS: Final = ("text", "jsonl", "csv")
 RELEASE_FORMATS: Final = (*OWN_FORMATS, *(name for name in FORMATS if name not in OWN_FORMATS))
 """The formats of an export: text, JSON Lines, CSV, and each format of annotations."""
+WITHOUT_SPANS: Final = frozenset({"text"})
+"""Formats that have no place for spans, which need not be read for them."""
 IN_MEMORY: Final = 1024 * 1024
 # Spreadsheet programs recognize UTF-8 in a CSV only with a byte order mark.
 BOM: Final = "\ufeff"
@@ -72,12 +75,13 @@ def _files(format: str, notes: Iterator[OutNote], labels: LabelSetDef) -> Iterat
 
 
 def _written(format: str, notes: Iterator[OutNote], labels: LabelSetDef) -> Iterator[tuple[str, Content]]:
-    writer = FORMATS[format]
     codes = {label.code: label.code for label in labels.labels()}
-    for note in notes:
-        files, _losses = writer.write(note, codes)
-        yield from files.items()
-    yield from writer.extra_files(labels).items()
+    with NoteFilesWriter(lambda _language: FORMATS[format], codes) as writer:
+        for note in notes:
+            files, _losses = writer.add(note)
+            yield from files.items()
+        yield from writer.finish()
+    yield from FORMATS[format].extra_files(labels).items()
 
 
 def _jsonl(notes: Iterator[OutNote]) -> Iterator[tuple[str, Content]]:

@@ -25,6 +25,7 @@ from annotations.release.services.files import RELEASE_FORMATS
 from annotations.release.services.naming import named_sets
 from annotations.release.services.outdating import outdated, prepare_again
 from annotations.release.services.withdrawing import withdraw
+from annotations.transfer.forms.formats import ABOUT, About
 
 RELEASES = 30
 NOTES = 25
@@ -76,24 +77,21 @@ def _context(request: Request, access: Access, found: Release) -> dict[str, Any]
         "outdated": outdated(found),
         "figures": figures_of(found),
         "page": paged(request, released_notes(found), NOTES),
-        "export_formats": [(name, *about) for name, about in about_formats().items()],
-        "chosen": next(iter(RELEASE_FORMATS)),
+        "export": ReleaseExportForm(about=about_formats()),
+        "formats": about_formats().values(),
         "files": ready_exports(found),
         "hours": settings.STORED_FILE_HOURS,
         "token": uuid.uuid4(),
     }
 
 
-def about_formats() -> dict[str, tuple[str, str]]:
-    """Title and description of each format of an export. A format that is not described here has its name as title."""
-    described = {
-        "text": (_("Text files"), _("One .txt file for each note.")),
-        "jsonl": ("JSON Lines", _("One line for each note: name, text, and the spans in the released text.")),
-        "csv": ("CSV", _("A table of the notes and a table of their spans, for spreadsheets and databases.")),
-        "brat": ("brat", _("A .txt and an .ann file for each note, with the spans in the released text.")),
-        "conll": ("CoNLL", _("One token per line with offsets and BIO tag in the released text.")),
+def about_formats() -> dict[str, About]:
+    """Title and description of each format of an export."""
+    own = {
+        "jsonl": About("JSON Lines", _("One line for each note: name, text, and the spans in the released text.")),
+        "csv": About("CSV", _("A table of the notes and a table of their spans, for spreadsheets and databases.")),
     }
-    return {name: described.get(name, (name, "")) for name in RELEASE_FORMATS}
+    return {name: own[name] if name in own else ABOUT[name] for name in RELEASE_FORMATS}
 
 
 @require_POST
@@ -101,7 +99,7 @@ def release_export(request: Request, slug: str, number: int) -> HttpResponse:
     """Start the export of a release. The same form starts one job."""
     access = enter(request.user, slug, Can.RELEASE)
     found = release_for(access, number)
-    form = ReleaseExportForm(request.POST, formats=list(RELEASE_FORMATS))
+    form = ReleaseExportForm(request.POST, about=about_formats())
     if "format" in form.errors:
         messages.error(request, _("Choose one of the formats. Nothing was exported."))
         return redirect("release", slug, number)

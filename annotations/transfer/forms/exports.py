@@ -12,6 +12,7 @@ from annotations.core.templatetags.moments import day_text
 from annotations.core.tokenizers import KINDS
 from annotations.gold.services.sets import set_specs
 from annotations.models import Author, GoldVersion, Project
+from annotations.transfer.forms.formats import ABOUT, grouped
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class ExportForm(forms.Form):
     """Choice of annotation sets and format. Sending the same `token` twice starts one job."""
 
     set = forms.ChoiceField(label=gettext_lazy("Annotations"))
-    format = forms.ChoiceField(label=gettext_lazy("Format"), widget=forms.RadioSelect)
+    format = forms.ChoiceField(label=gettext_lazy("Format"))
     split = forms.ChoiceField(
         label=gettext_lazy("Splits"),
         required=False,
@@ -88,11 +89,11 @@ class ExportForm(forms.Form):
     )
     token = forms.UUIDField(widget=forms.HiddenInput)
 
-    def __init__(self, *args: Any, sets: Sequence[SetChoice], formats: Sequence[str], **kwargs: Any) -> None:
+    def __init__(self, *args: Any, sets: Sequence[SetChoice], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        grouped = groupby(sets, key=lambda choice: choice.group)
-        choices = [(group, [(choice.spec, choice.name) for choice in found]) for group, found in grouped]
+        groups = groupby(sets, key=lambda choice: choice.group)
+        choices = [(group, [(choice.spec, choice.name) for choice in found]) for group, found in groups]
         offer(self, "set", choices)
-        offer(self, "format", [(name, name) for name in formats])
+        offer(self, "format", grouped(ABOUT))
         kinds = [(name, _(kind.title)) for name, kind in KINDS.items()]
         offer(self, "tokenizer", [("", _("Words, numbers and single symbols")), *kinds])

@@ -16,21 +16,21 @@ from annotations.domain.names import shown
 from annotations.domain.notes import NoteError, check_name
 from annotations.models import Category, Label
 from annotations.projects.forms.projects import LANGUAGE
+from annotations.transfer.forms.formats import ABOUT, grouped
 from annotations.transfer.services.label_choices import UnknownLabel, UnknownLabels
 from annotations.transfer.services.staged import pack
 
-FORMATS = [
-    (DETECT, _("Detect: the format that the files suggest")),
-    ("text", _("Plain text: one .txt file per note")),
-    ("brat", _("brat: one .txt and one .ann file per note")),
-    ("conll", _("CoNLL (BIO): one .conll and one .txt file per note")),
-]
 ANNOTATIONS = [
     ("none", _("None: import texts only")),
     ("gold", _("Gold standard")),
     ("annotator", _("An annotator")),
     ("run", _("A model run")),
 ]
+
+
+def format_choices() -> list[Any]:
+    """Detection, then all formats in groups."""
+    return [(DETECT, gettext("Detect from the files")), *grouped(ABOUT)]
 
 
 class FilesInput(forms.FileInput):
@@ -81,7 +81,12 @@ class UploadForm(forms.Form):
         label=_("Files"), error_messages={"required": _("Choose at least one file, a folder, or a zip.")}
     )
     paths = forms.CharField(required=False, widget=forms.HiddenInput)
-    format = forms.ChoiceField(label=_("Format"), choices=FORMATS, widget=forms.RadioSelect, initial=DETECT)
+    format = forms.ChoiceField(
+        label=_("Format"),
+        choices=format_choices,
+        initial=DETECT,
+        help_text=_("The next page shows the format found, and you can change it there."),
+    )
     annotations = forms.ChoiceField(
         label=_("Author of the annotations"),
         choices=ANNOTATIONS,
@@ -113,6 +118,12 @@ class UploadForm(forms.Form):
         ),
     )
 
+    all_or_nothing = forms.BooleanField(
+        label=_("Import nothing if a note is refused"),
+        required=False,
+        help_text=_("Otherwise the other notes are imported, and the report lists the refused ones."),
+    )
+
     def clean_paths(self) -> list[str]:
         given = self.cleaned_data["paths"]
         if not given:
@@ -132,7 +143,7 @@ class UploadForm(forms.Form):
         if whose in ("annotator", "run") and not cleaned.get(whose) and whose not in self.errors:
             self.add_error(whose, _("Enter a name for the author of the annotations."))
         if whose != "none" and cleaned.get("format") == "text":
-            self.add_error("annotations", _("Plain text holds no annotations. Choose brat or CoNLL, or “None”."))
+            self.add_error("annotations", _("Plain text holds no annotations. Choose another format, or “None”."))
         return cleaned
 
     def _check_names(self, cleaned: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Export of annotation sets as brat, CoNLL or text. Every span that the format can't hold is listed."""
+"""Export of annotation sets in a file format. Every span that the format can't hold is listed."""
 
 import json
 import tempfile
@@ -36,6 +36,7 @@ from annotations.models import (
 from annotations.transfer.events import NOTES_EXPORTED, NotesExported
 from annotations.transfer.selectors.losses import named_losses
 from annotations.transfer.services.archives import Content, write_to_path, write_zip
+from annotations.transfer.services.note_files import NoteFilesWriter
 from annotations.transfer.services.writing import Writers, Writing
 
 BATCH = 250
@@ -122,30 +123,31 @@ def export_files(
 
 def _note_files(
     project: Project, wanted: Wanted, format: str, report: ExportReport, progress: Progress, all_losses: IO[bytes]
-) -> Iterator[tuple[str, bytes]]:
-    writer_for = Writers(format, Writing(**report.options))
+) -> Iterator[tuple[str, Content]]:
     codes = {label.code: label.code for label in Label.objects.filter(label_set__project=project)}
     notes = _version_notes(wanted) if wanted.version else _author_notes(wanted.author)
     splits: dict[str, str] = {}
     total = _count(wanted)
     progress(0, total)
-    for pk, note, split, language in notes:
-        files, losses = writer_for(language or project.language).write(note, codes)
-        folder = f"{split}/" if split and wanted.split == FOLDERS else ""
-        yield from ((folder + name, data) for name, data in files.items())
-        if split:
-            splits[note.name] = split
-        report.notes += 1
-        report.spans += len(list(note.spans))
-        if losses and not report.loss_count:
-            # Spreadsheet programs recognize UTF-8 in a CSV only with a byte order mark.
-            all_losses.write(("\ufeff" + csv_line(LOSS_COLUMNS)).encode())
-        for loss in losses:
-            span = loss.span
-            all_losses.write(csv_line([note.name, pk, span.start, span.end, span.label, loss.reason]).encode())
-        report.add(pk, losses)
-        if report.notes % BATCH == 0 or report.notes == total:
-            progress(report.notes, total)
+    with NoteFilesWriter(Writers(format, Writing(**report.options)), codes) as writer:
+        for pk, note, split, language in notes:
+            folder = f"{split}/" if split and wanted.split == FOLDERS else ""
+            files, losses = writer.add(note, folder=folder, language=language or project.language)
+            yield from files.items()
+            if split:
+                splits[note.name] = split
+            report.notes += 1
+            report.spans += len(list(note.spans))
+            if losses and not report.loss_count:
+                # Spreadsheet programs recognize UTF-8 in a CSV only with a byte order mark.
+                all_losses.write(("\ufeff" + csv_line(LOSS_COLUMNS)).encode())
+            for loss in losses:
+                span = loss.span
+                all_losses.write(csv_line([note.name, pk, span.start, span.end, span.label, loss.reason]).encode())
+            report.add(pk, losses)
+            if report.notes % BATCH == 0 or report.notes == total:
+                progress(report.notes, total)
+        yield from writer.finish()
     yield from FORMATS[format].extra_files(label_definitions(project, merged=wanted.version is not None)).items()
     manifest = report.as_dict() | {"project": project.slug, "losses": named_losses(project, report.losses)}
     if report.split is not None:

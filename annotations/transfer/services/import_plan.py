@@ -4,7 +4,7 @@ A note is imported whole (text and spans) or refused whole, with every reason.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, TypedDict
 
@@ -14,23 +14,17 @@ from annotations.core.authors import author_for_import, parse_written_as
 from annotations.core.errors import ServiceError
 from annotations.core.label_lock import keep_labels
 from annotations.core.labels import labels_of_today
-from annotations.domain.crowding import DEEPEST, MOST_SPANS, Crowd, crowd_in
-from annotations.domain.formats import FORMATS, reader
-from annotations.domain.formats.base import NoteFiles, readmes
-from annotations.domain.formats.quotes import MOVED
+from annotations.domain.formats import FORMATS
 from annotations.domain.hashing import text_sha256
 from annotations.domain.labels import ascii_code
-from annotations.domain.notes import NoteError, ParsedNote, Problem
+from annotations.domain.notes import ParsedNote, Problem
 from annotations.models import AnnotationSet, Author, Category, Document, Import, Label, Project, Span, User
 from annotations.projects.selectors.labels import accepted_labels
 from annotations.projects.services.labels import add_label
 from annotations.transfer.services.label_choices import Choices, complete_choices, unknown_of
-from annotations.transfer.services.sources import PATIENTS, Source, read_patients
+from annotations.transfer.services.sources import Source, read_patients
 
 LISTED = 2000
-BATCH = 250
-# Long notes make smaller batches, since memory holds several copies of a text, at up to four bytes per character.
-BATCH_CHARACTERS = 8 * 1024 * 1024
 
 
 class LabelLine(TypedDict):
@@ -237,75 +231,6 @@ def follow_merged_labels(context: ImportContext) -> None:
     context.label_ids = {code: today.get(pk, pk) for code, pk in context.label_ids.items()}
 
 
-def note_names(source: Source) -> list[str]:
-    return [name for name in source.names() if name != PATIENTS]
-
-
-def grouped(format: str, source: Source) -> tuple[list[NoteFiles], list[Problem]]:
-    """Group the files into notes, and list the files that are not read, also readmes and licenses."""
-    names = note_names(source)
-    groups, strays = FORMATS[format].group(names)
-    return groups, strays + readmes(names)
-
-
-def batches(context: ImportContext, groups: Sequence[NoteFiles]) -> Iterator[tuple[list[ParsedNote], int]]:
-    """Readable notes, in batches of at most BATCH groups or about BATCH_CHARACTERS, each with its number of groups."""
-    held: list[ParsedNote] = []
-    first = characters = 0
-    for done, group in enumerate(groups, 1):
-        for note in parsed_notes(context, [group]):
-            held.append(note)
-            characters += len(note.text)
-        if done - first == BATCH or characters >= BATCH_CHARACTERS or done == len(groups):
-            yield held, done - first
-            held, first, characters = [], done, 0
-
-
-def parsed_notes(context: ImportContext, groups: Sequence[NoteFiles]) -> Iterator[ParsedNote]:
-    """Readable notes of the groups. Problems of the other notes go into the report."""
-    format = reader(context.format, repair=context.repair_offsets)
-    for note in (note for group in groups for note in format.read_many(group, context.source, context.labels)):
-        if isinstance(note, NoteError):
-            context.report.refuse(note.problems)
-            continue
-        note.patient_id = context.patients.get(note.name, note.patient_id)
-        context.report.warn(note.warnings)
-        context.report.moved_spans += sum(warning.code == MOVED for warning in note.warnings)
-        if note.spans is not None and not context.row.written_as:
-            context.report.warn(
-                [Problem(note.name, None, "as", "The annotations were not imported. Choose their author.")]
-            )
-            note.spans = None
-        if note.spans is not None:
-            _skip(context, note)
-        if not note.text or note.text.isspace():
-            context.report.warn([Problem(note.name, None, "empty", "The text of this note is empty.")])
-        crowd = crowd_in((span.start, span.end) for span in note.spans or ())
-        if crowd is not None:
-            context.report.refuse([Problem(note.name, None, "room", _too_many(crowd))])
-            continue
-        yield note
-
-
-def _skip(context: ImportContext, note: ParsedNote) -> None:
-    """Take the spans out whose labels are to be skipped, and count them."""
-    skipped = {name for name, choice in context.choices.items() if choice["do"] == "skip"}
-    if skipped and note.spans is not None:
-        note.skipped = Counter(span.label for span in note.spans if span.label in skipped)
-        note.spans = [span for span in note.spans if span.label not in skipped]
-
-
-def _too_many(crowd: Crowd) -> str:
-    if crowd.at is None:
-        return _(
-            "The note has %(count)s spans; an annotation set holds at most %(most)s. "
-            "Split the note or remove spans from the file."
-        ) % {"count": f"{crowd.count:,}", "most": f"{MOST_SPANS:,}"}
-    return _(
-        "%(count)s spans cover the character at offset %(at)s; at most %(most)s are allowed. Remove some from the file."
-    ) % {"count": crowd.count, "at": crowd.at, "most": DEEPEST}
-
-
 @dataclass
 class Plan:
     """What to write for one batch: new notes, and annotation sets for new notes (None) or existing notes (their pk)."""
@@ -320,7 +245,7 @@ def plan_notes(context: ImportContext, parsed: Iterable[ParsedNote], seen: dict[
 
     `seen` (sha256 to name) is shared by the batches of one import, to find equal texts.
     """
-    notes = list(parsed)
+    notes = _each_once(context, parsed)
     plan = Plan(hashes={note.name: text_sha256(note.text) for note in notes})
     there = {
         name: (pk, sha256)
@@ -369,6 +294,18 @@ def plan_notes(context: ImportContext, parsed: Iterable[ParsedNote], seen: dict[
         if note.spans is not None:
             plan.sets.append((note, None))
     return plan
+
+
+def _each_once(context: ImportContext, parsed: Iterable[ParsedNote]) -> list[ParsedNote]:
+    """The notes of a batch. Files with many notes may name two of them alike: the later ones are refused."""
+    notes: dict[str, ParsedNote] = {}
+    for note in parsed:
+        if note.name in notes:
+            message = _("Two notes of the import have this name. The first one was read. Rename the other one.")
+            context.report.refuse([Problem(note.name, None, "same name", message)])
+        else:
+            notes[note.name] = note
+    return list(notes.values())
 
 
 def _plan_annotation_set(context: ImportContext, plan: Plan, note: ParsedNote, pk: int) -> None:

@@ -36,15 +36,14 @@ from annotations.transfer.services.import_plan import (
     ImportContext,
     Plan,
     add_chosen_labels,
-    batches,
     check_choices,
     count_labels,
     follow_merged_labels,
-    grouped,
     import_context,
     plan_notes,
 )
 from annotations.transfer.services.label_choices import choices_by_name, complete_choices, find_labels
+from annotations.transfer.services.reading import batches, grouped, note_names, total_of
 from annotations.transfer.services.sources import MemorySource, Source, ZipSource, patients_at, source_at
 
 
@@ -89,6 +88,7 @@ def import_path(
     language: str = "",
     take_duplicates: bool = False,
     repair_offsets: bool = False,
+    all_or_nothing: bool = False,
     patients: Path | None = None,
     actor: User | None = None,
     progress: Progress = silent,
@@ -108,6 +108,7 @@ def import_path(
         language=language,
         take_duplicates=take_duplicates,
         repair_offsets=repair_offsets,
+        all_or_nothing=all_or_nothing,
         patients=known,
         actor=actor,
         progress=progress,
@@ -131,6 +132,7 @@ def import_source(
     language: str = "",
     take_duplicates: bool = False,
     repair_offsets: bool = False,
+    all_or_nothing: bool = False,
     patients: dict[str, str] | None = None,
     actor: User | None = None,
     progress: Progress = silent,
@@ -138,7 +140,7 @@ def import_source(
 ) -> dict[str, Any]:
     """Import in one transaction. Without `labels`, a note with an unknown label is refused."""
     if format == DETECT:
-        format = detected(source.names(), source)
+        format = detected(note_names(source), source)
     check_choices(format, written_as)
     with transaction.atomic():
         keep_labels(project.pk)
@@ -150,14 +152,15 @@ def import_source(
             language=language.strip().lower(),
             take_duplicates=take_duplicates,
             repair_offsets=repair_offsets,
+            all_or_nothing=all_or_nothing,
             created_by=actor,
             state=Import.State.RUNNING,
         )
         if labels is not None:
-            row.labels_found = find_labels(format, source)
+            row.labels_found, row.notes_found = find_labels(format, source)
             row.label_choices = choices_by_name(project, row.labels_found, **labels)
             row.label_choices = complete_choices(row)
-            row.save(update_fields=["labels_found", "label_choices"])
+            row.save(update_fields=["labels_found", "notes_found", "label_choices"])
         return _run(row, source, actor, progress, None, patients)
 
 
@@ -174,8 +177,9 @@ def _run(
     if row.notes_done == 0:
         context.report.refuse_files(strays)
     seen: dict[str, str] = {}
-    progress(row.notes_done, len(groups))
-    for parsed, count in batches(context, groups[row.notes_done :]):
+    total = total_of(row, groups)
+    progress(row.notes_done, total)
+    for parsed, count in batches(context, groups, skip=row.notes_done):
         with transaction.atomic():
             follow_merged_labels(context)
             if fence:
@@ -184,7 +188,8 @@ def _run(
             row.notes_done += count
             row.report = asdict(context.report)
             row.save(update_fields=["notes_done", "report"])
-        progress(row.notes_done, len(groups))
+        progress(row.notes_done, max(total, row.notes_done))
+        _go_on(row, context)
     with transaction.atomic():
         if fence:
             fence()
@@ -204,6 +209,21 @@ def _run(
             },
         )
     return dict(row.report)
+
+
+def _go_on(row: Import, context: ImportContext) -> None:
+    """Raise ServiceError `refused` if a note was refused and nothing is to be imported in that case.
+
+    The caller takes back what was imported; the report stays.
+    """
+    if row.all_or_nothing and context.report.refused_notes:
+        first = context.report.refused[0]
+        where = first["file"] if first["line"] is None else gettext("%(file)s, line %(line)s") % first
+        raise ServiceError(
+            gettext("Nothing was imported, because a note was refused. %(where)s: %(message)s")
+            % {"where": where, "message": first["message"]},
+            code="refused",
+        )
 
 
 def _write(context: ImportContext, plan: Plan) -> None:

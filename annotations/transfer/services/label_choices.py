@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Final, Literal, NotRequired, TypedDict
+from typing import IO, Final, Literal, NotRequired, TypedDict
 
 from django.conf import settings
 from django.db import transaction
@@ -78,8 +78,11 @@ class UnknownLabels:
         return sha256(json.dumps([(row.name, row.value) for row in self.rows]).encode()).hexdigest()[:16]
 
 
-def find_labels(format: str, source: Source) -> Found:
-    """Count the labels of all annotation files. Other cases of the same name count as the first one.
+def find_labels(format: str, source: Source) -> tuple[Found, int]:
+    """Count the labels of all annotation files, and the notes that use them.
+
+    Other cases of the same name count as the first one. The number of notes is 0 if the files are too long to be read
+    whole.
 
     Raises ServiceError for files with more than MOST_LABELS labels, which can't be annotations in this format.
     """
@@ -87,9 +90,11 @@ def find_labels(format: str, source: Source) -> Found:
     first: dict[str, str] = {}
     groups, _strays = FORMATS[format].group(name for name in source.names() if name != PATIENTS)
     counting = _Counting(source)
+    notes = 0
     for group in groups:
         try:
             for counted in FORMATS[format].used_labels(group, counting):
+                notes += 1
                 for name in {first.setdefault(name.casefold(), name) for name in counted if len(name) <= LONGEST_NAME}:
                     found.setdefault(name, [0, 0])[1] += 1
                 for name, spans in counted.items():
@@ -104,21 +109,30 @@ def find_labels(format: str, source: Source) -> Found:
                 code="labels",
             )
         if counting.read > settings.UPLOAD_MAX_BYTES:
-            break  # A label that only later files use is unknown to the import, which refuses its notes.
-    return found
+            # A label that only later files use is unknown to the import, which refuses its notes.
+            return found, 0
+    return found, notes
 
 
 class _Counting:
-    """The files of a source; `read` counts the bytes of files that were loaded whole."""
+    """The files of a source, and the number of bytes that were `read` of them."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        self.open = source.open
-        self.read = 0
+        self._opened: IO[bytes] | None = None
+        self._read = 0
+
+    @property
+    def read(self) -> int:
+        return self._read + (self._opened.tell() if self._opened and not self._opened.closed else 0)
+
+    def open(self, name: str) -> IO[bytes]:
+        self._opened = self._source.open(name)
+        return self._opened
 
     def load(self, name: str) -> bytes:
         data = self._source.load(name)
-        self.read += len(data)
+        self._read += len(data)
         return data
 
 

@@ -15,14 +15,13 @@ from annotations.core.stored_files import store_file
 from annotations.domain.formats import DETECT, detected
 from annotations.models import Import, Project, StoredFile, User
 from annotations.transfer.services.import_plan import (
-    batches,
     check_choices,
-    grouped,
     import_context,
     plan_notes,
 )
 from annotations.transfer.services.importing import opened, undo_import
 from annotations.transfer.services.label_choices import find_labels
+from annotations.transfer.services.reading import batches, grouped, note_names, total_of
 from annotations.transfer.services.sources import ZipSource, megabytes, read_patients
 
 PREVIEWED = 200
@@ -49,6 +48,7 @@ def stage_import(
     take_duplicates: bool,
     actor: User | None,
     repair_offsets: bool = False,
+    all_or_nothing: bool = False,
 ) -> Import:
     """Store an uploaded zip (see `pack`) for preview. If it raises ServiceError, nothing is stored."""
     size = content.seek(0, io.SEEK_END)
@@ -62,10 +62,10 @@ def stage_import(
         )
     source = ZipSource(content)
     if format == DETECT:
-        format = detected(source.names(), source)
+        format = detected(note_names(source), source)
     check_choices(format, written_as)
     read_patients(source)
-    found = find_labels(format, source)
+    found, notes = find_labels(format, source)
     content.seek(0)
     with transaction.atomic():
         stored = store_file(project=project, kind=StoredFile.Kind.UPLOAD, name=name, content=content, actor=actor)
@@ -76,8 +76,10 @@ def stage_import(
             written_as=written_as,
             language=language.strip().lower(),
             labels_found=found,
+            notes_found=notes,
             take_duplicates=take_duplicates,
             repair_offsets=repair_offsets,
+            all_or_nothing=all_or_nothing,
             created_by=actor,
         )
 
@@ -88,10 +90,10 @@ def preview_import(row: Import) -> dict[str, Any]:
         context = import_context(row, source, row.created_by, preview=True)
         groups, strays = grouped(row.format, source)
         context.report.refuse_files(strays)
-        parsed, looked_at = next(batches(context, groups[:PREVIEWED]), ([], 0))
+        parsed, looked_at = next(batches(context, groups, most=PREVIEWED), ([], 0))
         plan = plan_notes(context, parsed, {})
         return asdict(context.report) | {
-            "total": len(groups),
+            "total": max(looked_at, total_of(row, groups)),
             "looked_at": looked_at,
             "notes": len(plan.new),
             "sets": len(plan.sets),
@@ -123,6 +125,25 @@ def repair_offsets(*, row: Import, repair: bool = True) -> None:
         raise _begun()
 
 
+def change_format(*, row: Import, format: str) -> None:
+    """Read the staged files in another format. Choices for labels begin anew, since the labels may differ.
+
+    Raises ServiceError if the import has started, or if the format can't be chosen.
+    """
+    check_choices(format, row.written_as)
+    with opened(row) as source:
+        found, notes = find_labels(format, source)
+    waiting = Import.objects.filter(pk=row.pk, state=Import.State.STAGED)
+    if not waiting.update(format=format, labels_found=found, notes_found=notes, label_choices={}):
+        raise _begun()
+
+
+def all_or_nothing(*, row: Import, only_all: bool = True) -> None:
+    """Set whether a refused note keeps all others from being imported."""
+    if not Import.objects.filter(pk=row.pk, state=Import.State.STAGED).update(all_or_nothing=only_all):
+        raise _begun()
+
+
 def _begun() -> ServiceError:
     return ServiceError(
         gettext("This import has already started. Nothing was changed. You can cancel it on the job page."),
@@ -147,6 +168,7 @@ def same_waiting(row: Import) -> Import:
             written_as=row.written_as,
             language=row.language,
             repair_offsets=row.repair_offsets,
+            all_or_nothing=row.all_or_nothing,
         )
         .order_by("id")
         .first()

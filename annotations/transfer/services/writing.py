@@ -36,12 +36,16 @@ class Writing:
                 code="format",
             )
         check_tokenizer(self.tokenizer)
-        chosen = set(self.chosen())
-        if "sentences" in chosen - OPTIONS[format]:
+        missing = set(self.chosen()) - OPTIONS.get(format, frozenset())
+        if "sentences" in missing:
             raise ServiceError(_("Only CoNLL has empty rows. Choose CoNLL, or leave out this option."), code="options")
-        if chosen - OPTIONS[format]:
+        if missing:
             raise ServiceError(
-                _("Plain text contains neither spans nor tokens. Choose another format, or leave out the options."),
+                _("The format “%(format)s” takes neither a tokenizer nor inserted spaces. Leave out these options.")
+                % {"format": format}
+                if len(missing) > 1 or not OPTIONS.get(format)
+                else _("The format “%(format)s” doesn't take the option “%(option)s”. Leave it out.")
+                % {"format": format, "option": missing.pop()},
                 code="options",
             )
         if format == "brat" and self.tokenizer and not self.spaced:

@@ -5,30 +5,14 @@ import uuid
 from django.conf import settings
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from annotations.core.access import Can, enter
 from annotations.core.requests import Request
 from annotations.domain.formats import FORMATS
 from annotations.transfer.forms.exports import ExportForm, set_choices
+from annotations.transfer.forms.formats import ABOUT
 from annotations.transfer.selectors.exports import ready_files
-
-
-def about_formats() -> dict[str, tuple[str, str]]:
-    """Title and description of each format. A format that is not described here has its name as title."""
-    described = {
-        "brat": (
-            "brat",
-            _("One .txt and one .ann file per note, with annotation.conf and visual.conf. Holds overlapping spans."),
-        ),
-        "conll": (
-            "CoNLL",
-            _("One token per line with offsets and BIO tag, next to the text file. Holds one of overlapping spans."),
-        ),
-        "text": (_("Plain text"), _("The texts of the notes, without spans.")),
-    }
-    return {name: described.get(name, (name, "")) for name in FORMATS}
 
 
 @require_safe
@@ -45,9 +29,8 @@ def export(request: Request, slug: str) -> HttpResponse:
     }
     context = {
         "access": access,
-        "form": ExportForm(initial=initial, sets=sets, formats=list(FORMATS)),
-        "formats": [(name, *about) for name, about in about_formats().items()],
-        "chosen": initial["format"],
+        "form": ExportForm(initial=initial, sets=sets),
+        "formats": ABOUT.values(),
         "sets": sets,
         "has_split": any(choice.is_split for choice in sets),
         "files": ready_files(access.project, without=access.closed_kinds),

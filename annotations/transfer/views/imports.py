@@ -18,10 +18,13 @@ from annotations.domain.files.csv_lines import csv_line
 from annotations.domain.notes import NoteError
 from annotations.models import Import
 from annotations.projects.services.assigning import annotators_of
+from annotations.transfer.forms.formats import ABOUT
 from annotations.transfer.forms.imports import LabelsForm, PasteForm, UploadForm
 from annotations.transfer.selectors.imports import first_notes, imports_of, label_groups, label_lines, report_lines
 from annotations.transfer.services.label_choices import choose_labels, unknown_of
 from annotations.transfer.services.staged import (
+    all_or_nothing,
+    change_format,
     discard,
     preview_import,
     repair_offsets,
@@ -97,6 +100,7 @@ def _stage(access: Access, form: UploadForm | PasteForm) -> Import | None:
             language=chosen["language"],
             take_duplicates=chosen["take_duplicates"],
             repair_offsets=chosen.get("repair_offsets", False),
+            all_or_nothing=chosen.get("all_or_nothing", False),
             actor=access.user,
         )
     except (ServiceError, NoteError) as error:
@@ -112,7 +116,7 @@ def import_preview(request: Request, slug: str, pk: int) -> HttpResponse:
     row = get_object_or_404(
         Import.objects.select_related("project", "stored_file", "created_by"), project=access.project, pk=pk
     )
-    context: dict[str, Any] = {"access": access, "row": row}
+    context: dict[str, Any] = {"access": access, "row": row, "formats": ABOUT}
     if request.method == "POST":
         try:
             return _decide(request, access, row)
@@ -143,7 +147,8 @@ def _title(row: Import) -> str:
 def _decide(request: Request, access: Access, row: Import) -> HttpResponse:
     """Discard the upload, or choose what to import.
 
-    `do`: discard, take or leave duplicates, repair or keep offsets, labels.
+    `do`: discard, take or leave duplicates, repair or keep offsets, import all notes or the readable ones, another
+    format, labels.
     """
     match request.POST.get("do"):
         case "discard":
@@ -155,6 +160,12 @@ def _decide(request: Request, access: Access, row: Import) -> HttpResponse:
             return redirect("import_preview", access.project.slug, row.pk)
         case "repair" | "keep" as choice:
             repair_offsets(row=row, repair=choice == "repair")
+            return redirect("import_preview", access.project.slug, row.pk)
+        case "all" | "readable" as choice:
+            all_or_nothing(row=row, only_all=choice == "all")
+            return redirect("import_preview", access.project.slug, row.pk)
+        case "format":
+            change_format(row=row, format=request.POST.get("format", ""))
             return redirect("import_preview", access.project.slug, row.pk)
         case "labels":
             values = {key[6:]: request.POST.get(key, "") for key in request.POST if key.startswith("label-")}

@@ -3,7 +3,7 @@
 
 import "../core/managing.js";
 import { words } from "./words.js";
-import { formatOf, MOST_ENTRIES, namesIn, zip } from "./zip.js";
+import { MOST_ENTRIES, zip } from "./zip.js";
 
 const form = document.getElementById("upload");
 const zone = document.getElementById("dropzone");
@@ -19,7 +19,6 @@ const filesLimit = Number(form.dataset.filesLimit);
 const NAMES_SHOWN = 6;
 
 const chosen = new Map(); // relative path → File
-let formatTouched = false;
 let busy = false;
 
 // Only a script can keep the names inside a chosen folder, so the script creates the field for folders.
@@ -46,18 +45,6 @@ const sayErrors = (messages) => {
   errorBox.append(list);
 };
 
-const guessFormat = async () => {
-  if (formatTouched) return;
-  let names = [...chosen.keys()];
-  if (names.length === 1 && isZip(names[0])) {
-    const file = chosen.get(names[0]);
-    names = (await namesIn(file)) ?? [];
-    if (formatTouched || [...chosen.values()][0] !== file) return; // the person chose something else meanwhile
-  }
-  const guess = names.length ? formatOf(names) : "detect"; // what this script can't read, the server detects
-  for (const option of form.elements.format) if (option.value === guess) option.checked = true;
-};
-
 const show = () => {
   chosenBox.replaceChildren();
   if (chosen.size) {
@@ -77,7 +64,6 @@ const show = () => {
     chosenBox.append(line, list);
   }
   sayErrors(chosen.size ? [problem()].filter(Boolean) : []);
-  guessFormat();
 };
 
 const add = (found) => {
@@ -238,7 +224,6 @@ const askWhose = () => {
 };
 askWhose();
 for (const option of form.elements.annotations) option.addEventListener("change", askWhose);
-for (const option of form.elements.format) option.addEventListener("change", () => (formatTouched = true));
 addEventListener("pageshow", () => {
   busy = false;
   button.removeAttribute("aria-disabled");

@@ -157,7 +157,7 @@ def test_from_three_annotators_to_a_frozen_exported_gold_version(
     expect(page.get_by_role("main")).to_contain_text("Gold version 1")
     page.goto(live("export", "sirm"))
     page.locator("[name=set]").first.select_option("gold:1")
-    page.locator("label[for=format-brat]").click()
+    page.get_by_label("Format").select_option("brat")
     page.get_by_role("button", name="Start export").click()
     page.wait_for_url("**/jobs/*/")
     perform(Job.objects.get().pk)

@@ -27,7 +27,7 @@ def test_the_options_of_an_export(world: Any, page_of: Any, live: Any, axe: Any,
     page.goto(live("export", "covid"))
     assert axe(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    page.locator("label[for=format-conll]").click()
+    page.get_by_label("Format").select_option("conll")
     page.get_by_label("Tokens").select_option("spacy")
     page.get_by_label("Empty row after each sentence").check()
     page.get_by_label("Insert spaces around attached spans").check()

@@ -73,7 +73,6 @@ def run(row: Import) -> None:
 def test_drop_preview_and_report(opened: Page, world: SimpleNamespace, axe: Any) -> None:
     opened.evaluate(DROP, [["uno.txt", "Anna Neri"], ["uno.ann", "T1\tPATIENT 0 4\tAnna\n"], [".hidden", "x"]])
     expect(opened.locator("#chosen")).to_contain_text("2 files")
-    expect(opened.get_by_label("brat")).to_be_checked()  # guessed from the files
     opened.get_by_label("Gold standard").check()
     assert axe(opened) == []
     row = preview(opened)
@@ -100,9 +99,9 @@ def test_a_zip_is_detected_and_its_unknown_labels_chosen(
     annotations = "T1\tPATIENTS 0 4\tAnna\nT2\tDRAGON 5 9\tNeri\n"
     path.write_bytes(zip_of({"set/uno.txt": b"Anna Neri", "set/uno.ann": annotations.encode()}))
     choose(opened, "Choose files", path)
-    expect(opened.get_by_label("brat")).to_be_checked()
     opened.get_by_label("Gold standard").check()
     row = preview(opened)
+    expect(opened.get_by_label("another format")).to_have_value("brat")
     expect(opened.get_by_role("button", name="Start import")).to_be_disabled()
     opened.get_by_label("PATIENTS").select_option("PATIENT")
     opened.get_by_label("DRAGON").select_option("Skip its spans")

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
 
-import { crc32, formatOf, namesIn, zip } from "../../../static/js/transfer/zip.js";
+import { crc32, zip } from "../../../static/js/transfer/zip.js";
 
 const file = (text) => new Blob([text]);
 const READ = `
@@ -47,23 +47,4 @@ test("thousands of files", async () => {
   const found = await readBack(blob);
   assert.equal(found.length, 7000);
   assert.equal(Buffer.from(found[6999][1], "hex").toString(), "6999");
-});
-
-test("names in a zip", async () => {
-  const files = ["set/uno.txt", "set/è.ann", "__MACOSX/x.conll"].map((path) => ({ path, file: file("x") }));
-  assert.deepEqual(await namesIn(await zip(files)), ["set/uno.txt", "set/è.ann", "__MACOSX/x.conll"]);
-  assert.deepEqual(await namesIn(await zip([])), []);
-});
-
-test("a damaged zip has no names", async () => {
-  const whole = await zip([{ path: "a.txt", file: file("x") }]);
-  assert.equal(await namesIn(file("no zip")), null);
-  assert.equal(await namesIn(file("")), null);
-  assert.equal(await namesIn(whole.slice(20)), null);
-});
-
-test("the format of file names", () => {
-  assert.equal(formatOf(["a.txt", "a.ANN"]), "brat");
-  assert.equal(formatOf(["a.txt", "a.conll"]), "conll");
-  assert.equal(formatOf(["a.txt", ".hidden.ann", "__MACOSX/a.conll"]), "text");
 });

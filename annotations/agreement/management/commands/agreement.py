@@ -1,10 +1,12 @@
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
 
 from annotations.agreement.selectors.figures import annotator_names, left_out
 from annotations.agreement.selectors.names import GRANULARITIES, UNITS
+from annotations.agreement.selectors.table import table_lines
 from annotations.agreement.services.figures import KeptFigures, figures_of, notes_of
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
@@ -35,6 +37,13 @@ class Command(JourneyCommand):
             help="Also break the figures down by this. Repeat the option for several breakdowns.",
         )
 
+        parser.add_argument(
+            "--table",
+            type=Path,
+            metavar="FILE",
+            help="Also write the units with each annotator's value to this CSV file, which must not exist.",
+        )
+
     def act(self, actor: User | None, **options: Any) -> Json:
         project = find_project(options["project"])
         unit, granularity = Unit(options["unit"]), Granularity(options["granularity"])
@@ -44,6 +53,8 @@ class Command(JourneyCommand):
             )
         found = figures_of(project=project, unit=unit)
         result = _summary(project, found, granularity)
+        if options["table"]:
+            _write(options["table"], table_lines(project, unit, granularity))
         for per in options["per"]:
             result[PER[per]] = _breakdown(project, found, granularity, per)
         return result
@@ -62,6 +73,14 @@ class Command(JourneyCommand):
             for row in result.get(name, [])[:LINES]:
                 lines.append("  " + ", ".join(f"{key} {_short(value)}" for key, value in row.items()))
         return "\n".join(lines)
+
+
+def _write(path: Path, lines: Iterable[str]) -> None:
+    try:
+        with path.open("x", encoding="utf-8", newline="") as file:
+            file.writelines(lines)
+    except OSError as error:
+        raise ServiceError(f"Can't write “{path}”: {error.strerror}. Choose another path.", code="out") from error
 
 
 def _short(value: Any) -> str:

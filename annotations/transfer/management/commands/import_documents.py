@@ -23,7 +23,7 @@ class Command(JourneyCommand):
             "--format",
             default=DETECT,
             choices=[DETECT, *FORMATS],
-            help="Format of the files. Without it, the names of the files decide.",
+            help="Format of the files. Without it, the files decide.",
         )
         parser.add_argument(
             "--map-label",
@@ -66,6 +66,10 @@ class Command(JourneyCommand):
             help="In brat, move a span to its quoted text if that text is nearby. The report lists these spans.",
         )
 
+        parser.add_argument(
+            "--all-or-nothing", action="store_true", help="Import nothing if a note is refused, and name the first one."
+        )
+
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         try:
             report = self._import(actor, options)
@@ -89,6 +93,7 @@ class Command(JourneyCommand):
             patients=options["patients"],
             take_duplicates=options["take_duplicates"],
             repair_offsets=options["repair_offsets"],
+            all_or_nothing=options["all_or_nothing"],
             actor=actor,
             labels={
                 "mapped": options["map_label"],

@@ -1,0 +1,130 @@
+"""Read the notes of an import in batches, and refuse those that can't be kept."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+
+from annotations.domain.crowding import DEEPEST, MOST_SPANS, Crowd, crowd_in
+from annotations.domain.formats import FORMATS, reader
+from annotations.domain.formats.base import Format, NoteFiles, OneFileFormat, readmes
+from annotations.domain.formats.quotes import MOVED
+from annotations.domain.notes import NoteError, ParsedNote, Problem
+from annotations.models import Import
+from annotations.transfer.services.import_plan import ImportContext
+from annotations.transfer.services.sources import PATIENTS, Source, megabytes
+
+BATCH = 250
+# Long notes make smaller batches, since memory holds several copies of a text, at up to four bytes per character.
+BATCH_CHARACTERS = 8 * 1024 * 1024
+_UTF8_MOST = 4
+
+
+def note_names(source: Source) -> list[str]:
+    return [name for name in source.names() if name != PATIENTS]
+
+
+def grouped(format: str, source: Source) -> tuple[list[NoteFiles], list[Problem]]:
+    """Group the files into notes, and list the files that are not read, also readmes and licenses."""
+    names = note_names(source)
+    groups, strays = FORMATS[format].group(names)
+    return groups, strays + readmes(names)
+
+
+def total_of(row: Import, groups: Sequence[NoteFiles]) -> int:
+    """The number of units that `batches` counts; for files with many notes, as it was when the files were staged."""
+    return row.notes_found or row.notes_done if isinstance(FORMATS[row.format], OneFileFormat) else len(groups)
+
+
+def batches(
+    context: ImportContext, groups: Sequence[NoteFiles], *, skip: int = 0, most: int | None = None
+) -> Iterator[tuple[list[ParsedNote], int]]:
+    """Readable notes, in batches of at most BATCH units or about BATCH_CHARACTERS, each with its number of units.
+
+    A unit is a group of files, or in a format that keeps many notes in one file a note. The first `skip` units are left
+    out; at most `most` are read.
+    """
+    held: list[ParsedNote] = []
+    units = characters = 0
+    for found in islice(_units(context, groups, skip), most):
+        units += 1
+        for note in kept_notes(context, found):
+            held.append(note)
+            characters += len(note.text)
+        if units == BATCH or characters >= BATCH_CHARACTERS:
+            yield held, units
+            held, units, characters = [], 0, 0
+    if units:
+        yield held, units
+
+
+def _units(
+    context: ImportContext, groups: Sequence[NoteFiles], skip: int
+) -> Iterator[Iterable[ParsedNote | NoteError]]:
+    format: Format = reader(context.format, repair=context.repair_offsets)
+    if not isinstance(format, OneFileFormat):
+        for group in groups[skip:]:
+            yield format.read_many(group, context.source, context.labels)
+        return
+    notes = (note for group in groups for note in format.read_many(group, context.source, context.labels))
+    for note in islice(notes, skip, None):
+        yield [note]
+
+
+def kept_notes(context: ImportContext, notes: Iterable[ParsedNote | NoteError]) -> Iterator[ParsedNote]:
+    """The notes that can be kept. Problems of the other notes go into the report."""
+    for note in notes:
+        if isinstance(note, NoteError):
+            context.report.refuse(note.problems)
+            continue
+        if too_long := _too_long(note):
+            context.report.refuse([Problem(note.name, None, "size", too_long)])
+            continue
+        note.patient_id = context.patients.get(note.name, note.patient_id)
+        context.report.warn(note.warnings)
+        context.report.moved_spans += sum(warning.code == MOVED for warning in note.warnings)
+        if note.spans is not None and not context.row.written_as:
+            context.report.warn(
+                [Problem(note.name, None, "as", "The annotations were not imported. Choose their author.")]
+            )
+            note.spans = None
+        if note.spans is not None:
+            _skip(context, note)
+        if not note.text or note.text.isspace():
+            context.report.warn([Problem(note.name, None, "empty", "The text of this note is empty.")])
+        crowd = crowd_in((span.start, span.end) for span in note.spans or ())
+        if crowd is not None:
+            context.report.refuse([Problem(note.name, None, "room", _too_many(crowd))])
+            continue
+        yield note
+
+
+def _skip(context: ImportContext, note: ParsedNote) -> None:
+    """Take the spans out whose labels are to be skipped, and count them."""
+    skipped = {name for name, choice in context.choices.items() if choice["do"] == "skip"}
+    if skipped and note.spans is not None:
+        note.skipped = Counter(span.label for span in note.spans if span.label in skipped)
+        note.spans = [span for span in note.spans if span.label not in skipped]
+
+
+def _too_long(note: ParsedNote) -> str:
+    limit = settings.NOTE_MAX_BYTES
+    if len(note.text) * _UTF8_MOST <= limit or (size := len(note.text.encode())) <= limit:
+        return ""
+    return _("The note has %(size)s; at most %(limit)s are allowed. Split the note.") % {
+        "size": megabytes(size),
+        "limit": megabytes(limit),
+    }
+
+
+def _too_many(crowd: Crowd) -> str:
+    if crowd.at is None:
+        return _(
+            "The note has %(count)s spans; an annotation set holds at most %(most)s. "
+            "Split the note or remove spans from the file."
+        ) % {"count": f"{crowd.count:,}", "most": f"{MOST_SPANS:,}"}
+    return _(
+        "%(count)s spans cover the character at offset %(at)s; at most %(most)s are allowed. Remove some from the file."
+    ) % {"count": crowd.count, "at": crowd.at, "most": DEEPEST}
