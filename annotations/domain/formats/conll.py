@@ -22,6 +22,7 @@ from annotations.domain.formats.base import (
     Loss,
     NoteFiles,
     OutNote,
+    lost_attributes,
     written_code,
 )
 from annotations.domain.formats.spacing import (
@@ -164,6 +165,8 @@ class ConllFormat:
         losses = [Loss(name, span, BAD_CODE) for span in spans if written_code(span, labels) is None]
         encoded = self._encoded(text, spacing, spans, labels)
         losses += [Loss(name, loser.span, lost(loser)) for loser in encoded.losers]
+        written = [span for span in spans if written_code(span, labels) is not None]
+        losses += lost_attributes(OutNote(name, text, written))
         mark = f"{_SPACED}\n" if spacing.cuts else ""
         rows = f"{_HEADER}; note: {name}\n{mark}{self._rows(text, spacing, encoded, labels)}"
         files = {f"{name}.txt": spacing.spaced(text).encode(), f"{name}.conll": rows.encode()}
