@@ -79,14 +79,13 @@ def replaced(text: str, parts: Sequence[Part], replacements: Sequence[Replacemen
     return "".join(pieces), [part for part in kept if part.start < part.end]
 
 
-_BAD: Final = re.compile(
-    r"[\u0080-\u00ff\u0152\u0153\u0160\u0161\u0178\u017d\u017e\u0192\u02c6\u02dc\u2013-\u203a\u20ac\u2122]"
-)
+# UTF-8 read as a one-byte encoding gives several such characters in a row; a no-break space may have become a space. C1
+# control characters are cp1252 read as ISO 8859-1.
+_BAD: Final = re.compile(r"[^\x00-\x7f]{2}|\u00c3 |[\x80-\x9f]")
 _LINE: Final = re.compile(r"[^\n\r]+")
 
 
 def _mojibake(text: str) -> Iterator[Replacement]:
-    # Only these characters come from UTF-8 read as a one-byte encoding; most texts have a few lines with them.
     if not _BAD.search(text):
         return
     import ftfy
@@ -137,28 +136,30 @@ def _ligatures(text: str) -> Iterator[Replacement]:
 
 
 _LETTER: Final = r"[^\W\d_]"
-# Words are looked for at their beginning only: else a long word would be searched once for each of its letters.
-_WORD: Final = rf"(?<!{_LETTER}){_LETTER}+"
 # U+00AD and U+2010 break words like a hyphen does. The word may go on in lower case only: "Jean-\nPaul" stays.
-_BROKEN: Final = re.compile(rf"({_WORD})([-\u2010\u00ad])[ \t]*\r?\n[ \t]*({_LETTER}+)")
-
-_COMPOUND: Final = re.compile(rf"{_WORD}-{_LETTER}+")
+_BREAK: Final = re.compile(rf"([-\u2010\u00ad])[ \t]*\r?\n[ \t]*({_LETTER}+)")
+_BEFORE: Final = re.compile(rf"{_LETTER}+\Z")
+# The longest part of a word before its hyphen, in characters. Words are looked for at their beginning only: else a long
+# one would be searched once for each of its letters.
+_LONGEST: Final = 60
+_COMPOUND: Final = re.compile(rf"(?<!{_LETTER}){_LETTER}+-{_LETTER}+")
 
 
 def _hyphenation(text: str) -> Iterator[Replacement]:
     compounds: set[str] | None = None
-    for match in _BROKEN.finditer(text):
-        before, hyphen, after = match.groups()
-        if not after[0].islower() or (len(before) < 2 and hyphen != "\u00ad"):
+    for match in _BREAK.finditer(text):
+        hyphen, after = match.groups()
+        before = _BEFORE.search(text[max(0, match.start() - _LONGEST) : match.start()])
+        if before is None or not after[0].islower() or (len(before.group()) < 2 and hyphen != "\u00ad"):
             continue
         if hyphen != "\u00ad":
             # The word elsewhere in the text tells a compound ("follow-up") from a broken word.
             if compounds is None:
                 compounds = {word.lower() for word in _COMPOUND.findall(text)}
-            if f"{before}-{after}".lower() in compounds:
-                yield Replacement(match.end(2), match.start(3), "")
+            if f"{before.group()}-{after}".lower() in compounds:
+                yield Replacement(match.end(1), match.start(2), "")
                 continue
-        yield Replacement(match.start(2), match.start(3), "")
+        yield Replacement(match.start(1), match.start(2), "")
 
 
 def _soft_hyphens(text: str) -> Iterator[Replacement]:

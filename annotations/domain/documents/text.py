@@ -1,5 +1,6 @@
 """Plain text in any encoding. Its form feeds divide it into pages."""
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -8,13 +9,13 @@ from annotations.domain.documents.encodings import Found, decode
 
 # More control characters than this share are no text.
 _MOST_CONTROL: Final = 0.05
-_CONTROL: Final = {code: None for code in range(32) if chr(code) not in "\t\n\r\f\x0b\x1b"}
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 
 def read(source: Source) -> Iterator[Draft]:
     """The one note of a text file. Raises NoteError if it isn't text in the chosen or found encoding."""
     text, found = decode(source.load(), source.encoding, file=source.name)
-    if len(text) - len(text.translate(_CONTROL)) > _MOST_CONTROL * len(text):
+    if len(_CONTROL.findall(text)) > _MOST_CONTROL * len(text):
         raise refused(
             source.name,
             "no text",
@@ -36,5 +37,5 @@ def note_encoding(draft: Draft, found: Found) -> None:
     draft.encoding = found.encoding
     if found.guessed:
         draft.warn(
-            f"The encoding {found.encoding} was guessed. Compare names with accents, and choose another if needed."
+            f"The encoding {found.encoding} was guessed. Check letters with accents, and choose another if needed."
         )
