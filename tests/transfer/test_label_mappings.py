@@ -248,3 +248,13 @@ def test_mappings_of_other_projects_are_not_found(world, mia):
         assert mia.post(reverse(name, args=["covid", foreign.pk])).status_code == 404
     assert mia.get(page_of(foreign)).status_code == 404
     assert LabelMapping.objects.filter(pk=foreign.pk).exists()
+
+
+def test_the_pages_take_few_queries(world, mia, mapping, django_assert_max_num_queries):
+    for number in range(5):
+        make_mapping(world.project, f"Mapping {number}", target="it-4", codes={})
+    mia.get(LIST)
+    with django_assert_max_num_queries(10):
+        mia.get(LIST)
+    with django_assert_max_num_queries(15):
+        mia.get(page_of(mapping))

@@ -93,6 +93,13 @@ def open_labels(mapping: LabelMapping) -> list[Label]:
     return [label for label in label_rows(mapping.project_id) if label.pk not in codes]
 
 
+def open_counts(project: Project) -> dict[int, int]:
+    """The number of labels that each mapping doesn't contain, by the id of the mapping."""
+    total = label_rows(project.pk).count()
+    mapped = LabelMapping.objects.filter(project=project).order_by().annotate(mapped=Count("rows"))
+    return {pk: total - count for pk, count in mapped.values_list("pk", "mapped")}
+
+
 def seen_of(mapping: LabelMapping) -> str:
     """A digest of what the form of a mapping shows, to notice that somebody else changed the mapping or the labels."""
     content = [mapping.name, sorted(codes_of(mapping).items()), [label.pk for label in label_rows(mapping.project_id)]]

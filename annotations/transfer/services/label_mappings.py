@@ -48,7 +48,7 @@ def change_mapping(
     try:
         with transaction.atomic():
             keep_labels(mapping.project_id)
-            mapping = LabelMapping.objects.select_for_update().select_related("project").get(pk=mapping.pk)
+            mapping = LabelMapping.objects.select_for_update().get(pk=mapping.pk)
             before = codes_of(mapping)
             if (mapping.name, before) == (name, dict(codes)):
                 return mapping

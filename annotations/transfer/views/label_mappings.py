@@ -16,7 +16,14 @@ from annotations.models import Event, LabelMapping
 from annotations.projects.services.projects import shipped_label_sets
 from annotations.transfer.events import LABEL_MAPPING_DELETED
 from annotations.transfer.forms.label_mappings import MappingForm, NewMappingForm
-from annotations.transfer.selectors.label_mappings import mapping_rows, mappings_of, open_labels, seen_of, target_of
+from annotations.transfer.selectors.label_mappings import (
+    mapping_rows,
+    mappings_of,
+    open_counts,
+    open_labels,
+    seen_of,
+    target_of,
+)
 from annotations.transfer.services.label_mappings import add_mapping, change_mapping, delete_mapping
 
 
@@ -39,8 +46,9 @@ def label_mappings(request: Request, slug: str) -> HttpResponse:
                 return redirect("label_mapping", slug, mapping.pk)
             except ServiceError as error:
                 add_error(form, error)
+    missing = open_counts(access.project)
     lines = [
-        {"mapping": one, "target": _target_name(one), "open": open_labels(one)} for one in mappings_of(access.project)
+        {"mapping": one, "target": _target_name(one), "open": missing[one.pk]} for one in mappings_of(access.project)
     ]
     context = {"access": access, "form": form, "lines": lines}
     return render(request, "transfer/label_mappings.html", context, status=422 if form.errors else 200)
