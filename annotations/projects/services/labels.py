@@ -11,7 +11,19 @@ from annotations.core.suggested_notes import relabel_notes
 from annotations.core.suggested_strings import relabel_strings, remove_strings, tally_of
 from annotations.domain.labels import RESERVED_HOTKEYS, ascii_code
 from annotations.jobs.services.allowance import LIVE
-from annotations.models import AnnotationSet, Category, Decision, Job, Label, LabelSet, PersonalKey, Project, Span, User
+from annotations.models import (
+    AnnotationSet,
+    Category,
+    Decision,
+    Job,
+    Label,
+    LabelSet,
+    MappedLabel,
+    PersonalKey,
+    Project,
+    Span,
+    User,
+)
 from annotations.projects.events import (
     LABEL_ADDED,
     LABEL_CHANGED,
@@ -205,6 +217,10 @@ def merge_labels(*, source: Label, target: Label, actor: User | None) -> LabelMe
         Label.objects.filter(merged_into=source).update(merged_into=target)
         # Each user keeps their own key for the target label.
         PersonalKey.objects.filter(label=source).delete()
+        # In a label mapping, the target keeps its own code, or gets that of the source.
+        rows = MappedLabel.objects.filter(label=source)
+        rows.exclude(mapping__rows__label=target).update(label=target)
+        rows.delete()
         source.merged_into, source.hotkey = target, ""
         source.save(update_fields=["merged_into", "hotkey"])
         LABEL_MERGED.record(actor=actor, project_id=source.label_set.project_id, data=preview)
