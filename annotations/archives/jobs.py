@@ -35,4 +35,4 @@ def undo(params: dict[str, Any], state: str) -> None:
 
 
 def _actor(claim: Claim) -> User | None:
-    return User.objects.filter(pk=claim.actor_id).first()
+    return User.objects.filter(pk=claim.actor_id).first() if claim.actor_id else None

@@ -175,6 +175,8 @@ class _Reading:
 
     def everything(self) -> Imported:
         self._store_people()
+        # A project that was made for the upload has labels, which those of the archive replace.
+        Label.objects.filter(label_set__project=self._project).delete()
         LabelSet.objects.filter(project=self._project).delete()
         for table in tables.BEFORE:
             self._store(table)
@@ -445,7 +447,8 @@ class _Reading:
     def _guarded(self, name: str, lines: list[int], write: Callable[[], object]) -> None:
         """Write, and say where the rows are that the database refuses. Its own message may quote a note."""
         try:
-            with transaction.atomic():
+            # A COPY on PostgreSQL raises the driver's own errors.
+            with transaction.atomic(), connection.wrap_database_errors:
                 write()
         except (IntegrityError, DataError):
             raise ArchiveError(

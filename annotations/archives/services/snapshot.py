@@ -18,6 +18,7 @@ def snapshot() -> Iterator[str]:
     """Yield the alias of a connection on which everything is as it was at the beginning of the block."""
     own = connections.create_connection(DEFAULT_DB_ALIAS)
     own.alias = ALIAS
+    own.ensure_connection()
     # SQLite: a transaction that begins as a writing one would keep all others from writing.
     setattr(own, "transaction_mode", None)  # noqa: B010 - an attribute of the SQLite engine only
     connections[ALIAS] = own

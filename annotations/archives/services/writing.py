@@ -58,31 +58,31 @@ def write_archive(*, project: Project, target: IO[bytes], progress: Progress = s
     """Write the project to `target`, a file that can be read again. Raises what `progress` raises."""
     # Whether an adjudication is up to date follows from the comparisons.
     bring_up_to_date(project)
-    with snapshot() as using:
-        writing = _Writing(project, using, progress)
-        archive = ArchiveWriter(target)
-        for table in (*tables.BEFORE, *tables.AFTER):
-            archive.write(table.name, writing.rows(table))
-        archive.write(tables.NOTES, writing.notes())
-        archive.write(tables.SETS, writing.sets())
-        archive.write(tables.PROJECT, writing.project())
-        # Last, when everybody who is named somewhere is known.
-        archive.write(tables.PEOPLE, writing.people())
-    archive.finish(
-        {
-            "version": settings.VERSION,
-            "made_at": timezone.now().isoformat(timespec="seconds"),
-            "project": {"slug": project.slug, "name": project.name},
-            "counts": {
-                "notes": archive.members[tables.NOTES].rows,
-                "annotation_sets": archive.members[tables.SETS].rows,
-                "spans": writing.span_count,
-                "people": archive.members[tables.PEOPLE].rows,
-                "gold_versions": archive.members[tables.GOLD_VERSIONS.name].rows,
-            },
-            "left_out": LEFT_OUT,
-        }
-    )
+    with ArchiveWriter(target) as archive:
+        with snapshot() as using:
+            writing = _Writing(project, using, progress)
+            for table in (*tables.BEFORE, *tables.AFTER):
+                archive.write(table.name, writing.rows(table))
+            archive.write(tables.NOTES, writing.notes())
+            archive.write(tables.SETS, writing.sets())
+            archive.write(tables.PROJECT, writing.project())
+            # Last, when everybody who is named somewhere is known.
+            archive.write(tables.PEOPLE, writing.people())
+        archive.finish(
+            {
+                "version": settings.VERSION,
+                "made_at": timezone.now().isoformat(timespec="seconds"),
+                "project": {"slug": project.slug, "name": project.name},
+                "counts": {
+                    "notes": archive.members[tables.NOTES].rows,
+                    "annotation_sets": archive.members[tables.SETS].rows,
+                    "spans": writing.span_count,
+                    "people": archive.members[tables.PEOPLE].rows,
+                    "gold_versions": archive.members[tables.GOLD_VERSIONS.name].rows,
+                },
+                "left_out": LEFT_OUT,
+            }
+        )
     target.seek(0)
     return Written(
         archive.members[tables.NOTES].rows, archive.members[tables.SETS].rows, writing.span_count,

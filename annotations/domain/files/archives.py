@@ -6,6 +6,7 @@ SHA-256 of every other file. All files are in the root of the ZIP. The same rows
 
 import hashlib
 import json
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
@@ -28,7 +29,10 @@ MOST_SHRUNK: Final = 400
 SMALL: Final = 16 * 1024 * 1024
 BLOCK: Final = 1024 * 1024
 # The errors that reading a damaged zip raises, depending on where the damage is.
-DAMAGE: Final = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError)
+DAMAGE: Final = (
+    zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError,
+    OverflowError,
+)  # fmt: skip
 
 
 class ArchiveError(Exception):
@@ -54,6 +58,14 @@ class ArchiveWriter:
     def __init__(self, target: IO[bytes]) -> None:
         self._zip = zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED)
         self.members: dict[str, Member] = {}
+
+    def __enter__(self) -> "ArchiveWriter":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._zip.close()
 
     def write(self, name: str, rows: Iterator[Mapping[str, Any]]) -> None:
         """Write a file with one line for each row."""
@@ -95,7 +107,7 @@ class ArchiveReader:
             self._zip = open_zip(file)
         except TooManyEntries:
             raise ArchiveError("The ZIP has too many files for a project archive.") from None
-        except (*DAMAGE, ValueError):
+        except DAMAGE:
             raise ArchiveError("The file is damaged, or it is not a ZIP. Use another copy of the archive.") from None
         self._entries = self._checked_entries()
         self.manifest = self._read_manifest()
@@ -133,7 +145,7 @@ class ArchiveReader:
                     if len(line) > LONGEST_LINE:
                         raise ArchiveError("The line is longer than 64 MB.", file=name, line=number)
                     yield number, _object(line, name, number)
-        except (*DAMAGE, zipfile.BadZipFile):
+        except DAMAGE:
             raise ArchiveError("The file is damaged from here on.", file=name, line=number + 1) from None
 
     def _blocks(self, name: str) -> Iterator[bytes]:
