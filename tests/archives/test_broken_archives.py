@@ -191,6 +191,10 @@ def _refused_or_whole(archive: bytes) -> None:
 
 def test_the_preview_refuses_what_is_no_archive(archive):
     found = look_into(io.BytesIO(archive))
-    assert (found.slug, found.counts["notes"], len(found.people), found.new_people) == ("covid", 9, 6, [])
+    assert (found.slug, found.counts["notes"], [each.account for each in found.people]) == (
+        "covid",
+        9,
+        ["anna", "bruno", "carla", "rita", "rosa", "mia"],
+    )
     with pytest.raises(ServiceError):
         look_into(io.BytesIO(b"PK"))

@@ -68,62 +68,82 @@ def written(value: Any) -> Any:
 
 
 def _reader(field: Any) -> Callable[[Keys, Any], Any]:
-    return lambda keys, value: checked(field, value)
+    """A function that checks a value of a plain field and makes it ready to be stored. It raises Bad."""
+    check, null = _checker(field), field.null
 
-
-def checked(field: Any, value: Any) -> Any:
-    """Return the value of a plain field, ready to be stored. Raises Bad."""
-    if value is None:
-        if not field.null:
+    def read(keys: Keys, value: Any) -> Any:
+        if value is not None:
+            return check(value)
+        if not null:
             raise Bad(_("must not be null"))
         return None
-    return _prepared(field, _value(field, value))
+
+    return read
 
 
-def _value(field: Any, value: Any) -> Any:
+def _checker(field: Any) -> Callable[[Any], Any]:
+    # An archive has millions of spans, so what depends on the field is found once.
     if isinstance(field, models.DateTimeField):
-        return _time(value)
-    if isinstance(field, models.BooleanField):
-        return _of(bool, value, _("must be true or false"))
-    if isinstance(field, models.IntegerField):
-        return _whole(field, value)
-    if isinstance(field, models.FloatField):
-        if type(value) not in (int, float) or not math.isfinite(value):
-            raise Bad(_("must be a number"))
-        return float(value)
+        return lambda value: _prepared(field, _time(value))
     if isinstance(field, models.JSONField):
-        return value
-    return _text(field, value)
+        return lambda value: _prepared(field, value)
+    if isinstance(field, models.BooleanField):
+        return _yes_no
+    if isinstance(field, models.FloatField):
+        return _number
+    if isinstance(field, models.IntegerField):
+        return _whole_of(field)
+    return _text_of(field)
 
 
-def _of(kind: type, value: Any, message: str) -> Any:
-    if type(value) is not kind:
-        raise Bad(message)
+def _yes_no(value: Any) -> bool:
+    if type(value) is not bool:
+        raise Bad(_("must be true or false"))
     return value
 
 
-def _whole(field: Any, value: Any) -> int:
+def _number(value: Any) -> float:
+    if type(value) not in (int, float) or not math.isfinite(value):
+        raise Bad(_("must be a number"))
+    return float(value)
+
+
+def _whole_of(field: Any) -> Callable[[Any], int]:
     least, most = connection.ops.integer_field_range(field.get_internal_type())
     least, most = -(2**63) if least is None else least, 2**63 - 1 if most is None else most
-    if type(value) is not int or not least <= value <= most:
-        raise Bad(_("must be a whole number from %(least)s to %(most)s") % {"least": least, "most": most})
-    _choice(field, value)
-    return value
+    choices = _choices(field)
+
+    def whole(value: Any) -> int:
+        if type(value) is not int or not least <= value <= most:
+            raise Bad(_("must be a whole number from %(least)s to %(most)s") % {"least": least, "most": most})
+        if choices and value not in choices:
+            raise _not_among(choices)
+        return value
+
+    return whole
 
 
-def _text(field: Any, value: Any) -> str:
-    text: str = _of(str, value, _("must be a text"))
-    if field.max_length is not None and len(text) > field.max_length:
-        raise Bad(_("must have at most %(most)s characters") % {"most": field.max_length})
-    if text or not field.blank:
-        _choice(field, text)
+def _text_of(field: Any) -> Callable[[Any], str]:
+    longest, choices, blank = field.max_length, _choices(field), field.blank
+
+    def text(value: Any) -> str:
+        if type(value) is not str:
+            raise Bad(_("must be a text"))
+        if longest is not None and len(value) > longest:
+            raise Bad(_("must have at most %(most)s characters") % {"most": longest})
+        if choices and value not in choices and not (blank and not value):
+            raise _not_among(choices)
+        return value
+
     return text
 
 
-def _choice(field: Any, value: object) -> None:
-    choices = [choice for choice, _name in field.flatchoices]
-    if choices and value not in choices:
-        raise Bad(_("must be one of: %(choices)s") % {"choices": ", ".join(map(str, choices))})
+def _choices(field: Any) -> list[Any]:
+    return [choice for choice, _name in field.flatchoices]
+
+
+def _not_among(choices: list[Any]) -> Bad:
+    return Bad(_("must be one of: %(choices)s") % {"choices": ", ".join(map(str, choices))})
 
 
 def _time(value: Any) -> datetime:
@@ -137,9 +157,7 @@ def _time(value: Any) -> datetime:
 
 
 def _prepared(field: Any, value: Any) -> Any:
-    if isinstance(field, (models.DateTimeField, models.JSONField)):
-        return field.get_db_prep_save(value, connection)
-    return value
+    return None if value is None else field.get_db_prep_save(value, connection)
 
 
 def json_column(

@@ -44,6 +44,7 @@ from annotations.models import (
 )
 
 BATCH: Final = 200
+MOST_PEOPLE: Final = 10_000
 Row = dict[str, Any]
 Lines = list[tuple[int, Row]]
 
@@ -54,13 +55,8 @@ class Found(NamedTuple):
     slug: str
     name: str
     version: str
-    made_at: str
     counts: dict[str, int]
     people: list[Person]
-
-    @property
-    def new_people(self) -> list[Person]:
-        return [person for person in self.people if not person.account]
 
 
 class Imported(NamedTuple):
@@ -76,6 +72,8 @@ def look_into(file: IO[bytes]) -> Found:
     """Check the manifest and the people of an archive. Raises ServiceError (`archive`)."""
     with _said(), ArchiveReader(file, tables.NAMES) as archive:
         slug, name = _named(archive)
+        if archive.members[tables.PEOPLE].rows > MOST_PEOPLE:
+            raise ArchiveError("The archive names more than 10,000 people.", file=tables.PEOPLE)
         archive.verify(tables.PEOPLE)
         rows = [(line, row, _at(tables.PEOPLE, line, name_of, row)) for line, row in archive.rows(tables.PEOPLE)]
         here = accounts_here([name for _line, _row, name in rows])
@@ -91,7 +89,7 @@ def look_into(file: IO[bytes]) -> Found:
             )  # fmt: skip
         counts = archive.manifest.get("counts")
         return Found(
-            slug, name, str(archive.manifest.get("version", "")), str(archive.manifest.get("made_at", "")),
+            slug, name, str(archive.manifest.get("version", "")),
             {key: value for key, value in counts.items() if type(value) is int} if isinstance(counts, dict) else {},
             people,
         )  # fmt: skip
