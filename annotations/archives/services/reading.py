@@ -72,7 +72,8 @@ def look_into(file: IO[bytes]) -> Found:
     """Check the manifest and the people of an archive. Raises ServiceError (`archive`)."""
     with _said(), ArchiveReader(file, tables.NAMES) as archive:
         slug, name = _named(archive)
-        if archive.members[tables.PEOPLE].rows > MOST_PEOPLE:
+        listed = archive.members[tables.PEOPLE]
+        if listed.rows > MOST_PEOPLE or listed.bytes > MOST_PEOPLE * 1000:
             raise ArchiveError("The archive names more than 10,000 people.", file=tables.PEOPLE)
         archive.verify(tables.PEOPLE)
         rows = [(line, row, _at(tables.PEOPLE, line, name_of, row)) for line, row in archive.rows(tables.PEOPLE)]
