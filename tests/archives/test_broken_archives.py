@@ -57,7 +57,7 @@ def test_other_versions_are_refused(archive):
 
 def test_wrong_content_is_noticed_by_its_hash(archive):
     data = files_of(archive)["comments.jsonl"]
-    told = refused(changed(archive, "comments.jsonl", data.replace(b"Yes.", b"Noo."), honest=False))
+    told = refused(changed(archive, "comments.jsonl", data.replace(b"Yes.", b"Nay."), honest=False))
     assert told.startswith("comments.jsonl: The content doesn't match its SHA-256")
     told = refused(changed(archive, "comments.jsonl", data + b"{}\n", honest=False))
     assert told.startswith("comments.jsonl: The file has")
