@@ -6,6 +6,7 @@ from annotations.accounts.urls import urlpatterns as accounts
 from annotations.adjudicate.urls import urlpatterns as adjudicate
 from annotations.agreement.urls import urlpatterns as agreement
 from annotations.annotate.urls import urlpatterns as annotate
+from annotations.archives.urls import urlpatterns as archives
 from annotations.audits.urls import urlpatterns as audits
 from annotations.certificates.urls import urlpatterns as certificates
 from annotations.gold.urls import urlpatterns as gold
@@ -38,6 +39,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     *release,
     *audits,
     *certificates,
+    *archives,
     *ops,
     *help_pages,
 ]

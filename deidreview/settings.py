@@ -231,6 +231,7 @@ INSTALLED_APPS = [
     "annotations.release",
     "annotations.audits",
     "annotations.certificates",
+    "annotations.archives",
     "annotations.ops",
     "models_runtime",
     "models_runtime.core",

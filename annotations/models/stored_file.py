@@ -15,6 +15,7 @@ class StoredFile(models.Model):
         UPLOAD = "upload", _("Upload")
         EXPORT = "export", _("Export")
         MODEL = "model", _("Model")
+        ARCHIVE = "archive", _("Project archive")
         RELEASE = "release", _("Release")
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="stored_files")

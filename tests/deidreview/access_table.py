@@ -278,6 +278,14 @@ TABLE: dict[str, dict[str, str]] = {
     "certificate_sign": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
     "certificate_json": {"GET": REVIEWERS, "POST": EVERYONE_405},
     "certificate_pdf": {"GET": REVIEWERS, "POST": EVERYONE_405},
+    # A project archive, for managers only, also of an archived project.
+    "archive_export": {"GET": MANAGERS, "POST": EVERYONE_405},
+    "archive_start": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
+    "archive_file": {"GET": MANAGERS, "POST": EVERYONE_405},
+    "archive_import": {"GET": "302 403 403 403 403 200 200 200", "POST": "302 403 403 403 403 422 422 422"},
+    # The upload is no archive: redirects to the project, with the reason.
+    "archive_confirm": {"GET": done(MANAGERS), "POST": done(MANAGERS)},
+
     "certificate_verify": {"GET": SIGNED_IN, "POST": done(SIGNED_IN, 422)},
     "signing_keys": {"GET": SIGNED_IN, "POST": EVERYONE_405},
     "signing_key_pem": {"GET": SIGNED_IN, "POST": EVERYONE_405},

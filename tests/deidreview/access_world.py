@@ -123,6 +123,10 @@ def fill(project: Project, manager: User, annotator: User) -> dict[str, int]:
         project=project, kind=StoredFile.Kind.EXPORT, name="brat.zip", created_by=manager,
         expires_at="2099-01-01T00:00:00Z",
     )  # fmt: skip
+    archive, upload = (
+        StoredFile.objects.create(project=project, kind=kind, name="archive.zip", expires_at=stored.expires_at)
+        for kind in (StoredFile.Kind.ARCHIVE, StoredFile.Kind.UPLOAD)
+    )
     weights = StoredFile.objects.create(project=project, kind=StoredFile.Kind.MODEL, name="crf-1.zip")
     model = TrainedModel.objects.create(
         project=project, name="crf-1", backend="crf", state=TrainedModel.State.READY, stored_file=weights
@@ -162,6 +166,8 @@ def fill(project: Project, manager: User, annotator: User) -> dict[str, int]:
         "agreement_job": counting.number,
         "file": stored.pk,
         "mapping": LabelMapping.objects.create(project=project, name="Partner").pk,
+        "archive": archive.pk,
+        "archive_upload": upload.pk,
         "label": label_of(project, "CITY").pk,
         "category": label_of(project, "CITY").category_id,
         "member": Membership.objects.get(project=project, user=annotator).pk,
@@ -280,6 +286,8 @@ KINDS = {
     "calibration": {"calibration", "calibration_withdraw"},
     "judging": {"judging", "judging_entities", "judging_again"},
     "file": {"file_download"},
+    "archive": {"archive_file"},
+    "archive_upload": {"archive_confirm"},
     "certified_release": {"certificate_sign", "certificate_json", "certificate_pdf"},
     "version": {
         "gold_version",

@@ -57,7 +57,7 @@ def signed_in(project):
 
 UPLOADS = ("import", "patients", "model_upload", "known", "known_lists")
 # Everyone who can sign in may send files there; nothing of them is stored.
-OF_NO_PROJECT = ("certificate_verify",)
+OF_NO_PROJECT = ("certificate_verify", "archive_import")
 
 
 @pytest.mark.parametrize("name", UPLOADS)

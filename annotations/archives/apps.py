@@ -1,0 +1,38 @@
+from django.apps import AppConfig
+from django.utils.translation import gettext_noop as _
+
+
+class ArchivesConfig(AppConfig):
+    name = "annotations.archives"
+    label = "archives"
+
+    def ready(self) -> None:
+        from annotations.core import navigation, offers
+        from annotations.core.access import Can
+        from annotations.jobs.registry import JobKind, register
+
+        register(
+            {
+                "archive_export": JobKind(
+                    title=_("Project archive"),
+                    handler="annotations.archives.jobs.export",
+                    right=Can.ARCHIVE,
+                    unit=_("rows"),
+                    result="archives/exported.html",
+                ),
+                "archive_import": JobKind(
+                    title=_("Import of a project archive"),
+                    handler="annotations.archives.jobs.load",
+                    right=Can.MANAGE,
+                    unit=_("files"),
+                    result="archives/imported.html",
+                    undo="annotations.archives.jobs.undo",
+                    # A failed import deletes its upload, so that there is nothing left to import.
+                    can_retry=False,
+                ),
+            }
+        )
+        navigation.extend("project_settings", "archive_export", "archive_confirm")
+        offers.offer("settings.sections", "archives/offers/settings.html", position=10)
+        offers.offer("settings_archived.actions", "archives/offers/archived.html", position=-10)
+        offers.offer("project_new.foot", "archives/offers/project_new.html")
