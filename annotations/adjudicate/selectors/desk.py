@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypedDict
 
 from annotations.agreement.selectors.disagreements import kinds_at
+from annotations.core.attributes import pairs_of
 from annotations.core.naming import annotator_names
 from annotations.domain.adjudicating.adjudication import Decision, Item, LocationState, items
 from annotations.domain.adjudicating.disagreement import Consensus, Version, consensus, majority_version
@@ -107,10 +108,12 @@ def submitted_in(project: Project, documents: Sequence[int]) -> dict[int, Submit
         for own in [names.get(document, {})]
     }
     spans = Span.objects.filter(annotation_set_id__in=homes).order_by("start", "end", "label_id")
-    for pk, start, end, label in spans.values_list("annotation_set_id", "start", "end", "label_id"):
+    columns = ("annotation_set_id", "start", "end", "label_id", "attributes")
+    for pk, start, end, label, attributes in spans.values_list(*columns):
         document, author = homes[pk]
         if author in found[document].annotation_sets:
-            found[document].annotation_sets[author].append(DomainSpan(start, end, str(label)))
+            span = DomainSpan(start, end, str(label), attributes=pairs_of(attributes))
+            found[document].annotation_sets[author].append(span)
     return found
 
 
@@ -120,15 +123,15 @@ def _decisions(own: AnnotationSet | None, resolutions: Iterable[Resolution]) -> 
         return []
     labels = Label.objects.filter(label_set__project_id=own.document.project_id, merged_into__isnull=False)
     merged = dict(labels.values_list("pk", "merged_into"))
-    spans = sorted(own.spans.values_list("start", "end", "label_id"))
+    spans = list(own.spans.order_by("start", "end", "label_id").values_list("start", "end", "label_id", "attributes"))
     decisions = []
     index = 0
     for each in sorted(resolutions, key=lambda resolution: resolution.start):
         inside = []
         while index < len(spans) and spans[index][0] < each.end:
-            start, end, label = spans[index]
+            start, end, label, attributes = spans[index]
             if start >= each.start:
-                inside.append(DomainSpan(start, end, str(label)))
+                inside.append(DomainSpan(start, end, str(label), attributes=pairs_of(attributes)))
             index += 1
         decisions.append(Decision(each.start, each.end, tuple(inside), _heard(each, merged)))
     return decisions

@@ -15,6 +15,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
+from annotations.domain.attributes import NAME as ATTRIBUTE
+from annotations.domain.attributes import Attributes
 from annotations.domain.formats.base import (
     BAD_CODE,
     Files,
@@ -48,11 +50,13 @@ _PLAIN_LINE: Final = re.compile(r"(T[^\s]+)\t([^\s]+) ([0-9]{1,9}) ([0-9]{1,9})\
 _LABEL: Final = re.compile(r"^T[^\t\n]+\t([^ \t\n]+) [0-9]", re.MULTILINE)
 _FRAGMENTS: Final = re.compile(r"[0-9]{1,9} [0-9]{1,9}(;[0-9]{1,9} [0-9]{1,9})*")
 _OTHER_LINE: Final = re.compile(r"([REAMN])[0-9]\S*\t|(\*)\t|(#)")
+_ATTRIBUTE: Final = re.compile(r"A[0-9]\S*\t(\S+) (T\S+)(?: (\S.*))?")
+_SPACE: Final = re.compile(r"\s")
 _SPACED: Final = f"#1\tAnnotatorNotes T1\t{SPACED}"
 _NOT_IMPORTED: Final = {
     "R": "Relations are not imported.",
     "E": "Events are not imported.",
-    "A": "Attributes are not imported.",
+    "A": "Attributes of events and relations are not imported.",
     "M": "Modifications are not imported.",
     "N": "Normalizations are not imported.",
     "*": "Equivalences are not imported.",
@@ -61,7 +65,9 @@ _NOT_IMPORTED: Final = {
 
 
 class BratFormat:
-    """Reads and writes brat standoff. Only text-bound annotations are imported; each other one gives a warning.
+    """Reads and writes brat standoff. Text-bound annotations and their attributes are imported.
+
+    Each other annotation gives a warning.
 
     With `repair`, a span whose quote is elsewhere nearby is moved there, with a warning. With `spaced`, a space is
     written where a span begins or ends inside a token; the offset map beside the files makes them readable again.
@@ -101,7 +107,9 @@ class BratFormat:
             reader.problems.append(map_missing(note.name, file))
         if reader.problems:
             raise NoteError(reader.problems)
-        parsed = ParsedNote(note.name, text, [Span(*each) for each in sorted(reader.spans)], reader.warnings)
+        given = reader.attributes()
+        spans = [Span(*each, attributes=given.get(each, ())) for each in sorted(reader.spans)]
+        parsed = ParsedNote(note.name, text, spans, reader.warnings)
         return restored(parsed, note, files)
 
     def read_many(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
@@ -124,6 +132,7 @@ class BratFormat:
         spacing = spacing_for(note, labels, self._tokenizer) if self._spaced else NONE
         text = spacing.spaced(note.text)
         rows: list[str] = []
+        attributes: list[str] = []
         losses: list[Loss] = []
         for span in map(spacing.moved, note.spans):
             check_bounds(span, len(text))
@@ -140,6 +149,14 @@ class BratFormat:
                 offsets = ";".join(f"{start} {end}" for start, end in pieces)
                 quote = " ".join([text[start:end] for start, end in pieces])
                 rows.append(f"T{len(rows) + 1}\t{code} {offsets}\t{quote}\n")
+                if span.attributes:
+                    written, lost = _attribute_words(span)
+                    for word, value in written:
+                        attributes.append(f"A{len(attributes) + 1}\t{word} T{len(rows)}{value and ' '}{value}\n")
+                    if lost:
+                        reason = f"Attributes are not exported: {', '.join(lost)}."
+                        losses.append(Loss(name, spacing.back(span), reason))
+        rows += attributes
         if spacing.cuts:
             rows.append(f"{_SPACED}\n")
         files = {f"{name}.txt": text.encode(), f"{name}.ann": "".join(rows).encode()}
@@ -167,6 +184,23 @@ def fragments(text: str, start: int, end: int) -> list[tuple[int, int]]:
     return [piece for piece in trimmed if piece[0] < piece[1]]
 
 
+def _attribute_words(span: Span) -> tuple[list[tuple[str, str]], list[str]]:
+    """The attributes of a span as name and value, which is empty for a boolean; and the names that brat can't hold.
+
+    In brat, white space ends a value.
+    """
+    words: list[tuple[str, str]] = []
+    lost: list[str] = []
+    for name, value in span.attributes:
+        if ATTRIBUTE.fullmatch(name) and (
+            value is True or (isinstance(value, str) and value and not _SPACE.search(value))
+        ):
+            words.append((name, "" if value is True else str(value)))
+        else:
+            lost.append(name)
+    return words, lost
+
+
 class _Reader:
     """Reads one annotation file, and collects all its problems."""
 
@@ -180,7 +214,9 @@ class _Reader:
         self.spans: set[tuple[int, int, str]] = set()
         self.warnings: list[Problem] = []
         self.problems: list[Problem] = []
-        self._ids: set[str] = set()
+        # The span of each id, None as long as it isn't kept.
+        self._ids: dict[str, tuple[int, int, str] | None] = {}
+        self._given: list[tuple[int, str, str, str | bool]] = []
         self._line = 0
         self._misplaced: list[_Misplaced] = []
 
@@ -197,7 +233,7 @@ class _Reader:
             if code and quote and text[start:end] == quote and start + len(quote) == end and identity not in ids:
                 span = (start, end, code)
                 if span not in spans and quote[0] not in WHITE_SPACE and quote[-1] not in WHITE_SPACE:
-                    ids.add(identity)
+                    ids[identity] = span
                     spans.add(span)
                     continue
             self._take(identity, label, [(start, end)], quote)
@@ -213,6 +249,10 @@ class _Reader:
         """Read a line that isn't a text-bound annotation in one piece, or that ends with CR LF."""
         if row == _SPACED:
             self.spaced = True
+            return
+        if (attribute := _ATTRIBUTE.fullmatch(row)) is not None:
+            name, target, value = attribute.groups()
+            self._given.append((self._line, name, target, value or True))
             return
         if _OTHER_LINE.match(row):
             self._warn("not kept", _NOT_IMPORTED[row[0]])
@@ -239,18 +279,32 @@ class _Reader:
         """Check one annotation, and keep its span or report all problems of its id, label and bounds."""
         if identity in self._ids:
             self._refuse("id", f"The id “{identity[:20]}” is used twice.")
-        self._ids.add(identity)
+        self._ids[identity] = None
         code = self.find_label(label)
         if code is None:
             self._refuse("label", self.find_label.unknown(label))
         if not self._in_order(pieces):
             return
         if self.repair and not (pieces[-1][1] <= len(self.text) and self._is_quoted(pieces, quote)):
-            self._misplaced.append(_Misplaced(pieces[0][0], pieces[-1][1], self._line, code, quote))
+            self._misplaced.append(_Misplaced(pieces[0][0], pieces[-1][1], self._line, identity, code, quote))
         elif self._fits(pieces) and self._joined(pieces) and self._quoted(pieces, quote):
-            self._keep(pieces[0][0], pieces[-1][1], code)
+            self._keep(identity, pieces[0][0], pieces[-1][1], code)
 
-    def _keep(self, start: int, end: int, code: str | None) -> None:
+    def attributes(self) -> dict[tuple[int, int, str], Attributes]:
+        """The attributes of the spans that have some. Attributes that can't be kept give warnings."""
+        found: dict[tuple[int, int, str], dict[str, str | bool]] = {}
+        for line, name, target, value in self._given:
+            self._line = line
+            span = self._ids.get(target)
+            if span is None:
+                self._warn(
+                    "not kept", f"The attribute “{name[:60]}” belongs to no span of the file and was not imported."
+                )
+            elif found.setdefault(span, {}).setdefault(name, value) != value:
+                self._warn("not kept", f"The span has the attribute “{name[:60]}” twice; the first value was imported.")
+        return {span: tuple(sorted(given.items())) for span, given in found.items()}
+
+    def _keep(self, identity: str, start: int, end: int, code: str | None) -> None:
         """Keep a span without white space at its ends, or report why it can't be kept."""
         text = self.text
         if text[start] in WHITE_SPACE or text[end - 1] in WHITE_SPACE:
@@ -266,6 +320,7 @@ class _Reader:
         if span in self.spans:
             self._warn("twice", f"The span {start}-{end} {code} occurs twice and is imported once.")
         self.spans.add(span)
+        self._ids[identity] = span
 
     def _place(self) -> None:
         """Move the misplaced spans to their quotes, in text order: offsets are often wrong by the same number.
@@ -287,7 +342,7 @@ class _Reader:
             before, shift = span.start, start - span.start
             given = f"{span.start}-{span.end}"
             self._warn(MOVED, f"The text of the span {given} stands at {start}-{end}; the span was moved there.")
-            self._keep(start, end, span.code)
+            self._keep(span.identity, start, end, span.code)
 
     def _in_order(self, pieces: Sequence[tuple[int, int]]) -> bool:
         before = 0
@@ -338,5 +393,6 @@ class _Misplaced:
     start: int
     end: int
     line: int
+    identity: str
     code: str | None
     quote: str
