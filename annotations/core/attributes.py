@@ -3,6 +3,8 @@
 import json
 from collections.abc import Mapping
 
+from django.utils.translation import pgettext
+
 from annotations.domain.attributes import AttributeDef, Attributes, Value, definitions_of, fitting
 from annotations.models import Label
 
@@ -39,3 +41,13 @@ def fitting_label(attributes: Mapping[str, Value] | None, label: int) -> Stored 
         return None
     data = Label.objects.filter(pk=label).values_list("attributes", flat=True).first()
     return stored(fitting(pairs_of(attributes), definitions_of(data or []))[0])
+
+
+def attribute_words(attributes: Mapping[str, Value]) -> list[str]:
+    """Each attribute as pages show it: its name, or its name and value. `editor/words.js` does the same."""
+    return [
+        name
+        if value is True
+        else pgettext("an attribute of a span", "%(name)s: %(value)s") % {"name": name, "value": value}
+        for name, value in attributes.items()
+    ]
