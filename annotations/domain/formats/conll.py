@@ -23,6 +23,7 @@ from annotations.domain.formats.base import (
     Loss,
     NoteFiles,
     OutNote,
+    lost_attributes,
     written_code,
 )
 from annotations.domain.formats.spacing import (
@@ -164,6 +165,7 @@ class ConllFormat:
         if self._spaced:
             spacing = spacing_for(OutNote(name, text, spans), labels, self._tokenizer)
         losses = [Loss(name, span, BAD_CODE) for span in spans if written_code(span, labels) is None]
+        losses += lost_attributes(OutNote(name, text, spans))
         encoded = self._encoded(text, spacing, spans, labels)
         losses += [Loss(name, loser.span, _reason(loser)) for loser in encoded.losers]
         mark = f"{_SPACED}\n" if spacing.cuts else ""
