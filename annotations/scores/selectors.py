@@ -2,13 +2,13 @@
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.db.models import Count, F, Max, QuerySet, Sum
 from django.utils.translation import gettext_lazy as _
 
-from annotations.core.attributes import pairs_of
+from annotations.core.attributes import definitions, pairs_of
 from annotations.core.authors import origin_of
 from annotations.core.gold_sets import gold_sets
 from annotations.core.hooks import notes_without_answer
@@ -283,6 +283,8 @@ def passes_of(author: Author) -> int:
 class LabelWords:
     """The project's labels in order, their categories and placeholders; `merged` maps merged codes to new codes.
 
+    `attributes` are the names of the attributes of each label that has some.
+
     `category_names` are shown beside figures only, so that they are not in the key.
     """
 
@@ -291,11 +293,12 @@ class LabelWords:
     category_names: dict[str, str]
     placeholder_of: dict[str, str]
     merged: dict[str, str]
+    attributes: dict[str, list[str]] = field(default_factory=dict)
 
     @property
     def key(self) -> str:
         made_of = (self.order, self.category_of, self.placeholder_of, sorted(self.merged.items()))
-        return text_sha256(repr(made_of))
+        return text_sha256(repr((*made_of, self.attributes) if self.attributes else made_of))
 
 
 def label_words(project: Project) -> LabelWords:
@@ -308,6 +311,7 @@ def label_words(project: Project) -> LabelWords:
         category_names={label.category.code: label.category.name for label in live},
         placeholder_of={label.code: label.placeholder for label in live},
         merged={label.code: label.merged_into.code for label in labels if label.merged_into},
+        attributes={label.code: [each.name for each in definitions(label)] for label in live if label.attributes},
     )
 
 
