@@ -302,3 +302,9 @@ _.zips
 _.notes_without_row
 _.patients_without_notes
 _.uncovered
+
+# Settings of expat's parser.
+_.EndElementHandler
+_.ProcessingInstructionHandler
+_.StartElementHandler
+_.ordered_attributes

@@ -33,7 +33,10 @@ class PlanForm(forms.Form):
         coerce=float,
         choices=[("0", "0%"), ("5", "5%"), ("10", "10%"), ("20", "20%")],
         initial="10",
-        help_text=_("Shows a known identifier in place of its replacement, to measure how many leaks auditors miss."),
+        help_text=_(
+            "Shows a known identifier in place of its replacement, to measure how many leaks auditors miss. At least "
+            "one note has one, unless you choose 0%."
+        ),
     )
     leaks = forms.TypedChoiceField(
         label=_("Leaks allowed"),

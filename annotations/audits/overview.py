@@ -47,6 +47,8 @@ def audit_step(access: Access, release: Release) -> Step:
     title, result = _("Audit a sample"), audit_result(release)
     if result is None:
         text = _("Optional. Without an audit, the rate of leaks is unknown, and signing lists that as a risk.")
+        if release.state == Release.State.SIGNED:
+            text = _("The release was signed without an audit, so the rate of leaks is unknown.")
         if waiting_for(release):
             return Step(title, text, done=False)
         return Step(title, text, done=False, page="release_audit", action=_("Plan audit"), optional=True)

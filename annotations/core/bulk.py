@@ -43,7 +43,7 @@ def insert_objects(model: type[models.Model], objects: Iterable[models.Model]) -
     """Insert new rows as `bulk_create` does, several times as fast. The objects' primary keys are not set."""
     fields = [field for field in model._meta.concrete_fields if not field.primary_key]
     now = timezone.now()
-    values = [_getter(field, now) for field in fields]
+    values = [_inserted(field, now) for field in fields]
     rows = (tuple(value(each) for value in values) for each in objects)
     _insert(model, [field.attname for field in fields], rows)
 
@@ -53,21 +53,25 @@ def insert_rows(model: type[models.Model], columns: Sequence[str], rows: Iterabl
     _insert(model, columns, rows)
 
 
-def insert_with_keys(model: type[models.Model], objects: Sequence[models.Model]) -> None:
-    """Insert new rows as `bulk_create` does, and set the objects' primary keys, in half the time."""
-    fields = [field for field in model._meta.concrete_fields if not field.primary_key]
+def insert_returning(model: type[models.Model], columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[int]:
+    """Insert rows with these columns, as `insert_rows` does, and return their primary keys in order.
+
+    The other columns get their fields' defaults, and the present moment where a field is set to that automatically.
+    """
+    rest = [field for field in model._meta.concrete_fields if not field.primary_key and field.attname not in columns]
     now = timezone.now()
-    values = [_getter(field, now) for field in fields]
+    usual = [field.get_db_prep_save(now if _is_moment(field) else field.get_default(), connection) for field in rest]
     key = next(field for field in model._meta.concrete_fields if field.primary_key)
-    insert, slots, many = _statement(model, [field.attname for field in fields])
+    insert, slots, many = _statement(model, [*columns, *(field.attname for field in rest)])
     returning = f" RETURNING {connection.ops.quote_name(str(key.column))}"
+    keys: list[int] = []
     with connection.cursor() as cursor:
-        for at in range(0, len(objects), many):
-            held = objects[at : at + many]
-            rows = [value(each) for each in held for value in values]
-            cursor.execute(insert + ", ".join([slots] * len(held)) + returning, rows)
-            for each, (pk,) in zip(held, cursor.fetchall(), strict=True):
-                each.pk = pk
+        for at in range(0, len(rows), many):
+            held = rows[at : at + many]
+            values = [value for row in held for value in (*row, *usual)]
+            cursor.execute(insert + ", ".join([slots] * len(held)) + returning, values)
+            keys += [pk for (pk,) in cursor.fetchall()]
+    return keys
 
 
 def update_rows(model: type[models.Model], columns: Sequence[str], objects: Iterable[models.Model]) -> None:
@@ -77,21 +81,28 @@ def update_rows(model: type[models.Model], columns: Sequence[str], objects: Iter
     key = next(field for field in model._meta.concrete_fields if field.primary_key)
     assignments = ", ".join(f"{quote(str(field.column))} = %s" for field in fields)
     statement = f"UPDATE {quote(model._meta.db_table)} SET {assignments} WHERE {quote(str(key.column))} = %s"  # noqa: S608 - names of models
-    rows = [
-        (*(field.get_db_prep_save(each.__dict__[field.attname], connection) for field in fields), each.pk)
-        for each in objects
-    ]
+    values = [_getter(field) for field in fields]
+    rows = [(*[value(each) for value in values], each.pk) for each in objects]
     if rows:
         with connection.cursor() as cursor:
             cursor.executemany(statement, rows)
 
 
-def _getter(field: "models.Field[Any, Any]", now: Any) -> Callable[[models.Model], Any]:
-    """Return a function that reads one column's value from an object."""
-    name = field.attname
-    if getattr(field, "auto_now", False) or getattr(field, "auto_now_add", False):
+def _is_moment(field: "models.Field[Any, Any]") -> bool:
+    return bool(getattr(field, "auto_now", False) or getattr(field, "auto_now_add", False))
+
+
+def _inserted(field: "models.Field[Any, Any]", now: Any) -> Callable[[models.Model], Any]:
+    """Return a function that reads one column's value from a new object."""
+    if _is_moment(field):
         moment = field.get_db_prep_save(now, connection)
         return lambda each: moment
+    return _getter(field)
+
+
+def _getter(field: "models.Field[Any, Any]") -> Callable[[models.Model], Any]:
+    """Return a function that reads one column's value from an object."""
+    name = field.attname
     # A foreign key needs no conversion where its target needs none.
     if isinstance(getattr(field, "target_field", field), PLAIN):
         return lambda each: each.__dict__[name]

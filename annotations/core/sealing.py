@@ -25,6 +25,9 @@ from annotations.core.errors import ServiceError
 from annotations.models import Project, ProjectKey
 
 _BYTES: Final = 32
+_quoted: Final = json.JSONEncoder(ensure_ascii=True).encode
+_from_json: Final = json.JSONDecoder().decode
+_as_json: Final = json.JSONEncoder(ensure_ascii=False).encode
 _NONCE: Final = 12  # bytes, as NIST SP 800-38D recommends; random ones suffice for 2^32 values of a project
 
 
@@ -49,8 +52,10 @@ class Key:
 
     def digest(self, purpose: str, *parts: str) -> bytes:
         """The HMAC-SHA256 of the parts, in 32 bytes. Digests for different purposes have nothing in common."""
-        message = json.dumps([purpose, *parts], ensure_ascii=True).encode()
-        return hmac.digest(self.secret, message, hashlib.sha256)
+        hashing = self._hmac.copy()
+        # The JSON array of the strings: no two lists of strings give one message.
+        hashing.update(f"[{', '.join(map(_quoted, (purpose, *parts)))}]".encode())
+        return hashing.digest()
 
     def hexdigest(self, purpose: str, *parts: str) -> str:
         return self.digest(purpose, *parts).hex()
@@ -62,14 +67,19 @@ class Key:
     def seal(self, value: Any) -> bytes:
         """Encrypt a JSON value with AES-256-GCM, under a random nonce. An index seals 100,000 rows in a second."""
         nonce = secrets.token_bytes(_NONCE)
-        return nonce + self._cipher.encrypt(nonce, json.dumps(value, ensure_ascii=False).encode(), None)
+        return nonce + self._cipher.encrypt(nonce, _as_json(value).encode(), None)
 
     def open(self, sealed: bytes) -> Any:
         """Decrypt a JSON value. Raises OtherSecretKey where it was sealed with another key."""
         try:
-            return json.loads(self._cipher.decrypt(sealed[:_NONCE], sealed[_NONCE:], None))
+            return _from_json(self._cipher.decrypt(sealed[:_NONCE], sealed[_NONCE:], None).decode())
         except (InvalidTag, ValueError):
             raise OtherSecretKey from None
+
+    @cached_property
+    def _hmac(self) -> hmac.HMAC:
+        """The state after the key, which each digest copies: half the time of starting anew."""
+        return hmac.new(self.secret, digestmod=hashlib.sha256)
 
     @cached_property
     def _cipher(self) -> AESGCM:

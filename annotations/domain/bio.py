@@ -1,8 +1,15 @@
-"""BIO tags: one label per token, with a list of the spans that tags can't represent completely."""
+"""BIO tags: one label per token, with a list of the spans that tags can't represent completely.
+
+Other schemes are translated from and to BIO tags (IOB2). IOB1: Ramshaw and Marcus 1995,
+https://aclanthology.org/W95-0107/; IOB1 and IOB2 compared: Tjong Kim Sang and Veenstra 1999,
+https://aclanthology.org/E99-1023/; BILOU, which is BIOES with other letters: Ratinov and Roth 2009,
+https://aclanthology.org/W09-1119/.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import zip_longest
 from typing import Final
 
 from annotations.domain.spans import Span, check_bounds
@@ -10,6 +17,24 @@ from annotations.domain.tokens import Token, Tokenizer, covered, split_at, token
 
 OUTSIDE: Final = "O"
 NOBODY: Final = -1
+
+
+_MARKS: Final = frozenset("BIESLU")
+_STARTS: Final = frozenset("BSU")
+_ENDS: Final = frozenset("ESLU")
+_MARK_IN_BIOES: Final = {(True, True): "S", (True, False): "B", (False, True): "E", (False, False): "I"}  # first, last
+
+
+class Scheme(StrEnum):
+    """How tags mark the first and the last token of a span.
+
+    IOB2: `B-` marks the first token. IOB1: `B-` marks it only directly after another span with the same label, else
+    `I-`. BIOES: `E-` also marks the last token, and `S-` the only one.
+    """
+
+    IOB2 = "IOB2"
+    IOB1 = "IOB1"
+    BIOES = "BIOES"
 
 
 class Cause(StrEnum):
@@ -172,3 +197,51 @@ def split_tag(tag: str) -> tuple[str, str]:
     if tag[:2] in ("B-", "I-") and len(tag) > 2:
         return tag[0], tag[2:]
     raise ValueError(f"“{tag[:40]}” is not a tag. Tags are O, B-LABEL and I-LABEL.")
+
+
+def split_any_tag(tag: str) -> tuple[str, str]:
+    """Do what `split_tag` does, for the tags of all schemes: also `E-`, `S-`, and `L-` and `U-` of BILOU."""
+    if tag == OUTSIDE:
+        return OUTSIDE, ""
+    if tag[:1] in _MARKS and tag[1:2] == "-" and len(tag) > 2:
+        return tag[0], tag[2:]
+    raise ValueError("The tag is not valid. Tags are O, or a label after B-, I-, E-, S-, L- or U-.")
+
+
+def as_bio(tags: Iterable[str]) -> list[str]:
+    """The tags of one sentence, in any scheme, as BIO tags.
+
+    Tags that break their scheme are read as seqeval reads them without its strict mode: a span starts where the label
+    changes and after the end of a span, and it ends at the latest where the next one starts. Raises ValueError for a
+    tag that `split_any_tag` refuses.
+    """
+    found, before = [], ""
+    for tag in tags:
+        if tag == OUTSIDE:
+            found.append(OUTSIDE)
+            before = ""
+            continue
+        mark, label = split_any_tag(tag)
+        found.append(("B-" if mark in _STARTS or label != before else "I-") + label)
+        before = "" if mark in _ENDS else label
+    return found
+
+
+def in_scheme(tags: Sequence[str], scheme: Scheme) -> list[str]:
+    """The BIO tags of one sentence in another scheme. `as_bio` gives them back."""
+    if scheme is Scheme.IOB2:
+        return list(tags)
+    found, before = [], ""
+    for tag, after in zip_longest(tags, tags[1:], fillvalue=OUTSIDE):
+        if tag == OUTSIDE:
+            found.append(OUTSIDE)
+            before = ""
+            continue
+        mark, label = split_tag(tag)
+        if scheme is Scheme.IOB1:
+            found.append(("B-" if mark == "B" and label == before else "I-") + label)
+        else:
+            last = after != f"I-{label}"
+            found.append(f"{_MARK_IN_BIOES[mark == 'B', last]}-{label}")
+        before = label
+    return found

@@ -24,18 +24,52 @@ _LETTERS: Final = {
 }  # fmt: skip
 _LETTER: Final = re.compile("[" + "".join(_LETTERS) + "]")
 _SHORT: Final = 100
+_MOST_FOREIGN: Final = 40
 WORD: Final = re.compile(r"[^\W\d_]+|\d+")
 """A word of a folded text: a run of letters, or a run of digits."""
+
+
+_ASCII_WORD: Final = re.compile("[a-zA-Z]+|[0-9]+")  # the same in ASCII, in half the time
+_FOREIGN: Final = re.compile(r"[^\x00-\x7f]")
 
 
 def folded(text: str) -> str:
     """The text in lower case, without accents, invisible characters and ligatures."""
     if text.isascii():
         return text.lower()
+    if len(text) <= _SHORT:
+        return _folded(text)
+    # A note has few different accents. To replace them one by one takes half the time of normalizing the note.
+    foreign = set(_FOREIGN.findall(text))
+    if len(foreign) > _MOST_FOREIGN or not all(map(_stands_alone, foreign)):
+        return _folded(text)
+    for character in foreign:
+        text = text.replace(character, _ALONE[character])
+    return text.lower()
+
+
+def _folded(text: str) -> str:
     plain = _DROPPED.sub("", unicodedata.normalize("NFKD", text.casefold()))
     if plain.isascii():
         return plain
     return _LETTER.sub(lambda match: _LETTERS[match[0]], plain)
+
+
+_ALONE: Final[dict[str, str]] = {}
+"""The folded form of characters that fold alike in every text; filled on demand."""
+
+
+def _stands_alone(character: str) -> bool:
+    """Whether the character folds alike beside any other one; if so, it is in `_ALONE`."""
+    if character in _ALONE:
+        return True
+    plain = _folded(character)
+    if plain != plain.lower() or plain != _folded(plain) or any(map(unicodedata.combining, plain)):
+        return False
+    if len(_ALONE) < 1 << 16:
+        _ALONE[character] = plain
+        return True
+    return False
 
 
 def words(text: str) -> tuple[str, ...]:
@@ -46,6 +80,21 @@ def words(text: str) -> tuple[str, ...]:
 @lru_cache(maxsize=1 << 14)
 def _short_words(text: str) -> tuple[str, ...]:
     return tuple(WORD.findall(folded(text)))
+
+
+_ONLY_LETTERS: Final = bytes(code if chr(code).isalpha() and code < 128 else 32 for code in range(256))
+_ONLY_DIGITS: Final = bytes(code if chr(code).isdigit() and code < 128 else 32 for code in range(256))
+
+
+def plain_words(text: str) -> list[str]:
+    """The words of a folded text that are ASCII, and ASCII parts of others, in any order, in a quarter of the time."""
+    plain = text.encode("ascii", "replace")
+    return [*plain.translate(_ONLY_LETTERS).decode().split(), *plain.translate(_ONLY_DIGITS).decode().split()]
+
+
+def all_words(text: str) -> list[str]:
+    """The words of a folded text, in order."""
+    return _ASCII_WORD.findall(text) if text.isascii() else WORD.findall(text)
 
 
 class _Widths(dict[str, int]):

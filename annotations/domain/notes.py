@@ -78,22 +78,27 @@ def _name_fault(name: str) -> str:
 
 
 def decode_utf8(data: bytes, file: str) -> str:
-    """The complete text of a file, with any byte order mark. Raises NoteError if it isn't UTF-8 or contains NUL."""
+    """The complete text of a file, with any byte order mark. Raises NoteError if it isn't UTF-8 or contains NUL.
+
+    The problem names the line.
+    """
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         byte = f"0x{data[error.start]:02x}"
         message = f"The file is not UTF-8: the byte {byte} at offset {error.start} is not valid. Save it as UTF-8."
-        raise NoteError([Problem(file, None, "utf8", message)]) from None
-    return check_text(text, file)
+        raise NoteError([Problem(file, data.count(b"\n", 0, error.start) + 1, "utf8", message)]) from None
+    at = text.find("\0")
+    if at >= 0:
+        raise NoteError([_nul(file, text.count("\n", 0, at) + 1, at)])
+    return text
 
 
 def check_text(text: str, file: str) -> str:
     """Return the text if it can be stored. Raises NoteError for NUL or an unpaired surrogate (possible in JSON)."""
     at = text.find("\0")
     if at >= 0:
-        message = f"The text contains NUL (character {at}), which can't be stored. Remove it."
-        raise NoteError([Problem(file, None, "nul", message)])
+        raise NoteError([_nul(file, None, at)])
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
@@ -102,3 +107,8 @@ def check_text(text: str, file: str) -> str:
         )
         raise NoteError([Problem(file, None, "surrogate", message)]) from None
     return text
+
+
+def _nul(file: str, line: int | None, at: int) -> Problem:
+    message = f"The text contains NUL (character {at}), which can't be stored. Remove it."
+    return Problem(file, line, "nul", message)

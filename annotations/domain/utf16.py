@@ -4,7 +4,11 @@ A character above U+FFFF (an emoji, for example) is one code point and two code 
 points.
 """
 
+import re
 from bisect import bisect_left, bisect_right
+from typing import Final
+
+_WIDE: Final = re.compile("[\U00010000-\U0010ffff]")
 
 
 class Utf16:
@@ -13,7 +17,7 @@ class Utf16:
     def __init__(self, text: str) -> None:
         self._length = len(text)
         # The code points of characters with two units, and the units at which these characters begin.
-        self._wide = [] if text.isascii() else [at for at, character in enumerate(text) if character > "\uffff"]
+        self._wide = [] if text.isascii() else [match.start() for match in _WIDE.finditer(text)]
         self._units = [at + number for number, at in enumerate(self._wide)]
 
     @property

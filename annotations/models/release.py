@@ -83,6 +83,11 @@ class Release(models.Model):
     def __str__(self) -> str:
         return f"release {self.number}"
 
+    @property
+    def notes_left(self) -> int:
+        """The notes that were not erased since."""
+        return self.note_count - self.erased_count
+
 
 class ReleasedNote(models.Model):
     """A note of a release: the de-identified text. It is derived from the note and deleted with it.

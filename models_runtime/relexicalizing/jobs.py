@@ -113,7 +113,9 @@ def store(found: Compared, actor: User | None) -> dict[str, Any]:
         raise ServiceError(
             _("Notes of this release have changed meanwhile, so nothing was stored. Compare again."), code="changed"
         )
-    held.figures = held.figures | {"surrogates": (held.figures.get("surrogates") or {}) | {"f1": figures}}
+    measures = held.figures.get("surrogates") or {}
+    measures.pop("f1_dropped", None)
+    held.figures = held.figures | {"surrogates": measures | {"f1": figures}}
     held.save(update_fields=["figures"])
     SURROGATES_SCORED.record(
         actor=actor,

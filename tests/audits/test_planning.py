@@ -125,3 +125,9 @@ def test_too_many_strata(ward):
 def test_the_number_of_queries_does_not_grow_with_the_release(ward, django_assert_max_num_queries):
     with django_assert_max_num_queries(25):
         planned(ward.release, planted=0.1)
+
+
+def test_a_tiny_release_gets_one_planted_leak(ward):
+    """A tenth of three notes is none, and without any the auditors could not be measured."""
+    plan = planned(make_release(ward.project, notes=3), planted=0.1)
+    assert (plan.drawn, plan.notes.exclude(planted_start=None).count()) == (3, 1)

@@ -9,7 +9,7 @@ from annotations.audits.selectors.shown import shown_of
 from annotations.audits.services.reading import next_note, reading_note
 from annotations.core.events import NOTE_READ
 from annotations.models import AuditMark, AuditNote, AuditPlan, Event, LeakFinding
-from tests.worlds.audited import RELEASED, planned, read_one
+from tests.worlds.audited import RELEASED, make_release, planned, read_one
 from tests.worlds.checks import check_page
 
 CHOICES = {"target": "10", "confidence": "95", "by": "", "planted": "0", "leaks": "0"}
@@ -39,6 +39,19 @@ def test_the_form_computes_the_sample(ward, sign_in):
     assert "Without planted leaks, this is true only if auditors miss nothing." in html
     html = check_page(client.get(url("release_audit"), {**CHOICES, "target": "11"}))
     assert "Select a valid choice" in html and "If no leak" not in html
+
+
+def test_the_form_says_that_few_notes_get_one_planted_leak(ward, sign_in):
+    make_release(ward.project, notes=3)
+    client, page = sign_in(ward.mia), reverse("release_audit", args=["covid", 2])
+    says = "10% of so few notes is less than one, so one note gets a planted leak."
+    assert says in check_page(client.get(page))
+    assert says in check_page(client.get(page, {**CHOICES, "planted": "10"}))
+    for choices in (CHOICES, {**CHOICES, "planted": "20"}):
+        assert "of so few notes" not in check_page(client.get(page, choices))
+    assert says not in check_page(client.get(url("release_audit")))
+    client.post(reverse("audit_start", args=["covid", 2]), {**CHOICES, "planted": "10"})
+    assert AuditPlan.objects.get().notes.exclude(planted_start=None).count() == 1
 
 
 def test_starting_twice_makes_one_audit(ward, sign_in):

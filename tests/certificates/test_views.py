@@ -1,5 +1,7 @@
 """Pages: signing, downloading, verifying, and the public keys."""
 
+import io
+import zipfile
 from datetime import timedelta
 
 import pytest
@@ -117,7 +119,20 @@ def test_the_page_verifies_a_certificate_with_its_release(released, sign_in, tmp
     html = check_page(client.post(VERIFY, files))
     assert "The certificate is verified" in html and "Certificate 1 of release 1." in html
     assert "The spans of all notes are the certified ones." in html
-    assert "release.json" in html
+    assert "release.json" in html and "The zip file has as many notes as the certificate covers: " in html
+    assert "folder" not in html and "--key" not in html
+
+
+def test_the_page_names_the_zip_file_and_its_fields_where_a_check_fails(released, sign_in):
+    data = bytes(signed(released).json)
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("keys.doc", "x")
+    files = {"certificate": upload("c.json", data), "release": upload("r.zip", packed.getvalue()), "key": "0" * 64}
+    html = check_page(sign_in(released.mia).post(VERIFY, files))
+    assert "The zip file holds files that belong to no released note." in html and "in the zip file: 0." in html
+    assert "enter it as the fingerprint of the issuer&#x27;s key" in html
+    assert "folder" not in html and "--key" not in html
 
 
 def test_the_page_says_what_is_wrong(released, sign_in):

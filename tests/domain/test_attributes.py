@@ -19,7 +19,7 @@ from annotations.domain.formats.brat_config import annotation_conf
 from annotations.domain.hashing import gold_hash
 from annotations.domain.labels import CategoryDef, LabelDef, LabelSetDef, LabelSetError, parse_label_set
 from annotations.domain.spans import Span
-from tests.domain.formats.helpers import read_one, said, write_one
+from tests.domain.formats.helpers import read_one, write_one
 
 FAMILY, STATUS = AttributeDef("Family"), AttributeDef("Status", ("current", "past"))
 TEXT = "Mario Rossi a Torino"
@@ -120,23 +120,6 @@ def test_brat_keeps_attributes() -> None:
     read = read_one("brat", files)
     assert [(each, each.attributes) for each in read.spans or ()] == [(each, each.attributes) for each in spans]
     assert read.warnings == []
-
-
-def test_brat_names_what_it_cannot_hold() -> None:
-    spans = [Span(0, 11, "NAME", attributes=(("Kin ship", True), ("Status", "long ago"), ("X", "y")))]
-    files, losses = write_one("brat", TEXT, spans)
-    assert [loss.reason for loss in losses] == ["Attributes are not exported: Kin ship, Status."]
-    assert files["a.ann"].decode().splitlines()[1:] == ["A1\tX T1 y"]
-
-
-def test_attributes_in_any_place_of_a_brat_file() -> None:
-    rows = [
-        "A1\tFamily T1", "T1\tNAME 0 11\tMario Rossi", "A2\tStatus T1 past", "A3\tStatus T1 current", "A4\tNeg E1",
-        "A5\tNeg T9",
-    ]  # fmt: skip
-    read = read_one("brat", {"a.txt": TEXT, "a.ann": "\n".join(rows)})
-    assert [each.attributes for each in read.spans or ()] == [(("Family", True), ("Status", "past"))]
-    assert sorted(said(read.warnings)) == [(4, "not kept"), (5, "not kept"), (6, "not kept")]
 
 
 @pytest.mark.parametrize("name", [name for name in FORMATS if name not in ("brat", "text")])

@@ -1,7 +1,8 @@
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
-from annotations.domain.bio import Cause, decode, encode, encode_tokens
+from annotations.domain.bio import Cause, Scheme, as_bio, decode, encode, encode_tokens, in_scheme
 from annotations.domain.spans import Span, SpanError
 from annotations.domain.tokens import Token, split_at, tokenize
 from tests.domain.strategies import LABELS, texts_with_apart_spans, texts_with_spans
@@ -131,3 +132,68 @@ def test_tokens_with_more_splits_hold_the_same_spans(
     edges = [edge for span in [*spans, *other[1]] for edge in (span.start, span.end)]
     encoded = encode_tokens(split_at(tokenize(text), edges), spans)
     assert decode(encoded.tokens, encoded.tags) == spans
+
+
+@pytest.mark.parametrize(
+    ("scheme", "tags"),
+    [
+        (Scheme.IOB2, "B-X I-X B-X O B-Y B-X I-X I-X"),
+        (Scheme.IOB1, "I-X I-X B-X O I-Y I-X I-X I-X"),
+        (Scheme.BIOES, "B-X E-X S-X O S-Y B-X I-X E-X"),
+    ],
+)
+def test_tags_in_other_schemes(scheme: Scheme, tags: str) -> None:
+    bio = ["B-X", "I-X", "B-X", "O", "B-Y", "B-X", "I-X", "I-X"]
+    assert in_scheme(bio, scheme) == tags.split()
+    assert as_bio(tags.split()) == bio
+
+
+@pytest.mark.parametrize(
+    ("tags", "bio"),
+    [
+        ("B-X L-X U-X O U-Y", "B-X I-X B-X O B-Y"),
+        ("E-X I-X O I-X S-X E-X", "B-X B-X O B-X B-X B-X"),
+        ("B-ID-1 L-ID-1", "B-ID-1 I-ID-1"),
+        ("", ""),
+    ],
+)
+def test_tags_that_break_their_scheme(tags: str, bio: str) -> None:
+    assert as_bio(tags.split()) == bio.split()
+
+
+@pytest.mark.parametrize("tag", ["", "X", "B", "B-", "M-X", "b-X", "B_X", " O", "E", "S-"])
+def test_a_tag_of_no_scheme_is_refused(tag: str) -> None:
+    with pytest.raises(ValueError, match="a label after B-, I-, E-, S-, L- or U-"):
+        as_bio([tag])
+
+
+@given(texts_with_apart_spans(), st.sampled_from(Scheme))
+def test_every_scheme_gives_the_tags_back(made: tuple[str, list[Span]], scheme: Scheme) -> None:
+    text, spans = made
+    tags = encode(text, spans).tags
+    assert as_bio(in_scheme(tags, scheme)) == tags
+
+
+TAGS = ["O", *(f"{mark}-{label}" for mark in "BIES" for label in ("X", "Y"))]
+
+
+@given(st.lists(st.sampled_from(TAGS), max_size=12))
+def test_any_tags_are_read_as_seqeval_reads_them(tags: list[str]) -> None:
+    from seqeval.metrics.sequence_labeling import get_entities
+
+    tokens = [Token(at, at + 1) for at in range(len(tags))]
+    found = [(span.label, span.start, span.end - 1) for span in decode(tokens, as_bio(tags))]
+    assert found == get_entities(tags)
+
+
+@pytest.mark.parametrize(("scheme", "theirs"), [(Scheme.IOB1, "IOB1"), (Scheme.IOB2, "IOB2"), (Scheme.BIOES, "IOBES")])
+@given(made=texts_with_apart_spans())
+def test_written_tags_are_valid_for_seqeval(scheme: Scheme, theirs: str, made: tuple[str, list[Span]]) -> None:
+    from seqeval import scheme as schemes
+
+    text, spans = made
+    encoded = encode(text, spans)
+    (found,) = schemes.Entities([in_scheme(encoded.tags, scheme)], getattr(schemes, theirs)).entities or ([],)
+    starts = [token.start for token in encoded.tokens]
+    ends = [token.end for token in encoded.tokens]
+    assert [Span(starts[each.start], ends[each.end - 1], each.tag) for each in found] == spans

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.domain.folding import Folded, folded, words
+from annotations.domain.folding import WORD, Folded, all_words, folded, plain_words, words
 from tests.domain.strategies import texts
 
 
@@ -33,6 +33,18 @@ def test_words_are_runs_of_letters_or_of_digits() -> None:
 @given(texts())
 def test_folding_character_by_character_gives_the_same_length(text: str) -> None:
     assert len(folded(text)) == sum(len(folded(character)) for character in text)
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_a_long_text_folds_as_its_short_parts(text: str) -> None:
+    assert folded("x" * 200 + text) == "x" * 200 + folded(text[:100]) + folded(text[100:])
+
+
+@given(texts())
+def test_words_of_a_folded_text(text: str) -> None:
+    whole = folded(text)
+    assert all_words(whole) == WORD.findall(whole)
+    assert set(plain_words(whole)) >= {word for word in all_words(whole) if word.isascii()}
 
 
 @given(texts(), st.data())

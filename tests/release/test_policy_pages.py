@@ -97,7 +97,7 @@ def test_saving_without_a_change_makes_no_version(editor):
         ({"action-CITY": "shift"}, "“Shift dates” is not possible for this kind."),
         ({"kind-PATIENT": "planet"}, "planet is not one of the available choices."),
         ({"name": ""}, "This field is required."),
-        ({"seen": "7"}, "This policy was changed after you opened the page."),
+        ({"seen": "7", "name": "Else"}, "This policy was changed after you opened the page."),
     ],
 )
 def test_a_policy_that_is_not_total_or_not_possible_is_refused(editor, changes, reason):

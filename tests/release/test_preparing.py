@@ -5,7 +5,9 @@ from datetime import date
 
 import pytest
 
+from annotations.core.date_offsets import date_offset
 from annotations.core.sealing import project_key
+from annotations.domain.redaction.date_offsets import LEAST_DAYS, MOST_DAYS
 from annotations.domain.redaction.dates import shifted
 from annotations.domain.redaction.policy import Action
 from annotations.jobs.runner import run as work
@@ -13,7 +15,6 @@ from annotations.models import KnownPerson, LeakFinding, ListedTerm, ReleasedNot
 from annotations.release.selectors.releases import open_findings
 from annotations.release.services.deciding import decide_all
 from annotations.release.services.policies import policy_named, save_policy
-from annotations.release.services.preparing import LEAST_DAYS, MOST_DAYS, date_offset
 from annotations.release.services.starting import start_release
 from tests.release.conftest import add_note
 

@@ -8,7 +8,9 @@ from django.urls import reverse
 from annotations.core.events import NOTE_READ
 from annotations.jobs.runner import run as run_job
 from annotations.models import Event, Job, LabelSet, Release, ReleasePolicy
+from annotations.ops.services.erasing import delete_note, erase_patient
 from annotations.release.services.deciding import decide_all
+from annotations.release.services.settling import settle
 from tests import factories as make
 from tests.worlds.checks import check_page
 from tests.worlds.released import make_release
@@ -291,3 +293,38 @@ def test_gold_and_the_overview_lead_to_releases(clinic, sign_in):
     html = client.get(reverse("project", args=["covid"])).content.decode()
     assert "3 findings of the leak gate in release 1 wait for a decision." in html
     assert url("release") in html
+
+
+# ── Erased notes ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("state", ["prepared", "signed", "withdrawn"])
+def test_figures_after_an_erasure_are_those_of_the_notes_that_are_left(clinic, sign_in, state):
+    decide_all(release=clinic.release, answer="allow", actor=clinic.mia)
+    clinic.release.refresh_from_db()
+    before = clinic.release.figures
+    assert (before["notes"], before["patients"], before["spans"], before["leaks"]["allowed"]) == (3, 2, 9, 3)
+    Release.objects.update(state=state)
+    erase_patient(project=clinic.project, patient_id="P-1", actor=clinic.mia)
+    release = Release.objects.get()
+    figures = release.figures
+    assert (figures["notes"], figures["patients"], figures["spans"], figures["years"]) == (1, 1, 3, None)
+    assert (figures["characters"], release.span_count) == (len(clinic.notes[2].text), 3)
+    assert figures["spans_by_label"] == {"AGE": 1, "CITY": 1, "PATIENT": 1}
+    assert figures["leaks"] == {"found": 0, "replaced": 0, "allowed": 0, "open": 0}
+    client = sign_in(clinic.mia)
+    html = check_page(client.get(url("release")))
+    assert "<dd>1 <small>2 notes erased since</small></dd>" in html
+    assert '<span>1 <span class="tag warn">2 erased since</span></span>' in check_page(client.get(RELEASES))
+    if state == "prepared":
+        # Counting all notes again gives the same figures.
+        assert settle(release=release).figures | {"text_hash": ""} == figures | {"text_hash": ""}
+    else:
+        assert release.figures["text_hash"] == before["text_hash"]
+
+
+def test_an_erased_note_that_was_held_back_is_no_longer_counted(clinic):
+    assert (clinic.release.figures["notes"], clinic.release.figures["held_back"]) == (1, 2)
+    delete_note(project=clinic.project, note=clinic.notes[1].pk, actor=clinic.mia)
+    figures = Release.objects.get().figures
+    assert (figures["notes"], figures["held_back"], figures["patients"], figures["leaks"]["open"]) == (1, 1, 1, 1)

@@ -1,15 +1,19 @@
 """Editing the index: merging, splitting, locking, replacing and drawing, each as one event without text."""
 
 import json
+from datetime import date, timedelta
 
 import pytest
 
+from annotations.core.date_offsets import date_offset
 from annotations.core.errors import ServiceError
 from annotations.core.sealing import project_key
+from annotations.domain.surrogates.identifiers import birth_in
 from annotations.models import Event, SurrogateEntity, SurrogateMention
 from annotations.surrogates.selectors.entities import edited_since
 from annotations.surrogates.selectors.index import opened
 from annotations.surrogates.services import editing
+from annotations.surrogates.services.drawing import draw
 from annotations.surrogates.services.making import surrogates_for
 from tests import factories as make
 from tests.surrogates.conftest import said, with_mentions
@@ -167,3 +171,16 @@ def test_events_hold_no_text_and_tell_what_was_done(made):
     for event in events:
         assert set(event.data) == {"entity"} and event.actor == made.mia
         assert "Wilson" not in json.dumps(event.data) and "Fletcher" not in json.dumps(event.data)
+
+
+def test_the_birth_date_in_a_code_moves_as_the_dates_of_the_patient_do(db):
+    project = make.make_project("codes", language="it")
+    note = make.make_note(project, "Nato il 1/1/1980, CF RSSMRA80A01H501U.", "n", language="it", patient_id="P-1")
+    mentions = with_mentions(note, ("RSSMRA80A01H501U", "national id"))
+    key = project_key(project)
+    days = timedelta(days=date_offset(key, "P-1", note.pk))
+    (made,) = surrogates_for(project=project, notes=[mentions]).values()
+    assert birth_in(made)[0] == date(1980, 1, 1) + days
+    row = SurrogateEntity.objects.get(project=project)
+    drawn = draw(project, key, row, opened(key, row)).surrogate.parts["value"]
+    assert drawn != made and birth_in(drawn)[0] == date(1980, 1, 1) + days

@@ -2,6 +2,7 @@
 
 import io
 import json
+from uuid import uuid4
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -11,10 +12,15 @@ from annotations.core.errors import ServiceError
 from annotations.domain.spans import Span
 from annotations.jobs.runner import run as run_job
 from annotations.models import Event, Job, Release, ReleasedNote, ReleasePolicy
+from annotations.release.services.starting import enqueue_job
 from models_runtime.core import registry
 from models_runtime.relexicalizing.jobs import compare, store
+from models_runtime.relexicalizing.services.model_scores import score_surrogates
 from tests import factories as make
 from tests.worlds.checks import check_page
+from tests.worlds.released import clinic, make_release
+
+__all__ = ["clinic"]
 
 RULES = {
     "PATIENT": {"kind": "name", "action": "surrogate", "numbered": False},
@@ -143,3 +149,27 @@ def test_figures_of_texts_that_have_changed_meanwhile_are_not_stored(released):
         store(found, None)
     released.refresh_from_db()
     assert "f1" not in released.figures["surrogates"]
+
+
+def test_the_f1_of_texts_that_were_prepared_again_is_dropped_and_the_page_says_so(clinic, sign_in):
+    release = make_release(clinic.project, clinic.mia, "surrogate")
+    figures = release.figures["surrogates"] | {"f1": {"backend": "knows", "notes": 3, "original": 1.0}}
+    for _time in range(2):
+        Release.objects.filter(pk=release.pk).update(
+            state="preparing", figures=release.figures | {"surrogates": figures}
+        )
+        run_job_again(release)
+        release.refresh_from_db()
+        figures = release.figures["surrogates"]
+        assert "f1" not in figures and figures["f1_dropped"] == {"backend": "knows"}
+    page = reverse("release", args=["covid", release.number])
+    html = check_page(sign_in(clinic.mia).get(page))
+    assert "The F1 of knows was dropped when the notes were prepared again" in html and "Compare a model again." in html
+    score_surrogates(project=clinic.project, number=release.number, backend="rules", actor=clinic.mia)
+    assert "dropped" not in check_page(sign_in(clinic.mia).get(page))
+
+
+def run_job_again(release):
+    release.job = enqueue_job(release, uuid4().hex, None, release.note_count)
+    release.save(update_fields=["job"])
+    run_job(release.job.pk)

@@ -116,7 +116,9 @@ def _of_form(release: Release, form: PlanForm | None) -> dict[str, Any]:
         if form.is_bound:
             add_error(form, error)
         return {"form": form, "problem": "" if form.is_bound else str(error)}
-    return {"form": form, "preview": preview, "choices": choices}
+    # The chosen share of so few notes is none, so one note gets a planted leak.
+    raised = preview.planted > round(preview.most * choices.planted)
+    return {"form": form, "preview": preview, "choices": choices, "raised": raised}
 
 
 def _preview(release: Release, choices: Choices) -> Preview:

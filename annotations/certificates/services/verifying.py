@@ -18,7 +18,7 @@ from annotations.certificates.selectors.keys import public_keys
 from annotations.core.errors import ServiceError
 from annotations.domain.certifying.released_files import MANIFEST, Load
 from annotations.domain.certifying.signatures import CertificateError, open_certificate
-from annotations.domain.certifying.verifying import Known, Verdict, verify
+from annotations.domain.certifying.verifying import COMMAND, Known, Verdict, Words, verify
 from annotations.domain.files.zips import TooManyEntries, open_zip
 from annotations.domain.names import shown
 from annotations.domain.notes import NoteError, Problem
@@ -31,12 +31,12 @@ FINGERPRINT = 64
 _DAMAGED = (zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError, RuntimeError, ValueError)
 
 
-def verify_certificate(data: bytes, files: Files | None = None, key: str = "") -> Verdict:
+def verify_certificate(data: bytes, files: Files | None = None, key: str = "", words: Words = COMMAND) -> Verdict:
     """Check a certificate, and released files against it.
 
     `key` is the fingerprint to trust instead of this instance's keys. Raises ServiceError `key` for a malformed one.
     """
-    return verify(data, _known(data, _fingerprint(key)), files)
+    return verify(data, _known(data, _fingerprint(key)), files, words)
 
 
 def _fingerprint(key: str) -> str:

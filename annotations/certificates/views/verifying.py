@@ -12,7 +12,7 @@ from annotations.certificates.services.verifying import upload_limit, verify_cer
 from annotations.core.errors import ServiceError
 from annotations.core.form_errors import add_error
 from annotations.core.requests import Request, takes_uploads
-from annotations.domain.certifying.verifying import State, Verdict
+from annotations.domain.certifying.verifying import PAGE, State, Verdict
 
 STATES = {State.PASSED: _("Passed"), State.FAILED: _("Failed"), State.NOT_CHECKED: _("Not checked")}
 
@@ -33,7 +33,7 @@ def _verdict(form: VerifyForm) -> Verdict | None:
     archive = form.cleaned_data["release"]
     try:
         files = zip_files(archive, upload_limit()) if archive else None
-        return verify_certificate(data, files, form.cleaned_data["key"])
+        return verify_certificate(data, files, form.cleaned_data["key"], PAGE)
     except ServiceError as error:
         add_error(form, error, {"zip": "release", "size": "release"})
         return None

@@ -94,8 +94,8 @@ class Design:
         return [allocation(base, self.strata) for base in bases]
 
     def planted_in(self, notes: int) -> int:
-        """How many of so many notes get a planted leak."""
-        return round(notes * self.planted)
+        """How many of so many notes get a planted leak: at least one, unless none was chosen."""
+        return max(1, round(notes * self.planted)) if notes and self.planted else 0
 
     def _base(self, look: int, least: int) -> int:
         low, high = least - 1, max(least, _FIRST_TRY)

@@ -14,6 +14,18 @@ LISTED: Final = 20
 """The most names that a check lists."""
 
 
+@dataclass(frozen=True, slots=True)
+class Words:
+    """How messages name what was given: where the files are, and how to name a key that is to be trusted."""
+
+    files: str
+    trust: str
+
+
+COMMAND: Final = Words("folder", "pass it as --key")
+PAGE: Final = Words("zip file", "enter it as the fingerprint of the issuer's key")
+
+
 class State(StrEnum):
     PASSED = "passed"
     FAILED = "failed"
@@ -78,7 +90,7 @@ def opened_or_failed(data: bytes, verdict: Verdict) -> Opened | None:
     return opened
 
 
-def check_certificate(opened: Opened, known: Known, verdict: Verdict) -> None:
+def check_certificate(opened: Opened, known: Known, verdict: Verdict, words: Words) -> None:
     """Check the key, the expiry and whether a newer certificate replaces this one."""
     short = opened.fingerprint
     if known.keys is None:
@@ -86,7 +98,7 @@ def check_certificate(opened: Opened, known: Known, verdict: Verdict) -> None:
             "key",
             State.NOT_CHECKED,
             f"The certificate is signed by a key that this instance doesn't know: {short}. Compare this fingerprint "
-            "with the one that the issuer publishes, or pass it as --key.",
+            f"with the one that the issuer publishes, or {words.trust}.",
         )
     elif opened.fingerprint in known.keys:
         verdict.add("key", State.PASSED, f"The certificate is signed by a trusted key: {short}.")
@@ -95,7 +107,7 @@ def check_certificate(opened: Opened, known: Known, verdict: Verdict) -> None:
             "key",
             State.FAILED,
             f"The certificate is signed by a key that this instance doesn't know: {short}. If it comes from another "
-            "instance, pass that instance's fingerprint as --key.",
+            f"instance, ask its owner for the fingerprint, and {words.trust}.",
         )
     _check_expiry(opened.content, known.today, verdict)
     number = opened.content.get("number")
@@ -134,24 +146,28 @@ def _check_expiry(content: Mapping[str, Any], today: date, verdict: Verdict) -> 
         verdict.add("expiry", State.PASSED, f"The certificate is valid until {last.isoformat()}.")
 
 
-def check_files(content: Mapping[str, Any], names: Collection[str], load: Load, verdict: Verdict) -> None:
+def check_files(content: Mapping[str, Any], names: Collection[str], load: Load, verdict: Verdict, words: Words) -> None:
     """Check that files are exactly the certified notes: names, texts, and spans where the format has them."""
     data = _within(content, "data")
     hashes, notes = _within(data, "hashes"), data.get("notes")
     rules = _within(_within(content, "identifiability"), "policy").get("rules", [])
     found = read_released(names, load, [str(rule["label"]) for rule in rules])
     if found.extra:
-        verdict.add("extra", State.FAILED, "The folder holds files that belong to no released note.", found.extra)
+        verdict.add(
+            "extra", State.FAILED, f"The {words.files} holds files that belong to no released note.", found.extra
+        )
     if found.unreadable:
         verdict.add("readable", State.FAILED, "Some files can't be read.", found.unreadable)
     if found.twice:
         verdict.add("twice", State.FAILED, "Some names of notes occur twice.", found.twice)
     if len(found.names) != notes:
         verdict.add(
-            "notes", State.FAILED, f"The certificate covers {notes} notes; the folder holds {len(found.names)}."
+            "notes",
+            State.FAILED,
+            f"The number of notes differs. In the certificate: {notes}; in the {words.files}: {len(found.names)}.",
         )
     else:
-        verdict.add("notes", State.PASSED, f"The folder holds {notes} notes, as many as the certificate covers.")
+        verdict.add("notes", State.PASSED, f"The {words.files} has as many notes as the certificate covers: {notes}.")
     if found.texts == hashes.get("texts"):
         verdict.add("texts", State.PASSED, "The names and texts of all notes are the certified ones.")
     else:
@@ -195,15 +211,17 @@ def _within(content: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def verify(data: bytes, known: Known, files: tuple[Collection[str], Load] | None = None) -> Verdict:
+def verify(
+    data: bytes, known: Known, files: tuple[Collection[str], Load] | None = None, words: Words = COMMAND
+) -> Verdict:
     """Check a certificate (JSON or PDF), and released files (their names, and a function that reads one)."""
     verdict = Verdict()
     opened = opened_or_failed(data, verdict)
     if opened is None:
         return verdict
-    check_certificate(opened, known, verdict)
+    check_certificate(opened, known, verdict, words)
     if files is None:
         verdict.add("notes", State.NOT_CHECKED, "No released files were given, so the notes were not compared.")
     else:
-        check_files(opened.content, *files, verdict)
+        check_files(opened.content, *files, verdict, words)
     return verdict

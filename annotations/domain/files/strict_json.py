@@ -30,9 +30,7 @@ def read_json(data: bytes) -> Any:
     levels, and text with NUL or an unpaired surrogate.
     """
     try:
-        found = json.loads(
-            data.decode(), object_pairs_hook=_object, parse_int=_int, parse_float=_float, parse_constant=_constant
-        )
+        found = strict_decoder("The request").decode(data.decode())
     except JsonError:
         raise
     except (ValueError, RecursionError):
@@ -42,36 +40,43 @@ def read_json(data: bytes) -> Any:
     return found
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise JsonError("The request names a field twice.")
-    return found
+def strict_decoder(subject: str) -> json.JSONDecoder:
+    """A decoder that raises JsonError for duplicate keys, NaN and Infinity, and numbers beyond 64 bits.
+
+    Messages begin with the subject, for example “The request”. Invalid JSON raises ValueError or RecursionError.
+    """
+
+    def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            raise JsonError(f"{subject} names a field twice.")
+        return found
+
+    def whole(word: str) -> int:
+        # A longer number is out of range whatever its digits are, and parsing it would take long.
+        value = int(word) if len(word) <= len(str(_LEAST)) else _MOST + 1
+        if not _LEAST <= value <= _MOST:
+            raise JsonError(f"{subject} contains a number that is out of range.")
+        return value
+
+    def real(word: str) -> float:
+        value = float(word)
+        if not math.isfinite(value):
+            raise JsonError(f"{subject} contains a number that is out of range.")
+        return value
+
+    def constant(word: str) -> float:
+        raise JsonError(f"{subject} contains {word}, which is not a JSON number.")
+
+    return json.JSONDecoder(object_pairs_hook=object_of, parse_int=whole, parse_float=real, parse_constant=constant)
 
 
-def _int(word: str) -> int:
-    # A longer number is out of range whatever its digits are, and parsing it would take long.
-    value = int(word) if len(word) <= len(str(_LEAST)) else _MOST + 1
-    if not _LEAST <= value <= _MOST:
-        raise JsonError("The request contains a number that is out of range.")
-    return value
-
-
-def _float(word: str) -> float:
-    value = float(word)
-    if not math.isfinite(value):
-        raise JsonError("The request contains a number that is out of range.")
-    return value
-
-
-def _constant(word: str) -> float:
-    raise JsonError(f"The request contains {word}, which is not a JSON number.")
-
-
-def texts_in(value: Any) -> Iterator[str]:
-    """All keys and strings in a JSON value. Raises JsonError if it has more than DEEPEST levels."""
+def texts_in(value: Any, deepest: int = DEEPEST) -> Iterator[str]:
+    """All keys and strings in a JSON value. Raises JsonError if it has more than `deepest` levels."""
     level = [value]
-    for _ in range(DEEPEST):
+    for _ in range(deepest):
+        if not level:
+            return
         below: list[Any] = []
         for each in level:
             if isinstance(each, str):
@@ -83,4 +88,4 @@ def texts_in(value: Any) -> Iterator[str]:
                 below += each
         level = below
     if level:
-        raise JsonError(f"The request has more than {DEEPEST} levels.")
+        raise JsonError(f"The request has more than {deepest} levels.")

@@ -3,16 +3,51 @@
 from collections.abc import Iterable
 from typing import Final
 
+from annotations.domain.bio import Scheme
 from annotations.domain.formats.base import HEAD, Files, Format, is_system_file
+from annotations.domain.formats.bioc import BiocFormat, BiocJsonFormat
 from annotations.domain.formats.brat import BratFormat
+from annotations.domain.formats.cas_json import CasJsonFormat
+from annotations.domain.formats.columns import ColumnsFormat
 from annotations.domain.formats.conll import ConllFormat
+from annotations.domain.formats.docbin import DocBinFormat
+from annotations.domain.formats.doccano import DoccanoFormat
+from annotations.domain.formats.gate import GateFormat
+from annotations.domain.formats.hf import HuggingFaceFormat
+from annotations.domain.formats.i2b2 import I2b2Format
+from annotations.domain.formats.inline import InlineFormat
+from annotations.domain.formats.label_studio import LabelStudioFormat
 from annotations.domain.formats.plain import PlainFormat
+from annotations.domain.formats.prodigy import ProdigyFormat
+from annotations.domain.formats.tables import CsvFormat, XlsxFormat
+from annotations.domain.formats.web_annotation import WebAnnotationFormat
+from annotations.domain.formats.webanno_tsv import WebannoTsvFormat
+from annotations.domain.formats.xmi import XmiFormat
 from annotations.domain.notes import NoteError
 from annotations.domain.tokens import Tokenizer, tokenize
 
 FORMATS: Final[dict[str, Format]] = {
     "brat": BratFormat(),
     "conll": ConllFormat(),
+    "conll2003": ColumnsFormat("conll2003", Scheme.IOB2, filled=True),
+    "iob1": ColumnsFormat("iob1", Scheme.IOB1),
+    "bioes": ColumnsFormat("bioes", Scheme.BIOES),
+    "i2b2": I2b2Format(),
+    "doccano": DoccanoFormat(),
+    "label-studio": LabelStudioFormat(),
+    "prodigy": ProdigyFormat(),
+    "webanno-tsv": WebannoTsvFormat(),
+    "xmi": XmiFormat(),
+    "cas-json": CasJsonFormat(),
+    "bioc": BiocFormat(),
+    "bioc-json": BiocJsonFormat(),
+    "docbin": DocBinFormat(),
+    "hf": HuggingFaceFormat(),
+    "gate": GateFormat(),
+    "web-annotation": WebAnnotationFormat(),
+    "csv": CsvFormat(),
+    "xlsx": XlsxFormat(),
+    "inline": InlineFormat(),
     "text": PlainFormat(),
 }
 """All formats by name, as used for `--format`."""
@@ -55,11 +90,26 @@ def writer(name: str, *, sentences: bool = False, spaced: bool = False, tokenize
         return ConllFormat(tokenizer, sentences=sentences, spaced=spaced)
     if name == "brat":
         return BratFormat(spaced=spaced, tokenizer=tokenizer)
-    return FORMATS[name]
+    if name == "webanno-tsv":
+        return WebannoTsvFormat(tokenizer)
+    format = FORMATS[name]
+    if isinstance(format, ColumnsFormat):
+        return format.with_options(tokenizer=tokenizer, sentences=sentences)
+    if isinstance(format, DocBinFormat):
+        return DocBinFormat(tokenizer)
+    if isinstance(format, HuggingFaceFormat):
+        return HuggingFaceFormat(tokenizer)
+    return format
 
 
 OPTIONS: Final[dict[str, frozenset[str]]] = {
     "brat": frozenset({"spaced", "tokenizer"}),
     "conll": frozenset({"sentences", "spaced", "tokenizer"}),
+    "conll2003": frozenset({"sentences", "tokenizer"}),
+    "iob1": frozenset({"sentences", "tokenizer"}),
+    "bioes": frozenset({"sentences", "tokenizer"}),
+    "webanno-tsv": frozenset({"tokenizer"}),
+    "docbin": frozenset({"tokenizer"}),
+    "hf": frozenset({"tokenizer"}),
 }
 """The options of `writer`, for formats that have some. In brat, only the spaces depend on the tokenizer."""

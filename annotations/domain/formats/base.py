@@ -22,6 +22,7 @@ LOSSES: Final = "losses.csv"
 
 _SYSTEM_NAMES: Final = frozenset(
     {"annotation.conf", "visual.conf", "tools.conf", "kb_shortcuts.conf", "thumbs.db", "export.json", LOSSES}
+    | {"label-studio.xml"}
 )
 _ABOUT: Final = re.compile(r"(readme|licen[cs]e)([._-]|$)", re.IGNORECASE)
 _CHOICES_SHOWN: Final = 12

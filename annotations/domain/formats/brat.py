@@ -4,6 +4,10 @@ Source: https://brat.nlplab.org/standoff.html and https://brat.nlplab.org/config
 file is `T<id> TAB TYPE start end[;start end]* TAB quote`, in code points, end-exclusive. A span over a line break has a
 fragment for each line, because neither quotes nor lines can contain line breaks; the quote is the fragments joined by
 single spaces.
+
+An attribute is a line `A<id> TAB NAME T<id>[ CHOICE]` (`M` in old files). The parts of a discontinuous span are read as
+spans of their own, so that no marked text is lost. Relations, events, normalizations, equivalences and notes are
+reported.
 """
 
 import re
@@ -12,11 +16,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Final
 
-from annotations.domain.attributes import NAME as ATTRIBUTE
-from annotations.domain.attributes import Attributes
 from annotations.domain.formats.base import (
     BAD_CODE,
     Files,
@@ -27,6 +28,8 @@ from annotations.domain.formats.base import (
     written_code,
 )
 from annotations.domain.formats.brat_config import annotation_conf, visual_conf
+from annotations.domain.formats.giving import attribute_value, attribute_words
+from annotations.domain.formats.pieces import joined, split_message
 from annotations.domain.formats.quotes import MOVED, Miss, find_near
 from annotations.domain.formats.spacing import (
     MAP,
@@ -39,7 +42,8 @@ from annotations.domain.formats.spacing import (
     split_parts,
     text_missing,
 )
-from annotations.domain.labels import LabelSetDef
+from annotations.domain.formats.taking import same_quote
+from annotations.domain.labels import CODE, LabelSetDef
 from annotations.domain.notes import NoteError, ParsedNote, Problem, check_name, decode_utf8
 from annotations.domain.segments import BREAK
 from annotations.domain.spans import Span, check_bounds
@@ -49,15 +53,12 @@ from annotations.domain.whitespace import WHITE_SPACE, trim
 _PLAIN_LINE: Final = re.compile(r"(T[^\s]+)\t([^\s]+) ([0-9]{1,9}) ([0-9]{1,9})\t(.*)", re.DOTALL)
 _LABEL: Final = re.compile(r"^T[^\t\n]+\t([^ \t\n]+) [0-9]", re.MULTILINE)
 _FRAGMENTS: Final = re.compile(r"[0-9]{1,9} [0-9]{1,9}(;[0-9]{1,9} [0-9]{1,9})*")
-_OTHER_LINE: Final = re.compile(r"([REAMN])[0-9]\S*\t|(\*)\t|(#)")
-_ATTRIBUTE: Final = re.compile(r"A[0-9]\S*\t(\S+) (T\S+)(?: (\S.*))?")
-_SPACE: Final = re.compile(r"\s")
+_OTHER_LINE: Final = re.compile(r"([REN])[0-9]\S*\t|(\*)\t|(#)")
+_ATTRIBUTE: Final = re.compile(r"([AM][0-9]\S*)\t(\S+) (\S+)(?: ([^\t]+?))?\s*(?:\t.*)?")
 _SPACED: Final = f"#1\tAnnotatorNotes T1\t{SPACED}"
 _NOT_IMPORTED: Final = {
     "R": "Relations are not imported.",
     "E": "Events are not imported.",
-    "A": "Attributes of events and relations are not imported.",
-    "M": "Modifications are not imported.",
     "N": "Normalizations are not imported.",
     "*": "Equivalences are not imported.",
     "#": "Comments are not imported.",
@@ -65,9 +66,7 @@ _NOT_IMPORTED: Final = {
 
 
 class BratFormat:
-    """Reads and writes brat standoff. Text-bound annotations and their attributes are imported.
-
-    Each other annotation gives a warning.
+    """Reads and writes brat standoff. Spans and their attributes are imported; each other annotation gives a warning.
 
     With `repair`, a span whose quote is elsewhere nearby is moved there, with a warning. With `spaced`, a space is
     written where a span begins or ends inside a token; the offset map beside the files makes them readable again.
@@ -107,10 +106,7 @@ class BratFormat:
             reader.problems.append(map_missing(note.name, file))
         if reader.problems:
             raise NoteError(reader.problems)
-        given = reader.attributes()
-        spans = [Span(*each, attributes=given.get(each, ())) for each in sorted(reader.spans)]
-        parsed = ParsedNote(note.name, text, spans, reader.warnings)
-        return restored(parsed, note, files)
+        return restored(ParsedNote(note.name, text, reader.found(), reader.warnings), note, files)
 
     def read_many(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
         """See `Format.read_many`."""
@@ -150,12 +146,11 @@ class BratFormat:
                 quote = " ".join([text[start:end] for start, end in pieces])
                 rows.append(f"T{len(rows) + 1}\t{code} {offsets}\t{quote}\n")
                 if span.attributes:
-                    written, lost = _attribute_words(span)
-                    for word, value in written:
-                        attributes.append(f"A{len(attributes) + 1}\t{word} T{len(rows)}{value and ' '}{value}\n")
-                    if lost:
-                        reason = f"Attributes are not exported: {', '.join(lost)}."
-                        losses.append(Loss(name, spacing.back(span), reason))
+                    words, lost = attribute_words(note, spacing.back(span), CODE)
+                    losses += lost
+                    for attribute, word in words.items():
+                        choice = "" if attribute_value(word) is True else f" {word}"
+                        attributes.append(f"A{len(attributes) + 1}\t{attribute} T{len(rows)}{choice}\n")
         rows += attributes
         if spacing.cuts:
             rows.append(f"{_SPACED}\n")
@@ -184,23 +179,6 @@ def fragments(text: str, start: int, end: int) -> list[tuple[int, int]]:
     return [piece for piece in trimmed if piece[0] < piece[1]]
 
 
-def _attribute_words(span: Span) -> tuple[list[tuple[str, str]], list[str]]:
-    """The attributes of a span as name and value, which is empty for a boolean; and the names that brat can't hold.
-
-    In brat, white space ends a value.
-    """
-    words: list[tuple[str, str]] = []
-    lost: list[str] = []
-    for name, value in span.attributes:
-        if ATTRIBUTE.fullmatch(name) and (
-            value is True or (isinstance(value, str) and value and not _SPACE.search(value))
-        ):
-            words.append((name, "" if value is True else str(value)))
-        else:
-            lost.append(name)
-    return words, lost
-
-
 class _Reader:
     """Reads one annotation file, and collects all its problems."""
 
@@ -214,11 +192,12 @@ class _Reader:
         self.spans: set[tuple[int, int, str]] = set()
         self.warnings: list[Problem] = []
         self.problems: list[Problem] = []
-        # The span of each id, None as long as it isn't kept.
-        self._ids: dict[str, tuple[int, int, str] | None] = {}
-        self._given: list[tuple[int, str, str, str | bool]] = []
+        # The spans of each annotation: one, and more than one if it is discontinuous.
+        self._ids: dict[str, list[tuple[int, int, str]]] = {}
         self._line = 0
         self._misplaced: list[_Misplaced] = []
+        self._attributes: list[_Attribute] = []
+        self._held: dict[tuple[int, int, str], dict[str, str | bool]] = {}
 
     def read(self, annotations: str) -> None:
         text, ids, spans, find_label = self.text, self._ids, self.spans, self.find_label
@@ -233,11 +212,21 @@ class _Reader:
             if code and quote and text[start:end] == quote and start + len(quote) == end and identity not in ids:
                 span = (start, end, code)
                 if span not in spans and quote[0] not in WHITE_SPACE and quote[-1] not in WHITE_SPACE:
-                    ids[identity] = span
+                    ids[identity] = [span]
                     spans.add(span)
                     continue
             self._take(identity, label, [(start, end)], quote)
         self._place()
+        for attribute in self._attributes:
+            self._attach(attribute)
+
+    def found(self) -> list[Span]:
+        """The spans in text order, with their attributes."""
+        held = self._held
+        return [
+            Span(*each, attributes=tuple(sorted(held[each].items()))) if each in held else Span(*each)
+            for each in sorted(self.spans)
+        ]
 
     def _refuse(self, code: str, message: str) -> None:
         self.problems.append(Problem(self.file, self._line, code, message))
@@ -250,14 +239,13 @@ class _Reader:
         if row == _SPACED:
             self.spaced = True
             return
-        if (attribute := _ATTRIBUTE.fullmatch(row)) is not None:
-            name, target, value = attribute.groups()
-            self._given.append((self._line, name, target, value or True))
-            return
         if _OTHER_LINE.match(row):
             self._warn("not kept", _NOT_IMPORTED[row[0]])
             return
         if not row or row.isspace():
+            return
+        if row[0] in "AM":
+            self._read_attribute(row)
             return
         fields = row.split("\t", 2)
         if row[0] != "T" or len(fields) < 3:
@@ -275,37 +263,50 @@ class _Reader:
         numbers = [tuple(map(int, piece.split(" "))) for piece in pieces.split(";")]
         self._take(identity, label, [(start, end) for start, end in numbers], quote)
 
+    def _read_attribute(self, row: str) -> None:
+        """Read the line of an attribute, which may stand before that of its span."""
+        match = _ATTRIBUTE.fullmatch(row)
+        if match is None:
+            self._refuse(
+                "line", "The attribute is not valid. Expected: A<number>, tab, name, id of a span, and a choice if any."
+            )
+            return
+        _, name, target, choice = match.groups()
+        self._attributes.append(_Attribute(name, target, attribute_value(choice) if choice else True, self._line))
+
+    def _attach(self, attribute: "_Attribute") -> None:
+        """Give an attribute to the spans of its annotation."""
+        self._line = attribute.line
+        if not attribute.target.startswith("T"):
+            self._warn("not kept", "Attributes of events and relations are not imported.")
+        elif attribute.target not in self._ids:
+            self._refuse("id", f"The attribute belongs to “{attribute.target[:20]}”, which is no span of this file.")
+        for span in self._ids.get(attribute.target, ()):
+            held = self._held.setdefault(span, {})
+            if held.setdefault(attribute.name, attribute.value) != attribute.value:
+                self._warn("twice", "The span has this attribute twice, with other choices. The first one is imported.")
+
     def _take(self, identity: str, label: str, pieces: Sequence[tuple[int, int]], quote: str) -> None:
         """Check one annotation, and keep its span or report all problems of its id, label and bounds."""
         if identity in self._ids:
             self._refuse("id", f"The id “{identity[:20]}” is used twice.")
-        self._ids[identity] = None
+        spans = self._ids.setdefault(identity, [])
         code = self.find_label(label)
         if code is None:
             self._refuse("label", self.find_label.unknown(label))
         if not self._in_order(pieces):
             return
         if self.repair and not (pieces[-1][1] <= len(self.text) and self._is_quoted(pieces, quote)):
-            self._misplaced.append(_Misplaced(pieces[0][0], pieces[-1][1], self._line, identity, code, quote))
-        elif self._fits(pieces) and self._joined(pieces) and self._quoted(pieces, quote):
-            self._keep(identity, pieces[0][0], pieces[-1][1], code)
+            self._misplaced.append(_Misplaced(pieces[0][0], pieces[-1][1], self._line, code, quote, spans))
+        elif self._fits(pieces) and self._quoted(pieces, quote):
+            parts = joined(self.text, pieces)
+            if len(parts) > 1:
+                self._warn("discontinuous", split_message(len(parts)))
+            for part in parts:
+                self._keep(*part, code, spans)
 
-    def attributes(self) -> dict[tuple[int, int, str], Attributes]:
-        """The attributes of the spans that have some. Attributes that can't be kept give warnings."""
-        found: dict[tuple[int, int, str], dict[str, str | bool]] = {}
-        for line, name, target, value in self._given:
-            self._line = line
-            span = self._ids.get(target)
-            if span is None:
-                self._warn(
-                    "not kept", f"The attribute “{name[:60]}” belongs to no span of the file and was not imported."
-                )
-            elif found.setdefault(span, {}).setdefault(name, value) != value:
-                self._warn("not kept", f"The span has the attribute “{name[:60]}” twice; the first value was imported.")
-        return {span: tuple(sorted(given.items())) for span, given in found.items()}
-
-    def _keep(self, identity: str, start: int, end: int, code: str | None) -> None:
-        """Keep a span without white space at its ends, or report why it can't be kept."""
+    def _keep(self, start: int, end: int, code: str | None, spans: list[tuple[int, int, str]]) -> None:
+        """Keep a span of an annotation without white space at its ends, or report why it can't be kept."""
         text = self.text
         if text[start] in WHITE_SPACE or text[end - 1] in WHITE_SPACE:
             given = f"{start}-{end}"
@@ -320,7 +321,7 @@ class _Reader:
         if span in self.spans:
             self._warn("twice", f"The span {start}-{end} {code} occurs twice and is imported once.")
         self.spans.add(span)
-        self._ids[identity] = span
+        spans.append(span)
 
     def _place(self) -> None:
         """Move the misplaced spans to their quotes, in text order: offsets are often wrong by the same number.
@@ -342,7 +343,7 @@ class _Reader:
             before, shift = span.start, start - span.start
             given = f"{span.start}-{span.end}"
             self._warn(MOVED, f"The text of the span {given} stands at {start}-{end}; the span was moved there.")
-            self._keep(span.identity, start, end, span.code)
+            self._keep(start, end, span.code, span.spans)
 
     def _in_order(self, pieces: Sequence[tuple[int, int]]) -> bool:
         before = 0
@@ -363,18 +364,6 @@ class _Reader:
             return False
         return True
 
-    def _joined(self, pieces: Sequence[tuple[int, int]]) -> bool:
-        """Whether the fragments make one span: only white space with a line break may lie between them."""
-        for (_, end), (start, _) in pairwise(pieces):
-            gap = self.text[end:start]
-            if not BREAK.search(gap) or any(ch not in WHITE_SPACE for ch in gap):
-                self._refuse(
-                    "discontinuous",
-                    f"Discontinuous spans are not supported: the gap {end}-{start} is not a line break.",
-                )
-                return False
-        return True
-
     def _quoted(self, pieces: Sequence[tuple[int, int]], quote: str) -> bool:
         if self._is_quoted(pieces, quote):
             return True
@@ -382,17 +371,29 @@ class _Reader:
         return False
 
     def _is_quoted(self, pieces: Sequence[tuple[int, int]], quote: str) -> bool:
-        found = " ".join([self.text[start:end] for start, end in pieces])
-        return found == quote or bool(BREAK.search(found) and BREAK.sub(" ", found) == BREAK.sub(" ", quote))
+        return same_quote(" ".join([self.text[start:end] for start, end in pieces]), quote)
 
 
 @dataclass(frozen=True, slots=True)
 class _Misplaced:
-    """An annotation whose quote doesn't stand at its offsets; `code` is None for an unknown label."""
+    """An annotation whose quote doesn't stand at its offsets; `code` is None for an unknown label.
+
+    Its span is added to `spans` once it is found.
+    """
 
     start: int
     end: int
     line: int
-    identity: str
     code: str | None
     quote: str
+    spans: list[tuple[int, int, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Attribute:
+    """An attribute of the annotation with the id `target`: its name, its choice or True, and its line."""
+
+    name: str
+    target: str
+    value: str | bool
+    line: int

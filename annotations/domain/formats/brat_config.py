@@ -43,16 +43,20 @@ def _attribute_rows(labels: LabelSetDef) -> Iterator[str]:
 def visual_conf(labels: LabelSetDef) -> str:
     """`visual.conf`: display names, and one color per category, evenly spaced in hue."""
     names, colors = [], []
-    count = len(labels.categories)
-    for at, (category, grouped) in enumerate(_groups(labels)):
+    for (category, grouped), color in zip(_groups(labels), category_colors(labels), strict=True):
         if grouped:
             names.append(f"{category.code} | {_plain(category.name)}")
-        color = oklch_hex(_LIGHTNESS, _CHROMA, 360 * at / count)
         for label in category.labels:
             names.append(f"{label.code} | {_plain(label.name)}")
             colors.append(f"{label.code}\tbgColor:{color}")
     default = "SPAN_DEFAULT\tfgColor:black, bgColor:#e5e5e5, borderColor:darken"
     return "\n".join(["[labels]", *names, "", "[drawing]", default, *colors, ""])
+
+
+def category_colors(labels: LabelSetDef) -> list[str]:
+    """The color of each category as `#rrggbb`, evenly spaced in hue."""
+    count = len(labels.categories)
+    return [oklch_hex(_LIGHTNESS, _CHROMA, 360 * at / count) for at in range(count)]
 
 
 def _groups(labels: LabelSetDef) -> Iterator[tuple[CategoryDef, bool]]:

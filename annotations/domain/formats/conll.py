@@ -8,14 +8,13 @@ Source of the layout: Tjong Kim Sang and De Meulder, CoNLL-2003 shared task.
 """
 
 import re
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from posixpath import dirname, join
 from typing import Final
 
-from annotations.domain.bio import OUTSIDE, Cause, Encoded, Loser, decode, encode, split_tag
+from annotations.domain.bio import OUTSIDE, Encoded, decode, encode
 from annotations.domain.formats.base import (
     BAD_CODE,
     Files,
@@ -37,10 +36,9 @@ from annotations.domain.formats.spacing import (
     spacing_for,
     split_parts,
 )
+from annotations.domain.formats.tags import TagReader, blocks, count_labels, lost
 from annotations.domain.labels import LabelSetDef
 from annotations.domain.notes import NoteError, ParsedNote, Problem, check_name, decode_utf8
-from annotations.domain.segments import lines
-from annotations.domain.sentences import sentences
 from annotations.domain.spans import Span
 from annotations.domain.tokens import Token, Tokenizer, tokenize
 
@@ -156,7 +154,7 @@ class ConllFormat:
             with suppress(NoteError):
                 rows = _rows(files.load(file), file)
                 parts = [each for _, _, each in _documents(rows, file)] if note.bundle else [rows]
-                yield from map(_count_labels, parts)
+                yield from (count_labels(row.rpartition("\t")[2] for _, row in part) for part in parts)
 
     def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
         """See `Format.write`. A token has one label, so overlapping spans cause losses."""
@@ -167,7 +165,7 @@ class ConllFormat:
         losses = [Loss(name, span, BAD_CODE) for span in spans if written_code(span, labels) is None]
         losses += lost_attributes(OutNote(name, text, spans))
         encoded = self._encoded(text, spacing, spans, labels)
-        losses += [Loss(name, loser.span, _reason(loser)) for loser in encoded.losers]
+        losses += [Loss(name, loser.span, lost(loser)) for loser in encoded.losers]
         mark = f"{_SPACED}\n" if spacing.cuts else ""
         rows = f"{_HEADER}; note: {name}\n{mark}{self._rows(text, spacing, encoded, labels)}"
         files = {f"{name}.txt": spacing.spaced(text).encode(), f"{name}.conll": rows.encode()}
@@ -188,38 +186,13 @@ class ConllFormat:
 
     def _rows(self, text: str, spacing: Spacing, encoded: Encoded, labels: Mapping[str, str]) -> str:
         rows: list[str] = []
-        ends = self._blocks(text)
-        block_end = ends[0]
-        for token, tag in zip(encoded.tokens, encoded.tags, strict=True):
-            if token.start >= block_end:
-                if rows and not (self._sentences and tag.startswith("I-")):
-                    rows.append("\n")
-                block_end = ends[bisect_left(ends, token.start + 1)]
-            there = spacing.moved(token)
-            written = tag if tag == OUTSIDE else tag[:2] + labels.get(tag[2:], tag[2:])
-            rows.append(f"{text[token.start : token.end]}\t{there.start}\t{there.end}\t{written}\n")
-        return "".join(rows) + ("\n" if rows else "")
-
-    def _blocks(self, text: str) -> list[int]:
-        """The ends of the lines or sentences; the last one is the end of the text."""
-        ends = [end for _, end in sentences(text)] if self._sentences else [line.end for line in lines(text)]
-        return [*ends, len(text)]
-
-
-def _reason(loser: Loser) -> str:
-    winner = loser.winner
-    by = "" if winner is None else f"{winner.label} {winner.start}-{winner.end}"
-    match loser.cause:
-        case Cause.NO_TOKEN:
-            return "The span contains no token."
-        case Cause.DUPLICATE:
-            return "The span occurs twice and is exported once."
-        case Cause.COVERED:
-            return f"All tokens of the span belong to the span {by}."
-        case Cause.PARTLY_COVERED:
-            return f"Some tokens of the span belong to the span {by}."
-        case Cause.WHITE_SPACE:
-            return "White space at the ends of the span is not exported."
+        for first, past in blocks(text, encoded, by_sentence=self._sentences, whole_spans=self._sentences):
+            for token, tag in zip(encoded.tokens[first:past], encoded.tags[first:past], strict=True):
+                there = spacing.moved(token)
+                written = tag if tag == OUTSIDE else tag[:2] + labels.get(tag[2:], tag[2:])
+                rows.append(f"{text[token.start : token.end]}\t{there.start}\t{there.end}\t{written}\n")
+            rows.append("\n")
+        return "".join(rows)
 
 
 def _is_spaced(data: bytes) -> bool:
@@ -231,21 +204,6 @@ def _rows(data: bytes, file: str) -> _Rows:
     text = decode_utf8(data, file).removeprefix("\ufeff")
     rows = ((line, row.removesuffix("\r")) for line, row in enumerate(text.split("\n"), 1))
     return [(line, row) for line, row in rows if row and not row.startswith("# ")]
-
-
-def _count_labels(rows: _Rows) -> Counter[str]:
-    """The number of spans by label. An `I-` that follows `O` or another label starts a span, as in `decode`."""
-    found: Counter[str] = Counter()
-    before = ""
-    for _, row in rows:
-        try:
-            mark, label = split_tag(row.rpartition("\t")[2])
-        except ValueError:
-            mark, label = OUTSIDE, ""
-        if label and (mark == "B" or label != before):
-            found[label] += 1
-        before = label
-    return found
 
 
 def _documents(rows: _Rows, file: str) -> list[tuple[int, str, _Rows]]:
@@ -267,7 +225,7 @@ def _parse(name: str, text: str, file: str, rows: _Rows, find_label: LabelFinder
     problems: list[Problem] = []
     tokens: list[Token] = []
     tags: list[str] = []
-    read_tag = _TagReader(find_label)
+    read_tag = TagReader(find_label)
     for line, row in rows:
         if row.startswith(DOCUMENT_MARK):
             continue
@@ -290,29 +248,6 @@ def _parse(name: str, text: str, file: str, rows: _Rows, find_label: LabelFinder
     if problems:
         raise NoteError(problems)
     return ParsedNote(name, text, decode(tokens, tags))
-
-
-class _TagReader:
-    """Replacement of the label in a tag by its code, or a problem (code, message). Each tag is looked up once."""
-
-    def __init__(self, find_label: LabelFinder) -> None:
-        self._find_label = find_label
-        self._known: dict[str, str | tuple[str, str]] = {}
-
-    def __call__(self, tag: str) -> str | tuple[str, str]:
-        if tag not in self._known:
-            self._known[tag] = self._read(tag)
-        return self._known[tag]
-
-    def _read(self, tag: str) -> str | tuple[str, str]:
-        try:
-            mark, label = split_tag(tag)
-        except ValueError as error:
-            return "tag", str(error)
-        if not label:
-            return OUTSIDE
-        code = self._find_label(label)
-        return ("label", self._find_label.unknown(label)) if code is None else f"{mark}-{code}"
 
 
 def _fault(text: str, word: str, start: int, end: int, before: int) -> tuple[str, str] | None:

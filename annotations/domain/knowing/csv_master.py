@@ -10,9 +10,8 @@ from typing import Final
 
 from annotations.domain.files import csv_reading
 from annotations.domain.knowing.folding import folded
-from annotations.domain.knowing.master import LONGEST_VALUE, Master, MasterError, Problem
+from annotations.domain.knowing.master import Master, MasterError, Problem, is_keepable
 from annotations.domain.knowing.person import FIELDS, Person
-from annotations.domain.names import unkeepable
 
 _NAMES: Final = Path(__file__).with_name("data") / "columns.txt"
 _DELIMITERS: Final = ",;\t|"
@@ -75,7 +74,7 @@ def _person(
         if field is None or field == "patient_id":
             continue
         for value in _values(field, cell):
-            if len(value) > LONGEST_VALUE or unkeepable(value):
+            if not is_keepable(value):
                 master.problems.append(Problem(number, names[at].strip(), "value"))
                 continue
             if field == "birth_dates":

@@ -9,6 +9,8 @@ from annotations.domain.names import unkeepable
 # The longest patient id, and the longest value of a field, in code points.
 LONGEST_ID: Final = 80
 LONGEST_VALUE: Final = 400
+# The most values of one field of a person. Looking for more would make every note of the patient slow.
+MOST_VALUES: Final = 100
 
 
 class MasterError(ValueError):
@@ -47,10 +49,28 @@ class Master:
             self.problems.append(Problem(row, "patient_id", "no id"))
         elif len(patient) > LONGEST_ID or unkeepable(patient):
             self.problems.append(Problem(row, "patient_id", "bad id"))
-        elif patient in self.people:
-            self.people[patient] = together(self.people[patient], person)
         else:
-            self.people[patient] = person
+            known = self.people.get(patient)
+            self.people[patient] = self._kept(together(known, person) if known else person, row)
+
+    def _kept(self, person: Person, row: int) -> Person:
+        """The person without values that can't be kept, each field with at most MOST_VALUES of them."""
+        less: dict[str, tuple[str, ...]] = {}
+        for name in FIELDS:
+            values: tuple[str, ...] = getattr(person, name)
+            good = tuple(value for value in values if is_keepable(value))
+            if len(good) < len(values):
+                self.problems.append(Problem(row, name, "value"))
+            if len(good) > MOST_VALUES:
+                self.problems.append(Problem(row, name, "many"))
+            if len(values) > len(good) or len(good) > MOST_VALUES:
+                less[name] = good[:MOST_VALUES]
+        return replace(person, **less) if less else person
+
+
+def is_keepable(value: str) -> bool:
+    """Whether a value is short enough and text."""
+    return len(value) <= LONGEST_VALUE and not unkeepable(value)
 
 
 def together(one: Person, other: Person) -> Person:

@@ -16,26 +16,26 @@ Placeholders and hashes are not searched. Offsets are code points, end-exclusive
 """
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from operator import attrgetter
 from typing import Final, TypeVar
 
-from annotations.domain.folding import WORD, Folded, words
+from annotations.domain.folding import WORD, Folded, all_words, words
 from annotations.domain.leaks.digits import Number, Numbers, Place, numbers_of
 from annotations.domain.leaks.generic import generic_words
 from annotations.domain.leaks.needles import (
     Needle,
     Sought,
     describes,
+    is_part,
     names_place,
-    parts_of,
 )
-from annotations.domain.leaks.prepared import ByWord, Prepared
+from annotations.domain.leaks.prepared import Prepared, Strings, Worded
 from annotations.domain.redaction.dates import names_day
+from annotations.domain.redaction.offsets import piece_around
 from annotations.domain.redaction.policy import Action
 from annotations.domain.redaction.released import Piece
 from annotations.domain.spans import Bounds
@@ -57,7 +57,6 @@ _T = TypeVar("_T")
 _LONG_NUMBER: Final = 7
 # Of a longer string the first words are sought, which takes less time in a text that repeats itself.
 _MOST_WORDS: Final = 100
-_new_start: Callable[[Piece], int] = attrgetter("new_start")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,27 +87,42 @@ class Gate:
 
     def prepared(self, needles: Iterable[Needle]) -> Prepared:
         """The needles in the form in which `find` uses them. Prepare those of a patient once for all of the notes."""
-        sought: dict[tuple[tuple[str, ...], bool], Sought] = {}
-        by_word: ByWord = {}
+        needles = list(needles)
         numbers = Numbers()
         for needle in needles:
             for number in numbers_of(needle):
                 self._add_number(numbers, number, needle)
-            found = words(needle.text)
-            if not found:
-                continue
-            for part in (False, True):
-                for each in [(word,) for word in parts_of(needle, found)] if part else [found[:_MOST_WORDS]]:
-                    entry = sought.get((each, part))
-                    if entry is None:
-                        entry = sought[each, part] = Sought(each, part, self._exception(each, needle, part))
-                        rarest = self._rarest(each)
-                        where = each.index(rarest), len(each)
-                        by_word.setdefault(rarest, {}).setdefault(where, {}).setdefault(each, []).append(entry)
-                    else:
-                        entry.exception = entry.exception and self._exception(each, needle, part)
-                    entry.add(needle)
-        return Prepared(by_word, numbers)
+        return Prepared(needles, numbers, self._strings_of)
+
+    def _strings_of(self, word: str, needles: Iterable[Worded]) -> Strings:
+        """The needles, and their parts, whose rarest word this is."""
+        strings: Strings = {}
+        sought: dict[tuple[tuple[str, ...], bool], Sought] = {}
+        for found, needle in needles:
+            whole = found[:_MOST_WORDS]
+            if word in whole and self._rarest(whole) == word:
+                self._add(strings, sought, whole, needle, whole.index(word), part=False)
+            if is_part(word, needle, found):
+                self._add(strings, sought, (word,), needle, 0, part=True)
+        return strings
+
+    def _add(
+        self,
+        strings: Strings,
+        known: dict[tuple[tuple[str, ...], bool], Sought],
+        found: tuple[str, ...],
+        needle: Needle,
+        at: int,
+        *,
+        part: bool,
+    ) -> None:
+        entry = known.get((found, part))
+        if entry is None:
+            entry = known[found, part] = Sought(found, part, self._exception(found, needle, part))
+            strings.setdefault((at, len(found)), {}).setdefault(found, []).append(entry)
+        else:
+            entry.exception = entry.exception and self._exception(found, needle, part)
+        entry.add(needle)
 
     def _add_number(self, numbers: Numbers, number: Number, needle: Needle) -> None:
         entry = numbers.sought.get(number.digits)
@@ -135,6 +149,8 @@ class Gate:
         return word in self._generic or (word in self._place_words and names_place(needle))
 
     def _rarest(self, found: tuple[str, ...]) -> str:
+        if len(found) == 1:
+            return found[0]
         return max(found, key=lambda word: (word not in self._generic, len(word)))
 
     def find(
@@ -153,20 +169,20 @@ class Gate:
         """
         needles = needles if isinstance(needles, Prepared) else self.prepared(needles)
         searched = Folded(_without_placeholders(text, pieces))
-        found_words = WORD.findall(searched.text)
-        candidates = frozenset(found_words) & needles.by_word.keys()
+        strings = needles.strings_in(searched.text)
         numbers = list(needles.numbers.find(searched.text))
-        if not candidates and not numbers:
+        if not strings and not numbers:
             return []
+        found_words = all_words(searched.text)
         search = _Search(searched, found_words, pieces, self._language, Counter() if exceptions is None else exceptions)
         found: dict[Bounds, tuple[bool, Needle]] = {}
         for at, word in enumerate(search.words):
-            if word not in candidates:
+            if word not in strings:
                 continue
-            for (before, length), strings in needles.by_word[word].items():
+            for (before, length), sought_here in strings[word].items():
                 first = at - before
                 here = tuple(search.words[first : first + length]) if first >= 0 else ()
-                for sought in strings.get(here, ()):
+                for sought in sought_here.get(here, ()):
                     bounds = search.match(sought, first)
                     if bounds is not None and (bounds not in found or not sought.part):
                         found[bounds] = sought.part, sought.best(note)
@@ -277,7 +293,7 @@ class _Search:
         """The exception that lets the string stay at this place; empty if there is none."""
         if sought.part and self._text.original[bounds[0] : bounds[1]].islower() and sought.is_capitalized_place:
             return LOWER_CASE
-        inside = self._piece_around(bounds)
+        inside = piece_around(self._pieces, *bounds)
         if inside is not None and inside.action is Action.KEEP:
             return KEPT
         if sought.part and sought.words[0] in self._kept:
@@ -289,10 +305,6 @@ class _Search:
         if inside is not None and inside.action is Action.SHIFT and self._coarse(sought):
             return GENERALIZED
         return ""
-
-    def _piece_around(self, bounds: Bounds) -> Piece | None:
-        at = bisect_right(self._pieces, bounds[0], key=_new_start) - 1
-        return self._pieces[at] if at >= 0 and bounds[1] <= self._pieces[at].new_end else None
 
     def _coarse(self, sought: Sought) -> bool:
         """Whether the string is a date without a day."""

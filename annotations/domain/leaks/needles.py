@@ -1,9 +1,8 @@
 """Identifiers that must not be in a released text, prepared for the search."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Final, NamedTuple
 
 from annotations.domain.folding import WORD, Folded, folded
 from annotations.domain.redaction.kinds import Kind
@@ -29,8 +28,7 @@ _PLACES: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Needle:
+class Needle(NamedTuple):
     """A string to look for.
 
     `source` tells the caller where the string comes from; the gate only hands it on. `note` is the note in which it is
@@ -66,17 +64,15 @@ class Sought:
         self.part = part
         self.exception = exception
         self._needles: dict[tuple[int | None, str, str], Needle] = {}
+        self._first_of: dict[int | None, Needle] = {}
 
     def add(self, needle: Needle) -> None:
         self._needles.setdefault((needle.note, needle.label, needle.text), needle)
+        self._first_of.setdefault(needle.note, needle)
 
     def best(self, note: int | None) -> Needle:
         """The first needle that is labeled in the note, else the first of all."""
-        return next((needle for needle in self._needles.values() if needle.note == note), self._first)
-
-    @property
-    def _first(self) -> Needle:
-        return next(iter(self._needles.values()))
+        return self._first_of.get(note) or next(iter(self._first_of.values()))
 
     @cached_property
     def labels(self) -> frozenset[str]:
@@ -99,11 +95,9 @@ class Sought:
         )
 
 
-def parts_of(needle: Needle, found: tuple[str, ...]) -> list[str]:
-    """The parts of a needle with these words that are sought by themselves."""
-    if needle.kind in _WHOLE_ONLY or len(found) < 2:
-        return []
-    return [word for word in found if len(word) >= PART_LETTERS and word.isalpha()]
+def is_part(word: str, needle: Needle, found: tuple[str, ...]) -> bool:
+    """Whether a word of a needle with these words is a part that is sought by itself."""
+    return len(found) > 1 and len(word) >= PART_LETTERS and word.isalpha() and needle.kind not in _WHOLE_ONLY
 
 
 def describes(needle: Needle) -> bool:

@@ -12,6 +12,10 @@ from annotations.domain.spans import Bounds
 
 _APART: Final = r"[ .\-/()]{0,2}"
 _LONG: Final = re.compile(rf"\d(?:{_APART}\d){{6}}")
+_SEPARATORS: Final = b" .-/()"
+# Characters outside ASCII, which may be digits, are encoded as question marks.
+_DIGITS_AS_0: Final = bytes(ord("0") if code in b"0123456789?" else code for code in range(256))
+_SEVEN: Final = b"0" * 7
 _CALLED: Final = re.compile(
     r"\b(?:tel[eé]fonos?|tel[eé]f|tels?|telf|tfnos?|tlfs?|tlfnos?|m[oó]vil|celular|cellulare|fax|telefax|"
     r"telephone|phones?|mobile)\b[.:\- ]{0,3}(?:n[.ºo°]{0,2}[ ])?[(+]{0,2}"
@@ -28,9 +32,14 @@ _NUMBER: Final = re.compile(
 )
 
 
+def _may_have_number(text: str) -> bool:
+    """Whether seven digits stand together without separators: tells most texts apart in a third of `_LONG`'s time."""
+    return _SEVEN in text.encode("ascii", "replace").translate(_DIGITS_AS_0, _SEPARATORS)
+
+
 def telephones(text: str) -> Iterator[Bounds]:
     """The bounds of what looks like a telephone number, in code points, end-exclusive. They may overlap."""
-    if not _LONG.search(text):  # most texts without labeled numbers
+    if not _may_have_number(text) or not _LONG.search(text):  # most texts without labeled numbers
         return
     for pattern in (_CALLED, _NUMBER):
         for found in pattern.finditer(text):

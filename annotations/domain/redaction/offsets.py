@@ -51,6 +51,12 @@ def span_to_original(pieces: Sequence[Piece], start: int, end: int) -> Bounds:
     return to_original(pieces, start), _end_to_original(pieces, end)
 
 
+def piece_around(pieces: Sequence[Piece], start: int, end: int) -> Piece | None:
+    """The piece that has all of this span of the released text; None if there is none."""
+    at = bisect_right(pieces, start, key=_new_start) - 1
+    return pieces[at] if at >= 0 and end <= pieces[at].new_end else None
+
+
 def _end_to_released(pieces: Sequence[Piece], end: int) -> int:
     """An end belongs to the character before it."""
     at = bisect_right(pieces, end - 1, key=_start) - 1

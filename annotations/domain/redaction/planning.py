@@ -1,8 +1,7 @@
 """Which stretches of a note a release replaces, and by which action. Offsets are code points, end-exclusive."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from annotations.domain.masking import stretches
 from annotations.domain.redaction.policy import Action, Policy
@@ -14,8 +13,7 @@ from annotations.domain.whitespace import trim
 _PARTIAL: Final = frozenset({Action.GENERALIZE, Action.SHIFT})
 
 
-@dataclass(frozen=True, slots=True)
-class Planned:
+class Planned(NamedTuple):
     """A mention and what happens to it."""
 
     mention: Mention

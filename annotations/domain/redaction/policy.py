@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 from annotations.domain.redaction.kinds import Kind
@@ -60,7 +60,7 @@ class Rule:
         return {"kind": str(self.kind), "action": str(self.action), "numbered": self.numbered}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Policy:
     """A rule for every label code."""
 
@@ -81,13 +81,20 @@ class Policy:
 
     def require(self, codes: Iterable[str]) -> None:
         """Raise PolicyError unless the policy has a possible rule for every one of these label codes."""
-        missing = sorted(set(codes) - set(self.rules))
+        missing = sorted(set(codes) - self.rules.keys())
         if missing:
             raise PolicyError(f"The policy has no rule for these labels: {', '.join(missing)}. Add rules for them.")
+        if self._impossible:
+            raise PolicyError(self._impossible)
+
+    @cached_property
+    def _impossible(self) -> str:
+        """What is wrong with the first rule that isn't possible; empty if all are."""
         for code, rule in self.rules.items():
             if rule.action not in actions_for(rule.kind):
                 what = f"replace {code} by surrogates" if rule.action is Action.SURROGATE else f"{rule.action} {code}"
-                raise PolicyError(
+                return (
                     f"The policy can't {what}, whose kind is {rule.kind}. Choose one of: "
                     f"{', '.join(actions_for(rule.kind))}."
                 )
+        return ""

@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from operator import itemgetter
 from typing import Final
 
 from annotations.domain.redaction.kinds import Kind
@@ -41,6 +42,7 @@ NUMBERS: Final = frozenset(
         Kind.IP,
     }
 )
+_place: Final = itemgetter(0, 1, 2)  # the note, start and end of a mention
 _NOT_WORD: Final = re.compile(r"[\W_]+")
 _NEAR: Final = 120  # code points between the fields "Nombre" and "Apellidos"
 
@@ -113,10 +115,6 @@ def equality_key(kind: Kind, text: str) -> str:
     if kind in (Kind.EMAIL, Kind.URL, Kind.USERNAME):
         return "".join(text.split()).casefold()
     return folded(text) or text
-
-
-def _place(mention: Mentioned) -> tuple[int, int, int]:
-    return (mention.note, mention.start, mention.end)
 
 
 def _people(mentions: Sequence[Mentioned], language: str) -> list[_Group]:

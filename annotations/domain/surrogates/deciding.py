@@ -15,7 +15,7 @@ _HIDDEN: Final = frozenset({"gender", "area"})
 
 def person_of(cluster: Cluster) -> Person:
     """The full name of a cluster of people."""
-    return fullest({read(mention, cluster.language) for mention in cluster.mentions})
+    return fullest(read(mention, cluster.language) for mention in cluster.mentions)
 
 
 def identities(cluster: Cluster) -> list[str]:
@@ -79,7 +79,7 @@ def identities_of_forms(kind: Kind, forms: Sequence[str], language: str) -> list
 
 def _fits(person: Person, cluster: Cluster, entity: Indexed) -> bool:
     here = {mention.text: read(mention, cluster.language) for mention in cluster.mentions}  # a form's fields count
-    theirs = fullest({here.get(form) or read_person(form, cluster.language) for form in entity.forms})
+    theirs = fullest(here.get(form) or read_person(form, cluster.language) for form in entity.forms)
     gender = entity.surrogate.parts.get("gender", "")
     if person.gender and gender and gender != person.gender:
         return False

@@ -142,32 +142,39 @@ class Chain:
     """Makes up words that look like those of a list: each letter follows the three letters before it."""
 
     ORDER: Final = 3
+    _start: Final = "^" * ORDER
 
     def __init__(self, words: Iterable[str]) -> None:
         self._next: dict[str, list[str]] = {}
         self.words: set[str] = set()
         for word in words:
             self.words.add(folded(word))
-            padded = "^" * self.ORDER + word.lower() + "$"
+            padded = self._start + word.lower() + "$"
             for at in range(self.ORDER, len(padded)):
                 self._next.setdefault(padded[at - self.ORDER : at], []).append(padded[at])
 
     def coin(self, source: random.Random, like: str = "") -> str:
         """A made-up word with a capital that isn't in the list, in length and accents like `like`."""
         best = ""
+        length, marked = len(like), accented(like)
         for trial in range(30):
-            word = ""
-            while len(word) < 14:
-                letter = source.choice(self._next[("^" * self.ORDER + word)[-self.ORDER :]])
-                if letter == "$":
-                    break
-                word += letter
-            else:
-                continue
+            word = self._word(source)
             if len(word) < 4 or folded(word) in self.words:
                 continue
             best = word
-            far = abs(len(word) - len(like)) > 2 + trial // 10
-            if not like or (not far and (accented(word) == accented(like) or trial > 20)):
+            far = abs(len(word) - length) > 2 + trial // 10
+            if not like or (not far and (accented(word) == marked or trial > 20)):
                 break
         return (best or "arandel").capitalize()
+
+    def _word(self, source: random.Random) -> str:
+        """A word in lower case of up to 13 letters; empty where the chain would go on."""
+        choice, after = source.choice, self._next
+        before, word = self._start, ""
+        while len(word) < 14:
+            letter = choice(after[before])
+            if letter == "$":
+                return word
+            word += letter
+            before = before[1:] + letter
+        return ""

@@ -21,6 +21,7 @@ from stdnum.es import nie as spanish_nie
 from stdnum.gb import nhs as british_nhs
 from stdnum.it import codicefiscale
 
+from annotations.domain.redaction.date_offsets import offset_of
 from annotations.domain.surrogates.folding import plain
 
 _CONSONANTS: Final = "BCDFGHJKLMNPRSTVWXYZ"
@@ -286,14 +287,15 @@ def new_number(
 ) -> str:
     """Another number in the format of `text`. `person`: given name, surname and gender of the surrogate of the owner.
 
-    `days`: by how much a birth date in a code is shifted. `loose`: codes of provinces may become any digits.
+    `days`: by how much a birth date in a code is shifted; 0 for a random offset. `loose`: codes of provinces may become
+    any digits.
     """
     code = compact(text)
     if (found := birth_in(code)) is not None:
         given, family, gender = person or ("", "", "")
         given = given or "".join(source.choice(_CONSONANTS) for _ in range(3))
         family = family or "".join(source.choice(_CONSONANTS) for _ in range(3))
-        born = found[0] + timedelta(days=days or source.choice((-1, 1)) * source.randint(30, 365))
+        born = found[0] + timedelta(days=days or offset_of(source.getrandbits(64)))
         return pour(tax_code(given, family, gender or found[1], born, source), text)
     for valid, make in _CHECKED:
         if valid(code, kind, language):

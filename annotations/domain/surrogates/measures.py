@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Final
 
 from annotations.domain.surrogates.clustering import PEOPLE, read
 from annotations.domain.surrogates.deciding import surrogate_key
@@ -54,11 +53,14 @@ def measure(replaced: Iterable[Replaced]) -> Measures:
     by_entity: dict[int, set[tuple[tuple[str, str], ...]]] = defaultdict(set)
     holders: dict[tuple[str, str], set[int]] = defaultdict(set)
     kept = left = 0
+    last: dict[int, Surrogate] = {}
     for row in rows:
-        by_entity[row.entity].add(tuple(sorted(row.surrogate.parts.items())))
-        kind = "person" if row.surrogate.kind in PEOPLE else str(row.surrogate.kind)
-        if row.surrogate.kind not in REPEATABLE:
-            holders[kind, surrogate_key(row.surrogate)].add(row.entity)
+        if last.get(row.entity) is not row.surrogate:
+            last[row.entity] = row.surrogate
+            by_entity[row.entity].add(tuple(sorted(row.surrogate.parts.items())))
+            kind = "person" if row.surrogate.kind in PEOPLE else str(row.surrogate.kind)
+            if row.surrogate.kind not in REPEATABLE:
+                holders[kind, surrogate_key(row.surrogate)].add(row.entity)
         kept += preserves(row)
         left += is_left(row)
     return Measures(
@@ -71,15 +73,13 @@ def measure(replaced: Iterable[Replaced]) -> Measures:
     )
 
 
-_CASES: Final = (str.isupper, str.islower)
-
-
 def preserves(row: Replaced) -> bool:
     """Whether the surrogate has the kind, gender, titles, case, punctuation and generic words of the original."""
     mention, new = row.mention, row.new
     if row.surrogate.kind != mention.kind and not {row.surrogate.kind, mention.kind} <= PEOPLE:
         return False
-    if any(case(mention.text) != case(new) for case in _CASES if len(compact(mention.text)) > 1):
+    differs = mention.text.isupper() != new.isupper() or mention.text.islower() != new.islower()
+    if differs and len(compact(mention.text)) > 1:
         return False
     if mention.kind in PEOPLE:
         return _same_shape(mention, new, row)

@@ -265,12 +265,18 @@ def same_word(one: str, other: str) -> bool:
 
 def fullest(names: Iterable[Person]) -> Person:
     """One name with all given names and surnames of some forms of it. Words take the place of their initials."""
+    return _fullest(tuple(dict.fromkeys((name.given, name.family, name.gender) for name in names)))
+
+
+@lru_cache(maxsize=1 << 13)
+def _fullest(names: tuple[tuple[tuple[str, ...], tuple[str, ...], str], ...]) -> Person:
+    """`fullest` of given names, surnames and gender of each form."""
     given: list[str] = []
     family: list[str] = []
     gender = ""
-    for name in sorted(names, key=lambda name: (-len(name.given) - len(name.family), name.given, name.family)):
-        gender = gender or name.gender
-        for target, found in ((given, name.given), (family, name.family)):
+    for its_given, its_family, its_gender in sorted(names, key=lambda name: (-len(name[0]) - len(name[1]), name[:2])):
+        gender = gender or its_gender
+        for target, found in ((given, its_given), (family, its_family)):
             for word in found:
                 at = next((i for i, have in enumerate(target) if same_word(word, have)), None)
                 if at is None:

@@ -5,9 +5,8 @@ new surrogate if not, and store it. The offline default of clustering, deciding 
 language model can take each one's place. The index, which retrieves and stores, is annotations.surrogates.
 """
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import NamedTuple, Protocol
 
 from annotations.domain.redaction.kinds import Kind
@@ -42,18 +41,23 @@ class Mentioned(NamedTuple):
     after: str = ""
 
 
-@dataclass(frozen=True)
+def longest_first(texts: Collection[str]) -> list[str]:
+    """Texts without repetition in the order in which the forms of an entity are kept."""
+    return sorted(texts, key=lambda text: (-len(text), text)) if len(texts) > 1 else list(texts)
+
+
+@dataclass(frozen=True, slots=True)
 class Cluster:
     """All mentions of one entity by one patient's notes. `language` is that of most of the notes."""
 
     kind: Kind
     language: str
     mentions: Sequence[Mentioned]
+    forms: list[str] = field(init=False, compare=False, repr=False)
+    """The distinct texts, longest first."""
 
-    @cached_property
-    def forms(self) -> list[str]:
-        """The distinct texts, longest first."""
-        return sorted({mention.text for mention in self.mentions}, key=lambda text: (-len(text), text))
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "forms", longest_first({mention.text for mention in self.mentions}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +69,7 @@ class Surrogate:
     made_by: str = "rules"
 
 
-@dataclass(frozen=True, slots=True)
-class Indexed:
+class Indexed(NamedTuple):
     """An entity of the index: its known original forms and its surrogate. `own`: it occurs in this patient's notes."""
 
     pk: int

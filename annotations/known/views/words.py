@@ -45,5 +45,7 @@ def _sentence(problem: Mapping[str, Any]) -> str:
             return _("Row %(row)d, column “%(column)s”: this is not a date. The value is left out.")
         case "fhir":
             return _("Resource %(row)d, element “%(column)s”, does not follow FHIR R4 and is left out.")
+        case "many":
+            return _("Row %(row)d, “%(column)s”: the patient has more than 100 values. Only the first ones are kept.")
         case _:
             return _("Row %(row)d, column “%(column)s”: the value is too long or not text, and is left out.")

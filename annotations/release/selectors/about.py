@@ -91,6 +91,7 @@ class Figures:
 
     notes: int
     held_back: int
+    spans: int
     characters: int
     kept: float | None
     labels: Sequence[Figure]
@@ -122,6 +123,7 @@ def figures_of(release: Release) -> Figures | None:
     return Figures(
         notes=int(stored.get("notes", 0)),
         held_back=int(stored.get("held_back", 0)),
+        spans=int(stored.get("spans", 0)),
         characters=characters,
         kept=stored.get("characters_kept", 0) / characters if characters else None,
         labels=_figures([(code, n, looks.get(code) or LabelLook(code, code)) for code, n in by_label]),

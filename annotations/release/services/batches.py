@@ -55,6 +55,7 @@ def preparer_of(release: Release) -> Preparer:
     )
 
 
+@collector_paused()
 def prepare_rows(
     release: Release, preparer: Preparer, ids: Sequence[int], writing: AbstractContextManager[object]
 ) -> None:
@@ -64,13 +65,12 @@ def prepare_rows(
     again with the rows that are left.
     """
     begun = erasures_of(release.project_id)
-    with collector_paused():
-        rows, siblings = rows_and_siblings(release, ids)
-        originals = preparer.originals([(row.document, extras_of(row)) for row in [*rows, *siblings]])
-        prepared = preparer.prepare(originals[: len(rows)], originals[len(rows) :])
-        with writing:
-            unerased(release.project_id, begun)
-            store_prepared(release, rows, prepared)
+    rows, siblings = rows_and_siblings(release, ids)
+    originals = preparer.originals([(row.document, extras_of(row)) for row in [*rows, *siblings]])
+    prepared = preparer.prepare(originals[: len(rows)], originals[len(rows) :])
+    with writing:
+        unerased(release.project_id, begun)
+        store_prepared(release, rows, prepared)
 
 
 def rows_and_siblings(release: Release, ids: Sequence[int]) -> tuple[list[ReleasedNote], list[ReleasedNote]]:

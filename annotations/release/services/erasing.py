@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from django.db.models import Count, F
 
 from annotations.models import Project, Release, ReleasedNote
+from annotations.release.services.settling import leave_out
 
 
 def delete_releases(*, project: Project) -> None:
@@ -16,13 +17,15 @@ def delete_releases(*, project: Project) -> None:
 
 
 def count_erased(*, project: Project, notes: Sequence[int], patient: str) -> None:
-    """Record in each release how many of its notes are erased. A hook (annotations.core.hooks.patient_erased).
+    """Record in each release how many of its notes are erased, and count its figures without them.
 
-    The hash of a signed release stays, since it names what was handed over. Others are computed again.
+    A hook (annotations.core.hooks.patient_erased). The hash of a signed release stays, since it names what was handed
+    over. Others are computed again.
     """
     del patient  # Releases keep nothing of a patient beside the notes.
     rows = ReleasedNote.objects.filter(release__project=project, document__in=list(notes)).order_by()
     for release, count in rows.values_list("release").annotate(count=Count("pk")):
         found = Release.objects.filter(pk=release)
+        leave_out(release=found.get(), notes=notes)
         found.update(erased_count=F("erased_count") + count)
         found.filter(state=Release.State.PREPARED).update(content_hash="", revision=F("revision") + 1)

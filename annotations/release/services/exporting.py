@@ -17,7 +17,7 @@ from annotations.jobs.services.starting import once
 from annotations.models import Job, Release, ReleasedNote, StoredFile, User
 from annotations.release.events import RELEASE_EXPORTED
 from annotations.release.selectors.releases import open_findings
-from annotations.release.services.files import RELEASE_FORMATS, out_note, release_files
+from annotations.release.services.files import RELEASE_FORMATS, WITHOUT_SPANS, out_note, release_files
 from annotations.release.services.settling import released_notes, settle
 from annotations.transfer.services.archives import write_to_path, write_zip
 from annotations.transfer.services.exporting import label_definitions
@@ -185,12 +185,14 @@ class _Export:
     def _out_notes(self) -> Iterator[OutNote]:
         """The notes in the order of their names, since the order of the rows tells which notes are of one patient."""
         ids = list(released_notes(self._release).order_by("name").values_list("pk", flat=True))
+        columns = ["name", "text", "span_count"]
+        if self._format not in WITHOUT_SPANS:
+            columns.append("spans")
         self._progress(0, self._total)
         for at in range(0, len(ids), BATCH):
             rows = ReleasedNote.objects.filter(pk__in=ids[at : at + BATCH]).order_by("name")
-            for name, text, spans in rows.values_list("name", "text", "spans"):
-                note = out_note(name, text, spans)
+            for name, text, count, *spans in rows.values_list(*columns):
                 self._notes += 1
-                self._spans += len(spans)
-                yield note
+                self._spans += count
+                yield out_note(name, text, spans[0] if spans else [])
             self._progress(min(at + BATCH, self._total), self._total)

@@ -22,6 +22,8 @@ SPANS_CSV: Final = "spans.csv"
 OWN_FORMATS: Final = ("text", "jsonl", "csv")
 RELEASE_FORMATS: Final = (*OWN_FORMATS, *(name for name in FORMATS if name not in OWN_FORMATS))
 """The formats of an export: text, JSON Lines, CSV, and each format of annotations."""
+WITHOUT_SPANS: Final = frozenset({"text"})
+"""Formats that have no place for spans, which need not be read for them."""
 IN_MEMORY: Final = 1024 * 1024
 # Spreadsheet programs recognize UTF-8 in a CSV only with a byte order mark.
 BOM: Final = "\ufeff"

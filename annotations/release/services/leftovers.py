@@ -1,7 +1,9 @@
 """Identifiers that no label covers: the patient's known ones in every spelling, and what looks like an identifier."""
 
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
 from typing import Final
 
 from annotations.domain.knowing.mention import Mention
@@ -18,7 +20,6 @@ from annotations.models import LeakFinding
 
 Origin = LeakFinding.Origin
 _BARRIER: Final = "\0"
-_SIGNS: Final = ("@", "www.", "://")  # an address has one of them
 
 
 def known_leaks(
@@ -58,7 +59,8 @@ def _uncovered(text: str, mention: Mention, replaced: Sequence[Piece], first: in
     mention does.
     """
     cuts = [mention.start]
-    for piece in replaced[first:]:
+    for at in range(first, len(replaced)):
+        piece = replaced[at]
         if piece.start >= mention.end:
             break
         cuts += (max(piece.start, mention.start), min(piece.end, mention.end))
@@ -76,8 +78,7 @@ def shape_leaks(released: Released, gate: Gate, labels: Mapping[Kind, str], exce
     """E-mail addresses, web addresses and telephone numbers in the released text outside of its pieces."""
     text = _outside(released)
     found = [(bounds, Kind.PHONE) for bounds in telephones(text)]
-    lower = text.lower()
-    if any(sign in lower for sign in _SIGNS):
+    if _has_address(text):
         found += ((place, Kind.EMAIL if "@" in text[slice(*place)] else Kind.URL) for place in unreserved(text))
     leaks: list[Leak] = []
     for (start, end), kind in sorted(found, key=lambda one: (one[0][0], -one[0][1])):
@@ -90,6 +91,11 @@ def shape_leaks(released: Released, gate: Gate, labels: Mapping[Kind, str], exce
     return leaks
 
 
+def _has_address(text: str) -> bool:
+    """Whether the text has a sign that every address has. Only a text with "w." is copied to lower case."""
+    return "@" in text or "://" in text or (("w." in text or "W." in text) and "www." in text.lower())
+
+
 def _outside(released: Released) -> str:
     """The released text with a barrier in place of each character of a piece."""
     parts: list[str] = []
@@ -100,12 +106,32 @@ def _outside(released: Released) -> str:
     return "".join([*parts, released.text[done:]])
 
 
+class _Places:
+    """The places of leaks, with which other leaks are compared in logarithmic time."""
+
+    def __init__(self, leaks: Iterable[Leak]) -> None:
+        places = sorted((leak.start, leak.end) for leak in leaks)
+        self._starts = [start for start, _end in places]
+        self._furthest = list(accumulate((end for _start, end in places), max, initial=0))
+
+    def overlap(self, leak: Leak) -> bool:
+        """Whether one of the places shares a character with the leak."""
+        return self._furthest[bisect_left(self._starts, leak.end)] > leak.start
+
+    def cover(self, leak: Leak) -> bool:
+        """Whether one of the places is longer than the leak, and has all of it."""
+        before, upto = bisect_left(self._starts, leak.start), bisect_right(self._starts, leak.start)
+        return self._furthest[before] >= leak.end or self._furthest[upto] > leak.end
+
+
 def with_longer(leaks: Sequence[Leak], others: Sequence[Leak]) -> list[Leak]:
     """Leaks of two searches in order: of two that overlap the longer one, else that of the first search."""
-    kept = [leak for leak in leaks if not any(_covers(one, leak) for one in others)]
-    added = [leak for leak in others if not any(leak.start < one.end and one.start < leak.end for one in kept)]
-    return sorted([*kept, *added], key=lambda leak: leak.start)
+    longer = _Places(others)
+    return merged([leak for leak in leaks if not longer.cover(leak)], others)
 
 
-def _covers(one: Leak, leak: Leak) -> bool:
-    return one.start <= leak.start and leak.end <= one.end and one.end - one.start > leak.end - leak.start
+def merged(first: Sequence[Leak], second: Sequence[Leak]) -> list[Leak]:
+    """Leaks of two searches in order, without those of the second that overlap one of the first."""
+    taken = _Places(first)
+    added = [leak for leak in second if not taken.overlap(leak)]
+    return sorted([*first, *added], key=lambda leak: leak.start)

@@ -5,13 +5,14 @@ from typing import Any, Final
 
 from annotations.core.collecting import collector_paused
 from annotations.core.sealing import Key, project_key
+from annotations.domain.redaction.kinds import Kind
 from annotations.domain.redaction.policy import Action
 from annotations.domain.redaction.released import Mention
 from annotations.domain.surrogates.measures import Replaced, measure
 from annotations.domain.surrogates.pipeline import Surrogate
 from annotations.models import Release, ReleasedNote, SurrogateEntity, SurrogateMention
 from annotations.release.services.policies import read_policy
-from annotations.surrogates.selectors.index import opened, surrogate_of
+from annotations.surrogates.selectors.index import unsealed
 from annotations.surrogates.services.planning import mentioned
 
 MOST_NOTES: Final = 500
@@ -58,6 +59,6 @@ def _entities(key: Key, notes: list[int], known: dict[int, Surrogate]) -> dict[t
         for document, start, end, entity in mentions.values_list("document_id", "start", "end", "entity_id")
     }
     rows = SurrogateEntity.objects.filter(pk__in=set(found.values()) - known.keys()).order_by()
-    for row in rows.only("kind", "sealed", "made_by"):
-        known[row.pk] = surrogate_of(row, opened(key, row))
+    for pk, kind, made_by, sealed in rows.values_list("pk", "kind", "made_by", "sealed"):
+        known[pk] = Surrogate(Kind(kind), unsealed(key, bytes(sealed)).parts, made_by)
     return found

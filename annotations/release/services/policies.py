@@ -103,13 +103,14 @@ def parsed_policy(text: str) -> tuple[str, int | None]:
 
 def save_policy(
     *, project: Project, slug: str, name: str, rules: Mapping[str, Rule | Mapping[str, Any]], actor: User | None,
-    new: bool = False,
+    new: bool = False, seen: int | None = None,
 ) -> ReleasePolicy:  # fmt: skip
     """Save the next version of a policy. `rules` has a rule for each label code; others are ignored.
 
     The same rules and name as in the newest version give that version. With `new`, the short name must be unused,
-    unless the same request was sent before. Raises ServiceError: `slug` or `name` for a bad one, `unmapped` with the
-    labels that have no rule, `policy` for a rule that is not possible.
+    unless the same request was sent before. `seen` is the version that was edited (0: a shipped policy that nobody had
+    saved). Raises ServiceError: `slug` or `name` for a bad one, `unmapped` with the labels that have no rule, `policy`
+    for a rule that is not possible, `changed` if somebody else has saved another version since `seen`.
     """
     name = good_name(name)
     if not name or len(name) > LONGEST_NAME:
@@ -123,7 +124,7 @@ def save_policy(
     as_dicts = {code: rule.as_dict() if isinstance(rule, Rule) else dict(rule) for code, rule in rules.items()}
     with transaction.atomic():
         Project.objects.select_for_update(no_key=True).get(pk=project.pk)
-        saved = _saved(project=project, slug=slug, name=name, rules=as_dicts, actor=actor)
+        saved = _saved(project=project, slug=slug, name=name, rules=as_dicts, actor=actor, seen=seen)
         if new and (slug in SHIPPED or saved.version > 1):
             raise ServiceError(
                 _("The short name “%(slug)s” is taken. Choose another one.") % {"slug": slug}, code="slug"
@@ -132,8 +133,9 @@ def save_policy(
 
 
 def _saved(
-    *, project: Project, slug: str, name: str, rules: Mapping[str, Mapping[str, Any]], actor: User | None
-) -> ReleasePolicy:
+    *, project: Project, slug: str, name: str, rules: Mapping[str, Mapping[str, Any]], actor: User | None,
+    seen: int | None = None,
+) -> ReleasePolicy:  # fmt: skip
     """Save a version. The caller's transaction holds the project's row."""
     codes = codes_of(project)
     chosen = {code: rules[code] for code in codes if code in rules}
@@ -143,11 +145,16 @@ def _saved(
     newest = ReleasePolicy.objects.filter(project=project, slug=slug).order_by("-version").first()
     if newest is not None and (newest.rules, newest.name) == (stored, name):
         return newest
-    version = newest.version + 1 if newest else 1
+    before = newest.version if newest else 0
+    if seen is not None and seen != before:
+        raise ServiceError(
+            _("This policy was changed after you opened the page. Nothing was saved. Reload the page, then edit it."),
+            code="changed",
+        )
     row = ReleasePolicy.objects.create(
-        project=project, slug=slug, version=version, name=name, rules=stored, created_by=actor
+        project=project, slug=slug, version=before + 1, name=name, rules=stored, created_by=actor
     )
-    POLICY_SAVED.record(actor=actor, project_id=project.pk, data={"policy": row.pk, "version": version})
+    POLICY_SAVED.record(actor=actor, project_id=project.pk, data={"policy": row.pk, "version": row.version})
     return row
 
 

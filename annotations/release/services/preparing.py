@@ -5,11 +5,12 @@ Nothing here writes; `writing.py` stores the result. The text of a note never ch
 
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from itertools import islice
 from typing import NamedTuple
 
+from annotations.core.date_offsets import date_offset
 from annotations.core.errors import ServiceError
 from annotations.core.sealing import Key, project_key
 from annotations.domain.folding import folded, words
@@ -21,7 +22,7 @@ from annotations.domain.leaks.prepared import Prepared as Sought
 from annotations.domain.redaction.dates import years
 from annotations.domain.redaction.kinds import Kind
 from annotations.domain.redaction.numbering import numbered
-from annotations.domain.redaction.offsets import span_to_original
+from annotations.domain.redaction.offsets import piece_around, span_to_original
 from annotations.domain.redaction.planning import Planned, planned
 from annotations.domain.redaction.policy import Action, Policy, PolicyError, Rule
 from annotations.domain.redaction.released import Mention, Piece, Released
@@ -31,7 +32,7 @@ from annotations.domain.surrogates.writing import staying
 from annotations.known.selectors.finding import Finder
 from annotations.known.selectors.identifiers import allowed_terms, denied_terms, identifiers_of
 from annotations.models import Document, Label, LeakFinding, Project, Release
-from annotations.release.services.leftovers import known_leaks, shape_leaks, with_longer
+from annotations.release.services.leftovers import known_leaks, merged, shape_leaks, with_longer
 from annotations.release.services.naming import covered_notes
 from annotations.release.services.sources import Source, source_of
 from annotations.surrogates.services.makers import Params
@@ -39,11 +40,6 @@ from annotations.surrogates.services.making import NoteMentions, surrogates_for
 from annotations.surrogates.services.originals import Originals
 
 Origin, Where = LeakFinding.Origin, LeakFinding.Where
-LEAST_DAYS, MOST_DAYS = 31, 334
-"""The smallest and the largest offset of dates, either way. A month becomes another month: with fewer days many would
-stay as they are written, and with more than 334 so would those that name no year. No age or calendar year moves by more
-than one.
-"""
 SHORTEST_PATIENT_ID = 4
 """A shorter patient id is looked for in names only: in a text, most equal strings would mean something else."""
 HASH_DIGITS = 16
@@ -300,18 +296,18 @@ class Preparer:
         found = []
         leaks = self._leaks(note, released.text, needles, released.pieces, exceptions)
         spelled = known_leaks(note.text, known, released, gate, self._label_of, self._kept, exceptions)
-        leaks = with_longer(leaks, _merged(spelled, shape_leaks(released, gate, self._label_of, exceptions)))
+        leaks = with_longer(leaks, merged(spelled, shape_leaks(released, gate, self._label_of, exceptions)))
         for leak in leaks:
             bounds = span_to_original(released.pieces, leak.start, leak.end)
             found.append(self._found(note, Where.TEXT, released.text, bounds, leak))
         leaks = self._leaks(note, note.name, needles, None, exceptions)
         if note.patient:
-            leaks = _merged(leaks, gate.find_in_name(note.name, [self._patient_id(note.patient)]))
+            leaks = merged(leaks, gate.find_in_name(note.name, [self._patient_id(note.patient)]))
         found += [self._found(note, Where.NAME, note.name, (leak.start, leak.end), leak) for leak in leaks]
         # Several leaks may lie in one replaced stretch: each string is one finding there.
         distinct = {(one.where, one.original_start, one.original_end, one.string_key): one for one in reversed(found)}
-        replaced = sum(piece.end - piece.start for piece in released.pieces if piece.action != Action.KEEP)
-        dates = [one for one in released.pieces if self._policy.rules[one.label].kind == Kind.DATE]
+        replaced = sum([piece.end - piece.start for piece in released.pieces if piece.action is not Action.KEEP])
+        dates = [one for one in released.pieces if self._policy.rules[one.label].kind is Kind.DATE]
         return Prepared(
             pk=note.pk,
             released=released,
@@ -350,10 +346,10 @@ class Preparer:
             self._denied_sought[note.language] = gate.prepared(self._denied)
         denied = self._denied_sought[note.language]
         if pieces is None:
-            return _merged(leaks, gate.find_in_name(text, denied))
+            return merged(leaks, gate.find_in_name(text, denied))
         # What the policy keeps is no exception for them.
         replaced = [piece for piece in pieces if piece.action != Action.KEEP]
-        return _merged(leaks, gate.find(text, denied, replaced))
+        return merged(leaks, gate.find(text, denied, replaced))
 
     def _found(self, note: Original, where: LeakFinding.Where, text: str, bounds: Bounds, leak: Leak) -> Found:
         needle = leak.needle
@@ -430,23 +426,13 @@ class _Replacing:
     @cached_property
     def _numbers(self) -> Mapping[Bounds, int]:
         mentions = (plan.mention for plan in self._plans())
-        return numbered(replace(one, label=one.label.removesuffix(MASKED)) for one in mentions)
+        return numbered(one._replace(label=one.label.removesuffix(MASKED)) for one in mentions)
 
     def surrogate(self, mention: Mention) -> str:
         try:
             return self._surrogates[self._note.pk, mention.start, mention.end]
         except KeyError:
             raise GoneMeanwhile from None
-
-
-def date_offset(key: Key, patient: str, note: int) -> int:
-    """The secret number of days by which a patient's dates move: LEAST_DAYS to MOST_DAYS, forward or back.
-
-    It is the same in all notes and releases, so that intervals are kept. A note without a patient has its own.
-    """
-    number = key.number("date offset", "patient", patient) if patient else key.number("date offset", "note", str(note))
-    back, days = divmod(number % (2 * (MOST_DAYS - LEAST_DAYS + 1)), MOST_DAYS - LEAST_DAYS + 1)
-    return -(LEAST_DAYS + days) if back else LEAST_DAYS + days
 
 
 def _with_masks(policy: Policy) -> Policy:
@@ -458,7 +444,7 @@ def _with_masks(policy: Policy) -> Policy:
 def _unmarked(released: Released) -> Released:
     if not any(piece.label.endswith(MASKED) for piece in released.pieces):
         return released
-    pieces = [replace(piece, label=piece.label.removesuffix(MASKED)) for piece in released.pieces]
+    pieces = [piece._replace(label=piece.label.removesuffix(MASKED)) for piece in released.pieces]
     return Released(released.text, pieces)
 
 
@@ -472,9 +458,8 @@ def _in_surrogate(leak: Leak, note: Original, text: str, pieces: Sequence[Piece]
     found = words(text[leak.start : leak.end])
     if not leak.part and (len(found) > 1 or not found[0].isalpha()):
         return ""
-    around = (piece for piece in pieces if piece.new_start <= leak.start and leak.end <= piece.new_end)
-    piece = next(around, None)
-    if piece is None or piece.action != Action.SURROGATE:
+    piece = piece_around(pieces, leak.start, leak.end)
+    if piece is None or piece.action is not Action.SURROGATE:
         return ""
     if not set(found) & set(words(note.text[piece.start : piece.end])):
         return COINCIDENCE
@@ -490,9 +475,3 @@ def kept_words() -> frozenset[str]:
 def _whose(note: Original) -> object:
     """The patient of a note; the note itself where it has none."""
     return note.patient or note.pk
-
-
-def _merged(first: Sequence[Leak], second: Sequence[Leak]) -> list[Leak]:
-    """Leaks of two searches in order, without those of the second that overlap one of the first."""
-    added = [leak for leak in second if not any(leak.start < one.end and one.start < leak.end for one in first)]
-    return sorted([*first, *added], key=lambda leak: leak.start)

@@ -1,7 +1,7 @@
 """Figures and content hash of a prepared release, from its rows."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from django.db import transaction
@@ -42,6 +42,28 @@ def settle(*, release: Release) -> Release:
     return release
 
 
+def leave_out(*, release: Release, notes: Sequence[int]) -> None:
+    """Take notes that are being erased out of the stored figures, in the caller's transaction, while they still exist.
+
+    The hashes stay, since those of a signed release name what was handed over. So do the measures of surrogates.
+    """
+    locked = Release.objects.select_for_update(of=("self",)).get(pk=release.pk)
+    if locked.state == Release.State.PREPARING or "notes" not in locked.figures:
+        return
+    erased = ReleasedNote.objects.filter(release=locked, document__in=notes)
+    stays = released_notes(locked).exclude(document__in=notes)
+    less, figures = _sums(erased.filter(state=State.DONE).order_by()), dict(locked.figures)
+    less["held_back"] = erased.filter(state=State.HELD).count()
+    for name, value in less.items():
+        if isinstance(value, int):
+            figures[name] = max(0, figures[name] - value)
+        else:
+            figures[name] = dict(sorted((Counter(figures[name]) - Counter(value)).items()))
+    figures |= _extent(stays) | {"leaks": leak_counts(locked, without=notes)}
+    locked.figures, locked.span_count = figures, figures["spans"]
+    locked.save(update_fields=["figures", "span_count"])
+
+
 def released_notes(release: Release) -> QuerySet[ReleasedNote]:
     """The notes that an export writes."""
     return ReleasedNote.objects.filter(release=release, state=State.DONE)
@@ -57,6 +79,16 @@ def _hashed(release: Release, *, with_spans: bool) -> Iterator[tuple[str, str, l
 def _figures(release: Release) -> dict[str, Any]:
     """Counts of the notes that an export writes. They hold no text."""
     rows = released_notes(release).order_by()
+    return {
+        **_sums(rows),
+        "held_back": ReleasedNote.objects.filter(release=release, state=State.HELD).count(),
+        "leaks": leak_counts(release),
+        **_extent(rows),
+    }
+
+
+def _sums(rows: QuerySet[ReleasedNote]) -> dict[str, Any]:
+    """The figures that are sums over notes: numbers, and numbers by name."""
     by_label: Counter[str] = Counter()
     by_action: Counter[str] = Counter()
     exceptions: Counter[str] = Counter()
@@ -67,23 +99,24 @@ def _figures(release: Release) -> dict[str, Any]:
     totals = rows.aggregate(
         notes=Count("id"),
         characters=Sum("document__length", default=0),
-        kept=Sum("characters_kept", default=0),
+        characters_kept=Sum("characters_kept", default=0),
+        notes_without_patient=Count("id", filter=Q(document__patient_id="")),
+    )
+    return {
+        **totals,
+        "spans": by_label.total(),
+        "spans_by_label": dict(sorted(by_label.items())),
+        "spans_by_action": dict(sorted(by_action.items())),
+        "exceptions": dict(sorted(exceptions.items())),
+    }
+
+
+def _extent(rows: QuerySet[ReleasedNote]) -> dict[str, Any]:
+    """The figures that are no sums: the number of patients, and the first and the last year."""
+    found = rows.order_by().aggregate(
         first=Min("first_year"),
         last=Max("last_year"),
         patients=Count("document__patient_id", distinct=True, filter=~Q(document__patient_id="")),
-        without=Count("id", filter=Q(document__patient_id="")),
     )
-    return {
-        "notes": totals["notes"],
-        "held_back": ReleasedNote.objects.filter(release=release, state=State.HELD).count(),
-        "spans": by_label.total(),
-        "characters": totals["characters"],
-        "characters_kept": totals["kept"],
-        "spans_by_label": dict(sorted(by_label.items())),
-        "spans_by_action": dict(sorted(by_action.items())),
-        "leaks": leak_counts(release),
-        "exceptions": dict(sorted(exceptions.items())),
-        "years": None if totals["first"] is None else [totals["first"], totals["last"]],
-        "patients": totals["patients"],
-        "notes_without_patient": totals["without"],
-    }
+    years = None if found["first"] is None else [found["first"], found["last"]]
+    return {"patients": found["patients"], "years": years}

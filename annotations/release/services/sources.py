@@ -82,12 +82,13 @@ class Source:
 
     def spans(self, notes: Sequence[int]) -> dict[int, list[Span]]:
         """The spans of each of these notes, sorted, without duplicates."""
-        found: dict[int, set[Span]] = {pk: set() for pk in notes}
+        # Tuples are told apart and sorted in a third of the time of spans.
+        found: dict[int, set[tuple[int, int, str]]] = {pk: set() for pk in notes}
         for one in self.wanted:
             if one.version is not None:
                 frozen = GoldVersionNote.objects.filter(version=one.version, document__in=notes).order_by()
                 for pk, spans in frozen.values_list("document_id", "spans"):
-                    found[pk].update(Span(start, end, code) for start, end, code, *_ in spans)
+                    found[pk].update([(start, end, code) for start, end, code, *_ in spans])
             else:
                 rows = SpanRow.objects.filter(
                     annotation_set__author=one.author,
@@ -96,8 +97,8 @@ class Source:
                 ).order_by()
                 columns = ("annotation_set__document_id", "start", "end", "label__code")
                 for pk, start, end, code in rows.values_list(*columns):
-                    found[pk].add(Span(start, end, code))
-        return {pk: sorted(spans) for pk, spans in found.items()}
+                    found[pk].add((start, end, code))
+        return {pk: [Span(*span) for span in sorted(spans)] for pk, spans in found.items()}
 
     def covers(self, note: Document) -> bool:
         """Whether the note has chosen annotations."""

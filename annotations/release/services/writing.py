@@ -121,10 +121,7 @@ def _fill(row: ReleasedNote, one: Prepared) -> None:
     row.sha256 = one.sha256
     row.spans = [list(span) for span in one.spans]
     row.span_count = len(one.spans)
-    row.pieces = [
-        [piece.start, piece.end, piece.new_start, piece.new_end, piece.label, piece.action.value]
-        for piece in one.released.pieces
-    ]
+    row.pieces = [[*piece[:5], str(piece.action)] for piece in one.released.pieces]
     row.exceptions = dict(sorted(one.exceptions.items()))
     row.characters_kept = one.characters_kept
     row.first_year, row.last_year = (one.years[0], one.years[-1]) if one.years else (None, None)

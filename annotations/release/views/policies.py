@@ -14,6 +14,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.form_errors import add_error
 from annotations.core.labels import label_rows
 from annotations.core.requests import Request
+from annotations.domain.numbers import whole
 from annotations.domain.redaction.policy import Rule
 from annotations.models import Label, ReleasePolicy
 from annotations.notes.selectors.in_context import LabelLook, label_looks
@@ -119,11 +120,6 @@ def _saved(request: Request, access: Access, form: PolicyForm, current: ReleaseP
                 form.add_error(field, _("Fill in name and short name of the new policy."))
     elif request.POST.get("new_name", "").strip() or request.POST.get("new_slug", "").strip():
         form.add_error("new_name", _("To save a new policy, choose “Save as a new policy”. Otherwise clear its names."))
-    elif request.POST.get("seen") != str(current.version):
-        form.add_error(
-            None,
-            _("This policy was changed after you opened the page. Nothing was saved. Reload the page, then edit it."),
-        )
     if not form.is_valid():
         return None
     try:
@@ -134,6 +130,7 @@ def _saved(request: Request, access: Access, form: PolicyForm, current: ReleaseP
             rules=with_merged(access.project, form.rules()),
             actor=access.user,
             new=copies,
+            seen=None if copies else _seen(request),
         )
     except ServiceError as error:
         add_error(form, error, {"slug": "new_slug", "name": "new_name"} if copies else None)
@@ -145,6 +142,12 @@ def _saved(request: Request, access: Access, form: PolicyForm, current: ReleaseP
     else:
         messages.success(request, _("Version %(version)s is saved.") % {"version": saved.version})
     return redirect("release_policy", access.project.slug, saved.slug)
+
+
+def _seen(request: Request) -> int:
+    """The version that the form showed; one that never exists where the request names none."""
+    seen = whole(request.POST.get("seen", ""))
+    return -1 if seen is None else seen
 
 
 def _versions(access: Access, current: ReleasePolicy) -> list[Version]:

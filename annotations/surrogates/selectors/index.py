@@ -5,11 +5,12 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Final, TypeVar
 
+from annotations.core.among import among
 from annotations.core.sealing import Key
 from annotations.domain.redaction.kinds import Kind
 from annotations.domain.surrogates.clustering import PEOPLE
 from annotations.domain.surrogates.people import FAMILY, GIVEN, field_of, title_before
-from annotations.domain.surrogates.pipeline import REPEATABLE, Cluster, Mentioned, Surrogate
+from annotations.domain.surrogates.pipeline import REPEATABLE, Cluster, Mentioned, Surrogate, longest_first
 from annotations.models import Project, SurrogateEntity, SurrogateKey
 
 # Values in one query: SQLite allows 250,000, and plans of long lists get slow.
@@ -50,7 +51,7 @@ class Sealed:
 
 
 def in_order(forms: Collection[str]) -> tuple[str, ...]:
-    return tuple(sorted(forms, key=lambda text: (-len(text), text)))
+    return tuple(longest_first(forms))
 
 
 _CUES: Final = {FAMILY: "Surname: ", GIVEN: "Given name: "}
@@ -67,8 +68,14 @@ def cue_of(kind: Kind, before: str) -> str:
 
 def opened(key: Key, row: SurrogateEntity) -> Sealed:
     """Decrypt what an entity keeps secret. Raises OtherSecretKey under another secret key."""
-    found: dict[str, Any] = key.open(bytes(row.sealed))
-    return Sealed(**found | {"forms": tuple(found["forms"])})
+    return unsealed(key, bytes(row.sealed))
+
+
+def unsealed(key: Key, sealed: bytes) -> Sealed:
+    """Decrypt an entity's column `sealed`. Raises OtherSecretKey under another secret key."""
+    found: dict[str, Any] = key.open(sealed)
+    found["forms"] = tuple(found["forms"])
+    return Sealed(**found)
 
 
 def surrogate_of(row: SurrogateEntity, sealed: Sealed) -> Surrogate:
@@ -77,7 +84,11 @@ def surrogate_of(row: SurrogateEntity, sealed: Sealed) -> Surrogate:
 
 def cluster_of(kind: Kind, sealed: Sealed, mentions: Sequence[Mentioned] = ()) -> Cluster:
     """The cluster of an entity: its mentions, and its other known forms as mentions without a note."""
+    if not mentions:
+        return Cluster(kind, sealed.language, sealed.mentions(kind))
     here = {mention.text for mention in mentions}
+    if here.issuperset(sealed.forms):
+        return Cluster(kind, sealed.language, mentions)
     return Cluster(kind, sealed.language, [*mentions, *(one for one in sealed.mentions(kind) if one.text not in here)])
 
 
@@ -110,7 +121,7 @@ def taken(project: Project, digests: Collection[str]) -> dict[str, set[tuple[int
     """Which entities have these surrogates, with their kinds, by digest."""
     found: dict[str, set[tuple[int, str]]] = {}
     for some in in_parts(sorted(digests)):
-        rows = SurrogateEntity.objects.filter(project=project, surrogate_digest__in=some).order_by()
+        rows = SurrogateEntity.objects.filter(project=project, surrogate_digest__in=among(some)).order_by()
         for digest, pk, kind in rows.values_list("surrogate_digest", "pk", "kind"):
             found.setdefault(str(digest), set()).add((pk, kind))
     return found
@@ -120,7 +131,7 @@ def named(project: Project, digests: Collection[str]) -> dict[str, dict[tuple[st
     """The entities of the project that are found by these digests: by digest, then by kind and scope."""
     found: dict[str, dict[tuple[str, str], int]] = {}
     for some in in_parts(sorted(digests)):
-        rows = SurrogateKey.objects.filter(project=project, digest__in=some).order_by()
+        rows = SurrogateKey.objects.filter(project=project, digest__in=among(some)).order_by()
         for digest, kind, scope, entity in rows.values_list("digest", "kind", "scope", "entity_id"):
             found.setdefault(digest, {})[kind, scope] = entity
     return found

@@ -5,12 +5,13 @@ from typing import Final
 
 from django.utils.translation import gettext as _
 
+from annotations.core.date_offsets import date_offset
 from annotations.core.errors import ServiceError
 from annotations.core.sealing import Key
 from annotations.domain.redaction.kinds import Kind
 from annotations.domain.surrogates.deciding import identities, surrogate_key
 from annotations.domain.surrogates.folding import folded
-from annotations.domain.surrogates.generating import RuleGenerator
+from annotations.domain.surrogates.generating.rules import RuleGenerator
 from annotations.domain.surrogates.pipeline import Around, Indexed, Surrogate
 from annotations.domain.surrogates.typed import parts_of
 from annotations.models import Project, SurrogateEntity
@@ -48,11 +49,12 @@ def draw(project: Project, key: Key, row: SurrogateEntity, sealed: Sealed) -> Dr
     related = related_to(project, key, row)
     avoid = {folded(form) for form in sealed.forms} | set(identities(cluster))
     avoid |= {folded(form) for each in related for form in each.forms}
+    days = _days(key, row)
     present = surrogate_key(Surrogate(cluster.kind, sealed.parts))
     for attempt in range(MOST_ATTEMPTS):
         # The version makes it another surrogate than the ones before.
         source = generator_source(key, cluster, f"{row.scope}-{row.version}", attempt)
-        made = RuleGenerator(source).generate(cluster, Around(related), avoid, attempt)
+        made = RuleGenerator(source).generate(cluster, Around(related, days), avoid, attempt)
         if surrogate_key(made) == present:
             continue
         problem = problem_with(project, key, row, sealed, made)
@@ -96,6 +98,14 @@ def problem_with(project: Project, key: Key, row: SurrogateEntity, sealed: Seale
     if any(kind in among and pk != row.pk for pk, kind in owned.get(digest or "", ())):
         return "taken"
     return ""
+
+
+def _days(key: Key, row: SurrogateEntity) -> int:
+    """The offset of the dates of the patient whose entity it is; 0 for a shared or a new entity."""
+    if not row.scope or row.pk is None:
+        return 0
+    note = row.mentions.order_by("document").values_list("document__patient_id", "document_id").first()
+    return date_offset(key, *note) if note else 0
 
 
 def related_to(project: Project, key: Key, row: SurrogateEntity) -> list[Indexed]:

@@ -11,7 +11,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.sealing import Key, project_key
 from annotations.domain.surrogates.clustering import RuleClusterer
 from annotations.domain.surrogates.deciding import RuleDecider, identities
-from annotations.domain.surrogates.generating import RuleGenerator
+from annotations.domain.surrogates.generating.rules import RuleGenerator
 from annotations.domain.surrogates.pipeline import (
     Around,
     Cluster,

@@ -11,11 +11,12 @@ from typing import Final
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
-from annotations.core.bulk import insert_rows, insert_with_keys
+from annotations.core.bulk import insert_returning, insert_rows
 from annotations.core.erasures import hold
 from annotations.core.errors import ServiceError
 from annotations.core.label_lock import advisory_lock
 from annotations.core.sealing import Key, project_key
+from annotations.domain.surrogates.clustering import PEOPLE
 from annotations.domain.surrogates.pipeline import Cluster
 from annotations.models import Document, Project, SurrogateEntity, SurrogateKey, SurrogateMention
 from annotations.surrogates.selectors.index import form_number, in_parts, kinds_with, named, opened, taken
@@ -27,6 +28,8 @@ from annotations.surrogates.services.planning import (
     Patient,
     Place,
     Plan,
+    Stored,
+    Where,
     patient_mentions,
     patients_of,
 )
@@ -76,12 +79,14 @@ def surrogates_for(
 
 
 def _clustered(project: Project, key: Key, maker: Maker, patients: Sequence[Patient]) -> list[list[Cluster]]:
-    """The clusters of each patient. The maker is not asked about patients all of whose mentions the index holds."""
-    known: set[Place] = set()
+    """The clusters of each patient. A model is not asked about patients all of whose mentions the index holds."""
+    if isinstance(maker, RulesMaker):
+        return maker.cluster(patient_mentions(patients))
+    known: set[Where] = set()
     for some in in_parts(sorted({one.note for patient in patients for one in patient.mentions})):
         rows = SurrogateMention.objects.filter(document__in=some, entity__project=project).order_by()
-        known.update(Place(*row) for row in rows.values_list("document_id", "start", "end"))
-    new = [any(Place(one.note, one.start, one.end) not in known for one in patient.mentions) for patient in patients]
+        known.update(rows.values_list("document_id", "start", "end"))
+    new = [any(one[:3] not in known for one in patient.mentions) for patient in patients]
     asked = iter(maker.cluster(patient_mentions([one for one, is_new in zip(patients, new, strict=True) if is_new])))
     rest = [one for one, is_new in zip(patients, new, strict=True) if not is_new]
     by_rules = iter(RulesMaker(key).cluster(patient_mentions(rest)))
@@ -105,25 +110,28 @@ def _store(plan: Plan) -> set[int]:
     _check_known(plan)
     known = named(plan.project, {digest for entity in touched for digest in entity.keys})
     _check_new(plan, touched, known)
-    new = [entity for entity in touched if entity.row is None]
-    rows = [
-        SurrogateEntity(
-            project=plan.project,
-            kind=entity.kind,
-            scope=entity.scope,
-            sealed=entity.sealed_now().closed(plan.key),
-            surrogate_digest=entity.digest,
-            made_by=(entity.surrogate.made_by if entity.surrogate else "")[:60],
-        )
-        for entity in new
-    ]
-    insert_with_keys(SurrogateEntity, rows)
-    for entity, row in zip(new, rows, strict=True):
-        entity.row = row
+    _insert_new(plan, [entity for entity in touched if entity.stored is None])
     _add_forms(plan, [entity for entity in touched if entity.sealed is not None and entity.forms])
     _insert_keys(plan, touched, known)
     _insert_mentions(plan, touched, present)
     return present
+
+
+def _insert_new(plan: Plan, entities: Sequence[Entity]) -> None:
+    rows = [
+        (
+            plan.project.pk,
+            str(entity.kind),
+            entity.scope,
+            entity.sealed_now().closed(plan.key),
+            entity.digest,
+            (entity.surrogate.made_by if entity.surrogate else "")[:60],
+        )
+        for entity in entities
+    ]
+    columns = ("project_id", "kind", "scope", "sealed", "surrogate_digest", "made_by")
+    for entity, pk in zip(entities, insert_returning(SurrogateEntity, columns, rows), strict=True):
+        entity.stored = Stored(pk)
 
 
 def _present(plan: Plan) -> set[int]:
@@ -137,7 +145,7 @@ def _present(plan: Plan) -> set[int]:
 
 def _check_known(plan: Plan) -> None:
     """Raise NotNew if an entity that the plan uses was edited or deleted since the plan read it."""
-    known = {entity.row.pk: entity.row.version for entity in plan.entities if entity.row is not None}
+    known = {entity.stored.pk: entity.stored.version for entity in plan.entities if entity.stored is not None}
     for some in in_parts(sorted(known)):
         rows = SurrogateEntity.objects.filter(project=plan.project, pk__in=some).order_by()
         if dict(rows.values_list("pk", "version")) != {pk: known[pk] for pk in some}:
@@ -149,9 +157,10 @@ def _check_new(plan: Plan, touched: Sequence[Entity], known: Known) -> None:
     for entity in touched:
         for digest in entity.keys:
             owner = known.get(digest, {}).get((entity.kind, entity.scope))
-            if owner is not None and (entity.row is None or owner != entity.row.pk):
+            if owner is not None and (entity.stored is None or owner != entity.stored.pk):
                 raise NotNew
-    new = [entity for entity in touched if entity.row is None and entity.digest]
+    # Among entities of one kind, the database refuses a surrogate that another one has.
+    new = [entity for entity in touched if entity.stored is None and entity.digest and entity.kind in PEOPLE]
     owned = taken(plan.project, {entity.digest for entity in new if entity.digest})
     for entity in new:
         if any(kind in kinds_with(entity.kind) for _pk, kind in owned.get(entity.digest or "", ())):
@@ -160,7 +169,7 @@ def _check_new(plan: Plan, touched: Sequence[Entity], known: Known) -> None:
 
 def _add_forms(plan: Plan, entities: Sequence[Entity]) -> None:
     """Seal new forms with those that other workers have added meanwhile."""
-    by_pk = {entity.row.pk: entity for entity in entities if entity.row is not None}
+    by_pk = {entity.stored.pk: entity for entity in entities if entity.stored is not None}
     for some in in_parts(sorted(by_pk)):
         rows = list(SurrogateEntity.objects.select_for_update().filter(pk__in=some).order_by("pk"))
         for row in rows:
@@ -172,9 +181,9 @@ def _add_forms(plan: Plan, entities: Sequence[Entity]) -> None:
 def _insert_keys(plan: Plan, entities: Sequence[Entity], known: Known) -> None:
     """Insert the keys that the index lacks, in a fixed order."""
     rows = [
-        (entity.row.pk, plan.project.pk, str(entity.kind), entity.scope, digest)
+        (entity.stored.pk, plan.project.pk, str(entity.kind), entity.scope, digest)
         for entity in entities
-        if entity.row is not None
+        if entity.stored is not None
         for digest in entity.keys
         if (entity.kind, entity.scope) not in known.get(digest, {})
     ]
@@ -188,9 +197,9 @@ def _insert_mentions(plan: Plan, entities: Sequence[Entity], present: Collection
         text: form_number(plan.key, text) for text in {one.text for entity in entities for one in entity.unstored}
     }
     rows = [
-        (entity.row.pk, one.note, one.start, one.end, numbers[one.text])
+        (entity.stored.pk, one.note, one.start, one.end, numbers[one.text])
         for entity in entities
-        if entity.row is not None
+        if entity.stored is not None
         for one in entity.unstored
         if one.note in present
     ]

@@ -1,6 +1,8 @@
 """The names in all notes of a release, which no surrogate may be, in memory of a fixed size."""
 
 from collections.abc import Container, Iterable, Iterator
+from hashlib import blake2b
+from struct import Struct
 from typing import Final
 
 from annotations.core.sealing import Key
@@ -12,8 +14,7 @@ from annotations.surrogates.services.planning import NoteMentions, mentioned
 
 BYTES: Final = 1 << 22
 """With 1,000,000 names, 2 of 10,000 other texts are held for one of them; such a surrogate is made again."""
-BITS_OF_A_NAME: Final = 4
-_WIDTH: Final = 4  # bytes of a digest that say where a bit is
+_DIGEST: Final = Struct(">4I")  # four bits of a name
 _CLUSTERER: Final = RuleClusterer()
 
 
@@ -21,7 +22,7 @@ class Originals(Container[str]):
     """A Bloom filter of folded names. Its bits depend on the project's key, and are the same for every worker."""
 
     def __init__(self, key: Key) -> None:
-        self._key = key
+        self._secret = key.digest("surrogate originals")
         self._bits = bytearray(BYTES)
 
     def add(self, notes: Iterable[NoteMentions]) -> None:
@@ -37,10 +38,9 @@ class Originals(Container[str]):
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and all(self._bits[at >> 3] & 1 << (at & 7) for at in self._bits_of(name))
 
-    def _bits_of(self, name: str) -> list[int]:
-        digest = self._key.digest("surrogate original", name)
-        parts = (digest[at : at + _WIDTH] for at in range(0, BITS_OF_A_NAME * _WIDTH, _WIDTH))
-        return [int.from_bytes(part) % (BYTES * 8) for part in parts]
+    def _bits_of(self, name: str) -> Iterator[int]:
+        digest = blake2b(name.encode("utf-8", "surrogatepass"), key=self._secret, digest_size=_DIGEST.size).digest()
+        return (number % (BYTES * 8) for number in _DIGEST.unpack(digest))
 
 
 def _names(note: NoteMentions) -> Iterator[str]:

@@ -5,12 +5,13 @@ from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from annotations.core.date_offsets import date_offset
 from annotations.core.sealing import Key
 from annotations.domain.redaction.kinds import Kind
 from annotations.domain.redaction.released import Mention
 from annotations.domain.surrogates.deciding import RuleDecider, identities, surrogate_key
 from annotations.domain.surrogates.folding import folded
-from annotations.domain.surrogates.generating import order
+from annotations.domain.surrogates.generating.rules import order
 from annotations.domain.surrogates.pipeline import REPEATABLE, SHARED, Cluster, Indexed, Mentioned, Surrogate
 from annotations.domain.surrogates.writing import Writer
 from annotations.models import Project, SurrogateEntity, SurrogateMention
@@ -23,10 +24,10 @@ from annotations.surrogates.selectors.index import (
     in_parts,
     kinds_with,
     named,
-    opened,
     private_scope,
     surrogate_digest,
     taken,
+    unsealed,
 )
 from annotations.surrogates.selectors.names import known_by, named_as
 from annotations.surrogates.services.makers import Draft, Maker, PatientDrafts, PatientMentions
@@ -39,6 +40,10 @@ CONTEXT: Final = 40
 """Characters before and after a mention."""
 
 
+Where = tuple[int, int, int]
+"""A mention in the database: the id of the note, start and end in code points."""
+
+
 class Place(NamedTuple):
     """Where a mention is: the id of the note, start and end in code points."""
 
@@ -49,27 +54,26 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class NoteMentions:
-    """A note with the mentions that get surrogates. `patient` is empty where the note has none.
-
-    `days` is the secret offset of the patient's dates, 0 if unknown: codes that contain a birth date follow it.
-    """
+    """A note with the mentions that get surrogates. `patient` is empty where the note has none."""
 
     document: int
     patient: str
     language: str
     text: str
     mentions: Sequence[Mention]
-    days: int = 0
 
 
 @dataclass(slots=True)
 class Patient:
-    """A patient's mentions. `scope` is that of the kinds of entities that patients don't share."""
+    """A patient's mentions. `scope` is that of the kinds of entities that patients don't share.
+
+    `days` is the secret offset of the patient's dates: codes that contain a birth date follow it.
+    """
 
     scope: str
     language: str
-    mentions: list[Mentioned] = field(default_factory=list)
-    days: int = 0
+    mentions: list[Mentioned]
+    days: int
 
 
 def patients_of(key: Key, notes: Sequence[NoteMentions], language: str) -> list[Patient]:
@@ -85,7 +89,8 @@ def patients_of(key: Key, notes: Sequence[NoteMentions], language: str) -> list[
             for note in own
             for one in note.mentions
         }
-        patients.append(Patient(private_scope(key, patient, document), most, list(mentions.values()), own[0].days))
+        scope, days = private_scope(key, patient, document), date_offset(key, patient, document)
+        patients.append(Patient(scope, most, list(mentions.values()), days))
     return patients
 
 
@@ -96,9 +101,17 @@ def mentioned(document: int, text: str, mention: Mention) -> Mentioned:
     return Mentioned(document, start, end, mention.kind, mention.text, before, after)
 
 
+class Stored(NamedTuple):
+    """The row of an entity of the index: its primary key, and what the work depends on."""
+
+    pk: int
+    version: int = 1
+    locked: bool = False
+
+
 @dataclass(slots=True, eq=False)
 class Entity:
-    """An entity during the work. `row` is None for a new one, which gets its `surrogate` from a maker.
+    """An entity during the work. `stored` is None for a new one, which gets its `surrogate` from a maker.
 
     `mentions`: those of this call, by patient. `unstored`: those that the index does not hold yet, or holds for another
     entity. `forms`, with their cues, and `keys` are new.
@@ -107,7 +120,7 @@ class Entity:
     kind: Kind
     scope: str
     language: str
-    row: SurrogateEntity | None = None
+    stored: Stored | None = None
     sealed: Sealed | None = None
     surrogate: Surrogate | None = None
     digest: str | None = None
@@ -124,17 +137,21 @@ class Entity:
     def indexed(self, patient: int) -> Indexed:
         """As an entity of the index, for this patient. A new one has the number 0, and perhaps no surrogate yet."""
         surrogate = self.surrogate or Surrogate(self.kind, {})
-        pk, locked = (self.row.pk, self.row.locked) if self.row else (0, False)
+        pk, locked = (self.stored.pk, self.stored.locked) if self.stored else (0, False)
         own = bool(self.scope) or patient in self.mentions
         return Indexed(pk, self.kind, self.all_forms, surrogate, locked, own)
 
     def cluster(self) -> Cluster:
         """All that is known of the entity."""
         mentions = [one for own in self.mentions.values() for one in own]
+        if self.sealed is None:  # then the mentions have all forms
+            return Cluster(self.kind, self.language, mentions)
         return cluster_of(self.kind, self.sealed_now(), mentions)
 
     def cluster_in(self, patient: int) -> Cluster:
         """The entity with its mentions in one patient's notes: what stands around the others is not of this patient."""
+        if self.sealed is None and len(self.mentions) == 1:
+            return Cluster(self.kind, self.language, self.mentions[patient])
         return cluster_of(self.kind, self.sealed_now(), self.mentions[patient])
 
     def sealed_now(self) -> Sealed:
@@ -147,11 +164,17 @@ class Entity:
 
 @dataclass(slots=True)
 class _Part:
-    """A cluster of one patient, given by position, with the names by which it is looked up."""
+    """A cluster of one patient, given by position, with further names that the maker gave it.
+
+    `names`, and their digests, are those by which it is looked up. They are made only for clusters with mentions that
+    the index lacks.
+    """
 
     patient: int
     cluster: Cluster
-    names: list[str]
+    more: Sequence[str]
+    names: list[str] = field(default_factory=list)
+    digests: list[str] = field(default_factory=list)
 
 
 class Plan:
@@ -170,18 +193,18 @@ class Plan:
         self.project, self.key = project, key
         self.entities: list[Entity] = []
         self._maker, self._patients, self._avoid = maker, patients, avoid
-        self._parts = self._with_names(clusters)
         self._loaded: dict[int, Entity] = {}
-        self._by_key: dict[tuple[str, str, str], Entity] = {}
+        # Entities by the digest of a name, then by kind and scope.
+        self._by_digest: dict[str, dict[tuple[str, str], Entity]] = {}
         self._digests: dict[str, str] = {}
         self._originals: dict[int, frozenset[str]] = {}
         # Kinds of the new entities with a surrogate, by its digest.
         self._used: dict[str, set[Kind]] = {}
         self._by_patient: dict[int, list[Entity]] = {}
-        self._names_of: dict[int, set[str]] = {}
-        for part in self._parts:
-            if part.cluster.kind not in REPEATABLE:
-                self._names_of.setdefault(part.patient, set()).update(part.names)
+        self._parts = [
+            [_Part(at, cluster, names) for cluster, names in zip(own, more, strict=True)]
+            for at, (own, more) in enumerate(zip(clusters, maker.names(clusters), strict=True))
+        ]
 
     def make(self) -> None:
         """Find the entity of each mention, and make the surrogates of new entities."""
@@ -203,15 +226,14 @@ class Plan:
 
     # Matching.
 
-    def _with_names(self, clusters: Sequence[Sequence[Cluster]]) -> list[_Part]:
-        parts = []
-        for at, (own, more) in enumerate(zip(clusters, self._maker.names(clusters), strict=True)):
-            for cluster, names in zip(own, more, strict=True):
-                known = dict.fromkeys(identities(cluster))
-                for name in names:
-                    known |= dict.fromkeys(identities(known_by(cluster.kind, cluster.language, [name])))
-                parts.append(_Part(at, cluster, list(known)))
-        return parts
+    def _names_of(self, part: _Part) -> list[str]:
+        """The names by which a cluster is looked up, the most specific first."""
+        if not part.names:
+            names = dict.fromkeys(identities(part.cluster))
+            for name in part.more:
+                names |= dict.fromkeys(identities(known_by(part.cluster.kind, part.cluster.language, [name])))
+            part.names = list(names)
+        return part.names
 
     def _digest(self, identity: str) -> str:
         found = self._digests.get(identity)
@@ -222,13 +244,16 @@ class Plan:
     def _match(self) -> None:
         """Find the entity of each cluster: the one that its mentions had before, one of the index, or a new one."""
         stored = self._stored()
-        looked_up = named(self.project, {self._digest(name) for part in self._parts for name in part.names})
-        self._load({*stored.values(), *(pk for found in looked_up.values() for pk in found.values())})
+        self._load(set(stored.values()))
+        unknown = [rest for own in self._parts for part in own if (rest := self._keep(part, stored))]
+        for part in unknown:
+            part.digests = [self._digest(name) for name in self._names_of(part)]
+        looked_up = named(self.project, {digest for part in unknown for digest in part.digests})
+        self._load({pk for found in looked_up.values() for pk in found.values()} - self._loaded.keys())
         for digest, owners in looked_up.items():
-            for (kind, scope), pk in owners.items():
-                if pk in self._loaded:
-                    self._by_key[kind, scope, digest] = self._loaded[pk]
-        unknown = [rest for part in self._parts if (rest := self._keep(part, stored))]
+            loaded = {whose: self._loaded[pk] for whose, pk in owners.items() if pk in self._loaded}
+            if loaded:
+                self._by_digest[digest] = loaded
         candidates = [self._candidates(part) for part in unknown]
         asked = [
             (part.cluster, [entity.indexed(part.patient) for entity in found])
@@ -241,76 +266,79 @@ class Plan:
             entity = self._loaded.get(chosen.pk) if chosen else None
             self._attach(part, entity or self._drafted(part))
 
-    def _stored(self) -> dict[Place, int]:
+    def _stored(self) -> dict[Where, int]:
         """The entity of each mention that the index holds."""
-        wanted = {Place(one.note, one.start, one.end) for part in self._parts for one in part.cluster.mentions}
-        found: dict[Place, int] = {}
-        for some in in_parts(sorted({place.document for place in wanted})):
+        wanted = {one[:3] for own in self._parts for part in own for one in part.cluster.mentions}
+        found: dict[Where, int] = {}
+        for some in in_parts(sorted({note for note, _start, _end in wanted})):
             rows = SurrogateMention.objects.filter(document__in=some, entity__project=self.project).order_by()
             for document, start, end, entity in rows.values_list("document_id", "start", "end", "entity_id"):
-                if (place := Place(document, start, end)) in wanted:
-                    found[place] = entity
+                if (where := (document, start, end)) in wanted:
+                    found[where] = entity
         return found
 
     def _load(self, pks: Collection[int]) -> None:
         for some in in_parts(sorted(pks)):
             rows = SurrogateEntity.objects.filter(project=self.project, pk__in=some).order_by()
-            for row in rows.defer("created_at", "edited_at"):
-                sealed, kind = opened(self.key, row), Kind(row.kind)
-                surrogate = Surrogate(kind, sealed.parts, row.made_by)
-                self._loaded[row.pk] = Entity(
-                    kind, row.scope, sealed.language, row, sealed, surrogate, row.surrogate_digest
-                )
+            columns = ("pk", "version", "locked", "kind", "scope", "sealed", "made_by", "surrogate_digest")
+            for pk, version, locked, code, scope, closed, made_by, digest in rows.values_list(*columns):
+                sealed, kind = unsealed(self.key, bytes(closed)), Kind(code)
+                surrogate = Surrogate(kind, sealed.parts, made_by)
+                stored = Stored(pk, version, locked)
+                self._loaded[pk] = Entity(kind, scope, sealed.language, stored, sealed, surrogate, digest)
 
-    def _keep(self, part: _Part, stored: Mapping[Place, int]) -> _Part | None:
+    def _keep(self, part: _Part, stored: Mapping[Where, int]) -> _Part | None:
         """Give mentions to the entities that they had before; return the others, or None.
 
         A mention that is equal to one of those is of the same entity, because a person may have split the cluster.
         """
-        had = [self._loaded.get(stored.get(Place(one.note, one.start, one.end), 0)) for one in part.cluster.mentions]
-        had = [
-            entity if entity and entity.kind in kinds_with(one.kind) else None
-            for entity, one in zip(had, part.cluster.mentions, strict=True)
-        ]
+        mentions = part.cluster.mentions
+        had = [self._loaded.get(stored.get(one[:3], 0)) for one in mentions]
         if not any(had):
             return part
         by_text: dict[str, Entity] = {}
-        for one, entity in zip(part.cluster.mentions, had, strict=True):
-            if entity is not None:
+        rest = []
+        for one, entity in zip(mentions, had, strict=True):
+            if entity is not None and entity.kind in kinds_with(one.kind):
                 by_text.setdefault(one.text, entity)
                 self._add(part.patient, entity, one, stored=True)
-        rest = []
-        for one, entity in zip(part.cluster.mentions, had, strict=True):
-            if entity is None:
-                same = by_text.get(one.text)
-                if same is None:
-                    rest.append(one)
-                else:
-                    self._add(part.patient, same, one)
-        if not rest:
+            else:
+                rest.append(one)
+        if not by_text:
+            return part
+        unlike = []
+        for one in rest:
+            same = by_text.get(one.text)
+            if same is None:
+                unlike.append(one)
+            else:
+                self._add(part.patient, same, one)
+        if not unlike:
             return None
-        cluster = Cluster(part.cluster.kind, part.cluster.language, rest)
-        return _Part(part.patient, cluster, list(dict.fromkeys([*identities(cluster), *part.names])))
+        cluster = Cluster(part.cluster.kind, part.cluster.language, unlike)
+        names = dict.fromkeys([*identities(cluster), *self._names_of(part)])
+        return _Part(part.patient, cluster, part.more, list(names))
 
     def _near(self, part: _Part) -> list[Entity]:
         """Entities with a name of the cluster, the fullest name first: the patient's own ones, and shared ones."""
         kind, own = part.cluster.kind, self._patients[part.patient].scope
-        found = [
-            self._by_key.get((each, scope, self._digest(name)))
-            for name in part.names
-            for each in sorted(kinds_with(kind), key=lambda each: each != kind)
-            for scope in (own, "")
-        ]
-        return list(dict.fromkeys(entity for entity in found if entity is not None))
+        found: dict[Entity, None] = {}
+        for digest in part.digests:
+            if owners := self._by_digest.get(digest):
+                for each in sorted(kinds_with(kind), key=lambda each: each != kind):
+                    for scope in (own, ""):
+                        if entity := owners.get((each, scope)):
+                            found[entity] = None
+        return list(found)
 
     def _candidates(self, part: _Part) -> list[Entity]:
         """Entities of the index that the cluster may be."""
-        return [entity for entity in self._near(part) if entity.row is not None]
+        return [entity for entity in self._near(part) if entity.stored is not None]
 
     def _drafted(self, part: _Part) -> Entity:
         """A new entity, or the one that another patient's cluster of this call has just got."""
         for draft in self._near(part):
-            shared = draft.row is None and not draft.scope
+            shared = draft.stored is None and not draft.scope
             if shared and _DECIDER.decide(part.cluster, [draft.indexed(part.patient)]) is not None:
                 return draft
         scope = "" if part.cluster.kind in SHARED else self._patients[part.patient].scope
@@ -319,9 +347,9 @@ class Plan:
     def _attach(self, part: _Part, entity: Entity) -> None:
         for one in part.cluster.mentions:
             self._add(part.patient, entity, one)
-        for name in part.names:
-            digest = self._digest(name)
-            if self._by_key.setdefault((entity.kind, entity.scope, digest), entity) is entity:
+        whose = (entity.kind, entity.scope)
+        for digest in part.digests:
+            if self._by_digest.setdefault(digest, {}).setdefault(whose, entity) is entity:
                 entity.keys.add(digest)
 
     def _add(self, patient: int, entity: Entity, one: Mentioned, *, stored: bool = False) -> None:
@@ -344,7 +372,7 @@ class Plan:
                 self._by_patient.setdefault(patient, []).append(entity)
         drafts: dict[int, list[tuple[Entity, Draft]]] = {}
         for entity in self.entities:
-            if entity.row is None:
+            if entity.stored is None:
                 patient = next(iter(entity.mentions))
                 draft = Draft(entity.cluster_in(patient), entity.scope, self._avoided(patient))
                 drafts.setdefault(patient, []).append((entity, draft))
@@ -417,10 +445,9 @@ class Plan:
             return True
         for at, name in enumerate(names):
             digest = self._digest(name)
-            owners = originals.get(digest, {})
-            if any(kind in among and (at == 0 or scope in scopes) for kind, scope in owners):
+            if any(kind in among and (at == 0 or scope in scopes) for kind, scope in originals.get(digest, ())):
                 return True
-            if any((kind, scope, digest) in self._by_key for kind in among for scope in scopes):
+            if any(kind in among and scope in scopes for kind, scope in self._by_digest.get(digest, ())):
                 return True
         return False
 
@@ -433,7 +460,8 @@ class Plan:
                 if entity.kind not in REPEATABLE
                 for one in entity.mentions[patient]
             }
-            self._originals[patient] = frozenset(words | self._names_of.get(patient, set()))
+            parts = (part for part in self._parts[patient] if part.cluster.kind not in REPEATABLE)
+            self._originals[patient] = frozenset(words.union(*map(self._names_of, parts)))
         return self._originals[patient]
 
 

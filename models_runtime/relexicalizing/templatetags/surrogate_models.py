@@ -17,12 +17,16 @@ register = template.Library()
 
 @dataclass(frozen=True)
 class ModelsOfRelease:
-    """The language model that makes the surrogates, what it cost, and a model's F1 on both texts."""
+    """The language model that makes the surrogates, what it cost, and a model's F1 on both texts.
+
+    `dropped`: the model whose F1 was dropped because the notes were prepared again; empty if none was.
+    """
 
     has_surrogates: bool
     maker: str
     usage: Usage | None
     f1: dict[str, Any] | None
+    dropped: str
     labels: list[tuple[LabelLook, dict[str, Any]]] = field(default_factory=list)
     choices: list[Choice] = field(default_factory=list)
     token: str = ""
@@ -40,6 +44,7 @@ def models_of_release(access: Access, release: Release) -> ModelsOfRelease:
         maker=f"{server}/{model}" if model else "",
         usage=usage_of_release(release),
         f1=f1,
+        dropped=(measures.get("f1_dropped") or {}).get("backend", ""),
         labels=[(looks.get(code) or LabelLook(code, code), row) for code, row in (f1 or {}).get("labels", {}).items()],
         choices=choices(access.project) if may_compare else [],
         token=str(uuid.uuid4()),

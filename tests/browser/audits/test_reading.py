@@ -91,6 +91,7 @@ def test_a_note_by_keyboard(ward: SimpleNamespace, page_of: Any, live: Any) -> N
     keyboard.press("?")
     expect(page.get_by_role("dialog", name="Keys")).to_contain_text("Mark the selected text with the label")
     keyboard.press("Escape")
+    expect(page.get_by_role("dialog", name="Keys")).to_be_hidden()
     keyboard.press("Enter")
     expect(page.get_by_text("You have read 1 note.")).to_be_visible()
     page.wait_for_selector("html[data-audit=ready]")

@@ -44,7 +44,7 @@ def test_from_a_new_release_to_its_certificate(
     hands.link("Release 1")
 
     hands.link("Plan audit")
-    hands.choose("Notes with a planted leak", "0%")  # Of three notes, a tenth is none.
+    hands.choose("Notes with a planted leak", "0%")  # Three notes are too few to measure recall.
     hands.button("Compute sample size")
     hands.button("Start audit")
     hands.button("Read next note")

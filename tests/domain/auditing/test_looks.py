@@ -120,3 +120,8 @@ def test_each_stratum_has_a_bound_of_its_own() -> None:
 def test_the_position_of_the_last_look() -> None:
     looks = [{"a": 10, "b": 5}, {"a": 20, "b": 10}]
     assert [reached(looks, read) for read in (14, 15, 29, 30, 99)] == [0, 15, 15, 30, 30]
+
+
+def test_a_share_of_few_notes_is_at_least_one_planted_leak() -> None:
+    assert [design(1000, planted=0.1).planted_in(notes) for notes in (0, 1, 4, 14, 16)] == [0, 1, 1, 1, 2]
+    assert design(1000).planted_in(4) == 0

@@ -10,6 +10,29 @@ from tests.domain.strategies import LABELS
 
 NAMES: dict[str, str] = {label: label for label in LABELS}
 
+WHOLE = {
+    "i2b2": "xml",
+    "doccano": "jsonl",
+    "label-studio": "json",
+    "prodigy": "jsonl",
+    "webanno-tsv": "tsv",
+    "xmi": "xmi",
+    "cas-json": "json",
+    "bioc": "xml",
+    "bioc-json": "json",
+    "docbin": "spacy",
+    "hf": "parquet",
+    "gate": "xml",
+    "web-annotation": "jsonl",
+    "inline": "xml",
+}
+"""The formats that keep the text of a note in the file of its spans, and the ending of that file."""
+
+BINARY = {"docbin", "hf"}
+"""Those of WHOLE whose files are compressed, so that a fault in them is in no line."""
+
+SPAN_FORMATS = sorted(set(FORMATS) - {"text"})
+
 
 def read_one(kind: str | Format, files: Mapping[str, bytes | str], labels: Mapping[str, str] = NAMES) -> ParsedNote:
     """Read the only note in some files."""
@@ -42,6 +65,11 @@ def write_one(
 ) -> tuple[dict[str, bytes], list[Loss]]:
     writer = FORMATS[kind] if isinstance(kind, str) else kind
     return writer.write(OutNote(name, text, spans), labels)
+
+
+def facts(spans: Iterable[Span] | None) -> list[tuple[int, int, str, tuple[tuple[str, str | bool], ...]]]:
+    """What is compared of spans, with their attributes, in order."""
+    return sorted((span.start, span.end, span.label, span.attributes) for span in spans or ())
 
 
 def said(problems: Sequence[Problem]) -> list[tuple[int | None, str]]:

@@ -1,16 +1,18 @@
 import re
+from dataclasses import replace
 
 import pytest
+from brat.server.src.annotation import TextAnnotations
 from hypothesis import given
 
 from annotations.domain.formats import FORMATS
 from annotations.domain.formats.base import Loaded
-from annotations.domain.formats.brat import fragments
+from annotations.domain.formats.brat import BratFormat, fragments
 from annotations.domain.formats.brat_config import oklch_hex
 from annotations.domain.labels import CategoryDef, LabelDef, LabelSetDef
 from annotations.domain.notes import NoteError
 from annotations.domain.spans import Span
-from tests.domain.formats.helpers import read_one, refused, said, write_one
+from tests.domain.formats.helpers import facts, read_one, refused, said, write_one
 from tests.domain.strategies import texts_with_spans
 
 TEXT = "Dr. Anna Neri\nVia Roma 1,\r\n  20100 Milano"
@@ -70,10 +72,10 @@ def test_white_space_at_the_ends_is_trimmed() -> None:
 
 
 def test_other_annotations_are_reported() -> None:
-    others = ["R1\tX Arg1:T1 Arg2:T1", "E1\tX:T1", "A1\tNegated T1", "M1\tX T1", "N1\tR T1 X:1\tAnna", "*\tEquiv T1 T1"]
+    others = ["R1\tX Arg1:T1 Arg2:T1", "E1\tX:T1", "A1\tNegated E1", "N1\tR T1 X:1\tAnna", "*\tEquiv T1 T1"]
     note = read_one("brat", ann("\n".join(["T1\tNAME 4 8\tAnna", *others, "#1\tNote T1\tAnna", ""])))
     assert note.spans == [Span(4, 8, "NAME")]
-    assert said(note.warnings) == [(line, "not kept") for line in range(2, 9)]
+    assert said(note.warnings) == [(line, "not kept") for line in (2, 3, 5, 6, 7, 4)]
     assert "Anna" not in "".join(map(str, note.warnings))
 
 
@@ -101,9 +103,11 @@ def test_other_annotations_are_reported() -> None:
         ("X1\tNAME 4 8\tAnna", "line"),
         ("NAME\t4\t8", "line"),
         ("T1\tPERSON 4 8\tAnna", "label"),
-        ("T1\tNAME 4 6;7 8\tAn a", "discontinuous"),
-        ("T1\tNAME 0 3;4 8\tDr. Anna", "discontinuous"),  # white space without a line break
-        ("T1\tNAME 4 8;14 17\tAnna Via", "discontinuous"),  # a line break, and more than white space
+        ("A1\tNegated", "line"),
+        ("A1 Negated T9", "line"),
+        ("A1\tNegated  T9", "line"),
+        ("A1\tNegated T8", "id"),
+        ("T1\tNAME 4 6;7 8\tAna", "quote"),
         ("T1\tNAME 14 17;9 13\tVia Neri", "order"),
         ("T1\tNAME 9 13;12 17\tNeri i Via", "order"),
         ("T1\tNAME 9 13;14 17\tNeri-Via", "quote"),
@@ -114,6 +118,61 @@ def test_invalid_rows(row: str, code: str) -> None:
     assert said(problems) == [(2, code)]
     assert problems[0].file == "a.ann"
     assert not re.search("Ann|Neri|Via", str(problems[0]))
+
+
+@pytest.mark.parametrize(
+    ("pieces", "quote", "spans"),
+    [
+        ("4 6;7 8", "An a", [(4, 6), (7, 8)]),
+        ("0 3;4 8", "Dr. Anna", [(0, 3), (4, 8)]),  # white space without a line break
+        ("4 8;14 17", "Anna Via", [(4, 8), (14, 17)]),  # a line break, and more than white space
+        ("4 8;9 13;14 17", "Anna Neri Via", [(4, 8), (9, 17)]),
+        ("4 6;6 8", "An na", [(4, 8)]),
+    ],
+)
+def test_the_parts_of_discontinuous_spans(pieces: str, quote: str, spans: list[tuple[int, int]]) -> None:
+    note = read_one("brat", ann(f"T1\tNAME {pieces}\t{quote}\nA1\tsure T1 no\n"))
+    assert note.spans is not None
+    assert [(span.start, span.end, span.attributes) for span in note.spans] == [
+        (*bounds, (("sure", "no"),)) for bounds in spans
+    ]
+    assert said(note.warnings) == [(1, "discontinuous")] * (len(spans) > 1)
+
+
+def test_attributes() -> None:
+    rows = (
+        "A1\tsure T2 quite  sure\nT1\tNAME 4 8\tAnna\nT2\tNAME 9 13\tNeri\n"
+        "A2\tHidden T2\r\nM1\tOld T2\nA3\tsure T2 no\nA4\tHidden T2\t\n"
+    )
+    note = read_one("brat", ann(rows))
+    assert facts(note.spans) == [
+        (4, 8, "NAME", ()),
+        (9, 13, "NAME", (("Hidden", True), ("Old", True), ("sure", "quite  sure"))),
+    ]
+    assert said(note.warnings) == [(6, "twice")]
+
+
+def test_attributes_of_spans_that_are_changed_on_import() -> None:
+    rows = "T1\tNAME 3 9\t Anna \nT2\tNAME 4 8\tAnna\nT3\tDATE 100 107\tBianchi\n"
+    rows += "A1\tone T1\nA2\ttwo T2\nA3\tthree T3\n"
+    files = {"a.txt": TEXT + " " * 60 + "Bianchi", "a.ann": rows}
+    note = read_one(BratFormat(repair=True), files)
+    assert facts(note.spans) == [(4, 8, "NAME", (("one", True), ("two", True))), (101, 108, "DATE", (("three", True),))]
+
+
+def test_writing_attributes() -> None:
+    spans = [
+        Span(4, 8, "NAME", attributes=(("Hidden", True), ("sure", "not very"))),
+        Span(9, 13, "NAME", attributes=(("is it", True), ("odd", "a\tb"), ("sure", "no"), ("yes", "true"))),
+    ]
+    files, losses = write_one("brat", TEXT, spans)
+    assert files["a.ann"].decode() == (
+        "T1\tNAME 4 8\tAnna\nT2\tNAME 9 13\tNeri\nA1\tHidden T1\nA2\tsure T1 not very\nA3\tsure T2 no\n"
+    )
+    assert [(loss.span, loss.reason) for loss in losses] == [
+        (spans[1], "Attributes are not exported: is it, odd, yes.")
+    ]
+    assert facts(read_one("brat", files).spans)[0] == (4, 8, "NAME", spans[0].attributes)
 
 
 def test_all_problems_are_reported_at_once() -> None:
@@ -195,6 +254,29 @@ def test_any_spans_come_back_exactly(made: tuple[str, list[Span]]) -> None:
     assert len(note.warnings) == len(spans) - len(set(spans))
     assert files["a.ann"].count(b"\n") == len(spans)
     assert b"\r" not in files["a.ann"]
+
+
+@given(texts_with_spans(12))
+def test_brat_reads_what_is_written(made: tuple[str, list[Span]]) -> None:
+    text, spans = made
+    # brat takes these characters for ends of lines or for white space, also in the quote of a span.
+    spans = [
+        span for span in spans if not re.search("[\x0b\x0c\x1c-\x1f\x85\u2028\u2029]", text[span.start : span.end])
+    ]
+    spans = [
+        replace(span, attributes=(("box", True), ("sure", "quite sure"))) if span.label == "DATE" else span
+        for span in spans
+    ]
+    files, _ = write_one("brat", text, spans)
+    read = TextAnnotations(text=text, source=files["a.ann"].decode(), read_only=True)
+    assert read.failed_lines == []
+    assert read.get_messages().ok
+    found = [(each.id, each.type, each.first_start(), each.last_end()) for each in read.get_textbounds()]
+    assert [each[1:] for each in found] == [(span.label, span.start, span.end) for span in sorted(spans)]
+    dates = [each[0] for each in found if each[1] == "DATE"]
+    assert [(each.target, each.type, each.value) for each in read.get_attributes()] == [
+        (target, name, value) for target in dates for name, value in (("box", True), ("sure", "quite sure"))
+    ]
 
 
 def label_set(*categories: CategoryDef) -> LabelSetDef:

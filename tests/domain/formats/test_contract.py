@@ -1,18 +1,25 @@
 """The contract of all formats."""
 
 import inspect
+import random
+import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
-from annotations.domain.formats import FORMATS
-from annotations.domain.formats.base import Format, OutNote
+from annotations.domain.formats import FORMATS, detected
+from annotations.domain.formats.base import Format, Loaded, OutNote
 from annotations.domain.notes import NoteError
-from annotations.domain.spans import Span, SpanError
-from tests.domain.formats.helpers import NAMES, read_all, refused
+from annotations.domain.spans import Span, SpanError, overlaps
+from tests.domain.formats.helpers import BINARY, NAMES, SPAN_FORMATS, WHOLE, read_all, refused
 from tests.domain.strategies import texts_with_spans
 
 every_format = pytest.mark.parametrize("kind", sorted(FORMATS))
+with_text_files = pytest.mark.parametrize("kind", sorted(set(FORMATS) - set(WHOLE)))
+with_whole_files = pytest.mark.parametrize("kind", sorted(set(WHOLE) - BINARY))
+with_spans = pytest.mark.parametrize("kind", SPAN_FORMATS)
 SYSTEM_FILES = [
     "annotation.conf",
     "sub/visual.conf",
@@ -37,40 +44,50 @@ def test_names_and_methods(kind: str) -> None:
 
 @every_format
 def test_system_files_are_ignored(kind: str) -> None:
-    groups, problems = FORMATS[kind].group([*SYSTEM_FILES, "sub/a.txt"])
+    groups, problems = FORMATS[kind].group([*SYSTEM_FILES, f"sub/a.{WHOLE.get(kind, 'txt')}"])
     assert [group.name for group in groups] == ["sub/a"]
     assert problems == []
 
 
 @every_format
 def test_files_that_belong_to_no_note_are_problems(kind: str) -> None:
-    names = ["a.txt", "a.TXT", "b.docx", "../c.txt", "/d.txt", "e\\f.txt"]
+    ending = WHOLE.get(kind, "txt")
+    names = [f"a.{ending}", f"a.{ending.upper()}", "b.docx", f"../c.{ending}", f"/d.{ending}", f"e\\f.{ending}"]
     groups, problems = FORMATS[kind].group(names)
     assert [group.name for group in groups] == ["a"]
     assert [(problem.file, problem.code) for problem in problems] == [
-        ("a.TXT", "same name"),
+        (f"a.{ending.upper()}", "same name"),
         ("b.docx", "unknown file"),
-        ("../c.txt", "name"),
-        ("/d.txt", "name"),
-        ("e\\\\f.txt", "name"),
+        (f"../c.{ending}", "name"),
+        (f"/d.{ending}", "name"),
+        (f"e\\\\f.{ending}", "name"),
     ]
 
 
-@every_format
+@with_text_files
 def test_a_text_file_alone_gives_a_note_without_annotations(kind: str) -> None:
     (note,) = read_all(kind, {"sub/a.txt": "\ufeffAnna\r\n"})
     assert not isinstance(note, NoteError)
     assert (note.name, note.text, note.spans, note.warnings) == ("sub/a", "\ufeffAnna\r\n", None, [])
 
 
-@every_format
+@with_text_files
 @pytest.mark.parametrize(("data", "code"), [("Müller".encode("latin-1"), "utf8"), (b"Anna\0", "nul")])
 def test_an_invalid_text_is_refused(kind: str, data: bytes, code: str) -> None:
     (problem,) = refused(kind, {"a.txt": data})
     assert (problem.file, problem.code) == ("a.txt", code)
 
 
-@every_format
+@with_whole_files
+@pytest.mark.parametrize("byte", [b"\xfc", b"\0"])
+def test_an_invalid_text_is_refused_in_a_whole_file(kind: str, byte: bytes) -> None:
+    files, _ = FORMATS[kind].write(OutNote("a", "Muller", []), NAMES)
+    broken = {name: data.replace(b"Muller", b"M" + byte + b"ller") for name, data in files.items()}
+    (problem,) = refused(kind, broken)
+    assert (problem.file, problem.line is not None) == (f"a.{WHOLE[kind]}", True)
+
+
+@with_text_files
 @given(texts_with_spans())
 def test_the_text_is_written_byte_for_byte(kind: str, made: tuple[str, list[Span]]) -> None:
     text, spans = made
@@ -79,18 +96,32 @@ def test_the_text_is_written_byte_for_byte(kind: str, made: tuple[str, list[Span
 
 
 @every_format
+def test_what_is_written_is_detected(kind: str) -> None:
+    files, _ = FORMATS[kind].write(OutNote("a", "Anna 1", [Span(0, 4, "NAME")]), NAMES)
+    assert detected(files, Loaded(files.__getitem__)) == kind
+
+
+@with_spans
+def test_used_labels_are_counted_as_written(kind: str) -> None:
+    files, _ = FORMATS[kind].write(OutNote("a", "Anna 1", [Span(0, 4, "NAME"), Span(5, 6, "DATE")]), NAMES)
+    groups, _ = FORMATS[kind].group(files)
+    (found,) = FORMATS[kind].used_labels(groups[0], Loaded(files.__getitem__))
+    assert found == {"NAME": 1, "DATE": 1}
+
+
+@every_format
 def test_a_name_outside_the_folder_is_not_written(kind: str) -> None:
     with pytest.raises(NoteError):
         FORMATS[kind].write(OutNote("../a", "text", []), NAMES)
 
 
-@pytest.mark.parametrize("kind", ["brat", "conll"])
+@with_spans
 def test_a_span_outside_the_text_is_not_written(kind: str) -> None:
     with pytest.raises(SpanError):
         FORMATS[kind].write(OutNote("a", "text", [Span(0, 5, "NAME")]), NAMES)
 
 
-@pytest.mark.parametrize("kind", ["brat", "conll"])
+@with_spans
 def test_a_label_with_an_invalid_code_is_a_loss(kind: str) -> None:
     spans = [Span(0, 2, "ETÀ"), Span(3, 5, "NAME")]
     files, losses = FORMATS[kind].write(OutNote("a", "ab cd", spans), NAMES)
@@ -101,7 +132,7 @@ def test_a_label_with_an_invalid_code_is_a_loss(kind: str) -> None:
     assert note.spans == [spans[1]]
 
 
-@pytest.mark.parametrize("kind", ["brat", "conll"])
+@with_spans
 def test_labels_can_be_written_under_another_code(kind: str) -> None:
     files, losses = FORMATS[kind].write(OutNote("a", "Anna", [Span(0, 4, "NAME")]), {"NAME": "PERSON"})
     assert losses == []
@@ -115,3 +146,86 @@ def test_plain_text_loses_every_span() -> None:
     files, losses = FORMATS["text"].write(OutNote("a", "Anna", [span]), NAMES)
     assert files == {"a.txt": b"Anna"}
     assert [(loss.span, loss.reason) for loss in losses] == [(span, "Plain text contains no spans.")]
+
+
+ATTRIBUTES = [(), (("negated", True),), (("certainty", 'low "&<'), ("negated", True))]
+
+
+REPORT_NO_ATTRIBUTES = {"conll"}
+"""The formats that neither hold attributes nor report that they are lost."""
+
+
+@st.composite
+def notes_to_write(draw: st.DrawFn) -> OutNote:
+    text, spans = draw(texts_with_spans())
+    spans = sorted(set(spans))
+    held = draw(st.lists(st.sampled_from(ATTRIBUTES), min_size=len(spans), max_size=len(spans)))
+    return OutNote("sub/a", text, [replace(span, attributes=each) for span, each in zip(spans, held, strict=True)])
+
+
+@with_spans
+@given(notes_to_write())
+def test_what_is_written_is_read_again_or_reported_as_lost(kind: str, note: OutNote) -> None:
+    if kind in REPORT_NO_ATTRIBUTES:
+        note = replace(note, spans=[replace(span, attributes=()) for span in note.spans])
+    files, losses = FORMATS[kind].write(note, NAMES)
+    (back,) = read_all(kind, files)
+    assert not isinstance(back, NoteError)
+    assert (back.name, back.text) == (note.name, note.text)
+    lost = {loss.span for loss in losses}
+    given = {(span.start, span.end, span.label, span.attributes) for span in note.spans}
+    found = {(span.start, span.end, span.label, span.attributes) for span in back.spans or []}
+    assert {Span(*each[:3]) for each in given - found} <= lost
+    # A piece may remain of a span that is lost.
+    assert all(
+        any(each[2] == span.label and overlaps(Span(*each[:3]), span) for span in lost) for each in found - given
+    )
+
+
+@every_format
+def test_broken_files_are_refused_by_name(kind: str) -> None:
+    text = "Anna 😀\r\nNeri <b> & ü Via"
+    spans = [Span(0, 4, "NAME", attributes=ATTRIBUTES[2]), Span(1, 3, "DATE"), Span(8, 12, "ID-1")]
+    files, _ = FORMATS[kind].write(OutNote("a", text, spans), NAMES)
+    chance = random.Random(f"broken {kind}")
+    refusals = 0
+    for _ in range(200):
+        broken = {name: mutated(data, chance) for name, data in files.items()}
+        groups, _ = FORMATS[kind].group(broken)
+        loaded = Loaded(broken.__getitem__)
+        for group in groups:
+            list(FORMATS[kind].used_labels(group, loaded))
+            for read in FORMATS[kind].read_many(group, loaded, NAMES):
+                if isinstance(read, NoteError):
+                    refusals += 1
+                    assert read.problems
+                    assert {problem.file for problem in read.problems} <= set(broken)
+                else:
+                    assert all(0 <= span.start < span.end <= len(read.text) for span in read.spans or [])
+    assert refusals >= 30
+
+
+def mutated(data: bytes, chance: random.Random) -> bytes:
+    """The data with one to three faults in its bytes, lines or numbers."""
+    for _ in range(chance.randint(1, 3)):
+        at = chance.randrange(len(data) + 1)
+        past = min(len(data), at + chance.randrange(40))
+        lines = data.split(b"\n")
+        numbers = list(re.finditer(rb"[0-9]+", data))
+        match chance.randrange(6):
+            case 0:
+                data = data[:at]
+            case 1:
+                data = data[:at] + bytes([chance.randrange(256)]) + data[at + 1 :]
+            case 2:
+                data = data[:at] + data[past:]
+            case 3:
+                data = data[:past] + data[at:]
+            case 4:
+                lines[chance.randrange(len(lines))] = chance.choice(lines)
+                data = b"\n".join(lines)
+            case _ if numbers:
+                number = chance.choice(numbers)
+                other = chance.choice([b"9" * 30, b"-1", b"0", b"1e5", b"NaN", number.group() + b"1"])
+                data = data[: number.start()] + other + data[number.end() :]
+    return data

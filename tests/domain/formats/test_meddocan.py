@@ -7,9 +7,10 @@ import pytest
 from annotations.domain.formats import FORMATS
 from annotations.domain.formats.base import OutNote
 from annotations.domain.notes import NoteError, ParsedNote
-from tests.domain.formats.helpers import read_all
+from tests.domain.formats.helpers import SPAN_FORMATS, WHOLE, read_all
 
 SHARED = Path(__file__).parents[4] / "shared" / "data" / "meddocan" / "dev"
+XML = SHARED.parent / "dev-i2b2-xml"
 pytestmark = pytest.mark.skipif(not SHARED.is_dir(), reason="MEDDOCAN is not available")
 
 
@@ -29,6 +30,13 @@ def labels(files: dict[str, bytes]) -> dict[str, str]:
 def notes(files: dict[str, bytes], labels: dict[str, str]) -> list[ParsedNote]:
     read = read_all("brat", files, labels)
     return [note for note in read if not isinstance(note, NoteError)]
+
+
+def test_the_xml_of_the_corpus_is_read_as_its_brat_files(labels: dict[str, str], notes: list[ParsedNote]) -> None:
+    read = read_all("i2b2", {path.name: path.read_bytes() for path in XML.iterdir()}, labels)
+    assert [(note.name, note.text, note.spans) for note in read if isinstance(note, ParsedNote)] == [
+        (note.name, note.text, note.spans) for note in notes
+    ]
 
 
 def facts(read: list[ParsedNote]) -> set[tuple[str, str, int, int, str]]:
@@ -54,7 +62,7 @@ def test_every_note_is_read_exactly(files: dict[str, bytes], notes: list[ParsedN
     assert not any(note.warnings for note in notes)
 
 
-@pytest.mark.parametrize("kind", ["brat", "conll"])
+@pytest.mark.parametrize("kind", SPAN_FORMATS)
 def test_written_notes_are_read_back_unchanged(
     kind: str, files: dict[str, bytes], labels: dict[str, str], notes: list[ParsedNote]
 ) -> None:
@@ -63,8 +71,9 @@ def test_written_notes_are_read_back_unchanged(
         out, losses = FORMATS[kind].write(OutNote(note.name, note.text, note.spans or []), labels)
         assert losses == []
         written |= out
-    texts = {name: data for name, data in files.items() if name.endswith(".txt")}
-    assert {name: data for name, data in written.items() if name.endswith(".txt")} == texts
+    if kind not in WHOLE:
+        texts = {name: data for name, data in files.items() if name.endswith(".txt")}
+        assert {name: data for name, data in written.items() if name.endswith(".txt")} == texts
     back = read_all(kind, written, labels)
     assert [(n.name, n.text, n.spans) for n in back if isinstance(n, ParsedNote)] == [
         (n.name, n.text, n.spans) for n in notes

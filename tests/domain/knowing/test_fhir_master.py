@@ -5,7 +5,7 @@ import json
 import pytest
 
 from annotations.domain.knowing.fhir_master import person_of, resources
-from annotations.domain.knowing.master import MasterError
+from annotations.domain.knowing.master import MOST_VALUES, Master, MasterError, Problem
 from annotations.domain.knowing.person import Person
 
 PATIENT = {
@@ -67,3 +67,22 @@ def test_one_resource_a_bundle_or_a_resource_a_line():
 def test_a_file_without_patients_is_refused(content):
     with pytest.raises(MasterError):
         list(resources(content))
+
+
+def test_values_that_are_too_long_or_too_many_are_left_out() -> None:
+    many = [{"value": f"N-{number}"} for number in range(1_000)]
+    long = {"family": "a" * 10_000_000, "given": ["Anna"]}
+    master = Master()
+    patient, person = person_of({"id": "P-1", "name": [long, {"family": "Al\0ba"}], "identifier": many}, ())
+    master.add(patient, person, 1)
+    kept = master.people["P-1"]
+    assert (kept.given, kept.family) == (("Anna",), ())
+    assert kept.ids == tuple(f"N-{number}" for number in range(MOST_VALUES))
+    assert master.problems == [Problem(1, "family", "value"), Problem(1, "ids", "many")]
+
+
+def test_many_rows_of_one_patient_take_no_more_time_each() -> None:
+    master = Master()
+    for number in range(20_000):
+        master.add("P-1", Person(given=(f"Anna{number}",)), number)
+    assert (master.rows, len(master.people["P-1"].given)) == (20_000, MOST_VALUES)

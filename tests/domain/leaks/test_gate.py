@@ -106,6 +106,12 @@ def test_needles_may_be_prepared_once_for_many_texts() -> None:
     assert [len(gate.find(text, prepared)) for text in ("Adam Wilson", "nobody", "Wilson")] == [1, 0, 1]
 
 
+def test_a_word_outside_ascii_and_a_number_in_other_digits_are_found() -> None:
+    assert quotes("Dr. ΩΜΈΓΑ came", needle("Ωμέγα")) == ["ΩΜΈΓΑ"]
+    assert quotes("call ٩١٥ ١٢٣ ٤٥٦", needle("٩١٥١٢٣٤٥٦", "PHONE")) == ["٩١٥ ١٢٣ ٤٥٦"]
+    assert quotes("µg 12mg", needle("gg"), needle("µg"), needle("mg")) == ["µg", "mg"]
+
+
 def test_of_dates_ages_and_numbers_only_the_whole_string_is_sought() -> None:
     date = needle("3 November 2021", "DATE")
     assert quotes("in November 2021", date, gate=Gate((), ["es"])) == []
@@ -297,11 +303,14 @@ def test_words_of_places_are_generic_in_places_only() -> None:
     assert quotes("Fray", needle("Fray", "CITY"), needle("Fray"), gate=gate) == ["Fray"]
 
 
-@pytest.mark.parametrize("piece", ["1/", "1 ", "12/03/2021 ", "915 ", "1-2-", "tel. 1 ", "(9", "Adam Wilson ", "a@"])
+@pytest.mark.parametrize(
+    "piece", ["1/", "1 ", "12/03/2021 ", "915 ", "1-2-", "tel. 1 ", "(9", "Adam Wilson ", "a@", "A."]
+)
 def test_hostile_repetition_is_linear(piece: str) -> None:
     text = (piece * 400_000)[:400_000]
     needles = [
         needle("Adam Wilson"),
+        needle("A. A."),
         needle("1/1/1", "DATE"),
         needle("12/03/2021", "DATE"),
         needle("1 1 1 1 1 1 1 1", "PHONE"),
@@ -319,4 +328,12 @@ def test_many_needles_with_a_common_word_are_linear() -> None:
     needles = [needle(day, "DATE") for day in days]
     begun = time.process_time()
     assert Gate().find("40/40/2021 " * 10_000, needles) == []
+    assert time.process_time() - begun < 2
+
+
+def test_equal_needles_of_many_notes_are_linear() -> None:
+    needles = [needle("Ab", note=note) for note in range(20_000)]
+    begun = time.process_time()
+    found = Gate().find("Ab. " * 20_000, needles, note=19_999)
+    assert (len(found), found[0].needle.note) == (20_000, 19_999)
     assert time.process_time() - begun < 2

@@ -11,7 +11,7 @@ from annotations.domain.redaction.kinds import Kind
 from annotations.domain.surrogates.deciding import surrogate_key
 from annotations.domain.surrogates.folding import accented, folded, long_words
 from annotations.domain.surrogates.gazetteers import kept, names_of
-from annotations.domain.surrogates.generating import RuleGenerator
+from annotations.domain.surrogates.generating.rules import RuleGenerator
 from annotations.domain.surrogates.pipeline import Around, Indexed
 from annotations.domain.surrogates.places import areas_in
 from tests.domain.surrogates.worlds import one, person, replaced

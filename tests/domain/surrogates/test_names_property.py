@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from annotations.domain.redaction.kinds import Kind
 from annotations.domain.surrogates.folding import folded
 from annotations.domain.surrogates.gazetteers import names_of
-from annotations.domain.surrogates.generating import RuleGenerator
+from annotations.domain.surrogates.generating.rules import RuleGenerator
 from annotations.domain.surrogates.pipeline import Around
 from annotations.domain.surrogates.writing import Writer
 from tests.domain.surrogates.worlds import one

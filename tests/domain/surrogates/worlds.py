@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from annotations.domain.redaction.kinds import Kind
 from annotations.domain.surrogates.clustering import RuleClusterer
-from annotations.domain.surrogates.generating import RuleGenerator, in_order
+from annotations.domain.surrogates.generating.rules import RuleGenerator, in_order
 from annotations.domain.surrogates.pipeline import Around, Cluster, Indexed, Mentioned, Surrogate
 from annotations.domain.surrogates.writing import Writer, written
 

@@ -1,0 +1,351 @@
+"""CoNLL without offsets, as most tools read and write it: a row for each token, with its tag in the last column.
+
+`NAME.conll` and `NAME.txt` for one note, or one file for many. Where the text lies beside, the tokens are found in it,
+and spans get their offsets from there; else the text is made of the tokens, with a warning. Texts have the name of the
+file, or the name after `-DOCSTART-`. Spans end with their sentence, as in conlleval and seqeval, so that no sentence is
+written that ends inside a span.
+
+The tags of all schemes are read by the same rule, whatever format is chosen. Written are IOB2 tags in four columns
+(conll2003, as in https://huggingface.co/datasets/eriktks/conll2003), or IOB1 or BIOES tags in two. Sources: Tjong Kim
+Sang and De Meulder 2003, https://www.clips.uantwerpen.be/conll2003/ner/; for the row `-DOCSTART- -X- O O`, which spaCy
+takes for the start of a note: https://spacy.io/api/cli#converters.
+"""
+
+import io
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from posixpath import dirname, join, splitext
+from typing import Final
+
+from annotations.domain.bio import OUTSIDE, Scheme, as_bio, decode, encode, in_scheme, split_any_tag
+from annotations.domain.formats.aligning import REBUILT, align, blank, rebuilt
+from annotations.domain.formats.base import (
+    BAD_CODE,
+    HEAD,
+    Files,
+    LabelFinder,
+    Loss,
+    NoteFiles,
+    OutNote,
+    lost_attributes,
+    numbered_name,
+    split_names,
+    written_code,
+)
+from annotations.domain.formats.columns.rows import MARK, Document, documents
+from annotations.domain.formats.tags import TagReader, blocks, count_labels, is_tag, lost
+from annotations.domain.labels import LabelSetDef
+from annotations.domain.notes import NoteError, ParsedNote, Problem, check_name, decode_utf8
+from annotations.domain.tokens import Token, Tokenizer, tokenize
+from annotations.domain.whitespace import WHITE_SPACE
+
+ENDINGS: Final = (
+    *("conll", "conll03", "conll2003", "iob", "iob1", "iob2", "bio", "bioes", "bilou", "tsv"),
+    *("train", "dev", "valid", "test", "testa", "testb"),
+)
+"""The endings of files with rows. Such files often end in `.txt`, too: see `ColumnsFormat.group`."""
+_ROWS: Final = "rows"
+_FEW: Final = 3
+_START: Final = f"{MARK} -X- O O\n\n"
+
+
+class ColumnsFormat:
+    """Reads and writes CoNLL without offsets. For writing, another tokenizer can be given.
+
+    With `filled`, there are two more columns between token and tag, for part of speech and chunk, without content. With
+    `sentences`, an empty row ends a sentence instead of a line.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        scheme: Scheme,
+        *,
+        filled: bool = False,
+        tokenizer: Tokenizer = tokenize,
+        sentences: bool = False,
+    ) -> None:
+        self.name = name
+        self._scheme = scheme
+        self._between = " -X- O " if filled else " "
+        self._tokenizer = tokenizer
+        self._sentences = sentences
+        self.with_options: Callable[..., ColumnsFormat] = partial(ColumnsFormat, name, scheme, filled=filled)
+
+    def claims(self, name: str, head: bytes) -> bool:
+        """See `Format.claims`."""
+        ending = splitext(name)[1][1:].lower()
+        if ending == "txt" and not _are_rows(head):
+            return False
+        return ending in ("txt", *ENDINGS) and _scheme_of(head) is self._scheme
+
+    def group(self, names: Iterable[str]) -> tuple[list[NoteFiles], list[Problem]]:
+        """See `Format.group`. A file of rows without a text file of the same name may have many notes.
+
+        Each such file is a group; if there are text files without rows of the same name, which may belong to notes of
+        any such file, all of them are one group. A text file that has nothing but rows is read as a file of rows.
+        """
+        found, problems = split_names(names, ["txt", *ENDINGS])
+        whole: list[NoteFiles] = []
+        texts: dict[str, str] = {}
+        many: list[str] = []
+        for name, parts in sorted(found.items()):
+            text = parts.pop("txt", None)
+            rows = [file for _, file in sorted(parts.items())]
+            if text is None:
+                many += rows
+            elif not rows:
+                texts[name] = text
+            else:
+                whole.append(NoteFiles(name, {"txt": text, _ROWS: rows[0]}))
+                message = f"The file is ignored: “{rows[0]}” has the rows of the same note."
+                problems += [Problem(file, None, "same name", message) for file in rows[1:]]
+        names_of = _names(many)
+        if many and texts:
+            group = NoteFiles(names_of[many[0]], {_ROWS: many[0]}, tuple(many), texts)
+            return [*whole, group], problems
+        alone = [NoteFiles(name, {"txt": text}) for name, text in texts.items()]
+        bundles = [NoteFiles(names_of[file], {_ROWS: file}, (file,)) for file in many]
+        return sorted([*whole, *alone, *bundles], key=lambda group: group.name), problems
+
+    def read_many(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
+        """See `Format.read_many`. Texts that no file mentions come last, as notes without annotations."""
+        reader = _Reader(files, LabelFinder(labels), note.texts)
+        if not note.bundle:
+            yield from reader.pair(note) if _ROWS in note.parts else reader.text(note.name, note.parts["txt"])
+            return
+        names = {note.bundle[0]: note.name} if len(note.bundle) == 1 else _names(note.bundle)
+        for file in note.bundle:
+            yield from reader.many(names[file], file)
+        for name in sorted(set(note.texts) - reader.seen):
+            yield from reader.text(name, note.texts[name])
+
+    def used_labels(self, note: NoteFiles, files: Files) -> Iterator[Counter[str]]:
+        """See `Format.used_labels`."""
+        found = [*note.bundle] or ([note.parts[_ROWS]] if _ROWS in note.parts else [])
+        with suppress(NoteError):
+            texts = [*note.texts.values()] if note.bundle else [] if found else [note.parts["txt"]]
+            found += [text for text in texts if _has_rows(text, files)]
+        for file in found:
+            with suppress(NoteError), files.open(file) as stream:
+                for document in documents(stream, file):
+                    yield count_labels(
+                        tag
+                        for sentence in document.sentences
+                        for tag in as_bio(row.tag if is_tag(row.tag) else OUTSIDE for row in sentence)
+                    )
+
+    def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
+        """See `Format.write`. A token has one label, so overlapping spans cause losses."""
+        name, text = check_name(note.name), note.text
+        note = replace(note, spans=list(note.spans))
+        losses = [Loss(name, span, BAD_CODE) for span in note.spans if written_code(span, labels) is None]
+        written = [span for span in note.spans if written_code(span, labels) is not None]
+        encoded = encode(text, written, label_order=tuple(labels), tokenizer=partial(_solid, self._tokenizer))
+        losses += [Loss(name, loser.span, lost(loser)) for loser in encoded.losers]
+        losses += lost_attributes(replace(note, spans=written))
+        pieces = [_START]
+        for first, past in blocks(text, encoded, by_sentence=self._sentences, whole_spans=True):
+            tags = in_scheme(encoded.tags[first:past], self._scheme)
+            for token, tag in zip(encoded.tokens[first:past], tags, strict=True):
+                code = tag if tag == OUTSIDE else tag[:2] + labels.get(tag[2:], tag[2:])
+                pieces.append(f"{text[token.start : token.end]}{self._between}{code}\n")
+            pieces.append("\n")
+        return {f"{name}.txt": text.encode(), f"{name}.{ENDINGS[0]}": "".join(pieces).encode()}, losses
+
+    def extra_files(self, labels: LabelSetDef) -> dict[str, bytes]:
+        """See `Format.extra_files`. This format has none."""
+        return {}
+
+
+class _Reader:
+    """Reads the files of one group. `seen` are the names of the notes that were read."""
+
+    def __init__(self, files: Files, find_label: LabelFinder, texts: Mapping[str, str]) -> None:
+        self.seen: set[str] = set()
+        self._files = files
+        self._find_label = find_label
+        self._texts = texts
+
+    def text(self, name: str, file: str) -> Iterator[ParsedNote | NoteError]:
+        """A text file without rows of its own: a note without annotations, unless the text itself is rows."""
+        try:
+            if not _has_rows(file, self._files):
+                yield ParsedNote(name, decode_utf8(self._files.load(file), file), None)
+                return
+        except NoteError as error:
+            yield error
+            return
+        yield from self.many(name, file)
+
+    def pair(self, note: NoteFiles) -> Iterator[ParsedNote | NoteError]:
+        """The rows of one note with its text."""
+        file, beside = note.parts[_ROWS], note.parts["txt"]
+        try:
+            found = list(documents(io.BytesIO(self._files.load(file)), file))
+            if len(found) > 1:
+                message = "A second note starts here, but this file belongs to one text file. Rename the file."
+                raise NoteError([Problem(file, found[1].line, "many notes", message)])
+            yield _parse(note.name, found[0], self._find_label, decode_utf8(self._files.load(beside), beside), beside)
+        except NoteError as error:
+            yield error
+
+    def many(self, base: str, file: str) -> Iterator[ParsedNote | NoteError]:
+        """The notes of a file of rows. Notes without a name are numbered if there are several."""
+        try:
+            with self._files.open(file) as stream:
+                several = _has_several(documents(stream, file))
+            with self._files.open(file) as stream:
+                for number, document in enumerate(documents(stream, file), 1):
+                    name = numbered_name(NoteFiles(base, {}), number) if several else base
+                    try:
+                        yield self._named(name, document)
+                    except NoteError as error:
+                        yield error
+        except NoteError as error:
+            yield error
+
+    def _named(self, name: str, document: Document) -> ParsedNote:
+        file = document.file
+        if document.name:
+            try:
+                name = join(dirname(file), check_name(document.name))
+            except NoteError as error:
+                raise NoteError(
+                    [Problem(file, document.line, "name", each.message) for each in error.problems]
+                ) from None
+        if name in self.seen:
+            message = f"The note “{name}” occurs twice. Give each note a name of its own."
+            raise NoteError([Problem(file, document.line, "same name", message)])
+        self.seen.add(name)
+        beside = self._texts.get(name)
+        if beside is None:
+            return _parse(name, document, self._find_label)
+        return _parse(name, document, self._find_label, decode_utf8(self._files.load(beside), beside), beside)
+
+
+def _parse(
+    name: str, document: Document, find_label: LabelFinder, text: str | None = None, beside: str = ""
+) -> ParsedNote:
+    """The note of some rows; without a text, one is made of the tokens. Raises NoteError with all problems."""
+    file = document.file
+    read_tag = TagReader(find_label, split_any_tag)
+    tags: list[str] = []
+    for sentence in document.sentences:
+        marks = []
+        for row in sentence:
+            tag = read_tag(row.tag)
+            if isinstance(tag, str):
+                marks.append(tag)
+            else:
+                document.refuse(row.line, *tag)
+        tags += as_bio(marks)
+    words = [[row.word for row in sentence] for sentence in document.sentences]
+    if text is None:
+        text, tokens = rebuilt(words)
+        warnings = [Problem(file, document.line, "rebuilt", REBUILT)]
+    else:
+        tokens, warnings = _aligned(text, words, document, beside)
+    if document.problems:
+        raise NoteError(document.problems)
+    if document.blank:
+        message = f"{len(document.blank)} rows without a token, the first one here, are left out."
+        warnings.append(Problem(file, document.blank[0], "not kept", message))
+    return ParsedNote(name, text, decode(tokens, tags), warnings)
+
+
+def _aligned(text: str, words: list[list[str]], document: Document, beside: str) -> tuple[list[Token], list[Problem]]:
+    """The places of the tokens in the text, and warnings. A token that doesn't follow is a problem of the document."""
+    rows = [row for sentence in document.sentences for row in sentence]
+    found = align(text, (word for sentence in words for word in sentence))
+    warnings = []
+    if found.missing is not None:
+        message = (
+            f"The token of this row doesn't follow in the text of “{beside}” after character {found.at}. Expected: the "
+            "tokens of that text, in order and unchanged; only white space may lie between them."
+        )
+        document.refuse(rows[found.missing].line, "quote", message)
+    elif not blank(text, found.at):
+        message = f"The rows end at character {found.at} of “{beside}”. The rest of the text has no annotations."
+        warnings.append(Problem(document.file, rows[-1].line if rows else document.line, "short", message))
+    if found.changed:
+        message = (
+            f"{len(found.changed)} tokens, the first one here, are written in another way in “{beside}” (for example "
+            "brackets as -LRB-, or quotes). The text was kept as it is."
+        )
+        warnings.append(Problem(document.file, rows[found.changed[0]].line, "normalized", message))
+    return found.tokens, warnings
+
+
+def _solid(tokenizer: Tokenizer, text: str) -> list[Token]:
+    """The tokens without white space in them, which would be a column, and without one that is a mark of notes."""
+    if tokenizer is tokenize:
+        return tokenize(text)  # the default rule gives no such tokens
+    found: list[Token] = []
+    for token in tokenizer(text):
+        start = token.start
+        for at in range(token.start, token.end):
+            if text[at] in WHITE_SPACE:
+                if at > start:
+                    found.append(Token(start, at))
+                start = at + 1
+        if text[start : token.end] == MARK:
+            found.append(Token(start, start + 1))
+            start += 1
+        if start < token.end:
+            found.append(Token(start, token.end))
+    return found
+
+
+def _names(files: Iterable[str]) -> dict[str, str]:
+    """The names of files without endings; the whole names where they would be equal."""
+    found = {file: splitext(file)[0] for file in files}
+    several = Counter(found.values())
+    return {file: name if several[name] == 1 else file for file, name in found.items()}
+
+
+def _has_several(found: Iterator[Document]) -> bool:
+    next(found)
+    return next(found, None) is not None
+
+
+def _has_rows(file: str, files: Files) -> bool:
+    with files.open(file) as stream:
+        return _are_rows(stream.read(HEAD))
+
+
+def _are_rows(head: bytes) -> bool:
+    """Whether the start of a text file is rows. A few words that look like rows may be a text."""
+    if _scheme_of(head) is None:
+        return False
+    rows = head.split(b"\n")
+    marked = any(row.startswith(MARK.encode()) for row in rows)
+    tagged = [row for row in rows if not row.rstrip().endswith((b" O", b"\tO"))]
+    return marked or (len(rows) > _FEW and any(row.strip() for row in tagged))
+
+
+def _scheme_of(head: bytes) -> Scheme | None:
+    """The scheme of the tags at the start of a file; None unless it has rows with tags, and nothing else."""
+    if len(head) >= HEAD:
+        head = head[: head.rfind(b"\n") + 1]
+    found = list(documents(io.BytesIO(head), ""))
+    sentences = [[row.tag for row in sentence] for document in found for sentence in document.sentences]
+    if any(document.problems for document in found) or not (sentences or found[0].marked):
+        return None
+    tags = [tag for sentence in sentences for tag in sentence]
+    if not all(map(is_tag, tags)) or _has_offsets(head):
+        return None
+    if any(tag[0] in "ESLU" for tag in tags):
+        return Scheme.BIOES
+    read = [tag for sentence in sentences for tag in as_bio(sentence)]
+    started = [given[0] for given, tag in zip(tags, read, strict=True) if tag[0] == "B"]
+    return Scheme.IOB1 if started.count("I") > started.count("B") else Scheme.IOB2
+
+
+def _has_offsets(head: bytes) -> bool:
+    """Whether the rows are those of the format with offsets."""
+    rows = [row.split(b"\t") for row in head.split(b"\n") if row and not row.startswith((b"#", MARK.encode()))]
+    return bool(rows) and all(len(row) == 4 and row[1].isdigit() and row[2].isdigit() for row in rows)

@@ -1,0 +1,93 @@
+"""What the formats with one tag for each token share."""
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+
+from annotations.domain.bio import OUTSIDE, Cause, Encoded, Loser, split_any_tag, split_tag
+from annotations.domain.formats.base import LabelFinder
+from annotations.domain.segments import lines
+from annotations.domain.sentences import sentences
+
+
+def lost(loser: Loser) -> str:
+    """The reason for the loss of a span that tags don't hold whole."""
+    winner = loser.winner
+    by = "" if winner is None else f"{winner.label} {winner.start}-{winner.end}"
+    match loser.cause:
+        case Cause.NO_TOKEN:
+            return "The span contains no token."
+        case Cause.DUPLICATE:
+            return "The span occurs twice and is exported once."
+        case Cause.COVERED:
+            return f"All tokens of the span belong to the span {by}."
+        case Cause.PARTLY_COVERED:
+            return f"Some tokens of the span belong to the span {by}."
+        case Cause.WHITE_SPACE:
+            return "White space at the ends of the span is not exported."
+
+
+def count_labels(tags: Iterable[str]) -> Counter[str]:
+    """The number of spans by label. An `I-` that follows `O` or another label starts a span, as in `decode`."""
+    found: Counter[str] = Counter()
+    before = ""
+    for tag in tags:
+        try:
+            mark, label = split_tag(tag)
+        except ValueError:
+            mark, label = OUTSIDE, ""
+        if label and (mark == "B" or label != before):
+            found[label] += 1
+        before = label
+    return found
+
+
+def is_tag(text: str) -> bool:
+    """Whether a text is a tag of any scheme."""
+    try:
+        split_any_tag(text)
+    except ValueError:
+        return False
+    return True
+
+
+class TagReader:
+    """Replacement of the label in a tag by its code, or a problem (code, message). Each tag is looked up once."""
+
+    def __init__(self, find_label: LabelFinder, split: Callable[[str], tuple[str, str]] = split_tag) -> None:
+        self._find_label = find_label
+        self._split = split
+        self._known: dict[str, str | tuple[str, str]] = {}
+
+    def __call__(self, tag: str) -> str | tuple[str, str]:
+        if tag not in self._known:
+            self._known[tag] = self._read(tag)
+        return self._known[tag]
+
+    def _read(self, tag: str) -> str | tuple[str, str]:
+        try:
+            mark, label = self._split(tag)
+        except ValueError as error:
+            return "tag", str(error)
+        if not label:
+            return OUTSIDE
+        code = self._find_label(label)
+        return ("label", self._find_label.unknown(label)) if code is None else f"{mark}-{code}"
+
+
+def blocks(text: str, encoded: Encoded, *, by_sentence: bool, whole_spans: bool) -> Iterator[tuple[int, int]]:
+    """The tokens of each line that has tokens, or of each sentence, as half-open ranges of indexes.
+
+    With `whole_spans`, no block ends inside a span.
+    """
+    found = [end for _, end in sentences(text)] if by_sentence else [line.end for line in lines(text)]
+    ends = [*found, len(text)]
+    end, first = ends[0], 0
+    for at, (token, tag) in enumerate(zip(encoded.tokens, encoded.tags, strict=True)):
+        if token.start >= end:
+            if at > first and not (whole_spans and tag.startswith("I-")):
+                yield first, at
+                first = at
+            end = ends[bisect_left(ends, token.start + 1)]
+    if encoded.tokens:
+        yield first, len(encoded.tokens)

@@ -1,0 +1,156 @@
+"""What the formats of INCEpTION and other UIMA tools share: layers, their features, and spans as annotations.
+
+A layer is a type of annotations, which have features. A span is a named entity of DKPro Core, the layer for entities
+that INCEpTION has built in, with the label in the feature `value`. An attribute of a span is a further feature of its
+name: a check box, or text. UIMA counts UTF-16 code units, as Java does. Sources:
+https://github.com/inception-project/inception (user guide in `inception-io-webanno-tsv` and `inception-io-xmi`) and
+https://uima.apache.org/d/uimaj-current/references.html.
+"""
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from annotations.domain.formats.base import Loss, OutNote
+from annotations.domain.formats.giving import attribute_value, attribute_words, given_spans
+from annotations.domain.sentences import sentences
+from annotations.domain.spans import Bounds, Span
+from annotations.domain.utf16 import Utf16
+
+DKPRO: Final = "de.tudarmstadt.ukp.dkpro.core.api"
+NAMED_ENTITY: Final = f"{DKPRO}.ner.type.NamedEntity"
+TOKEN: Final = f"{DKPRO}.segmentation.type.Token"
+SENTENCE: Final = f"{DKPRO}.segmentation.type.Sentence"
+METADATA: Final = f"{DKPRO}.metadata.type.DocumentMetaData"
+LABEL: Final = "value"
+
+NO_CHARACTERS: Final = "Spans without characters are not imported."
+
+_STRUCTURE: Final = frozenset({TOKEN, SENTENCE, METADATA, "uima.tcas.DocumentAnnotation"})
+_ENTITIES: Final = f"{DKPRO}.ner.type."
+_NOT_SPANS: Final = (f"{DKPRO}.", "uima.", "org.dkpro.core.", "de.tudarmstadt.ukp.inception.", "org.apache.uima.")
+_LABEL_FEATURES: Final = ("value", "label", "entity", "type", "category", "kind", "class", "tag")
+_RESERVED: Final = frozenset({LABEL, "begin", "end", "sofa"})
+_FEATURE: Final = re.compile(r"(?!ROLE_)[A-Za-z][A-Za-z0-9_]*", re.ASCII)
+_NOT_SET: Final = "false"
+
+
+def is_structure(layer: str) -> bool:
+    """Whether annotations of the layer only divide the text or describe the note, so that nothing is lost with them."""
+    return layer in _STRUCTURE or layer.startswith("uima.cas.")
+
+
+def is_span_layer(layer: str) -> bool:
+    """Whether annotations of the layer are spans: named entities, and layers of a project's own."""
+    return layer.startswith(_ENTITIES) or not layer.startswith(_NOT_SPANS)
+
+
+def layer_not_kept(layer: str) -> str:
+    return f"Annotations of the layer “{layer}” are not imported."
+
+
+def feature_not_kept(layer: str, feature: str) -> str:
+    return (
+        f"The feature “{feature}” of the layer “{layer}” is not imported: it is a list or refers to other annotations."
+    )
+
+
+def relations_not_kept(layer: str) -> str:
+    return f"Relations and chains (layer “{layer}”) are not imported."
+
+
+def label_and_attributes(
+    layer: str, features: Collection[str], values: Mapping[str, str]
+) -> tuple[str, dict[str, str | bool]]:
+    """The label of an annotation and its attributes.
+
+    The label is the feature of a layer that is called `value`, `label` or the like, or the only feature; for layers
+    with other features and for annotations without that value, it is the short name of the layer. `features` are the
+    features of the layer, `values` those that are set; check boxes are `true` or `false`.
+    """
+    named = {feature.lower(): feature for feature in features}
+    feature = next((named[word] for word in _LABEL_FEATURES if word in named), None)
+    if layer.startswith(_ENTITIES):
+        feature = LABEL
+    elif feature is None and len(features) == 1:
+        (feature,) = features
+    label = values.get(feature, "") if feature else ""
+    if attribute_value(label) is True or label == _NOT_SET:  # a check box is not a label
+        feature, label = None, ""
+    attributes = {
+        name: attribute_value(value)
+        for name, value in values.items()
+        if name != feature and value and value != _NOT_SET
+    }
+    return label or layer.rpartition(".")[2], attributes
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A span to write: without white space at its ends, its code, and its attributes as words by feature."""
+
+    span: Span
+    code: str
+    features: Mapping[str, str]
+
+    @property
+    def start(self) -> int:
+        return self.span.start
+
+    @property
+    def end(self) -> int:
+        return self.span.end
+
+
+def entities(note: OutNote, labels: Mapping[str, str]) -> tuple[list[Entity], list[Loss]]:
+    """The spans of a note to write, in text order, and what is lost. Raises SpanError for a span outside the text."""
+    spans, losses = given_spans(note, labels)
+    found = []
+    for span, code in spans:
+        words, lost = attribute_words(note, span, _FEATURE, _RESERVED)
+        losses += lost
+        for name in [name for name, word in words.items() if word == _NOT_SET]:
+            del words[name]
+            losses.append(Loss(note.name, span, f"The attribute “{name}” is not exported: “false” means not set."))
+        found.append(Entity(span, code, words))
+    return found, losses
+
+
+def feature_types(found: Iterable[Entity]) -> dict[str, bool]:
+    """The features of the entities by name, and whether each is a check box in all of them."""
+    boxes: dict[str, bool] = {}
+    for entity in found:
+        for name, word in entity.features.items():
+            boxes[name] = boxes.get(name, True) and attribute_value(word) is True
+    return dict(sorted(boxes.items()))
+
+
+def whole_sentences(text: str, found: Iterable[Entity]) -> list[Bounds]:
+    """The sentences of a text, with those joined that a span runs over: INCEpTION wants spans inside of sentences."""
+    covered: list[Bounds] = []
+    for entity in sorted(found, key=lambda each: (each.start, each.end)):
+        if covered and entity.start < covered[-1][1]:
+            covered[-1] = (covered[-1][0], max(covered[-1][1], entity.end))
+        else:
+            covered.append((entity.start, entity.end))
+    whole: list[Bounds] = []
+    at = 0
+    for start, end in sentences(text):
+        while at < len(covered) and covered[at][1] <= start:
+            at += 1
+        if whole and at < len(covered) and covered[at][0] < start:
+            whole[-1] = (whole[-1][0], end)
+        else:
+            whole.append((start, end))
+    return whole
+
+
+Offsets = Callable[[int], int]
+"""The conversion of offsets in code points to UTF-16 code units."""
+
+
+def offsets_of(text: str) -> Offsets:
+    """The conversion for a text."""
+    offsets = Utf16(text)
+    return int if offsets.length == len(text) else offsets.units

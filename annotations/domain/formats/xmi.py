@@ -1,0 +1,281 @@
+"""UIMA CAS XMI, the XML of INCEpTION and other UIMA tools: `NAME.xmi`, one file for each note.
+
+Annotations are elements, with their features as attributes and the namespace made from the package of the type; the
+text is the attribute `sofaString` of the Sofa. Offsets count UTF-16 code units, as Java does. The types are in another
+file, `TypeSystem.xml`, which is used if it is there. A zip file with both, as INCEpTION exports it, counts as one note.
+
+A note whose spans have attributes gets its own `NAME.typesystem.xml`. INCEpTION reads attributes if its project has
+features of these names in the layer of named entities. Sentences are written, too, and none ends inside a span; tokens
+are not, because INCEpTION makes them where a file has none.
+
+Source: https://uima.apache.org/d/uimaj-current/references.html, "XMI CAS Serialization Reference".
+"""
+
+import struct
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from io import BytesIO
+from posixpath import basename, dirname, splitext
+from typing import Final
+
+from annotations.domain.files.zips import TooManyEntries, open_zip
+from annotations.domain.formats.base import Files, LabelFinder, Loss, NoteFiles, OutNote, is_system_file, split_names
+from annotations.domain.formats.cas import INITIAL_VIEW, Cas, Found, Sofa
+from annotations.domain.formats.type_system import TypeSystem, read_type_system, type_system_xml, written_types
+from annotations.domain.formats.uima import (
+    LABEL,
+    METADATA,
+    NAMED_ENTITY,
+    SENTENCE,
+    entities,
+    feature_types,
+    is_structure,
+    offsets_of,
+    whole_sentences,
+)
+from annotations.domain.formats.xml_reading import parse, restored
+from annotations.domain.formats.xml_writing import REPLACED, as_attribute, replaced_characters
+from annotations.domain.labels import LabelSetDef
+from annotations.domain.notes import NoteError, ParsedNote, Problem, check_name
+
+_XMI: Final = "http://www.omg.org/XMI"
+_ID: Final = f"{_XMI}}}id"
+_ROOT: Final = f"{_XMI}}}XMI"
+_SOFA, _VIEW = "uima.cas.Sofa", "uima.cas.View"
+_TYPES: Final = "typesystem.xml"
+_LARGEST: Final = 64 * 1024 * 1024
+_BAD_ZIP: Final = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    TooManyEntries,
+    EOFError,
+    OSError,
+    NotImplementedError,
+    RuntimeError,  # encrypted
+    ValueError,
+)
+
+
+def _namespace(layer: str) -> str:
+    return f"http:///{layer.rpartition('.')[0].replace('.', '/')}.ecore"
+
+
+_HEAD: Final = (
+    '<?xml version="1.0" encoding="UTF-8"?>\n'
+    f'<xmi:XMI xmlns:xmi="{_XMI}" xmlns:cas="{_namespace(_SOFA)}" xmlns:metadata="{_namespace(METADATA)}" '
+    f'xmlns:segmentation="{_namespace(SENTENCE)}" xmlns:ner="{_namespace(NAMED_ENTITY)}" xmi:version="2.0">\n'
+    '<cas:NULL xmi:id="0"/>\n'
+)
+
+
+class XmiFormat:
+    """Reads and writes UIMA CAS XMI."""
+
+    name = "xmi"
+
+    def claims(self, name: str, head: bytes) -> bool:
+        """See `Format.claims`. A zip file is claimed if it begins with the files that INCEpTION puts into it."""
+        low = name.lower()
+        if low.endswith(".zip"):
+            return head.startswith(b"PK") and (b".xmi" in head or b"TypeSystem.xml" in head)
+        return low.endswith(".xmi") and _XMI.encode() in head
+
+    def group(self, names: Iterable[str]) -> tuple[list[NoteFiles], list[Problem]]:
+        """See `Format.group`. A type system belongs to the notes of its folder and of the folders in it."""
+        given = list(names)
+        types = {name for name in given if basename(name).lower().endswith(_TYPES) and not is_system_file(name)}
+        found, problems = split_names([name for name in given if name not in types], ["xmi", "zip"])
+        groups = []
+        for name, parts in sorted(found.items()):
+            for ending, file in sorted(parts.items()):
+                nearest = _nearest_types(name, types)
+                groups.append(NoteFiles(name, {ending: file} | ({"types": nearest} if nearest else {})))
+        return groups, problems
+
+    def read_many(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
+        """See `Format.read_many`."""
+        try:
+            yield _read(note, files).note(note.name, LabelFinder(labels))
+        except NoteError as error:
+            yield error
+
+    def used_labels(self, note: NoteFiles, files: Files) -> Iterator[Counter[str]]:
+        """See `Format.used_labels`."""
+        with suppress(NoteError):
+            yield _read(note, files).used_labels()
+
+    def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
+        """See `Format.write`."""
+        name, text = check_name(note.name), note.text
+        found, losses = entities(note, labels)
+        units, title = offsets_of(text), as_attribute(name)
+        parts = [
+            f'<metadata:DocumentMetaData xmi:id="2" sofa="1" begin="0" end="{units(len(text))}" '
+            f"documentTitle={title} documentId={title}/>"
+        ]
+        bounds = whole_sentences(text, found)
+        parts += [
+            f'<segmentation:Sentence xmi:id="{number}" sofa="1" begin="{units(start)}" end="{units(end)}"/>'
+            for number, (start, end) in enumerate(bounds, 3)
+        ]
+        for number, entity in enumerate(found, 3 + len(bounds)):
+            features = "".join(f" {feature}={as_attribute(word)}" for feature, word in entity.features.items())
+            parts.append(
+                f'<ner:NamedEntity xmi:id="{number}" sofa="1" begin="{units(entity.start)}" '
+                f'end="{units(entity.end)}" {LABEL}="{entity.code}"{features}/>'
+            )
+        members = " ".join(map(str, range(2, 2 + len(parts))))
+        parts.append(
+            f'<cas:Sofa xmi:id="1" sofaNum="1" sofaID="{INITIAL_VIEW}" mimeType="text" '
+            f"sofaString={as_attribute(text)}/>\n"
+            f'<cas:View sofa="1" members="{members}"/>\n</xmi:XMI>\n{replaced_characters(text)}'
+        )
+        out = {f"{name}.xmi": (_HEAD + "\n".join(parts)).encode()}
+        attributes = feature_types(found)
+        if attributes:
+            out[f"{name}.{_TYPES}"] = type_system_xml(written_types(attributes))
+        return out, losses
+
+    def extra_files(self, labels: LabelSetDef) -> dict[str, bytes]:
+        """See `Format.extra_files`. The type system of the notes without attributes."""
+        return {"TypeSystem.xml": type_system_xml(written_types({}))}
+
+
+def _nearest_types(name: str, types: set[str]) -> str | None:
+    """The type system of a note: its own, or that in its folder or the next folder above."""
+    own = next((file for file in types if splitext(file)[0].lower() == f"{name}.typesystem".lower()), None)
+    if own is not None:
+        return own
+    by_folder = {dirname(file): file for file in types if basename(file).lower() == _TYPES}
+    folder = dirname(name)
+    while folder and folder not in by_folder:
+        folder = dirname(folder)
+    return by_folder.get(folder)
+
+
+def _read(note: NoteFiles, files: Files) -> Cas:
+    """The content of the files of a note. Raises NoteError."""
+    types = TypeSystem()
+    beside = note.parts.get("types")
+    if "zip" in note.parts:
+        file = note.parts["zip"]
+        data, inside = _unpacked(files.load(file), file)
+        if inside is not None:
+            types = read_type_system(inside, file)
+    else:
+        file = note.parts["xmi"]
+        data = files.load(file)
+        if beside is not None:
+            types = read_type_system(files.load(beside), beside)
+    handler = _Handler(Cas(file, types))
+    for _ in parse(BytesIO(data), file, handler):
+        pass
+    return handler.finished()
+
+
+def _unpacked(data: bytes, file: str) -> tuple[bytes, bytes | None]:
+    """The XMI in a zip file, and the type system if there is one. Raises NoteError."""
+    try:
+        with open_zip(BytesIO(data)) as archive:
+            entries = [entry for entry in archive.infolist() if not is_system_file(entry.filename)]
+            notes = [entry for entry in entries if entry.filename.lower().endswith(".xmi")]
+            types = [entry for entry in entries if basename(entry.filename).lower() == _TYPES]
+            if len(notes) == 1:
+                return _entry(archive, notes[0], file), _entry(archive, types[0], file) if types else None
+    except _BAD_ZIP:
+        message = "The zip file can't be read: it is damaged or encrypted. Export the note again."
+        raise NoteError([Problem(file, None, "zip", message)]) from None
+    message = f"The zip file has {len(notes)} files that end in .xmi. Expected: one. Unpack it, and import the files."
+    raise NoteError([Problem(file, None, "zip", message)])
+
+
+def _entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, file: str) -> bytes:
+    with archive.open(entry) as opened:
+        data = opened.read(_LARGEST + 1)
+    if len(data) > _LARGEST:
+        message = f"A file in the zip file has more than {_LARGEST // 1024 // 1024} MB. Divide the note."
+        raise NoteError([Problem(file, None, "size", message)])
+    return data
+
+
+class _Handler:
+    """Takes the elements of an XMI file. The children of an annotation are features with lists."""
+
+    def __init__(self, cas: Cas) -> None:
+        self.line = 0
+        self._cas = cas
+        self._depth = 0
+        self._kinds: dict[str, str] = {}
+        self._lists: set[str] = set()
+        self._open: Found | None = None
+        self._replaced = ""
+
+    def start(self, name: str, attributes: Mapping[str, str]) -> None:
+        self._depth += 1
+        if self._depth == 1 and name != _ROOT:
+            message = "The file is not a UIMA CAS in XMI. Expected: the root element xmi:XMI."
+            raise NoteError([Problem(self._cas.file, self.line, "format", message)])
+        if self._depth == 2:
+            kind = self._kinds.get(name) or self._kinds.setdefault(name, _type_of(name))
+            self._feature_structure(kind, attributes)
+        elif self._depth == 3:
+            self._lists.add(name)
+
+    def end(self, name: str) -> None:
+        self._depth -= 1
+        if self._depth == 1 and self._open is not None:
+            self._open.others = tuple(sorted(self._lists))
+            self._cas.add(self._open)
+            self._open = None
+
+    def data(self, text: str) -> None:
+        pass
+
+    def pi(self, target: str, data: str) -> None:
+        if target == REPLACED:
+            self._replaced = data
+
+    def finished(self) -> Cas:
+        """The content of the whole file. Raises NoteError."""
+        for sofa in self._cas.sofas.values():
+            if self._replaced and sofa.text is not None and sofa.view == INITIAL_VIEW:
+                sofa.text = restored(sofa.text, self._replaced, self._cas.file)
+        return self._cas
+
+    def _feature_structure(self, kind: str, attributes: Mapping[str, str]) -> None:
+        if kind == _SOFA:
+            identity = attributes.get(_ID, "")
+            view = attributes.get("sofaID", "")
+            location = attributes.get("sofaURI") or attributes.get("sofaArray") or ""
+            self._cas.sofas[identity] = Sofa(view, attributes.get("sofaString"), location)
+        elif kind == _VIEW:
+            self._cas.members.setdefault(attributes.get("sofa", ""), set()).update(
+                attributes.get("members", "").split()
+            )
+        elif "begin" in attributes and "end" in attributes and not is_structure(kind):
+            values = {
+                feature: word
+                for feature, word in attributes.items()
+                if feature not in ("begin", "end", "sofa") and "}" not in feature
+            }
+            self._lists.clear()
+            self._open = Found(
+                attributes.get(_ID, ""),
+                kind,
+                attributes.get("sofa", ""),
+                attributes["begin"],
+                attributes["end"],
+                self.line,
+                values,
+            )
+
+
+def _type_of(name: str) -> str:
+    """The type of an element: its namespace is made from the package."""
+    namespace, _, word = name.rpartition("}")
+    package = namespace.removeprefix("http:///").removesuffix(".ecore").replace("/", ".")
+    return f"{package}.{word}" if package and package != "uima.noNamespace" else word

@@ -1,0 +1,140 @@
+"""The contract of formats that keep many notes in one file, and of those in JSON."""
+
+import io
+import json
+import random
+import re
+from typing import IO
+
+import pytest
+from hypothesis import given
+
+from annotations.domain.formats import FORMATS
+from annotations.domain.formats.base import Loaded, OneFileFormat, OutNote
+from annotations.domain.notes import NoteError, ParsedNote
+from annotations.domain.spans import Span
+from tests.domain.formats.helpers import BINARY, NAMES, read_all
+from tests.domain.strategies import texts_with_spans
+
+TABLES = {"csv", "xlsx"}  # their rows are put in the order of the notes before these are read
+ONE_FILE = {kind: format for kind, format in FORMATS.items() if isinstance(format, OneFileFormat)}
+JSON = sorted(kind for kind, format in ONE_FILE.items() if format.endings[0].startswith("json"))
+one_file = pytest.mark.parametrize("kind", sorted(ONE_FILE))
+readable_file = pytest.mark.parametrize("kind", sorted(set(ONE_FILE) - BINARY - TABLES))
+
+TEXT = "Mario Rossi 😀\r\nvia Gàmbia 12, 20100 Milano"
+SPANS = [
+    Span(0, 11, "NAME", attributes=(("role", "patient"),)),
+    Span(0, 5, "NAME"),
+    Span(16, 29, "ID-1"),
+    Span(31, 36, "DATE"),
+]
+
+
+def written_together(kind: str, notes: dict[str, tuple[str, list[Span]]]) -> dict[str, bytes]:
+    """The files of several notes."""
+    format = ONE_FILE[kind]
+    out = io.BytesIO()
+    beside: dict[str, bytes] = {}
+    with format.sink(out, NAMES) as add:
+        for name, (text, spans) in notes.items():
+            note = OutNote(name, text, spans)
+            add(note)
+            beside |= format.beside(note)
+    return {format.file: out.getvalue()} | beside
+
+
+@one_file
+@given(texts_with_spans(), texts_with_spans())
+def test_many_notes_in_one_file(kind: str, one: tuple[str, list[Span]], other: tuple[str, list[Span]]) -> None:
+    notes = {"a": one, "sub/b": other, "c": ("", []), "d": ("Anna", [])}
+    read = read_all(kind, written_together(kind, notes))
+    assert [(note.name, note.text) for note in read if isinstance(note, ParsedNote)] == [
+        (name, text) for name, (text, _) in notes.items()
+    ]
+
+
+@one_file
+def test_no_notes(kind: str) -> None:
+    assert [note for note in read_all(kind, written_together(kind, {})) if isinstance(note, ParsedNote)] == []
+
+
+@readable_file
+def test_notes_are_read_one_after_the_other(kind: str) -> None:
+    files = written_together(kind, {f"n{number:04}": ("Anna " * 200, [Span(0, 4, "NAME")]) for number in range(2000)})
+    stream = io.BytesIO(files[ONE_FILE[kind].file])
+
+    class OneStream(Loaded):
+        def open(self, name: str, /) -> IO[bytes]:
+            return stream
+
+    (group,), _ = ONE_FILE[kind].group(files)
+    notes = ONE_FILE[kind].read_many(group, OneStream(files.__getitem__), NAMES)
+    assert isinstance(next(notes), ParsedNote)
+    assert stream.tell() < len(stream.getvalue()) / 2
+    assert sum(1 for _ in notes) == 1999
+
+
+@readable_file
+def test_a_broken_note_does_not_take_the_others_with_it(kind: str) -> None:
+    files = written_together(kind, {f"n{number}": (f"Anna {number}", [Span(0, 4, "NAME")]) for number in range(5)})
+    file = ONE_FILE[kind].file
+    read = read_all(kind, files | {file: files[file].replace(b"NAME", b"UNKNOWN", 1)})
+    assert [note.name for note in read if isinstance(note, ParsedNote)] == ["n1", "n2", "n3", "n4"]
+    (error,) = [note for note in read if isinstance(note, NoteError)]
+    assert [(problem.file, problem.code) for problem in error.problems] == [(file, "label")]
+
+
+@pytest.mark.parametrize("kind", JSON)
+def test_values_of_a_wrong_type_give_a_note_or_an_error(kind: str) -> None:
+    files = written_together(kind, {"a": (TEXT, SPANS)})
+    file = ONE_FILE[kind].file
+    value = json.loads(files[file])
+    for path in paths(value):
+        for other in (None, True, -1, 1.5, "", "x", [], [[]], {}, [{}], ["x"]):
+            check_broken(kind, files | {file: json.dumps(replaced(value, path, other)).encode()})
+
+
+@pytest.mark.parametrize("kind", JSON)
+def test_exchanged_keys_and_values_give_a_note_or_an_error(kind: str) -> None:
+    files = written_together(kind, {"a": (TEXT, SPANS), "b": (TEXT, SPANS)})
+    file = ONE_FILE[kind].file
+    for seed in range(200):
+        chance = random.Random(seed)
+        data = files[file]
+        for pattern in (rb'"[A-Za-z_]+":', rb'(?<=:)(?:"[^"]*"|\[[^\[\]]*\]|[0-9]+)', rb'[{}\[\],]|"[a-z]*"'):
+            one, other = chance.sample(list(re.finditer(pattern, data)), 2)
+            data = data[: one.start()] + other[0] + data[one.end() :]
+            check_broken(kind, files | {file: data})
+
+
+def check_broken(kind: str, files: dict[str, bytes]) -> None:
+    """Every note is read, or refused with a reason that names a file and never quotes the text."""
+    (group,), _ = FORMATS[kind].group(files)
+    list(FORMATS[kind].used_labels(group, Loaded(files.__getitem__)))
+    for note in FORMATS[kind].read_many(group, Loaded(files.__getitem__), NAMES):
+        problems = note.problems if isinstance(note, NoteError) else note.warnings
+        assert problems or isinstance(note, ParsedNote)
+        for problem in problems:
+            assert problem.file in files
+            # A broken file can have its text where a label should be.
+            assert problem.code == "label" or not re.search("Mario|Rossi|Milano|bia", str(problem))
+
+
+def paths(value: object) -> list[tuple[object, ...]]:
+    items: list[tuple[object, object]] = []
+    if isinstance(value, dict):
+        items = list(value.items())
+    elif isinstance(value, list):
+        items = list(enumerate(value))
+    return [(), *((key, *path) for key, below in items for path in paths(below))]
+
+
+def replaced(value: object, path: tuple[object, ...], other: object) -> object:
+    if not path:
+        return other
+    key, *rest = path
+    if isinstance(value, dict):
+        return value | {key: replaced(value[key], tuple(rest), other)}
+    assert isinstance(value, list)
+    return [replaced(item, tuple(rest), other) if at == key else item for at, item in enumerate(value)]

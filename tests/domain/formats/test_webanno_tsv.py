@@ -1,0 +1,336 @@
+import re
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+
+from annotations.domain.formats import FORMATS, detected
+from annotations.domain.formats.base import Loaded
+from annotations.domain.formats.webanno_tsv.escapes import escape_text, escape_value, unescape_text, unescape_value
+from annotations.domain.spans import Span
+from tests.domain.formats.helpers import read_one, refused, said, write_one
+from tests.domain.strategies import texts_with_spans
+
+NE = "de.tudarmstadt.ukp.dkpro.core.api.ner.type.NamedEntity"
+HEAD = f"#FORMAT=WebAnno TSV 3.3\n#T_SP={NE}|value\n\n\n"
+
+
+def tsv(*blocks: str, layers: str = f"#T_SP={NE}|value\n") -> dict[str, bytes | str]:
+    """A file with these sentences; in rows, a space stands for a tab."""
+    body = "\n".join(
+        "".join(
+            (row if row.startswith("#") else row.replace(" ", "\t") + "\t") + "\n"
+            for row in block.strip("\n").split("\n")
+        )
+        for block in blocks
+    )
+    return {"a.tsv": f"#FORMAT=WebAnno TSV 3.3\n{layers}\n\n{body}"}
+
+
+def test_reading() -> None:
+    note = read_one("webanno-tsv", tsv("#Text=Ms. Haag plays\n1-1 0-3 Ms. _\n1-2 4-8 Haag NAME\n1-3 9-14 plays _"))
+    assert (note.text, note.spans, note.warnings) == ("Ms. Haag plays", [Span(4, 8, "NAME")], [])
+
+
+def test_spans_over_several_tokens_and_stacked_spans() -> None:
+    note = read_one("webanno-tsv", tsv("#Text=Ms. Haag\n1-1 0-3 Ms. NAME[1]|DATE[2]\n1-2 4-8 Haag NAME[1]"))
+    assert note.spans == [Span(0, 3, "DATE"), Span(0, 8, "NAME")]
+
+
+def test_touching_spans_of_one_label_stay_apart() -> None:
+    note = read_one("webanno-tsv", tsv("#Text=a b c\n1-1 0-1 a NAME[1]\n1-2 2-3 b NAME[1]\n1-3 4-5 c NAME"))
+    assert note.spans == [Span(0, 3, "NAME"), Span(4, 5, "NAME")]
+
+
+def test_parts_of_tokens() -> None:
+    rows = "1-1 0-6 aaaaaa _\n1-1.1 0-2 aa DATE\n1-1.2 3-6 aaa NAME[1]\n1-2 7-13 bbbbbb _\n1-2.1 7-9 bb NAME[1]"
+    note = read_one("webanno-tsv", tsv(f"#Text=aaaaaa bbbbbb\n{rows}"))
+    assert note.spans == [Span(0, 2, "DATE"), Span(3, 9, "NAME")]
+
+
+def test_a_span_over_sentences() -> None:
+    note = read_one(
+        "webanno-tsv",
+        tsv("#Text=He is\n1-1 0-2 He _\n1-2 3-5 is NAME[1]", "#Text=Max\n2-1 6-9 Max NAME[1]"),
+    )
+    assert (note.text, note.spans) == ("He is\nMax", [Span(3, 9, "NAME")])
+    assert said(note.warnings) == [(None, "not kept")]  # the line break is a guess
+
+
+def test_offsets_are_utf16() -> None:
+    note = read_one(
+        "webanno-tsv", tsv("#Text=I like 😊 Max\n1-1 0-1 I _\n1-2 2-6 like _\n1-3 7-9 😊 _\n1-4 10-13 Max NAME")
+    )
+    assert note.spans == [Span(9, 12, "NAME")]
+
+
+def test_a_text_over_several_lines_and_sentences_without_a_gap() -> None:
+    note = read_one(
+        "webanno-tsv", tsv("#Text=one\\r\n#Text=\n#Text= two\n1-1 0-3 one NAME", "#Text=three\n2-1 10-15 three _")
+    )
+    assert (note.text, note.spans) == ("one\r\n\n twothree", [Span(0, 3, "NAME")])
+    assert note.warnings == []
+
+
+def test_a_gap_is_filled_as_inception_fills_it() -> None:
+    note = read_one("webanno-tsv", tsv("#Text=one\n1-1 2-5 one _", "#Text=two\n2-1 8-11 two _"))
+    assert note.text == "  one\n  two"
+    (warning,) = note.warnings
+    assert warning.message.startswith("The file doesn't hold the text between sentences")
+
+
+def test_the_text_beside_is_exact() -> None:
+    files = tsv("#Text=one\n1-1 1-4 one _", "#Text=two\n2-1 6-9 two NAME")
+    note = read_one("webanno-tsv", files | {"a.txt": "\tone \ttwo\r\n"})
+    assert (note.text, note.spans, note.warnings) == ("\tone \ttwo\r\n", [Span(6, 9, "NAME")], [])
+
+
+def test_a_sentence_that_begins_before_its_first_token() -> None:
+    note = read_one("webanno-tsv", tsv("#Text= Hello\n1-1 1-6 Hello NAME"))
+    assert (note.text, note.spans) == (" Hello", [Span(1, 6, "NAME")])
+
+
+def test_sentence_ids_and_crlf() -> None:
+    files = tsv("#Sentence.id=s-1\n#Text=Max\n1-1 0-3 Max NAME")
+    files["a.tsv"] = str(files["a.tsv"]).replace("\n", "\r\n")
+    assert read_one("webanno-tsv", files).spans == [Span(0, 3, "NAME")]
+
+
+def test_rows_without_a_tab_at_the_end() -> None:
+    files = {"a.tsv": f"{HEAD}#Text=Max\n1-1\t0-3\tMax\tNAME\n"}
+    assert read_one("webanno-tsv", files).spans == [Span(0, 3, "NAME")]
+
+
+@pytest.mark.parametrize(
+    ("escaped", "value"),
+    [
+        ("\\_", "_"),
+        ("\\*", "*"),
+        ("a\\[1\\]", "a[1]"),
+        ("a\\|b", "a|b"),
+        ("\\->", "->"),
+        ("-", "-"),
+        ("a\\;b", "a;b"),
+        ("\\t\\n", "\t\n"),
+        ("\\\\", "\\"),
+        ("\\\\t", "\\t"),
+    ],
+)
+def test_escapes_of_values(escaped: str, value: str) -> None:
+    assert (escape_value(value), unescape_value(escaped)) == (escaped, value)
+    layers = f"#T_SP={NE}|kind|value\n"
+    note = read_one("webanno-tsv", tsv(f"#Text=Max\n1-1 0-3 Max {escaped}[1]|*[2] NAME[1]|DATE[2]", layers=layers))
+    assert note.spans is not None
+    assert [(span.label, span.attributes) for span in note.spans] == [("DATE", ()), ("NAME", (("kind", value),))]
+
+
+@pytest.mark.parametrize("text", ["\\", "a\\nb", "\t\r\f\b", "\x00\x01\x1f", "\x0b\x7f\x85", "#Text=", "|_*[1]->;"])
+def test_escapes_of_text(text: str) -> None:
+    assert unescape_text(escape_text(text)) == text
+    assert not re.search("[\t\r\n]", escape_text(text))
+
+
+def test_older_files_escape_as_java_does() -> None:
+    files = tsv("#Text=\\uD83D\\uDE0A \\u00e9\\tMax\n1-1 0-2 😊 _\n1-2 5-8 Max NAME")
+    files["a.tsv"] = str(files["a.tsv"]).replace("3.3", "3.1")
+    note = read_one("webanno-tsv", files)
+    assert (note.text, note.spans) == ("😊 é\tMax", [Span(4, 7, "NAME")])
+
+
+def test_layers_of_a_project() -> None:
+    layers = (
+        "#T_SP=webanno.custom.Person|\n#T_SP=webanno.custom.Phi|Certainty|Label|hidden\n#T_SP=webanno.custom.One|role\n"
+    )
+    labels = {"Person": "NAME", "DATE": "DATE", "ID": "ID-1"}
+    note = read_one(
+        "webanno-tsv",
+        tsv("#Text=a b c\n1-1 0-1 a * _ _ _ _\n1-2 2-3 b _ low DATE true _\n1-3 4-5 c _ * * false ID", layers=layers),
+        labels | {"Phi": "NAME"},
+    )
+    assert note.spans == [Span(0, 1, "NAME"), Span(2, 3, "DATE"), Span(4, 5, "ID-1"), Span(4, 5, "NAME")]
+    assert note.spans[1].attributes == (("Certainty", "low"), ("hidden", True))
+    assert note.spans[3].attributes == ()
+
+
+def test_slots_chains_relations_and_other_layers_are_reported() -> None:
+    layers = (
+        "#T_SP=de.tudarmstadt.ukp.dkpro.core.api.lexmorph.type.pos.POS|PosValue\n"
+        "#T_SP=webanno.custom.Host|ROLE_webanno.custom.Host:links_webanno.custom.Link|uima.tcas.Annotation|value\n"
+        "#T_CH=webanno.custom.CorefLink|referenceType|referenceRelation\n"
+        "#T_RL=webanno.custom.Rel|kind|BT_webanno.custom.Host\n"
+        "#T_RL=webanno.custom.Unused|kind|BT_webanno.custom.Host\n"
+    )
+    rows = (
+        "1-1 0-1 a NN p1;p2[1]|p3[2] 1-2[3];1-3|1-2 NAME[1]|DATE[2] pr[1] *->1-1 x 1-2 _ _\n"
+        "1-2 2-3 b NN _ _ _ _ _ _ _ _ _\n"
+        "1-3 4-5 c NN _[4] * NAME[4] _ _ _ _ _ _"
+    )
+    note = read_one("webanno-tsv", tsv(f"#Text=a b c\n{rows}", layers=layers))
+    assert note.spans == [Span(0, 1, "DATE"), Span(0, 1, "NAME"), Span(4, 5, "NAME")]
+    assert [span.attributes for span in note.spans] == [(), (), ()]
+    assert said(note.warnings) == [(10, "not kept")] * 4
+
+
+def test_spans_without_characters_are_reported() -> None:
+    note = read_one("webanno-tsv", tsv("#Text=Max\n1-1 0-3 Max NAME\n1-1.1 0-0  NAME\n1-1.2 3-3  DATE"))
+    assert note.spans == [Span(0, 3, "NAME")]
+    assert said(note.warnings) == [(7, "not kept")]
+
+
+@pytest.mark.parametrize(
+    ("blocks", "line", "code"),
+    [
+        (["#Text=Max\n1-1 0-3 Max OTHER"], 6, "label"),
+        (["#Text=Max\n1-1 0-3 Mox _"], 6, "quote"),
+        (["#Text=Max\n1-1 0-9 Max _"], 6, "outside"),
+        (["#Text=😊\n1-1 0-1 😊 _"], 6, "outside"),
+        (["#Text=Max\n1-1 3-0 Max _"], 6, "empty"),
+        (["#Text=Max\n1-1 x-3 Max _"], 6, "line"),
+        (["#Text=Max\n1-1 0-9999999999 Max _"], 6, "line"),
+        (["#Text=Max\n1-1 0-3"], 6, "line"),
+        (["1-1 0-3 Max _"], 5, "line"),
+        (["#Text=Max"], 5, "line"),
+        (["#Text=Max\n1-1 0-3 Max _", "#Text=Max\n2-1 0-3 Max _"], 9, "order"),
+        (["#Text=Max\n1-1 0-3 Max _", "#Text=Max\n2-1 900000000-900000003 Max _"], 9, "order"),
+    ],
+)
+def test_invalid_files(blocks: list[str], line: int, code: str) -> None:
+    files = tsv(*blocks)
+    problems = refused("webanno-tsv", files)
+    assert (line, code) in said(problems)
+    assert all(problem.file == "a.tsv" for problem in problems)
+    assert not re.search("M[ao]x", " ".join(map(str, problems)))
+
+
+def test_a_missing_column() -> None:
+    layers = f"#T_SP={NE}|identifier|value\n"
+    problems = refused("webanno-tsv", tsv("#Text=Max\n1-1 0-3 Max", layers=layers))
+    assert said(problems) == [(6, "line")]
+    assert problems[0].message.startswith("The row has 1 columns of annotations. Expected: 2")
+
+
+def test_all_problems_are_reported_at_once() -> None:
+    problems = refused("webanno-tsv", tsv("#Text=a b\n1-1 0-1 a X\n1-2 2-3 b Y"))
+    assert said(problems) == [(6, "label"), (7, "label")]
+
+
+@pytest.mark.parametrize("first", ["", "#FORMAT=WebAnno TSV 2.0", "a\tb", "#FORMAT=WebAnno TSV 3.9"])
+def test_other_tables_are_refused(first: str) -> None:
+    assert said(refused("webanno-tsv", {"a.tsv": f"{first}\n\n"})) == [(1, "format")]
+
+
+def test_detection() -> None:
+    files = {"b.txt": b"x", "a.tsv": HEAD.encode()}
+    assert detected(files, Loaded(files.__getitem__)) == "webanno-tsv"
+    assert not FORMATS["webanno-tsv"].claims("a.tsv", b"token\tstart")
+    assert not FORMATS["webanno-tsv"].claims("a.txt", HEAD.encode())
+
+
+def test_labels_used() -> None:
+    files = tsv("#Text=a b c\n1-1 0-1 a X[1]|Y[2]\n1-2 2-3 b X[1]\n1-3 4-5 c X")
+    (group,), _ = FORMATS["webanno-tsv"].group(files)
+    stored = {name: str(data).encode() for name, data in files.items()}
+    assert list(FORMATS["webanno-tsv"].used_labels(group, Loaded(stored.__getitem__))) == [{"X": 2, "Y": 1}]
+
+
+def test_writing() -> None:
+    text = "Ms. Haag lives.\r\n\n  He\t😊 GambiaHome"
+    spans = [Span(0, 8, "NAME"), Span(4, 8, "NAME"), Span(26, 32, "ID-1")]
+    files, losses = write_one("webanno-tsv", text, spans)
+    assert losses == []
+    assert files["a.tsv"].decode() == (
+        f"{HEAD}"
+        "#Text.before=\n"
+        "#Text=Ms. Haag lives.\\r\n"
+        "#Text=\n"
+        "1-1\t0-2\tMs\tNAME[1]\t\n"
+        "1-2\t2-3\t.\tNAME[1]\t\n"
+        "1-3\t4-8\tHaag\tNAME[1]|NAME[2]\t\n"
+        "1-4\t9-14\tlives\t_\t\n"
+        "1-5\t14-15\t.\t_\t\n"
+        "\n"
+        "#Text=He\\t😊 GambiaHome\n"
+        "2-1\t20-22\tHe\t_\t\n"
+        "2-2\t23-25\t😊\t_\t\n"
+        "2-3\t26-36\tGambiaHome\t_\t\n"
+        "2-3.1\t27-33\tambiaH\tID-1\t\n"
+    )
+
+
+def test_attributes_are_features() -> None:
+    spans = [
+        Span(0, 1, "NAME", attributes=(("certainty", "low"), ("hidden", True))),
+        Span(2, 3, "DATE", attributes=(("certainty", "a|b;->\t"),)),
+    ]
+    files, losses = write_one("webanno-tsv", "a b", spans)
+    assert [(loss.span, loss.reason) for loss in losses] == [(spans[1], "Attributes are not exported: certainty.")]
+    assert f"#T_SP={NE}|value|certainty|hidden\n".encode() in files["a.tsv"]
+    back = read_one("webanno-tsv", files)
+    assert back.spans is not None
+    assert [(span.label, span.attributes) for span in back.spans] == [
+        ("NAME", (("certainty", "low"), ("hidden", True))),
+        ("DATE", ()),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value"), [("is it", "x"), ("value", "x"), ("ROLE_x", "x"), ("x", "true"), ("ä", "x"), ("x", False)]
+)
+def test_attributes_that_can_not_be_features_are_lost(attribute: str, value: str | bool) -> None:
+    span = Span(0, 1, "NAME", attributes=((attribute, value),))
+    files, losses = write_one("webanno-tsv", "a", [span])
+    assert [(loss.note, loss.span) for loss in losses] == [("a", span)]
+    assert read_one("webanno-tsv", files).spans == [span]
+
+
+def test_spans_with_white_ends_are_reported() -> None:
+    files, losses = write_one("webanno-tsv", "ab  cd", [Span(0, 3, "NAME"), Span(2, 4, "NAME")])
+    assert read_one("webanno-tsv", files).spans == [Span(0, 2, "NAME")]
+    assert len(losses) == 2
+
+
+@given(texts_with_spans(12))
+def test_any_note_comes_back_exactly(made: tuple[str, list[Span]]) -> None:
+    text, spans = made
+    spans = [
+        replace(span, attributes=(("box", True), ("choice", "a|b")) if span.label == "DATE" else ()) for span in spans
+    ]
+    files, losses = write_one("webanno-tsv", text, spans)
+    note = read_one("webanno-tsv", files)
+    assert note.text == text
+    expected = {(span.start, span.end, span.label, span.attributes) for span in spans}
+    assert len(losses) == len(spans) - len(expected)  # spans that occur twice
+    assert note.spans is not None
+    assert [(span.start, span.end, span.label, span.attributes) for span in note.spans] == sorted(expected)
+    assert note.warnings == []
+
+
+def inception_text(content: str) -> str:
+    """The text as INCEpTION rebuilds it: sentences and their offsets alone, with a line break after each sentence."""
+    text = ""
+    for block in content.split("\n\n\n", 1)[1].split("\n\n"):
+        rows = block.split("\n")
+        sentence = "".join(unescape_text(row[6:]) + "\n" for row in rows if row.startswith("#Text="))
+        tokens = [row for row in rows if row and not row.startswith("#")]
+        if not tokens:
+            continue
+        begin = int(tokens[0].split("\t")[1].split("-")[0])
+        units = len(text.encode("utf-16-le")) // 2
+        if units > begin:
+            assert units == begin + 1
+            text = text[:-1]
+        text += " " * (begin - units) + sentence
+    return text
+
+
+@given(texts_with_spans())
+def test_inception_rebuilds_the_text(made: tuple[str, list[Span]]) -> None:
+    text, spans = made
+    files, _ = write_one("webanno-tsv", text, spans)
+    bare = text.lstrip("\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2003\u2028\u2029\u202f\u205f\u3000\u200b\ufeff")
+    read = inception_text(files["a.tsv"].decode())
+    if read:
+        lead = text[: text.index(bare)] if bare else ""
+        units = len(lead.encode("utf-16-le")) // 2
+        assert read[units:] == bare + "\n"
+        assert read[:units].strip(" ") == ""
