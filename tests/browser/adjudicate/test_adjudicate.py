@@ -388,6 +388,8 @@ def test_attributes_are_shown(world: SimpleNamespace, page_of: Any, live: Any, a
     cell = page.locator("#chosen .ad-attributes")
     expect(cell).to_have_text("Status: past")
     page.locator("#chosen [data-annotator='1']").click()
+    expect(cell).to_have_count(0)  # the page goes on to the next disagreement
+    click_text(page, "98")
     expect(cell).to_have_count(2)  # the annotator's row and the outcome
     assert axe(page) == []
     expect(page.locator("#chosen .is-outcome .ad-attributes")).to_have_text("Status: past")
