@@ -20,7 +20,7 @@ help:
 	@echo "make shell         open Django's shell on the data of make run (DEIDREVIEW_DATA)"
 	@echo "make debug         serve the data of make run with Django's debug toolbar, for this machine only"
 	@echo "make bench         measure speed and memory"
-	@echo "make quality       measure trained models, the effort of review, known identifiers, and an attack on surrogates"
+	@echo "make quality       measure trained models, the effort of review, known identifiers, an attack on surrogates, and documents"
 	@echo "make lock          pin the newest versions that pyproject.toml allows"
 
 run: setup
@@ -65,6 +65,7 @@ quality: $(STAMPS)/dev
 	@PYTHONHASHSEED=0 $(PY) -m fixtures.quality.known
 	@$(PY) -m fixtures.quality.surrogates
 	@$(PY) -m fixtures.quality.attacker
+	@$(PY) -m fixtures.quality.documents
 
 lock:
 	@.ci/lock

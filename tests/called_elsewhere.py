@@ -228,6 +228,20 @@ _.on_start
 _.KEEP
 _.adapting
 
+# html.parser, expat and pdfminer.six call or read these.
+_.StartDoctypeDeclHandler
+_.begin_figure
+_.end_figure
+_.handle_data
+_.handle_endtag
+_.handle_startendtag
+_.handle_undefined_char
+_.paint_path
+_.render_image
+
+# Pages and commands that read documents will show it.
+_.network_is_cut
+
 # fpdf2 calls it on every page.
 _.footer
 

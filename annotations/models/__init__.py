@@ -17,6 +17,7 @@ from annotations.models.job import Job
 from annotations.models.keys import ProjectKey, SigningKey
 from annotations.models.known import KnownPerson, KnownUpload, ListedTerm
 from annotations.models.label import Category, Label, LabelSet
+from annotations.models.mapping import LabelMapping, MappedLabel
 from annotations.models.personal import PersonalKey, Search
 from annotations.models.planted import PlantedLeak
 from annotations.models.project import Membership, Project, Role
@@ -61,11 +62,13 @@ __all__ = [
     "KnownPerson",
     "KnownUpload",
     "Label",
+    "LabelMapping",
     "LabelSet",
     "LeakFinding",
     "ListedTerm",
     "MajorityAct",
     "MajorityNote",
+    "MappedLabel",
     "Membership",
     "NoteMetadata",
     "PersonalKey",

@@ -36,9 +36,11 @@ class TransferConfig(AppConfig):
 
         from annotations.core import navigation, offers
 
+        export_pages = frozenset({"export_preview", "label_mappings", "label_mapping"})
+
         navigation.register(
             navigation.Entry("notes", 20, _("Import"), "import", Can.MANAGE, frozenset({"import_preview"})),
-            navigation.Entry("gold", 50, _("Export"), "export", Can.EXPORT),
+            navigation.Entry("gold", 50, _("Export"), "export", Can.EXPORT, export_pages),
         )
         offers.offer("notes.actions", "transfer/offers/notes.html")
         offers.offer("notes.empty", "transfer/offers/notes_empty.html")

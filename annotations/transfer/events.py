@@ -18,7 +18,10 @@ class ExportedSplit(TypedDict):
 
 
 class NotesExported(TypedDict):
-    """`set` is the kind of the `author` if there is one, else the requested set. `losses` counts what was lost."""
+    """`set` is the kind of the `author` if there is one, else the requested set. `losses` counts what was lost.
+
+    `left_out` and `merged` count spans that a label mapping left out, or made equal to others.
+    """
 
     set: str
     author: NotRequired[int]
@@ -30,7 +33,25 @@ class NotesExported(TypedDict):
     content_hash: str | None
     split: ExportedSplit | None
     losses: int
+    mapping: NotRequired[int | None]
+    left_out: NotRequired[int]
+    merged: NotRequired[int]
+
+
+class LabelMappingChanged(TypedDict):
+    """The id of the mapping, and how many labels it maps and leaves out. Its name is free text."""
+
+    mapping: int
+    mapped: int
+    left_out: int
+
+
+class LabelMappingId(TypedDict):
+    mapping: int
 
 
 NOTES_IMPORTED = Verb[NotesImported]("notes.imported", _("imported notes"))
 NOTES_EXPORTED = Verb[NotesExported]("notes.exported", _("exported notes"), reading=True)
+LABEL_MAPPING_ADDED = Verb[LabelMappingId]("label_mapping.added", _("added a label mapping"))
+LABEL_MAPPING_CHANGED = Verb[LabelMappingChanged]("label_mapping.changed", _("changed a label mapping"))
+LABEL_MAPPING_DELETED = Verb[LabelMappingId]("label_mapping.deleted", _("deleted a label mapping"))

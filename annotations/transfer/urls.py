@@ -1,9 +1,17 @@
 from django.urls import URLPattern, path
 
-from annotations.transfer.views import exports, files, imports, starting
+from annotations.transfer.views import exports, files, imports, label_mappings, starting
 
 urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/export/", exports.export, name="export"),
+    path("projects/<slug:slug>/export/preview", exports.export_preview, name="export_preview"),
+    path("projects/<slug:slug>/export/labels/", label_mappings.label_mappings, name="label_mappings"),
+    path("projects/<slug:slug>/export/labels/<int:pk>/", label_mappings.label_mapping, name="label_mapping"),
+    path(
+        "projects/<slug:slug>/export/labels/<int:pk>/delete",
+        label_mappings.label_mapping_delete,
+        name="label_mapping_delete",
+    ),
     path("projects/<slug:slug>/files/<int:pk>", files.file_download, name="file_download"),
     path("projects/<slug:slug>/import/", imports.import_notes, name="import"),
     path("projects/<slug:slug>/import/<int:pk>/", imports.import_preview, name="import_preview"),

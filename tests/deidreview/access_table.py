@@ -111,6 +111,10 @@ TABLE: dict[str, dict[str, str]] = {
     "score_errors_export": {"GET": done(REVIEWERS), "POST": EVERYONE_405},
     "score_error_cause": {"GET": EVERYONE_405, "POST": done(REVIEWERS)},
     "export": {"GET": REVIEWERS, "POST": EVERYONE_405},
+    "export_preview": {"GET": EVERYONE_405, "POST": REVIEWERS},
+    "label_mappings": {"GET": REVIEWERS, "POST": done(MANAGERS)},
+    "label_mapping": {"GET": REVIEWERS, "POST": done(MANAGERS)},
+    "label_mapping_delete": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
     "file_download": {"GET": REVIEWERS, "POST": EVERYONE_405},
     "audit": {"GET": MANAGERS, "POST": EVERYONE_405},
 

@@ -57,6 +57,7 @@ from tests.ops.released_world import releases
 from tests.ops.test_erasing_everything import fake
 from tests.ops.test_erasing_everything import world as full_world
 from tests.ops.test_erasing_tables import concerned
+from tests.transfer.mapped import make_mapping
 from tests.worlds.checks import check_page
 from tests.worlds.managing import check_closed, check_method
 
@@ -156,6 +157,7 @@ def fill_the_rest(world):
     handover = Handover.objects.create(review=review, blind=False, first=world.mia, outcome={})
     handover.people.add(world.mia)
     PersonalKey.objects.create(user=world.ann, label=make.label_of(project, "CITY"), key="x")
+    make_mapping(project, name=everything.WORD)
     Share.objects.create(
         job=Job.objects.filter(project=project).first(), token="6f0c6d5e-0000-4000-8000-000000000001", first=1, last=2,
         lease_until=timezone.now(),

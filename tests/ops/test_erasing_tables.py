@@ -38,6 +38,8 @@ STAYS = {
     "annotations.Label": {
         "code": "listed", "name": "listed", "description": "listed", "placeholder": "listed", "hotkey": "one letter",
     },
+    "annotations.LabelMapping": {"name": "listed", "target": "shipped"},
+    "annotations.MappedLabel": {"code": "listed with the name"},
     "annotations.PersonalKey": {"key": "one letter"},
     "annotations.Author": {"name": "listed, or a member, not a patient", "merged_from": "ids"},
     "annotations.Amendment": {"text": "listed"},

@@ -159,7 +159,7 @@ def test_the_page_takes_few_queries(exported, sign_in, django_assert_max_num_que
         )
     client.get(EXPORT)
     # One query checks whether a run may be exported while planted leaks are hidden.
-    with django_assert_max_num_queries(12):
+    with django_assert_max_num_queries(13):
         client.get(EXPORT)
 
 

@@ -154,6 +154,10 @@ class OneFileFormat(ABC):
     def sink(self, out: IO[bytes], labels: Mapping[str, str]) -> AbstractContextManager[Sink]:
         """Begin to write a file; leaving the context completes it. For `labels` see `Format.write`."""
 
+    def path(self, folder: str) -> str:
+        """Where the file of a folder stands in an export; `folder` is empty or the name of a split with “/”."""
+        return folder + self.file
+
     def beside(self, note: OutNote) -> dict[str, bytes]:
         """Files of the note itself that an export needs beside the file of all notes."""
         return {}

@@ -163,9 +163,10 @@ class ConllFormat:
         if self._spaced:
             spacing = spacing_for(OutNote(name, text, spans), labels, self._tokenizer)
         losses = [Loss(name, span, BAD_CODE) for span in spans if written_code(span, labels) is None]
-        losses += lost_attributes(OutNote(name, text, spans))
         encoded = self._encoded(text, spacing, spans, labels)
         losses += [Loss(name, loser.span, lost(loser)) for loser in encoded.losers]
+        written = [span for span in spans if written_code(span, labels) is not None]
+        losses += lost_attributes(OutNote(name, text, written))
         mark = f"{_SPACED}\n" if spacing.cuts else ""
         rows = f"{_HEADER}; note: {name}\n{mark}{self._rows(text, spacing, encoded, labels)}"
         files = {f"{name}.txt": spacing.spaced(text).encode(), f"{name}.conll": rows.encode()}

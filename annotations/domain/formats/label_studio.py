@@ -202,8 +202,12 @@ def _annotations(record: Record) -> list[Record]:
 
 
 def _objects(record: Record, field: str) -> list[Record]:
+    return [each for each in _list(record, field) if isinstance(each, dict)]
+
+
+def _list(record: Record, field: str) -> list[Any]:
     value = record.get(field)
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+    return value if isinstance(value, list) else []
 
 
 def _latest(annotations: Sequence[Record]) -> Record:
@@ -231,6 +235,9 @@ def _warn(record: Record, taker: SpanTaker, line: int) -> None:
         )
     elif not annotations and len(_objects(record, "predictions")) > 1:
         taker.not_kept("Of several predictions, only the last one is imported.", line)
+    for field in ("annotations", "predictions"):
+        if any(isinstance(each, int) for each in _list(record, field)):
+            taker.not_kept(f"Of {field}, the file has only the numbers. Export them with the tasks.", line)
     if record.get("drafts"):
         taker.not_kept("Drafts are not imported.", line)
     data = record.get("data")

@@ -19,6 +19,7 @@ from annotations.models import (
     Flag,
     GoldVersion,
     Label,
+    LabelMapping,
     ListedTerm,
     Project,
     Release,
@@ -63,6 +64,8 @@ def _of_project(project: Project) -> Iterator[FreeText]:
         yield FreeText(_("Terms of the allow and deny lists"), terms, reverse("known", args=[slug]))
     if labels := _edited_labels(project):
         yield FreeText(_("Names and descriptions of labels"), labels, reverse("labels", args=[slug]))
+    if mappings := LabelMapping.objects.filter(project=project).count():
+        yield FreeText(_("Names and codes of label mappings"), mappings, reverse("label_mappings", args=[slug]))
 
 
 def _edited_labels(project: Project) -> int:

@@ -23,7 +23,19 @@ from annotations.domain.attributes import (
 )
 from annotations.domain.labels import RESERVED_HOTKEYS, ascii_code
 from annotations.jobs.services.allowance import LIVE
-from annotations.models import AnnotationSet, Category, Decision, Job, Label, LabelSet, PersonalKey, Project, Span, User
+from annotations.models import (
+    AnnotationSet,
+    Category,
+    Decision,
+    Job,
+    Label,
+    LabelSet,
+    MappedLabel,
+    PersonalKey,
+    Project,
+    Span,
+    User,
+)
 from annotations.projects.events import (
     LABEL_ADDED,
     LABEL_CHANGED,
@@ -236,6 +248,10 @@ def merge_labels(*, source: Label, target: Label, actor: User | None) -> LabelMe
         Label.objects.filter(merged_into=source).update(merged_into=target)
         # Each user keeps their own key for the target label.
         PersonalKey.objects.filter(label=source).delete()
+        # In a label mapping, the target keeps its own code, or gets that of the source.
+        rows = MappedLabel.objects.filter(label=source)
+        rows.exclude(mapping__rows__label=target).update(label=target)
+        rows.delete()
         source.merged_into, source.hotkey = target, ""
         source.save(update_fields=["merged_into", "hotkey"])
         # The spans keep their attributes, so the target label gets them too.

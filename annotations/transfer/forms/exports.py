@@ -11,7 +11,7 @@ from annotations.core.offering import offer
 from annotations.core.templatetags.moments import day_text
 from annotations.core.tokenizers import KINDS
 from annotations.gold.services.sets import set_specs
-from annotations.models import Author, GoldVersion, Project
+from annotations.models import Author, GoldVersion, LabelMapping, Project
 from annotations.transfer.forms.formats import ABOUT, grouped
 
 
@@ -87,13 +87,15 @@ class ExportForm(forms.Form):
             "“GambiaHome” becomes “Gambia Home”. An offset map beside each changed text undoes this."
         ),
     )
+    labels = forms.ChoiceField(label=gettext_lazy("Labels"), required=False)
     token = forms.UUIDField(widget=forms.HiddenInput)
 
-    def __init__(self, *args: Any, sets: Sequence[SetChoice], **kwargs: Any) -> None:
+    def __init__(self, *args: Any, sets: Sequence[SetChoice], mappings: Sequence[LabelMapping], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         groups = groupby(sets, key=lambda choice: choice.group)
         choices = [(group, [(choice.spec, choice.name) for choice in found]) for group, found in groups]
         offer(self, "set", choices)
         offer(self, "format", grouped(ABOUT))
+        offer(self, "labels", [("", _("As in the project")), *((str(one.pk), one.name) for one in mappings)])
         kinds = [(name, _(kind.title)) for name, kind in KINDS.items()]
         offer(self, "tokenizer", [("", _("Words, numbers and single symbols")), *kinds])

@@ -1,6 +1,7 @@
 from typing import Any
 
 from annotations.jobs.runner import Claim
+from annotations.transfer.services.export_labels import ExportLabels
 from annotations.transfer.services.exporting import run_export
 from annotations.transfer.services.writing import Writing
 
@@ -15,4 +16,5 @@ def run(claim: Claim) -> dict[str, Any]:
         progress=claim.progress,
         split=str(claim.params.get("split", "")),
         writing=Writing(**claim.params.get("options", {})),
+        labels=ExportLabels.from_params(claim.params["labels"]) if "labels" in claim.params else None,
     )

@@ -5,11 +5,12 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, Final, TypedDict
 
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
+from django.utils.text import slugify
 from django.utils.translation import gettext
 
 from annotations.core.attributes import definitions, pairs_of
@@ -22,21 +23,23 @@ from annotations.domain.formats import FORMATS
 from annotations.domain.formats.base import LOSSES, Loss, OutNote
 from annotations.domain.labels import CategoryDef, LabelDef, LabelSetDef
 from annotations.domain.spans import Span as DomainSpan
+from annotations.domain.written_labels import rewritten, written_set
 from annotations.gold.services.sets import FOLDERS, Wanted, wanted_set
 from annotations.models import (
     AnnotationSet,
     Author,
     Category,
     GoldVersionNote,
-    Label,
     Project,
     Span,
     StoredFile,
     User,
 )
 from annotations.transfer.events import NOTES_EXPORTED, NotesExported
+from annotations.transfer.selectors.label_mappings import target_of
 from annotations.transfer.selectors.losses import named_losses
 from annotations.transfer.services.archives import Content, write_to_path, write_zip
+from annotations.transfer.services.export_labels import ExportLabels
 from annotations.transfer.services.note_files import NoteFilesWriter
 from annotations.transfer.services.writing import Writers, Writing
 
@@ -49,12 +52,24 @@ IN_MEMORY: Final = 1024 * 1024
 LOSS_COLUMNS: Final = ("note", "note_id", "start", "end", "label", "reason")
 
 
+class LabelReport(TypedDict):
+    """The name of the label mapping, if any; the number of spans by written code; those left out, by label.
+
+    `merged` counts spans that became equal to another one, which stands for both in the files.
+    """
+
+    mapping: str
+    written: dict[str, int]
+    left_out: dict[str, int]
+    merged: int
+
+
 @dataclass
 class ExportReport:
     """Report of an export. `loss_count` spans could not be written in the format.
 
     `losses` lists the first LISTED of these spans with note id, offsets, label and reason. `options` has the chosen
-    options (see `Writing`).
+    options (see `Writing`), and `labels` says how labels were written, if other than in the project.
     """
 
     set: str
@@ -68,6 +83,7 @@ class ExportReport:
     loss_count: int = 0
     losses: list[dict[str, Any]] = field(default_factory=list)
     options: dict[str, Any] = field(default_factory=dict)
+    labels: LabelReport | None = None
 
     def add(self, note: int, losses: list[Loss]) -> None:
         """Add the spans of one note that the format can't hold."""
@@ -108,7 +124,12 @@ def label_definitions(project: Project, *, merged: bool = False) -> LabelSetDef:
 
 
 def export_files(
-    project: Project, wanted: Wanted, format: str, report: ExportReport, progress: Progress = silent
+    project: Project,
+    wanted: Wanted,
+    format: str,
+    report: ExportReport,
+    progress: Progress = silent,
+    labels: ExportLabels | None = None,
 ) -> Iterator[tuple[str, Content]]:
     """Yield every file of an export as (relative name, content), with the options of the report.
 
@@ -117,24 +138,34 @@ def export_files(
     Large content is an open file, which the caller must read before asking for the next file.
     """
     with tempfile.SpooledTemporaryFile(IN_MEMORY) as all_losses:
-        yield from _note_files(project, wanted, format, report, progress, all_losses)
+        yield from _note_files(project, wanted, format, report, progress, labels or ExportLabels(), all_losses)
         if report.loss_count:
             all_losses.seek(0)
             yield LOSSES, all_losses
 
 
 def _note_files(
-    project: Project, wanted: Wanted, format: str, report: ExportReport, progress: Progress, all_losses: IO[bytes]
+    project: Project,
+    wanted: Wanted,
+    format: str,
+    report: ExportReport,
+    progress: Progress,
+    labels: ExportLabels,
+    all_losses: IO[bytes],
 ) -> Iterator[tuple[str, Content]]:
-    codes = {label.code: label.code for label in Label.objects.filter(label_set__project=project)}
+    codes = labels.by_code(project)
+    written = {label: code for label, code in codes.items() if code}
+    told = _Told(labels, codes, report)
     notes = _version_notes(wanted) if wanted.version else _author_notes(wanted.author)
     splits: dict[str, str] = {}
     total = _count(wanted)
     progress(0, total)
-    with NoteFilesWriter(Writers(format, Writing(**report.options)), codes) as writer:
-        for pk, note, split, language in notes:
+    with NoteFilesWriter(Writers(format, Writing(**report.options)), written) as writer:
+        for pk, whole, split, language in notes:
+            note, merged_losses = told.note(whole)
             folder = f"{split}/" if split and wanted.split == FOLDERS else ""
             files, losses = writer.add(note, folder=folder, language=language or project.language)
+            losses = merged_losses + losses
             yield from files.items()
             if split:
                 splits[note.name] = split
@@ -150,11 +181,36 @@ def _note_files(
             if report.notes % BATCH == 0 or report.notes == total:
                 progress(report.notes, total)
         yield from writer.finish()
-    yield from FORMATS[format].extra_files(label_definitions(project, merged=wanted.version is not None)).items()
+    definitions = label_definitions(project, merged=wanted.version is not None)
+    if labels.differ:
+        definitions = written_set(definitions, codes, target_of(labels.target))
+    yield from FORMATS[format].extra_files(definitions).items()
     manifest = report.as_dict() | {"project": project.slug, "losses": named_losses(project, report.losses)}
     if report.split is not None:
         manifest["split"] = report.split | {"notes": splits}
     yield "export.json", json.dumps(manifest, indent=1, ensure_ascii=False).encode()
+
+
+class _Told:
+    """Applies other labels to notes, and counts in the report what became of the spans."""
+
+    def __init__(self, labels: ExportLabels, codes: dict[str, str], report: ExportReport) -> None:
+        self._codes = codes
+        self._report: LabelReport | None = None
+        if labels.differ:
+            self._report = report.labels = {"mapping": labels.name, "written": {}, "left_out": {}, "merged": 0}
+
+    def note(self, note: OutNote) -> tuple[OutNote, list[Loss]]:
+        """The note as it is to be written, and spans that lost attributes because another span stands for them."""
+        report = self._report
+        if report is None:
+            return note, []
+        done = rewritten(note, self._codes)
+        for counts, more in ((report["written"], done.written), (report["left_out"], done.left_out)):
+            for code, count in more.items():
+                counts[code] = counts.get(code, 0) + count
+        report["merged"] += done.merged
+        return done.note, done.losses
 
 
 def _loss(note: int, loss: Loss) -> dict[str, Any]:
@@ -209,8 +265,9 @@ def _version_notes(wanted: Wanted) -> Iterator[tuple[int, OutNote, str, str]]:
         yield pk, OutNote(name, text, found), split, language
 
 
-def _report(project: Project, wanted: Wanted, format: str, writing: Writing) -> ExportReport:
+def _report(project: Project, wanted: Wanted, format: str, writing: Writing, labels: ExportLabels) -> ExportReport:
     writing.check(format)
+    labels.by_code(project)
     report = ExportReport(set=wanted.spec, format=format, options=writing.chosen())
     if wanted.version:
         report.gold_version, report.content_hash = wanted.version.number, wanted.version.content_hash
@@ -233,7 +290,7 @@ def _report(project: Project, wanted: Wanted, format: str, writing: Writing) -> 
     return report
 
 
-def _record(project: Project, wanted: Wanted, report: ExportReport, actor: User | None) -> None:
+def _record(project: Project, wanted: Wanted, report: ExportReport, labels: ExportLabels, actor: User | None) -> None:
     """Record the export, and the first one at the project.
 
     The event holds the author's kind and id, since a run's name is free text.
@@ -253,6 +310,9 @@ def _record(project: Project, wanted: Wanted, report: ExportReport, actor: User 
     }
     if wanted.author is not None:
         data |= {"set": wanted.author.kind, "author": wanted.author.pk}
+    if report.labels is not None:
+        left_out = sum(report.labels["left_out"].values())
+        data |= {"mapping": labels.mapping, "left_out": left_out, "merged": report.labels["merged"]}
     NOTES_EXPORTED.record(actor=actor, project_id=project.pk, data=data)
     Project.objects.filter(pk=project.pk, exported_at=None).update(exported_at=timezone.now())
 
@@ -265,6 +325,7 @@ def export_to_path(
     set_spec: str,
     split: str = "",
     writing: Writing | None = None,
+    labels: ExportLabels | None = None,
     actor: User | None = None,
     progress: Progress = silent,
 ) -> dict[str, Any]:
@@ -275,15 +336,16 @@ def export_to_path(
     """
     begun = erasures_of(project.pk)
     wanted = wanted_set(project, set_spec, split)
-    report = _report(project, wanted, format, writing or Writing())
+    labels = labels or ExportLabels()
+    report = _report(project, wanted, format, writing or Writing(), labels)
 
     def finish(place: Callable[[], object]) -> None:
         with transaction.atomic():
             unerased(project.pk, begun)
             place()
-            _record(project, wanted, report, actor)
+            _record(project, wanted, report, labels, actor)
 
-    write_to_path(out, export_files(project, wanted, format, report, progress), finish)
+    write_to_path(out, export_files(project, wanted, format, report, progress, labels), finish)
     return report.as_dict()
 
 
@@ -296,6 +358,7 @@ def run_export(
     progress: Progress,
     split: str = "",
     writing: Writing | None = None,
+    labels: ExportLabels | None = None,
 ) -> dict[str, Any]:
     """Write an export as a stored zip file and return the report with its `file_id`.
 
@@ -305,15 +368,16 @@ def run_export(
     project = Project.objects.get(pk=project_id)
     actor = User.objects.filter(pk=actor_id).first() if actor_id else None
     wanted = wanted_set(project, set_spec, split)
-    writing = writing or Writing()
-    report = _report(project, wanted, format, writing)
-    suffix = "".join(f"-{word}" for word in [split, *writing.words()] if word)
+    writing, labels = writing or Writing(), labels or ExportLabels()
+    report = _report(project, wanted, format, writing, labels)
+    mapped = (slugify(labels.name) or "mapped") if labels.differ else ""
+    suffix = "".join(f"-{word}" for word in [split, mapped, *writing.words()] if word)
     name = f"{project.slug}-{set_spec.replace(':', '-')}{suffix}-{format}.zip"
     with tempfile.TemporaryFile() as content:
-        write_zip(content, export_files(project, wanted, format, report, progress))
+        write_zip(content, export_files(project, wanted, format, report, progress, labels))
         content.seek(0)
         with transaction.atomic():
             unerased(project.pk, begun)
             stored = store_file(project=project, kind=StoredFile.Kind.EXPORT, name=name, content=content, actor=actor)
-            _record(project, wanted, report, actor)
+            _record(project, wanted, report, labels, actor)
     return report.as_dict() | {"file_id": stored.pk}

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef
@@ -54,6 +54,7 @@ class LabelWords(TypedDict):
     mapped: Sequence[str]
     added: Sequence[str]
     skipped: Sequence[str]
+    mapping: NotRequired[str]
 
 
 def run_import(*, import_id: int, progress: Progress, fence: Callable[[], None] | None = None) -> dict[str, Any]:

@@ -24,8 +24,9 @@ from annotations.domain.likely_labels import likely_labels
 from annotations.domain.names import shown
 from annotations.domain.notes import NoteError
 from annotations.domain.numbers import whole
-from annotations.models import Category, Import, Label, Project
+from annotations.models import Category, Import, Label, LabelMapping, Project
 from annotations.projects.selectors.labels import accepted_labels
+from annotations.transfer.selectors.label_mappings import labels_behind, mapping_named
 from annotations.transfer.services.sources import PATIENTS, Source
 
 MOST_LABELS: Final = 300
@@ -221,6 +222,30 @@ def choose_labels(*, row: Import, values: Mapping[str, str], seen: str) -> None:
         row.save(update_fields=["label_choices"])
 
 
+def choose_by_mapping(
+    *, row: Import, mapping: LabelMapping, values: Mapping[str, str], seen: str
+) -> tuple[list[str], list[str]]:
+    """Store the choices `values` as `choose_labels` does, and map labels without a choice back by a label mapping.
+
+    Return the labels that were mapped, and those that stay open because the mapping writes several labels like them.
+    """
+    behind = labels_behind(mapping)
+    mapped: list[str] = []
+    several: list[str] = []
+    wanted = dict(values)
+    for one in unknown_of(row).rows:
+        labels = behind.get(one.name.casefold(), [])
+        if wanted.get(one.key, one.value) or not labels:
+            continue
+        if len(labels) == 1:
+            mapped.append(one.name)
+            wanted[one.key] = f"map:{labels[0]}"
+        else:
+            several.append(one.name)
+    choose_labels(row=row, values=wanted, seen=seen)
+    return mapped, several
+
+
 def _parse(value: str) -> LabelChoice:
     kind, _colon, number = value.partition(":")
     pk = whole(number)
@@ -271,9 +296,18 @@ def _open_labels(rows: Sequence[UnknownLabel]) -> str:
 
 
 def choices_by_name(
-    project: Project, found: Found, *, mapped: Sequence[str], added: Sequence[str], skipped: Sequence[str]
+    project: Project,
+    found: Found,
+    *,
+    mapped: Sequence[str],
+    added: Sequence[str],
+    skipped: Sequence[str],
+    mapping: str = "",
 ) -> Choices:
-    """Choices from words: `FILE=LABEL`, `FILE` or `FILE=CATEGORY`, and `FILE`. Raises ServiceError."""
+    """Choices from words: `FILE=LABEL`, `FILE` or `FILE=CATEGORY`, and `FILE`. Raises ServiceError.
+
+    The label mapping named `mapping` maps the other labels back, except where it writes several labels like a label.
+    """
     unknown = {row.name.casefold(): row for row in unknown_labels(project, found, {}).rows}
     accepted, ids = accepted_labels(project)
     find = LabelFinder(accepted)
@@ -323,4 +357,8 @@ def choices_by_name(
         choose(name, {"do": "add", "category": inside[0].pk})
     for word in skipped:
         choose(word, {"do": "skip"})
+    behind = labels_behind(mapping_named(project, mapping)) if mapping else {}
+    for key, row in unknown.items():
+        if row.name not in chosen and len(labels := behind.get(key, [])) == 1:
+            chosen[row.name] = {"do": "map", "label": labels[0]}
     return chosen

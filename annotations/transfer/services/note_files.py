@@ -57,4 +57,4 @@ class NoteFilesWriter:
         self._sinks.close()
         for folder, (format, _sink, file) in self._files.items():
             file.seek(0)
-            yield folder + format.file, file
+            yield format.path(folder), file

@@ -30,7 +30,8 @@ def grouped(format: str, source: Source) -> tuple[list[NoteFiles], list[Problem]
     """Group the files into notes, and list the files that are not read, also readmes and licenses."""
     names = note_names(source)
     groups, strays = FORMATS[format].group(names)
-    return groups, strays + readmes(names)
+    read = {file for group in groups for file in group.parts.values()}
+    return groups, strays + readmes(name for name in names if name not in read)
 
 
 def total_of(row: Import, groups: Sequence[NoteFiles]) -> int:

@@ -12,6 +12,7 @@ from annotations.jobs.services.queue import enqueue
 from annotations.jobs.services.starting import once
 from annotations.models import Import, Job, Project, User
 from annotations.transfer.selectors.imports import JOB_KEY
+from annotations.transfer.services.export_labels import ExportLabels
 from annotations.transfer.services.label_choices import complete_choices, labels_changed, unknown_of
 from annotations.transfer.services.writing import Writing
 
@@ -61,6 +62,7 @@ def start_export(
     token: str = "",
     split: str = "",
     writing: Writing | None = None,
+    labels: ExportLabels | None = None,
 ) -> Job:
     """Start an export. The same `token` (one per form) gives the same job. Raises ServiceError."""
     writing = writing or Writing()
@@ -69,6 +71,9 @@ def start_export(
     params: dict[str, Any] = {"set": set_spec, "format": format, "split": split}
     if writing.chosen():
         params |= {"options": writing.chosen()}
+    if labels is not None and labels.differ:
+        labels.by_code(project)
+        params |= {"labels": labels.as_params()}
     return once("export", project, params, actor, token)
 
 

@@ -5,31 +5,39 @@ import uuid
 from django.conf import settings
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_POST, require_safe
 
 from annotations.core.access import Can, enter
+from annotations.core.errors import ServiceError
 from annotations.core.requests import Request
 from annotations.domain.formats import FORMATS
+from annotations.gold.services.sets import wanted_set
 from annotations.transfer.forms.exports import ExportForm, set_choices
 from annotations.transfer.forms.formats import ABOUT
 from annotations.transfer.selectors.exports import ready_files
+from annotations.transfer.selectors.label_mappings import mappings_of, seen_of, spans_by_label
+from annotations.transfer.services.export_labels import written_lines
+from annotations.transfer.views.asked import asked_export, refuse_export
 
 
 @require_safe
 def export(request: Request, slug: str) -> HttpResponse:
-    """The export form; ?set= and ?format= preselect."""
+    """The export form; ?set=, ?format= and ?labels= (the id of a label mapping) preselect."""
     access = enter(request.user, slug, Can.EXPORT)
     sets = set_choices(access.project, without=access.closed_kinds)
     specs = [choice.spec for choice in sets]
     wanted = {"set": request.GET.get("set", ""), "format": request.GET.get("format", "")}
+    mappings = mappings_of(access.project)
+    chosen = request.GET.get("labels", "")
     initial = {
+        "labels": chosen if chosen in [str(one.pk) for one in mappings] else "",
         "set": wanted["set"] if wanted["set"] in specs else next(iter(specs), ""),
         "format": wanted["format"] if wanted["format"] in FORMATS else next(iter(FORMATS)),
         "token": uuid.uuid4(),
     }
     context = {
         "access": access,
-        "form": ExportForm(initial=initial, sets=sets),
+        "form": ExportForm(initial=initial, sets=sets, mappings=mappings),
         "formats": ABOUT.values(),
         "sets": sets,
         "has_split": any(choice.is_split for choice in sets),
@@ -37,3 +45,33 @@ def export(request: Request, slug: str) -> HttpResponse:
         "hours": settings.STORED_FILE_HOURS,
     }
     return render(request, "transfer/export.html", context)
+
+
+@require_POST
+def export_preview(request: Request, slug: str) -> HttpResponse:
+    """The number of spans by written label, before an export starts. POST the export form."""
+    access = enter(request.user, slug, Can.EXPORT)
+    try:
+        asked = asked_export(request, access)
+        wanted = wanted_set(access.project, asked.set_spec, asked.split)
+        lines = written_lines(access.project, spans_by_label(wanted), asked.labels)
+    except ServiceError as error:
+        return refuse_export(request, slug, error)
+    names = {choice.spec: choice.name for choice in set_choices(access.project, without=access.closed_kinds)}
+    context = {
+        "access": access,
+        "asked": asked,
+        "set_name": names.get(asked.set_spec, asked.set_spec),
+        "format": ABOUT[asked.format].title,
+        "lines": lines,
+        "merging": any(line.code and len(line.labels) > 1 for line in lines),
+        "total": sum(line.spans for line in lines if line.code),
+        "sent": [
+            (name, value)
+            for name, values in request.POST.lists()
+            for value in values
+            if name not in ("csrfmiddlewaretoken", "seen")
+        ],
+        "seen": seen_of(asked.mapping) if asked.mapping else "",
+    }
+    return render(request, "transfer/export_preview.html", context)

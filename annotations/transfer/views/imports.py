@@ -15,13 +15,15 @@ from annotations.core.access import Access, Can, enter
 from annotations.core.errors import ServiceError
 from annotations.core.requests import Request, paged, takes_uploads
 from annotations.domain.files.csv_lines import csv_line
+from annotations.domain.names import shown
 from annotations.domain.notes import NoteError
 from annotations.models import Import
 from annotations.projects.services.assigning import annotators_of
 from annotations.transfer.forms.formats import ABOUT
 from annotations.transfer.forms.imports import LabelsForm, PasteForm, UploadForm
 from annotations.transfer.selectors.imports import first_notes, imports_of, label_groups, label_lines, report_lines
-from annotations.transfer.services.label_choices import choose_labels, unknown_of
+from annotations.transfer.selectors.label_mappings import mapping_by_id, mappings_of
+from annotations.transfer.services.label_choices import choose_by_mapping, choose_labels, unknown_of
 from annotations.transfer.services.staged import (
     all_or_nothing,
     change_format,
@@ -127,6 +129,7 @@ def import_preview(request: Request, slug: str, pk: int) -> HttpResponse:
         try:
             unknown = unknown_of(row)
             context |= {"unknown": unknown, "choices": LabelsForm(unknown=unknown, groups=label_groups(access.project))}
+            context |= {"mappings": mappings_of(access.project) if unknown.rows else []}
             context |= {"preview": preview_import(row), "shown": SHOWN}
         except (ServiceError, NoteError) as error:
             context["error"] = str(error)
@@ -148,7 +151,7 @@ def _decide(request: Request, access: Access, row: Import) -> HttpResponse:
     """Discard the upload, or choose what to import.
 
     `do`: discard, take or leave duplicates, repair or keep offsets, import all notes or the readable ones, another
-    format, labels.
+    format, labels, labels by a mapping.
     """
     match request.POST.get("do"):
         case "discard":
@@ -168,10 +171,32 @@ def _decide(request: Request, access: Access, row: Import) -> HttpResponse:
             change_format(row=row, format=request.POST.get("format", ""))
             return redirect("import_preview", access.project.slug, row.pk)
         case "labels":
-            values = {key[6:]: request.POST.get(key, "") for key in request.POST if key.startswith("label-")}
-            choose_labels(row=row, values=values, seen=request.POST.get("choices", ""))
+            choose_labels(row=row, values=_label_values(request), seen=request.POST.get("choices", ""))
             return redirect("import_preview", access.project.slug, row.pk)
+        case "mapping":
+            _map_back(request, access, row)
+            return redirect(f"{reverse('import_preview', args=[access.project.slug, row.pk])}#labels")
     raise ServiceError(_("Unknown action. Nothing was changed. Reload the page."))
+
+
+def _label_values(request: Request) -> dict[str, str]:
+    return {key[6:]: request.POST.get(key, "") for key in request.POST if key.startswith("label-")}
+
+
+def _map_back(request: Request, access: Access, row: Import) -> None:
+    """Preselect the labels that a label mapping of the project stands for, beside the choices on the page."""
+    mapping = mapping_by_id(access.project, request.POST.get("mapping", ""))
+    mapped, several = choose_by_mapping(
+        row=row, mapping=mapping, values=_label_values(request), seen=request.POST.get("choices", "")
+    )
+    if several:
+        messages.info(
+            request,
+            _("The mapping writes several labels of the project as: %(labels)s. Choose an action for them.")
+            % {"labels": ", ".join(f"“{shown(name)}”" for name in several)},
+        )
+    if not mapped:
+        messages.info(request, _("The mapping “%(name)s” maps no other label back.") % {"name": mapping.name})
 
 
 @require_safe

@@ -1,19 +1,17 @@
 """Starting imports and exports, and the way from an import to its job."""
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from annotations.core.access import Can, closed_to, enter
+from annotations.core.access import Can, enter
 from annotations.core.errors import ServiceError
 from annotations.core.requests import Request
 from annotations.jobs.tokens import form_token
 from annotations.models import Import
 from annotations.transfer.services.starting import import_job, start_export, start_import
-from annotations.transfer.services.writing import Writing
+from annotations.transfer.views.asked import asked_export, refuse_export
 
 
 @require_safe
@@ -42,28 +40,20 @@ def job_start_import(request: Request, slug: str, pk: int) -> HttpResponse:
 
 @require_POST
 def job_start_export(request: Request, slug: str) -> HttpResponse:
-    """Start an export. POST `format`, `set`, `split`, `sentences`, `spaced`, `tokenizer`, and the form's `token`."""
+    """Start an export. POST the export form, with its `token`; `seen` if a preview of the mapping was seen."""
     access = enter(request.user, slug, Can.EXPORT)
-    spec = request.POST.get("set", "")
-    if closed_to(access, spec=spec):
-        raise PermissionDenied("You may not export these annotation sets.")
     try:
+        asked = asked_export(request, access)
         job = start_export(
             project=access.project,
-            set_spec=spec,
-            format=request.POST.get("format", ""),
+            set_spec=asked.set_spec,
+            format=asked.format,
             actor=access.user,
             token=form_token(request),
-            split=request.POST.get("split", ""),
-            writing=Writing(
-                sentences="sentences" in request.POST,
-                spaced="spaced" in request.POST,
-                tokenizer=request.POST.get("tokenizer", ""),
-            ),
+            split=asked.split,
+            writing=asked.writing,
+            labels=asked.labels,
         )
     except ServiceError as error:
-        # The service's message lists annotators, whom not everybody with the right to export may see.
-        unknown = _("This project has no such annotation sets. Choose from the list.")
-        messages.error(request, unknown if error.code == "set" else str(error))
-        return redirect("export", slug)
+        return refuse_export(request, slug, error)
     return redirect("job", slug, job.number)

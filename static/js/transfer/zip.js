@@ -58,8 +58,3 @@ export const zip = async (files, progress = () => {}) => {
   const end = pack([[0x06054b50, 4], [0, 2], [0, 2], [count, 2], [count, 2], [length, 4], [at, 4], [0, 2]]);
   return new Blob([...parts, ...directory, end], { type: "application/zip" });
 };
-
-const END = 0x06054b50;
-const ENTRY = 0x02014b50;
-const LONGEST_END = 22 + 65535; // the end of the directory with the longest comment
-const MOST_DIRECTORY = 32 * 1024 * 1024;

@@ -238,3 +238,8 @@ def test_spans_come_back_exactly_with_rows_for_sentences(made: tuple[str, list[S
     assert losses == []
     note = read_one("conll", files)
     assert (note.text, note.spans, note.warnings) == (text, spans, [])
+
+
+def test_attributes_are_losses() -> None:
+    _, losses = write_one("conll", "Anna vive", [Span(0, 4, "NAME", attributes=(("sure", True),))])
+    assert [loss.reason for loss in losses] == ["Attributes are not exported: sure."]

@@ -380,3 +380,19 @@ def test_values_of_a_wrong_type_give_a_note_or_an_error(column: str) -> None:
         if isinstance(note, NoteError):
             assert all((problem.file, problem.line) == ("a.jsonl", 1) for problem in note.problems)
             assert "Neri" not in str(note)
+
+
+def test_datasets_makes_a_split_of_each_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "export"
+    names = {"train/": ["a", "b"], "dev/": ["c"], "test/": ["d"]}
+    files = {
+        HF.path(split): written(*(OutNote(name, "Anna", [Span(0, 4, "NAME")]) for name in notes))
+        for split, notes in names.items()
+    }
+    for name, data in {**files, **HF.extra_files(LABEL_SET), "losses.csv": b'"a"\r\n', "export.json": b"{}"}.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+    loaded = load(folder)
+    assert {split: rows["name"][:] for split, rows in loaded.items()} == {
+        split.removesuffix("/"): notes for split, notes in names.items()
+    }

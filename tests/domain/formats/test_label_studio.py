@@ -121,6 +121,12 @@ def test_predictions_are_taken_where_nobody_annotated() -> None:
     assert labels_of(task(region(2, 6, "DATE"), predictions=[prediction])) == ["DATE"]
 
 
+def test_an_export_with_the_numbers_of_predictions_only() -> None:
+    note = read_one(STUDIO, tasks(task(annotations=[], predictions=[7])))
+    assert note.spans is None
+    assert said(note.warnings) == [(1, "not kept")]
+
+
 def test_tasks_without_annotations_and_with_an_empty_one() -> None:
     read = read_all(STUDIO, tasks({"data": {"text": TEXT}}, task(annotations=[]), task()))
     assert [note.spans for note in read if isinstance(note, ParsedNote)] == [None, None, []]

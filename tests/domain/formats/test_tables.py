@@ -90,6 +90,12 @@ def test_broken_tables(whole: bytes, line: int | None, code: str) -> None:
     assert said(refused("csv", {"spans.csv": whole})) == [(line, code)]
 
 
+def test_texts_are_left_out_if_a_table_can_not_be_read() -> None:
+    (error,) = read_all("csv", table("note,start,end", "a,2,6"))
+    assert isinstance(error, NoteError)
+    assert said(error.problems) == [(1, "header")]
+
+
 def test_the_same_note_in_two_tables_is_refused() -> None:
     rows = ["note,start,end,label", "a,2,6,NAME"]
     files = table(*rows) | {"other.csv": "\n".join(rows)}

@@ -120,7 +120,8 @@ class _Handler:
         self.words = []
         match name:
             case "document":
-                self.document = Document(self.line)
+                self.document, self.piece = Document(self.line), Piece(self.line)
+                self.annotation = Annotation(self.line)
             case "passage":
                 self.piece = Piece(self.line)
                 self.document.passages.append(self.piece)

@@ -103,19 +103,18 @@ class HuggingFaceFormat(OneFileFormat):
         finally:
             writer.close()
 
+    def path(self, folder: str) -> str:
+        """See `OneFileFormat.path`. `load_dataset` makes a split of each file named so."""
+        return self.file.replace("train", folder.removesuffix("/") or "train")
+
     def extra_files(self, labels: LabelSetDef) -> dict[str, bytes]:
-        """The data set card, which says which files are the data."""
+        """The data set card."""
         return {"README.md": _CARD.format(labels=", ".join(label.code for label in labels.labels())).encode()}
 
 
 _CARD: Final = """---
 task_categories:
 - token-classification
-configs:
-- config_name: default
-  data_files:
-  - split: train
-    path: data/train-*.parquet
 ---
 # Notes with spans
 

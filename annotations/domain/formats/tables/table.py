@@ -60,16 +60,23 @@ class TableFormat(OneFileFormat):
         return cell
 
     def read_many(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
-        """See `Format.read_many`. Text files that no table mentions come last, as notes without annotations."""
+        """See `Format.read_many`. Text files that no table mentions come last, as notes without annotations.
+
+        If a table can't be read, nobody knows which notes it mentions: the other text files are left out then.
+        """
         texts = note.texts if note.bundle else {note.name: note.parts[_TEXT]}
         find_label = LabelFinder(labels)
         seen: set[str] = set()
+        unread = False
         for file in note.bundle:
             try:
                 for given, rows in self._grouped(file, files):
                     yield self._read(given, rows, file, files, texts, find_label, seen)
             except NoteError as error:
+                unread = True
                 yield error
+        if unread:
+            return
         for name in sorted(texts.keys() - seen):
             try:
                 yield ParsedNote(name, decode_utf8(files.load(texts[name]), texts[name]), None)

@@ -10,6 +10,7 @@ from annotations.domain.formats.base import LOSSES
 from annotations.gold.services.sets import LAYOUTS
 from annotations.models import User
 from annotations.transfer.selectors.losses import named_losses
+from annotations.transfer.services.export_labels import labels_in_words
 from annotations.transfer.services.exporting import export_to_path
 from annotations.transfer.services.writing import Writing
 
@@ -47,6 +48,21 @@ class Command(JourneyCommand):
             choices=["", *KINDS],
             help="Tokenizer for the language of each note, for CoNLL and --spaces. Without it, the default rule.",
         )
+        parser.add_argument("--mapping", default="", metavar="NAME", help="Write labels as in this label mapping.")
+        parser.add_argument(
+            "--map-label",
+            action="append",
+            default=[],
+            metavar="LABEL=CODE",
+            help="Write this code for a label of the project. Repeatable; wins over --mapping.",
+        )
+        parser.add_argument(
+            "--skip-label",
+            action="append",
+            default=[],
+            metavar="LABEL",
+            help="Leave out the spans of a label of the project. Repeatable; wins over --mapping.",
+        )
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"])
@@ -57,6 +73,12 @@ class Command(JourneyCommand):
             set_spec=options["set"],
             split=options["split"],
             writing=Writing(sentences=options["sentences"], spaced=options["spaces"], tokenizer=options["tokenizer"]),
+            labels=labels_in_words(
+                project,
+                mapping=options["mapping"],
+                mapped=options["map_label"],
+                skipped=options["skip_label"],
+            ),
             actor=actor,
         )
         return report | {"losses": named_losses(project, report["losses"])}
@@ -67,6 +89,15 @@ class Command(JourneyCommand):
         ]
         if result["drafts_left_out"]:
             lines.append(f"Drafts not exported: {result['drafts_left_out']}.")
+        if labels := result["labels"]:
+            named = f" as in the mapping “{labels['mapping']}”" if labels["mapping"] else ""
+            counts = ", ".join(f"{code} {count}" for code, count in sorted(labels["written"].items())) or "none"
+            lines.append(f"Labels written{named}: {counts}.")
+            if labels["left_out"]:
+                counts = ", ".join(f"{code} {count}" for code, count in sorted(labels["left_out"].items()))
+                lines.append(f"Spans left out by label: {counts}.")
+            if labels["merged"]:
+                lines.append(f"Spans merged with an equal span of another label: {labels['merged']}.")
         lines += [
             f"Not exported: {loss['note']} [{loss['start']}, {loss['end']}) {loss['label']}: {loss['reason']}"
             for loss in result["losses"]

@@ -47,6 +47,12 @@ class Command(JourneyCommand):
             help="Leave out the spans of an unknown label. Repeatable.",
         )
         parser.add_argument(
+            "--mapping",
+            default="",
+            metavar="NAME",
+            help="Map unknown labels back by this label mapping of the project. The other label options win over it.",
+        )
+        parser.add_argument(
             "--as",
             dest="written_as",
             default="",
@@ -75,7 +81,7 @@ class Command(JourneyCommand):
             report = self._import(actor, options)
         except ServiceError as error:
             if error.code == "open-labels":
-                hint = "Use --map-label NAME=LABEL, --add-label NAME and --skip-label NAME."
+                hint = "Use --map-label NAME=LABEL, --add-label NAME and --skip-label NAME, or --mapping."
                 raise ServiceError(f"{error}\n{hint}", code=error.code) from error
             raise
         taken = report["notes"] + report["sets"] + report["already_there"]
@@ -99,6 +105,7 @@ class Command(JourneyCommand):
                 "mapped": options["map_label"],
                 "added": options["add_label"],
                 "skipped": options["skip_label"],
+                "mapping": options["mapping"],
             },
         )
 

@@ -1,0 +1,78 @@
+"""`python -m annotations.domain.documents.child PARENT LIMITS`: the child process that `extracting` starts.
+
+It has no network, limited memory, and gets each document as an open file. Standard input is a socket on which requests
+arrive with these files; standard output gets a line of JSON for each note.
+"""
+
+import json
+import os
+import socket
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any, Final
+
+from annotations.domain.documents import isolation, office
+from annotations.domain.documents.base import Extracted, Limits, Result
+from annotations.domain.documents.cleaning import Rule
+from annotations.domain.documents.reading import MEMORY, read_document
+
+LONGEST_REQUEST: Final = 64 * 1024
+# After so many documents the parent starts another child: libraries keep memory.
+MOST_DOCUMENTS: Final = 500
+
+Say = Callable[[dict[str, Any]], None]
+
+
+def main(parent: int, limits: Limits) -> None:
+    """Answer requests until the parent closes the socket."""
+    if not isolation.die_with(parent):
+        return
+    say = _open_output()
+    requests = socket.socket(fileno=os.dup(0))
+    cut = isolation.cut_network()
+    isolation.limit(limits.memory)
+    isolation.guard(office.program() if cut else None)
+    say({"namespace": cut})
+    for number in range(1, MOST_DOCUMENTS + 1):
+        data, files, _flags, _address = socket.recv_fds(requests, LONGEST_REQUEST, 1)
+        if not data:
+            return
+        exhausted = _answer(json.loads(data), files[0], limits, cut, say)
+        say({"end": True, "last": exhausted or number == MOST_DOCUMENTS})
+
+
+def _answer(request: dict[str, Any], descriptor: int, limits: Limits, cut: bool, say: Say) -> bool:
+    """Read one document. True if it took all memory, so that this process should not go on."""
+    exhausted = False
+    with os.fdopen(descriptor, "rb") as file:
+        rules = [Rule(name) for name in request["rules"]]
+        for each in read_document(
+            request["name"], file, limits=limits, encoding=request["encoding"], rules=rules, programs=cut
+        ):
+            say(_message(each))
+            exhausted = exhausted or (not isinstance(each, Extracted) and each.problems[0].code == MEMORY)
+    return exhausted
+
+
+def _message(result: Result) -> dict[str, Any]:
+    if isinstance(result, Extracted):
+        parts = [[part.start, part.end, part.kind, part.number] for part in result.parts]
+        return {"note": {name: getattr(result, name) for name in Extracted.__slots__} | {"parts": parts}}
+    return {"problems": [asdict(each) for each in result.problems]}
+
+
+def _open_output() -> Say:
+    """Keep the pipe to the parent for messages; what libraries print goes to stderr, which is discarded."""
+    pipe = open(os.dup(1), "wb")  # noqa: PTH123, SIM115 - a descriptor, open as long as the process
+    os.dup2(2, 1)
+
+    def say(value: dict[str, Any]) -> None:
+        pipe.write(json.dumps(value, ensure_ascii=False).encode() + b"\n")
+        pipe.flush()
+
+    return say
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), Limits(**json.loads(sys.argv[2])))

@@ -1,0 +1,162 @@
+"""PDF: pages, columns, tables, form fields; refusals by name."""
+
+import zlib
+
+import pytest
+from fpdf import FPDF
+
+from tests.domain.documents.helpers import mapped, read, refusal
+
+
+def pages(*texts, size=11):
+    file = FPDF()
+    file.set_font("helvetica", size=size)
+    for text in texts:
+        file.add_page()
+        if text:
+            file.multi_cell(0, 6, text)
+    return file
+
+
+def raw(*objects, trailer=""):
+    """A PDF of these objects, numbered from 1; the first one is the catalog. The reader finds them by itself."""
+    body = b"".join(
+        b"%d 0 obj\n%b\nendobj\n" % (number, each if isinstance(each, bytes) else each.encode("latin-1"))
+        for number, each in enumerate(objects, 1)
+    )
+    return b"%PDF-1.7\n" + body + f"trailer << /Root 1 0 R {trailer}>>\n%%EOF".encode()
+
+
+def stream(data, more=""):
+    raw_data = data if isinstance(data, bytes) else data.encode("latin-1")
+    return b"<< /Length %d %b >>\nstream\n%b\nendstream" % (len(raw_data), more.encode(), raw_data)
+
+
+def one_page(content, *more, page="", catalog=""):
+    """A PDF with one page; `more` are objects from number 6 on."""
+    return raw(
+        f"<< /Type /Catalog /Pages 2 0 R {catalog}>>",
+        "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents 4 0 R "
+        f"/Resources << /Font << /F 5 0 R >> >> {page}>>",
+        stream(content) if isinstance(content, str) else content,
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
+        *more,
+    )
+
+
+def shown(x, y, text):
+    return f"BT /F 10 Tf {x} {y} Td ({text}) Tj ET\n"
+
+
+def test_the_source_map_leads_from_a_span_to_its_pages():
+    note = read("dir/a.pdf", bytes(pages("First page of José", "", "Third page").output()))
+    assert mapped(note) == [("page 1", "First page of José"), ("page 3", "Third page")]
+    start = note.text.index("José")
+    assert [str(part) for part in note.parts_of(start, start + 4)] == ["page 1"]
+    assert [str(part) for part in note.parts_of(0, len(note.text))] == ["page 1", "page 3"]
+    assert note.warnings == ("Page 2 has no text layer. If there is a picture of text, use OCR.",)
+
+
+def test_justified_lines_have_single_spaces():
+    text = "palabra " * 60
+    assert " ".join(read("a.pdf", bytes(pages(text).output())).text.split("\n")) == text.strip()
+
+
+def test_ligatures_and_broken_words_are_mended_and_counted():
+    content = shown(50, 700, "The patient was hospi-") + shown(50, 688, "talized in March.")
+    note = read("a.pdf", one_page(content))
+    assert (note.text, note.cleaned) == ("The patient was hospitalized in March.", {"hyphenation": 1})
+    assert read("a.pdf", one_page(content), rules=()).text == "The patient was hospi-\ntalized in March."
+
+
+def test_rows_of_forms_and_tables_stay_together():
+    rows = [("Name:", "Ana Diaz"), ("Born:", "3 May 1947"), ("MRN:", "0012-345")]
+    content = "".join(
+        shown(50, 700 - 14 * at, name) + shown(200, 700 - 14 * at, value) for at, (name, value) in enumerate(rows)
+    )
+    assert read("a.pdf", one_page(content)).text == "Name:\tAna Diaz\nBorn:\t3 May 1947\nMRN:\t0012-345"
+
+
+def test_columns_of_prose_are_read_one_after_another():
+    line = "a line of prose that fills its column"
+    content = shown(50, 750, "A title over both columns")
+    for column, left in (("one", 50), ("two", 320)):
+        content += "".join(shown(left, 700 - 12 * at, f"{column} {at} {line}") for at in range(6))
+    lines = read("a.pdf", one_page(content)).text.split("\n")
+    assert [each.split()[:2] for each in lines if each.endswith("column")] == [
+        [column, str(at)] for column in ("one", "two") for at in range(6)
+    ]
+
+
+def test_text_in_forms_within_the_page_is_read():
+    """Some programs put whole pages into a form XObject."""
+    form = stream(
+        shown(50, 688, "inside"),
+        "/Type /XObject /Subtype /Form /BBox [0 0 600 800] /Resources << /Font << /F 5 0 R >> >>",
+    )
+    page = one_page(shown(50, 700, "outside") + "/X Do\n", form).replace(
+        b"/Font << /F 5 0 R >> >> >>", b"/Font << /F 5 0 R >> /XObject << /X 6 0 R >> >> >>", 1
+    )
+    assert read("a.pdf", page).text == "outside\ninside"
+
+
+def test_form_fields_and_comments_follow_their_page():
+    widget = "<< /Subtype /Widget /T (name) /V (Ana Diaz) >>"
+    child = "<< /Subtype /Widget /Parent << /TU (Born) /V (1947) >> >>"
+    comment = "<< /Subtype /Text /Contents (Ask Dr. Gil) >>"
+    page = f"/Annots [{widget} {child} {comment} << /Subtype /Link >> 5] "
+    assert mapped(read("a.pdf", one_page(shown(50, 700, "Form"), page=page))) == [
+        ("page 1", "Form"),
+        ("form fields of page 1", "name: Ana Diaz\nBorn: 1947"),
+        ("comments of page 1", "Ask Dr. Gil"),
+    ]
+
+
+@pytest.mark.parametrize("passwords", [{"owner_password": "o"}, {"owner_password": "o", "user_password": "u"}])
+def test_an_encrypted_pdf_is_refused_by_name(passwords):
+    file = pages("secret")
+    file.set_encryption(**passwords)
+    problem = refusal("dir/a.pdf", bytes(file.output()))
+    assert (problem.file, problem.code) == ("dir/a.pdf", "encrypted")
+    assert "without password" in problem.message
+
+
+def test_a_pdf_without_a_text_layer_is_refused_by_name():
+    file = FPDF()
+    file.add_page()
+    file.rect(10, 10, 50, 50)
+    problem = refusal("scan.pdf", bytes(file.output()))
+    assert (problem.file, problem.code) == ("scan.pdf", "no text layer")
+    assert "OCR" in problem.message
+
+
+def test_letters_that_the_font_does_not_name_are_marked_or_refused():
+    font = (
+        "<< /Type /Font /Subtype /Type3 /FontBBox [0 0 1 1] /FontMatrix [1 0 0 1 0 0] "
+        "/FirstChar 1 /LastChar 1 /Widths [1] >>"
+    )
+    unknown = "BT /G 10 Tf 50 650 Td (\\001\\001) Tj ET\n"
+    with_font = lambda content: one_page(content, font).replace(b"/F 5 0 R >>", b"/F 5 0 R /G 6 0 R >>", 1)  # noqa: E731
+    note = read("a.pdf", with_font(shown(50, 700, "Known letters are many here") + unknown))
+    assert "\ufffd\ufffd" in note.text
+    assert "2 characters have no letter" in note.warnings[0]
+    assert refusal("a.pdf", with_font(unknown)).code == "no text layer"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"%PDF-1.4 rubbish",
+        raw("<< /Type /Catalog >>"),
+        raw("<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [2 0 R 2 0 R] >>"),
+        one_page(stream(b"not deflated", "/Filter /FlateDecode")),
+        one_page(stream(zlib.compress(b"BT /F 10 Tf (cut off")[:20], "/Filter /FlateDecode")),
+        bytes(pages("x").output())[:300],
+        one_page("/X Do " * 10),
+        one_page("q " * 100_000),
+        one_page("[" * 100_000),
+    ],
+)
+def test_broken_pdfs_are_refused_without_a_crash(data):
+    assert refusal("a.pdf", data).code in ("damaged", "no text layer", "nesting")

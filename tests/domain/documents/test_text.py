@@ -1,0 +1,111 @@
+"""Plain text: its encoding is found, shown, and can be chosen."""
+
+import codecs
+
+import pytest
+
+from tests.domain.documents.helpers import mapped, read, refusal
+
+SPANISH = "Paciente varón, D. José Muñoz Núñez, 45 años. ¿Alergias? No. Médico: Íñigo Ávila."
+TEXTS = {
+    "es": (SPANISH, ["cp1252", "iso8859-15", "cp850"]),
+    "de": ("Der Patient Jürgen Müller, geboren in Köln, Straße 5, Größe 180 cm, äußerst müde.", ["cp1252"]),
+    "pl": ("Pacjentka Małgorzata Wiśniewska, urodzona w Łodzi, zgłosiła się z bólem głowy, źle śpi.", ["cp1250"]),
+    "ru": ("Пациент Иван Петров, родился в Москве, поступил с жалобами на головную боль.", ["cp1251", "koi8_r"]),
+    "el": ("Ο ασθενής Γιώργος Παπαδόπουλος γεννήθηκε στην Αθήνα και προσήλθε με πονοκέφαλο.", ["cp1253"]),
+    "tr": ("Hasta Ayşe Yılmaz, İstanbul doğumlu, baş ağrısı şikayetiyle başvurdu, güçsüzlük.", ["cp1254"]),
+    "ja": ("患者の山田太郎さんは東京都で生まれ、頭痛を訴えて来院しました。", ["shift_jis", "euc_jp"]),
+    "zh": ("患者张伟，男，45岁，出生于北京，因头痛三天就诊。既往史无特殊。", ["gb18030"]),
+}
+
+
+@pytest.mark.parametrize(
+    ("language", "encoding"), [(language, each) for language, (_text, all) in TEXTS.items() for each in all]
+)
+def test_one_byte_and_asian_encodings_are_guessed_and_it_is_said(language, encoding):
+    text = TEXTS[language][0]
+    note = read("a.txt", text.encode(encoding))
+    assert note.text == text
+    assert "was guessed" in note.warnings[0] and note.encoding in note.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("mark", "encoding", "found"),
+    [
+        (codecs.BOM_UTF8, "utf-8", "utf-8-sig"),
+        (codecs.BOM_UTF16_LE, "utf-16-le", "utf-16"),
+        (codecs.BOM_UTF16_BE, "utf-16-be", "utf-16"),
+        (codecs.BOM_UTF32_LE, "utf-32-le", "utf-32"),
+        (b"", "utf-8", "utf-8"),
+    ],
+)
+def test_a_byte_order_mark_and_utf8_are_certain(mark, encoding, found):
+    note = read("a.txt", mark + f"{SPANISH} 😀".encode(encoding))
+    assert (note.text, note.encoding, note.warnings) == (f"{SPANISH} 😀", found, ())
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_utf16_without_a_mark_is_found(encoding):
+    assert read("a.txt", SPANISH.encode(encoding)).text == SPANISH
+
+
+def test_a_person_may_choose_the_encoding():
+    data = "Łódź".encode("cp1250")
+    assert read("a.txt", data, encoding="cp1250").text == "Łódź"
+    assert read("a.txt", codecs.BOM_UTF8 + b"abc", encoding="utf-8").text == "abc"
+
+
+def test_a_wrong_choice_is_refused_by_what_is_wrong():
+    unknown = refusal("a.txt", "abc", encoding="klingon")
+    assert (unknown.code, unknown.message) == (
+        "encoding",
+        "The encoding “klingon” is unknown. Choose one such as utf-8, cp1252 or utf-16.",
+    )
+    wrong = refusal("a.txt", "año".encode("cp1252"), encoding="utf-8")
+    assert wrong.message == "The text is not utf-8: the byte 0xf1 at offset 1 is not valid. Choose another encoding."
+    assert refusal("a.txt", "abc", encoding="rot13").code == "encoding"
+
+
+def test_utf8_that_ends_after_the_head_is_guessed_again():
+    data = b"a" * 300_000 + "Muñoz y Núñez".encode("cp1252")
+    note = read("a.txt", data)
+    assert note.text.endswith("Muñoz y Núñez")
+    assert note.encoding == "cp1252"
+
+
+def test_form_feeds_make_pages_and_line_breaks_stay():
+    assert mapped(read("a.txt", "one\r\ntwo\fthree")) == [("page 1", "one\r\ntwo"), ("page 2", "three")]
+    assert mapped(read("a.txt", "  one\r\n\r\n")) == [("body", "  one\r\n\r\n")]
+
+
+def test_mojibake_in_a_file_is_mended_and_counted():
+    note = read("a.txt", "D. JosÃ© MuÃ±oz")
+    assert (note.text, note.cleaned) == ("D. José Muñoz", {"mojibake": 1})
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "code"),
+    [
+        ("a.txt", b"", "empty"),
+        ("a.txt", b"  \n ", "no text"),
+        ("a.txt", bytes(range(1, 32)) * 50, "no text"),
+        ("a.png", b"\x89PNG\r\n\x1a\n\0\0\0", "unknown kind"),
+        ("a.xyz", bytes(range(256)), "unknown kind"),
+        ("a.pdf", "only text", "damaged"),
+        ("a.docx", "only text", "damaged"),
+        ("a.csv", "a,b\n1,2\n", "columns"),
+        ("a.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "Workbook".encode("utf-16-le"), "unknown kind"),
+        ("a.docx", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "EncryptedPackage".encode("utf-16-le"), "encrypted"),
+    ],
+)
+def test_what_holds_no_text_is_refused_by_name(name, data, code):
+    problem = refusal(name, data)
+    assert (problem.file, problem.code) == (name, code)
+    assert problem.message.endswith(".")
+
+
+def test_content_wins_over_the_name_and_it_is_said():
+    note = read("a.txt", r"{\rtf1\ansi Hello}")
+    assert (note.kind, note.text) == ("rtf", "Hello")
+    assert note.warnings == ("The file is named .txt, but it is rtf, and was read as that.",)
+    assert read("README", "plain words").kind == "text"
