@@ -28,6 +28,8 @@ _.erased_notes
 _.erased_patients
 _.footnote
 _.full_revision
+_.given_agree
+_.given_share
 _.gold_end
 _.gold_label
 _.gold_start

@@ -16,6 +16,7 @@ class KeysChanged(TypedDict):
 class SpanChange(TypedDict, total=False):
     """One span: `span`, `before` and `after`. Many spans: `spans` as [id, start, end, label].
 
+    `attributes` are those before and after a change of one span that changes them: a choice or true by name, or null.
     `already` counts spans that existed before, `left` spans that an undo could not restore or remove.
     """
 
@@ -25,6 +26,7 @@ class SpanChange(TypedDict, total=False):
     after: Bounds | None
     confidence: float
     source: str
+    attributes: list[dict[str, str | bool] | None]
     spans: list[list[int]]
     already: int
     left: int

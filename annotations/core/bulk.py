@@ -11,7 +11,7 @@ from annotations.models import Span
 
 
 class SpanRow(NamedTuple):
-    """One row of the span table; `provenance` is JSON text. Bounds in code points, end-exclusive.
+    """One row of the span table; `provenance` and `attributes` are JSON text. Bounds in code points, end-exclusive.
 
     `raw_confidence` is the backend's own confidence where `confidence` is calibrated.
     """
@@ -25,6 +25,7 @@ class SpanRow(NamedTuple):
     provenance: str | None = None
     raw_confidence: float | None = None
     string_key: int | None = None
+    attributes: str | None = None
 
 
 # Values per statement on SQLite: one statement per row takes one and a half times as long.

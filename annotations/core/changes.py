@@ -6,6 +6,7 @@ A change is JSON: `change_id` (a UUID that the page makes), `kind`, `version` (o
     relabel          span, seen, label
     resize           span, seen, start, end, quote
     delete           span, seen
+    attribute        span, seen, name, value: the choice, true, or null to remove the attribute
     undo, redo       no further fields
 `seen` is the span as the page shows it, `[start, end, label id]`. Offsets are code points, end-exclusive.
 """
@@ -20,6 +21,7 @@ from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
 from annotations.core.spans import SpanItem
+from annotations.domain.attributes import Value
 from annotations.domain.numbers import MAX_ID, MAX_OFFSET, is_whole
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ class Kind(StrEnum):
     RELABEL = "relabel"
     RESIZE = "resize"
     DELETE = "delete"
+    ATTRIBUTE = "attribute"
     UNDO = "undo"
     REDO = "redo"
 
@@ -78,6 +81,8 @@ class Change:
     label: int = -1
     quote: str | None = None
     spans: tuple[Wanted, ...] = ()
+    name: str = ""
+    value: Value | None = None
 
     @property
     def asked(self) -> list[int]:
@@ -99,7 +104,7 @@ def read_change(data: object) -> Change:
     except ValueError:
         raise not_one_of("kind", Kind) from None
     moves = kind in (Kind.CREATE, Kind.RESIZE)
-    names = kind in (Kind.RELABEL, Kind.RESIZE, Kind.DELETE)
+    names = kind in (Kind.RELABEL, Kind.RESIZE, Kind.DELETE, Kind.ATTRIBUTE)
     return Change(
         change_id=change_id_of(data),
         kind=kind,
@@ -111,6 +116,8 @@ def read_change(data: object) -> Change:
         label=_number(data, "label") if kind in (Kind.CREATE, Kind.RELABEL) else -1,
         quote=_quote(data) if moves else None,
         spans=_spans(data) if kind is Kind.CREATE_MANY else (),
+        name=_name(data) if kind is Kind.ATTRIBUTE else "",
+        value=_value(data) if kind is Kind.ATTRIBUTE else None,
     )
 
 
@@ -159,6 +166,20 @@ def _seen(data: Mapping[str, Any]) -> LabeledBounds:
     if not isinstance(value, list | tuple) or len(value) != 3 or not all(is_whole(part) for part in value):
         raise malformed(_("The field “seen” must be [start, end, label]."))
     return value[0], value[1], value[2]
+
+
+def _name(data: Mapping[str, Any]) -> str:
+    value = data.get("name")
+    if not isinstance(value, str):
+        raise malformed(_("The field “name” must be the name of an attribute."))
+    return value
+
+
+def _value(data: Mapping[str, Any]) -> Value | None:
+    value: object = data.get("value")
+    if value is None or value is True or isinstance(value, str):
+        return value
+    raise malformed(_("The field “value” must be a choice, true or null."))
 
 
 def _quote(data: Mapping[str, Any]) -> str:

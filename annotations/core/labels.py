@@ -1,7 +1,7 @@
 """A project's labels as pages show them."""
 
 from collections.abc import Iterable
-from typing import TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
@@ -35,9 +35,12 @@ class LabelItem(TypedDict):
     category: str
     hue: int
     underline: int
+    attributes: NotRequired[list[dict[str, Any]]]
 
 
-LABEL_COLUMNS = ("id", "name", "hotkey", "description", "category__name", "category__hue", "category__position")
+LABEL_COLUMNS = (
+    "id", "name", "hotkey", "description", "category__name", "category__hue", "category__position", "attributes",
+)  # fmt: skip
 
 
 def label_rows(project_id: int) -> QuerySet[Label]:
@@ -62,9 +65,12 @@ def labels_of_today(labels: Iterable[int]) -> dict[int, int]:
     return {pk: merged_into or pk for pk, merged_into in rows}
 
 
-def label_item(pk: int, name: str, key: str, description: str, category: str, hue: int, position: int) -> LabelItem:
-    """Build the item from a row of LABEL_COLUMNS."""
-    return LabelItem(
+def label_item(
+    pk: int, name: str, key: str, description: str, category: str, hue: int, position: int,
+    attributes: list[dict[str, Any]],
+) -> LabelItem:  # fmt: skip
+    """Build the item from a row of LABEL_COLUMNS. Only labels with attributes have that key."""
+    item = LabelItem(
         id=pk,
         name=name,
         key=key,
@@ -73,3 +79,6 @@ def label_item(pk: int, name: str, key: str, description: str, category: str, hu
         hue=hue,
         underline=position % UNDERLINES,
     )
+    if attributes:
+        item["attributes"] = attributes
+    return item

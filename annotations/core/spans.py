@@ -1,22 +1,25 @@
 """The spans of an annotation set as pages get them, and a person's own annotation set."""
 
-from typing import TypedDict
+import json
+from typing import NotRequired, TypedDict
 
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from annotations.core.events import SET_SEEDED
+from annotations.domain.attributes import Value
 from annotations.models import AnnotationSet, Author, Event, Span, User
 from annotations.models.prepared import PreparedRead, columns_of, object_of
 
 
 class SpanItem(TypedDict):
-    """A span as pages get it; offsets in code points, end-exclusive."""
+    """A span as pages get it; offsets in code points, end-exclusive. `attributes` only if it has some, by name."""
 
     id: int
     start: int
     end: int
     label: int
+    attributes: NotRequired[dict[str, Value]]
 
 
 def own_sets(document_id: int, user: User) -> QuerySet[AnnotationSet]:
@@ -44,7 +47,7 @@ _SPANS = PreparedRead(
     lambda annotation_set: (
         Span.objects.filter(annotation_set_id=annotation_set)
         .order_by("start", "end", "id")
-        .values_list("id", "start", "end", "label_id")
+        .values_list("id", "start", "end", "label_id", "attributes")
     ),
     int,
 )
@@ -61,6 +64,11 @@ def began_from(annotation_set: AnnotationSet | None) -> str:
 
 def spans_of(annotation_set_id: int) -> list[SpanItem]:
     """Return all spans of an annotation set, ordered by start and end."""
-    return [
-        SpanItem(id=pk, start=start, end=end, label=label) for pk, start, end, label in _SPANS.all(annotation_set_id)
-    ]
+    return [_item(*row) for row in _SPANS.all(annotation_set_id)]
+
+
+def _item(pk: int, start: int, end: int, label: int, attributes: str | None) -> SpanItem:
+    item = SpanItem(id=pk, start=start, end=end, label=label)
+    if attributes is not None:
+        item["attributes"] = json.loads(attributes)
+    return item

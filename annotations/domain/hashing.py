@@ -2,7 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 
 def text_sha256(text: str) -> str:
@@ -10,8 +11,10 @@ def text_sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def gold_hash(notes: Iterable[tuple[str, str, Iterable[tuple[int, int, str]]]]) -> str:
-    """The SHA-256 of a gold version: of each note's name, `text_sha256` and spans (start, end, label code).
+def gold_hash(notes: Iterable[tuple[str, str, Iterable[Sequence[Any]]]]) -> str:
+    """The SHA-256 of a gold version: of each note's name, `text_sha256` and spans.
+
+    A span is (start, end, label code), for a span with attributes (start, end, label code, attributes as sorted pairs).
 
     The order of notes and spans doesn't matter. Each note is hashed separately as JSON, so that only one hash per note
     stays in memory.

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from annotations.domain.attributes import AttributeDef, AttributeDefError, definitions_of
 from annotations.domain.names import bad_character
 
 RESERVED_HOTKEYS: Final = frozenset("aefgjkmnpuvwx?/*")
@@ -31,13 +32,17 @@ class LabelSetError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class LabelDef:
-    """A label: ASCII code, name, hotkey (may be empty), description, and its placeholder in de-identified text."""
+    """A label: ASCII code, name, hotkey (may be empty), description, its placeholder in de-identified text.
+
+    `attributes` are those that its spans may have.
+    """
 
     code: str
     name: str
     hotkey: str = ""
     description: str = ""
     placeholder: str = ""
+    attributes: tuple[AttributeDef, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +96,8 @@ def ascii_code(name: str) -> str:
 def parse_label_set(data: Mapping[str, Any]) -> LabelSetDef:
     """Parse a label set from its JSON form, an object with `key name description source languages categories`.
 
-    Each category is an object with `code name labels`, each label one with `code name hotkey description placeholder`.
+    Each category is an object with `code name labels`, each label one with `code name hotkey description placeholder
+    attributes`; attributes are objects with `name` and, for a choice, `values`.
     `key`, `categories` and every `name` are required. A missing code is made from the name, a missing placeholder is
     `[name]`. Raises LabelSetError.
     """
@@ -133,7 +139,7 @@ def _category(data: object, where: str) -> CategoryDef:
 
 
 def _label(data: object, where: str) -> LabelDef:
-    data = _check_keys(data, where, ("code", "name", "hotkey", "description", "placeholder"))
+    data = _check_keys(data, where, ("code", "name", "hotkey", "description", "placeholder", "attributes"))
     name = _text(data, "name", where)
     where = f"{where} ({name})"
     hotkey = _text(data, "hotkey", where, "")
@@ -143,7 +149,12 @@ def _label(data: object, where: str) -> LabelDef:
         taken = " ".join(sorted(RESERVED_HOTKEYS))
         raise LabelSetError(f"{where}: The hotkey “{hotkey}” is reserved. Reserved hotkeys: {taken}")
     placeholder = _text(data, "placeholder", where, "") or f"[{name}]"
-    return LabelDef(_code(data, name, where), name, hotkey, _text(data, "description", where, ""), placeholder)
+    try:
+        attributes = definitions_of(data.get("attributes", []))
+    except AttributeDefError as error:
+        raise LabelSetError(f"{where}: {error}") from None
+    description = _text(data, "description", where, "")
+    return LabelDef(_code(data, name, where), name, hotkey, description, placeholder, attributes)
 
 
 def _code(data: Mapping[str, Any], name: str, where: str) -> str:

@@ -1,11 +1,14 @@
 """Counts of the gold standard, the authors that it can be made from, and its frozen versions."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
+from annotations.core.attributes import pairs_of
 from annotations.core.gold_sets import SUBMITTED, gold_sets, review_drafts
+from annotations.domain.attributes import Value
 from annotations.domain.hashing import gold_hash
 from annotations.models import AnnotationSet, Author, Comparison, GoldVersion, GoldVersionNote, Project, Span
 from annotations.models.author import NOT_IN_BULK
@@ -99,8 +102,8 @@ def gold_state(project: Project, last: GoldVersion | None, *, annotators: bool =
     )
 
 
-GoldSpan = tuple[int, int, str, dict[str, Any] | None]
-"""Start, end (code points, end-exclusive), label code, provenance."""
+GoldSpan = tuple[int, int, str, dict[str, Any] | None] | tuple[int, int, str, dict[str, Any] | None, dict[str, Value]]
+"""Start, end (code points, end-exclusive), label code, provenance; for a span with attributes also these."""
 GoldNotes = dict[int, tuple[str, str, list[GoldSpan]]]
 """The gold by document: name, text hash, and sorted spans."""
 
@@ -117,18 +120,23 @@ def gold_notes(project: Project) -> GoldNotes:
     spans = (
         Span.objects.filter(annotation_set__in=sets.order_by())
         .order_by("start", "end", "label__code")
-        .values_list("annotation_set__document_id", "start", "end", "label__code", "provenance")
+        .values_list("annotation_set__document_id", "start", "end", "label__code", "provenance", "attributes")
     )
-    for pk, start, end, code, provenance in spans.iterator(chunk_size=5000):
-        notes[pk][2].append((start, end, code, provenance))
+    for pk, start, end, code, provenance, attributes in spans.iterator(chunk_size=5000):
+        row = (start, end, code, provenance)
+        notes[pk][2].append((*row, attributes) if attributes else row)
     return notes
 
 
 def content_hash_of(notes: GoldNotes) -> str:
     """The content hash of a version with these notes: of names, texts and spans, without provenance."""
-    return gold_hash(
-        (name, sha256, [(start, end, code) for start, end, code, _ in spans]) for name, sha256, spans in notes.values()
-    )
+    return gold_hash((name, sha256, map(hashed, spans)) for name, sha256, spans in notes.values())
+
+
+def hashed(span: Sequence[Any]) -> tuple[Any, ...]:
+    """What counts of a span of a version: start, end and label code, and its attributes if it has some."""
+    start, end, code, _, *attributes = span
+    return (start, end, code, *map(pairs_of, attributes))
 
 
 def change_since(project: Project, version: GoldVersion) -> Change:
@@ -141,7 +149,7 @@ def change_since(project: Project, version: GoldVersion) -> Change:
     for note, spans in frozen.iterator(chunk_size=BATCH):
         if note not in now:
             removed += 1
-        elif sorted(tuple(span[:3]) for span in spans) == sorted(span[:3] for span in now[note][2]):
+        elif sorted(map(hashed, spans)) == sorted(map(hashed, now[note][2])):
             touched -= 1
     return Change(same=False, touched=touched, removed=removed, erased=version.erased_count)
 

@@ -33,7 +33,10 @@ class GoldVersion(models.Model):
 
 
 class GoldVersionNote(models.Model):
-    """One note in a frozen version: `spans` is a sorted list of [start, end, label code, provenance or null]."""
+    """One note in a frozen version: `spans` is a sorted list of [start, end, label code, provenance or null].
+
+    A span with attributes has them as a fifth item: a choice or true by name.
+    """
 
     version = models.ForeignKey(GoldVersion, models.CASCADE, related_name="notes", db_index=False)
     document = models.ForeignKey(Document, models.CASCADE, related_name="+")

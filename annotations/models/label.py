@@ -44,6 +44,11 @@ class Label(models.Model):
     description = models.TextField(blank=True)
     placeholder = models.CharField(max_length=60, help_text="Replaces the span in redacted text.")
     position = models.PositiveSmallIntegerField()
+    attributes = models.JSONField(
+        default=list,
+        blank=True,
+        help_text="What its spans may have: a list of {name, values}; without values, boolean.",
+    )
     merged_into = models.ForeignKey("self", models.CASCADE, null=True, related_name="merged_from")
 
     class Meta:

@@ -60,6 +60,9 @@ class Span(models.Model):
         null=True, help_text="For gold: who suggested and who decided. For merged suggestions: their runs."
     )
     string_key = models.BigIntegerField(null=True, help_text="For suggestions: a hash of the string.")
+    attributes = models.JSONField(
+        null=True, help_text="A choice or true by name of attribute; null without attributes."
+    )
 
     class Meta:
         ordering = ["start", "end", "id"]

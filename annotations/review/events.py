@@ -5,6 +5,7 @@ from typing import NotRequired, TypedDict
 from django.utils.translation import gettext_lazy as _
 
 from annotations.core.events import Bounds, Verb
+from annotations.domain.attributes import Value
 from annotations.domain.provenance import Provenance
 
 
@@ -16,8 +17,11 @@ class DecisionState(TypedDict):
     cause: NotRequired[str]
 
 
-GoldRow = tuple[int, int, int, float | None, str, Provenance | None]
-"""A gold span in the log: start, end, label id, confidence, source, provenance."""
+GoldRow = tuple[int, int, int, float | None, str, Provenance | None, dict[str, Value] | None]
+"""A gold span in the log: start, end, label id, confidence, source, provenance, attributes.
+
+Rows that were logged before spans had attributes lack the last item (services.log.whole_row).
+"""
 
 
 Beside = tuple[int, DecisionState | None, DecisionState | None]

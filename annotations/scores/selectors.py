@@ -1,13 +1,14 @@
 """Input of scores: the notes of an author that are compared with gold, and their texts and spans."""
 
 import hashlib
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.db.models import Count, F, Max, QuerySet, Sum
 from django.utils.translation import gettext_lazy as _
 
+from annotations.core.attributes import definitions, pairs_of
 from annotations.core.authors import origin_of
 from annotations.core.gold_sets import gold_sets
 from annotations.core.hooks import notes_without_answer
@@ -234,29 +235,30 @@ def note_pairs(reference: Reference, author: Author, compared: Compared) -> Iter
                 yield NotePair(
                     pk=note,
                     text=texts[note][0],
-                    gold=[DomainSpan(start, end, code) for start, end, code, _ in gold.get(note, [])],
+                    gold=[
+                        DomainSpan(start, end, code, attributes=pairs_of(attributes[0] if attributes else None))
+                        for start, end, code, _, *attributes in gold.get(note, [])
+                    ],
                     predicted=predicted.get(note, []),
-                    own=sum(origin.gave(made) for _, _, _, made in gold.get(note, [])),
+                    own=sum(origin.gave(span[3]) for span in gold.get(note, [])),
                     rewritten=rewritten.get(note, texts[note][0]) if rewrites else None,
                     language=texts[note][1],
                 )
 
 
-GoldSpan = tuple[int, int, str, dict[str, Any] | None]
-
-
-def _gold_spans(reference: Reference, compared: Compared, batch: list[int]) -> dict[int, list[GoldSpan]]:
+def _gold_spans(reference: Reference, compared: Compared, batch: list[int]) -> dict[int, list[Sequence[Any]]]:
     """Return the gold spans with their provenance, by note."""
     if reference.version:
         rows = GoldVersionNote.objects.filter(version=reference.version, document__in=batch)
         return dict(rows.values_list("document_id", "spans"))
     note_of = {compared.golds[note]: note for note in batch}
-    found: dict[int, list[GoldSpan]] = {}
+    found: dict[int, list[Sequence[Any]]] = {}
     spans = Span.objects.filter(annotation_set__in=list(note_of)).order_by()
-    for pk, start, end, code, made in spans.values_list(
-        "annotation_set_id", "start", "end", "label__code", "provenance"
+    for pk, start, end, code, made, attributes in spans.values_list(
+        "annotation_set_id", "start", "end", "label__code", "provenance", "attributes"
     ):
-        found.setdefault(note_of[pk], []).append((start, end, code, made))
+        row = (start, end, code, made)
+        found.setdefault(note_of[pk], []).append((*row, attributes) if attributes else row)
     return found
 
 
@@ -264,8 +266,10 @@ def spans_by_note(note_of: dict[int, int]) -> dict[int, list[DomainSpan]]:
     """Return the spans of annotation sets by note; `note_of` maps sets to notes."""
     found: dict[int, list[DomainSpan]] = {}
     rows = Span.objects.filter(annotation_set__in=list(note_of)).order_by()
-    for pk, start, end, code, source in rows.values_list("annotation_set_id", "start", "end", "label__code", "source"):
-        found.setdefault(note_of[pk], []).append(DomainSpan(start, end, code, None, source))
+    columns = ("annotation_set_id", "start", "end", "label__code", "source", "attributes")
+    for pk, start, end, code, source, attributes in rows.values_list(*columns):
+        span = DomainSpan(start, end, code, None, source, attributes=pairs_of(attributes))
+        found.setdefault(note_of[pk], []).append(span)
     return found
 
 
@@ -279,6 +283,8 @@ def passes_of(author: Author) -> int:
 class LabelWords:
     """The project's labels in order, their categories and placeholders; `merged` maps merged codes to new codes.
 
+    `attributes` are the names of the attributes of each label that has some.
+
     `category_names` are shown beside figures only, so that they are not in the key.
     """
 
@@ -287,11 +293,12 @@ class LabelWords:
     category_names: dict[str, str]
     placeholder_of: dict[str, str]
     merged: dict[str, str]
+    attributes: dict[str, list[str]] = field(default_factory=dict)
 
     @property
     def key(self) -> str:
         made_of = (self.order, self.category_of, self.placeholder_of, sorted(self.merged.items()))
-        return text_sha256(repr(made_of))
+        return text_sha256(repr((*made_of, self.attributes) if self.attributes else made_of))
 
 
 def label_words(project: Project) -> LabelWords:
@@ -304,6 +311,7 @@ def label_words(project: Project) -> LabelWords:
         category_names={label.category.code: label.category.name for label in live},
         placeholder_of={label.code: label.placeholder for label in live},
         merged={label.code: label.merged_into.code for label in labels if label.merged_into},
+        attributes={label.code: [each.name for each in definitions(label)] for label in live if label.attributes},
     )
 
 

@@ -166,8 +166,8 @@ class _Counting:
         origin = origin_of(self.run.author)
         rows = GoldVersionNote.objects.filter(version=self.version, document__in=notes)
         for note, spans in rows.values_list("document_id", "spans"):
-            found[note] = {(start, end, self._merged.get(code, code)) for start, end, code, _ in spans}
-            self.own += sum(origin.gave(provenance) for *_, provenance in spans)
+            found[note] = {(start, end, self._merged.get(code, code)) for start, end, code, *_ in spans}
+            self.own += sum(origin.gave(span[3]) for span in spans)
         return found
 
 

@@ -80,7 +80,7 @@ def gold_notes(version: GoldVersion, documents: Sequence[int]) -> Iterator[Note]
     for at in range(0, len(documents), BATCH):
         notes = GoldVersionNote.objects.filter(version=version, document__in=documents[at : at + BATCH])
         for text, spans in notes.order_by("document_id").values_list("document__text", "spans"):
-            yield text, [Span(start, end, merged.get(code, code)) for start, end, code, _ in spans]
+            yield text, [Span(start, end, merged.get(code, code)) for start, end, code, *_ in spans]
 
 
 def language_of(version: GoldVersion) -> str:

@@ -89,6 +89,16 @@ def test_a_label_is_changed(world, mia):
     assert Event.objects.filter(verb=LABEL_CHANGED).count() == 1
 
 
+def test_attributes_are_changed_and_recorded(world, mia):
+    label = make.label_of(world.project, "CITY")
+    mia.post(edit_of(label), values(attributes="Family\r\nStatus: current | past"))
+    label.refresh_from_db()
+    assert label.attributes == [{"name": "Family"}, {"name": "Status", "values": ["current", "past"]}]
+    assert Event.objects.get(verb=LABEL_CHANGED).data["after"]["attributes"] == "Family\nStatus: current | past"
+    assert "Status: current | past</span>" in check_page(mia.get(PAGE))
+    assert "Family\nStatus: current | past</textarea>" in check_page(mia.get(edit_of(label)))
+
+
 def test_a_key_from_before_it_was_reserved_stays_until_it_is_changed(world, mia):
     label = make.label_of(world.project, "CITY")
     Label.objects.filter(pk=label.pk).update(hotkey="v")
@@ -112,6 +122,8 @@ def test_a_key_from_before_it_was_reserved_stays_until_it_is_changed(world, mia)
         ({"name": "x" * 81}, "at most 80"),
         ({"placeholder": ""}, "required"),
         ({"placeholder": "x" * 61}, "at most 60"),
+        ({"attributes": "Family member"}, "may contain only A-Z"),
+        ({"attributes": "Status:"}, "is not valid"),
     ],
 )
 def test_errors_keep_what_was_typed(world, mia, over, words):

@@ -5,8 +5,10 @@ import json
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db.models import F
 
 from annotations.gold.services.making import freeze
+from annotations.models import AnnotationSet, Span
 from annotations.scores.services.scoring import score, score_request
 from tests import factories as make
 
@@ -127,3 +129,25 @@ def test_all_or_nothing_with_tolerance_and_of_chosen_labels(ages):
 def test_choices_that_don_t_exist(ages, words, reason):
     with pytest.raises(CommandError, match=reason):
         run("a", "--author", "run", *words)
+
+
+def test_attributes_on_request(project):
+    label = make.label_of(project, "PATIENT")
+    label.attributes = [{"name": "Family"}, {"name": "Status", "values": ["current", "past"]}]
+    label.save()
+    Span.objects.filter(label=label, annotation_set__author__kind="gold").update(attributes={"Status": "past"})
+    Span.objects.filter(label=label, annotation_set__author__kind="run").update(attributes={"Status": "current"})
+    assert "Attributes" not in run("p", "--author", "run")
+    said = run("p", "--author", "run", "--attributes")
+    assert "  Family: 1 of 1, 100%; 0 of 0\n  Status: 0 of 1, 0%; 0 of 1, 0%\n" in said
+    freeze(project=project, actor=None)
+    Span.objects.filter(annotation_set__author__kind="run").update(attributes={"Status": "past"})
+    AnnotationSet.objects.update(version=F("version") + 1)
+    rows = json.loads(run("p", "--author", "run", "--gold", "1", "--json"))["attributes"]
+    assert [(row["attribute"], row["share"], row["given_share"]) for row in rows] == [
+        ("Family", 1.0, None), ("Status", 1.0, 1.0),
+    ]  # fmt: skip
+
+
+def test_without_attributes(project):
+    assert "Attributes: none of the matched spans has any." in run("p", "--author", "run", "--attributes")

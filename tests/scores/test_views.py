@@ -12,7 +12,7 @@ from annotations.core.events import NOTE_READ
 from annotations.core.progress import silent
 from annotations.gold.services.making import freeze, make_gold
 from annotations.gold.services.splitting import split_version
-from annotations.models import Author, Event, Job
+from annotations.models import Author, Event, Job, Span
 from annotations.review.services.finishing import finish_review
 from annotations.scores.services.scoring import run_score
 from annotations.scores.views import scores as view
@@ -56,6 +56,14 @@ def test_the_page_shows_what_the_command_prints(read, sign_in):
     assert "In 1 of 1 notes (100%), at least one personal span would remain readable" in html
     assert "i2b2 2014" in html and "0.9480" in html
     assert "1 note with gold but without annotations by this author." in html
+
+
+def test_the_agreement_of_attributes_can_be_shown(read, sign_in):
+    Span.objects.filter(label__name="PATIENT", start=0).update(attributes={"Status": "past"})
+    html = check_page(sign_in(read.vic).get(url("score", read)))
+    row = html.split('<th scope="row">Status</th>')[1].split("</tr>")[0]
+    assert [cell.split("<")[0] for cell in row.split('<td class="num">')[1:]] == ["1", "1", "100%"] * 2
+    assert "Show the agreement of attributes" in html
 
 
 def test_published_tables_name_their_systems_and_misprints(read, sign_in):

@@ -4,12 +4,14 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple, NotRequired, TypedDict
 
 from annotations.agreement.selectors.disagreements import kinds_at
+from annotations.core.attributes import pairs_of
 from annotations.core.naming import annotator_names
 from annotations.domain.adjudicating.adjudication import Decision, Item, LocationState, items
 from annotations.domain.adjudicating.disagreement import Consensus, Version, consensus, majority_version
+from annotations.domain.attributes import Value
 from annotations.domain.spans import Span as DomainSpan
 from annotations.models import (
     AnnotationSet,
@@ -107,10 +109,12 @@ def submitted_in(project: Project, documents: Sequence[int]) -> dict[int, Submit
         for own in [names.get(document, {})]
     }
     spans = Span.objects.filter(annotation_set_id__in=homes).order_by("start", "end", "label_id")
-    for pk, start, end, label in spans.values_list("annotation_set_id", "start", "end", "label_id"):
+    columns = ("annotation_set_id", "start", "end", "label_id", "attributes")
+    for pk, start, end, label, attributes in spans.values_list(*columns):
         document, author = homes[pk]
         if author in found[document].annotation_sets:
-            found[document].annotation_sets[author].append(DomainSpan(start, end, str(label)))
+            span = DomainSpan(start, end, str(label), attributes=pairs_of(attributes))
+            found[document].annotation_sets[author].append(span)
     return found
 
 
@@ -120,15 +124,15 @@ def _decisions(own: AnnotationSet | None, resolutions: Iterable[Resolution]) -> 
         return []
     labels = Label.objects.filter(label_set__project_id=own.document.project_id, merged_into__isnull=False)
     merged = dict(labels.values_list("pk", "merged_into"))
-    spans = sorted(own.spans.values_list("start", "end", "label_id"))
+    spans = list(own.spans.order_by("start", "end", "label_id").values_list("start", "end", "label_id", "attributes"))
     decisions = []
     index = 0
     for each in sorted(resolutions, key=lambda resolution: resolution.start):
         inside = []
         while index < len(spans) and spans[index][0] < each.end:
-            start, end, label = spans[index]
+            start, end, label, attributes = spans[index]
             if start >= each.start:
-                inside.append(DomainSpan(start, end, str(label)))
+                inside.append(DomainSpan(start, end, str(label), attributes=pairs_of(attributes)))
             index += 1
         decisions.append(Decision(each.start, each.end, tuple(inside), _heard(each, merged)))
     return decisions
@@ -156,6 +160,13 @@ def key_of(found: Desk, item: Item) -> str:
     return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
+class ShownAttributes(TypedDict):
+    """The attributes of the spans that have some, by “start-end-label id”: for each annotator, and of the outcome."""
+
+    versions: list[dict[str, dict[str, Value]]]
+    outcome: dict[str, dict[str, Value]]
+
+
 class LocationItem(TypedDict):
     """A location as the page gets it. `versions` are in the order of `annotators`; `outcome` is None while undecided.
 
@@ -175,6 +186,7 @@ class LocationItem(TypedDict):
     by: str
     at: str
     causes: list[str]
+    attributes: NotRequired[ShownAttributes]
 
 
 class AnnotatorItem(TypedDict):
@@ -221,14 +233,15 @@ def _location(found: Desk, item: Item, numbers: Mapping[str, int], causes: Itera
     text, location = found.document.text, item.location
     majority = majority_version(text, location) if location.versions and not location.agreed else None
     first = found.resolutions[item.decisions[0].start, item.decisions[0].end] if item.decisions else None
-    return LocationItem(
+    versions = [location.versions.get(each.author, ()) for each in found.submitted]
+    shown = LocationItem(
         start=item.start,
         end=item.end,
         key=key_of(found, item),
         state=item.state,
         # Only the adjudicator marked something here: there is nothing on which annotators could disagree.
         consensus=consensus(text, location) if location.marked else Consensus.ALL,
-        versions=[triples(location.versions.get(each.author, ())) for each in found.submitted],
+        versions=[triples(version) for version in versions],
         majority=None if majority is None else triples(majority),
         outcome=triples(item.outcome) if item.decisions else None,
         choice=first.choice if first else "",
@@ -237,6 +250,16 @@ def _location(found: Desk, item: Item, numbers: Mapping[str, int], causes: Itera
         at=first.at.isoformat(timespec="seconds") if first else "",
         causes=kinds_at(causes, item.start, item.end),
     )
+    attributes = ShownAttributes(
+        versions=[_attributes_in(version) for version in versions], outcome=_attributes_in(item.outcome)
+    )
+    if attributes["outcome"] or any(attributes["versions"]):
+        shown["attributes"] = attributes
+    return shown
+
+
+def _attributes_in(spans: Iterable[DomainSpan]) -> dict[str, dict[str, Value]]:
+    return {f"{span.start}-{span.end}-{span.label}": dict(span.attributes) for span in spans if span.attributes}
 
 
 def label_exists(project_id: int, pk: int) -> bool:

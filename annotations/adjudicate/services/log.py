@@ -1,7 +1,8 @@
 """The effects of an adjudicator's acts in the event log, and how they are applied and reverted.
 
 A decided location is a row `{start, end, choice, author, heard, by, at, spans}`; a span is `[start, end, label id,
-provenance]`. An act replaces some rows by others; its opposite swaps them.
+provenance, attributes]`, without attributes in older events. An act replaces some rows by others; its opposite swaps
+them.
 """
 
 import json
@@ -40,7 +41,7 @@ def row_of(resolution: Resolution, spans: Iterable[Span]) -> Row:
         "heard": resolution.heard,
         "by": resolution.by_id,
         "at": resolution.at.isoformat(),
-        "spans": [(span.start, span.end, span.label_id, span.provenance) for span in spans],
+        "spans": [(span.start, span.end, span.label_id, span.provenance, span.attributes) for span in spans],
     }
 
 
@@ -63,9 +64,9 @@ def apply_effect(row: AnnotationSet, effect: Effect) -> None:
     row.spans.filter(spans).delete()
     Resolution.objects.bulk_create(resolution_of(row.document_id, new) for new in effect.after)
     Span.objects.bulk_create(
-        Span(annotation_set=row, start=start, end=end, label_id=label, provenance=provenance)
+        Span(annotation_set=row, start=start, end=end, label_id=label, provenance=provenance, attributes=attributes)
         for new in effect.after
-        for start, end, label, provenance in new["spans"]
+        for start, end, label, provenance, attributes in new["spans"]
     )
     check_room(row.pk, [(start, end) for new in effect.after for start, end, *_ in new["spans"]])
 
@@ -93,7 +94,10 @@ def effect_of(event: Event) -> Effect:
     labels = Label.objects.filter(pk__in=wanted, merged_into__isnull=False)
     merged = {pk: into or pk for pk, into in labels.values_list("pk", "merged_into")}
     for row in rows:
-        row["spans"] = [(start, end, merged.get(label, label), how) for start, end, label, how in row["spans"]]
+        row["spans"] = [
+            (start, end, merged.get(label, label), how, more[0] if more else None)
+            for start, end, label, how, *more in row["spans"]
+        ]
     return Effect(data["before"], data["after"])
 
 

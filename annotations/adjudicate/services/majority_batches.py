@@ -140,10 +140,10 @@ def _write(project: Project, user: User, votes: Sequence[_Vote]) -> dict[int, An
     made = list(zip(sets, votes, strict=True))
     insert_objects(Resolution, [resolution_of(vote.document.pk, row) for vote in votes for row in vote.rows])
     Span.objects.bulk_create(
-        Span(annotation_set=own, start=start, end=end, label_id=label, provenance=provenance)
+        Span(annotation_set=own, start=start, end=end, label_id=label, provenance=provenance, attributes=attributes)
         for own, vote in made
         for row in vote.rows
-        for start, end, label, provenance in row["spans"]
+        for start, end, label, provenance, attributes in row["spans"]
     )
     ADJUDICATION_DECIDED.record_all(
         project.pk,

@@ -1,6 +1,6 @@
 """Plan an adjudicator's act: which decisions of the note it replaces, and by which."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 from uuid import UUID
@@ -10,9 +10,11 @@ from django.utils.translation import gettext as _
 from annotations.adjudicate.events import AdjudicatedSpan
 from annotations.adjudicate.selectors.desk import Desk, key_of, label_exists
 from annotations.adjudicate.services.log import Effect, Row, rows_within
+from annotations.core.attributes import stored
 from annotations.core.errors import ServiceError
 from annotations.domain.adjudicating.adjudication import Item, LocationState, touched, with_own, without
 from annotations.domain.adjudicating.disagreement import Version, locations, majority_version
+from annotations.domain.attributes import Attributes, voted
 from annotations.domain.provenance import Provenance
 from annotations.domain.spans import Span as DomainSpan
 from annotations.domain.spans import SpanError, checked, overlaps
@@ -89,6 +91,7 @@ def plan(document: Document, user: User, row: AnnotationSet, found: Desk, reques
             spans,
             author=author,
             kept=_provenance(row, item),
+            as_given=request.act in (Act.ANNOTATOR, Act.DROP, Act.KEEP),
         )
     ]
     if not spans and not item.location.marked:
@@ -166,7 +169,9 @@ def _own(document: Document, user: User, row: AnnotationSet, found: Desk, reques
     whole = locations(versions, besides=[(start, end)])[0]
     kept = {span: provenance for item in parts for span, provenance in _provenance(row, item).items()}
     item = Item(whole, (), LocationState.OPEN)
-    return _changed(row, start, end, [row_for(document.project, user, item, start, end, Choice.OWN, spans, kept=kept)])
+    given = tuple(replace(s, attributes=_voted(item, s)) if s == span else s for s in spans)
+    after = row_for(document.project, user, item, start, end, Choice.OWN, given, kept=kept, as_given=True)
+    return _changed(row, start, end, [after])
 
 
 def _checked(document: Document, request: Request) -> DomainSpan:
@@ -186,7 +191,10 @@ def _changed(row: AnnotationSet, start: int, end: int, after: list[Row]) -> Effe
     before = rows_within(row, start, end)
 
     def essence(rows: list[Row]) -> list[tuple[Any, ...]]:
-        return [(r["start"], r["end"], r["choice"], r["author"], [s[:3] for s in r["spans"]], r["heard"]) for r in rows]
+        return [
+            (r["start"], r["end"], r["choice"], r["author"], [(*s[:3], s[4]) for s in r["spans"]], r["heard"])
+            for r in rows
+        ]
 
     if essence(before) == essence(after):
         return Effect([], [])
@@ -204,8 +212,12 @@ def _provenance(row: AnnotationSet, item: Item) -> dict[tuple[int, int, str], Pr
 def row_for(
     project: Project, user: User, item: Item, start: int, end: int, choice: Choice, spans: Version, *,
     author: int | None = None, kept: dict[tuple[int, int, str], Provenance | None] | None = None, rule: bool = False,
+    as_given: bool = False,
 ) -> Row:  # fmt: skip
-    """A decided location. A span that the same choice of the same annotators decided before keeps its provenance."""
+    """A decided location. A span that the same choice of the same annotators decided before keeps its provenance.
+
+    The spans have the attributes that most annotators gave to them, or those of `spans` if they are `as_given`.
+    """
     act = decided(None if rule else user, project)
     rows: list[AdjudicatedSpan] = []
     for span in spans:
@@ -220,11 +232,19 @@ def row_for(
         before = (kept or {}).get((span.start, span.end, span.label))
         if before and before.get("annotators") == how["annotators"] and before.get("choice") == how["choice"]:
             how = before
-        rows.append((span.start, span.end, int(span.label), how))
+        rows.append(
+            (span.start, span.end, int(span.label), how, stored(span.attributes if as_given else _voted(item, span)))
+        )
     return {
         "start": start, "end": end, "choice": str(choice), "author": author, "heard": _heard(item),
         "by": user.pk, "at": act["at"], "spans": rows,
     }  # fmt: skip
+
+
+def _voted(item: Item, span: DomainSpan) -> Attributes:
+    """The attributes that more than half of the annotators who marked the span gave to it."""
+    marked = [mine.attributes for version in item.location.versions.values() for mine in version if mine == span]
+    return voted(marked)
 
 
 def _heard(item: Item) -> dict[str, list[list[int]]]:

@@ -6,6 +6,7 @@ An event of one span holds `span`, `before` and `after`; an event of many spans 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from annotations.annotate.events import (
     SPAN_CHANGED,
@@ -75,6 +76,8 @@ def _one(annotation_set_id: int, event: Event) -> Opposite | None:
         carried["confidence"] = data["confidence"]
     if "source" in data:
         carried["source"] = data["source"]
+    if "attributes" in data:
+        carried["attributes"] = data["attributes"][::-1]
     if not _moved(annotation_set_id, span, before, after, carried):
         return None
     verb: Verb[SpanChange] = SPAN_CREATED if before is None else SPAN_DELETED if after is None else SPAN_CHANGED
@@ -104,14 +107,16 @@ def _moved(
         if Span.objects.filter(pk=span).exists() or not Label.objects.filter(pk=after[2]).exists():
             return False
         made = Span(pk=span, annotation_set_id=annotation_set_id, start=after[0], end=after[1], label_id=after[2])
-        for field_name, value in carried.items():
-            setattr(made, field_name, value)
+        made.confidence = carried.get("confidence")
+        made.source = carried.get("source", "")
+        made.attributes = carried["attributes"][1] if "attributes" in carried else None
         made.save(force_insert=True)
         return True
     rows = mine.filter(pk=span, start=before[0], end=before[1], label_id=before[2])
     if after is None:
         return bool(rows.delete()[0])
-    return bool(rows.update(start=after[0], end=after[1], label_id=after[2]))
+    changed: dict[str, Any] = {"attributes": carried["attributes"][1]} if "attributes" in carried else {}
+    return bool(rows.update(start=after[0], end=after[1], label_id=after[2], **changed))
 
 
 # ── Many at once ─────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -4,6 +4,7 @@ Every change locks the row first (on SQLite the whole database, by BEGIN IMMEDIA
 made one after another.
 """
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -13,6 +14,7 @@ from django.db.models import Exists, F, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
+from annotations.core.attributes import Stored
 from annotations.core.authors import author_of
 from annotations.core.changes import Change, Kind, LabeledBounds, Refused
 from annotations.core.spans import own_sets
@@ -26,7 +28,8 @@ class Locked:
     """The annotation set's row, locked until the transaction ends, and the columns of its spans that the change needs.
 
     `twin` is the id of a span that already has the wanted bounds and label. `confidence` and `source` are those of a
-    span that is to be deleted, so that an undo can restore them.
+    span that is to be deleted, so that an undo can restore them. `attributes` are those of the span
+    that is to be deleted or relabeled, or whose attribute changes.
     """
 
     pk: int
@@ -36,29 +39,45 @@ class Locked:
     twin: int | None = None
     confidence: float | None = None
     source: str | None = None
+    attributes: Stored | None = None
 
 
 # Changes for which the query that locks the row looks up no span.
 _WITHOUT_SPAN = (Kind.UNDO, Kind.REDO, Kind.CREATE_MANY)
+# Changes for which it reads these columns of the changed span itself.
+_OLD = {Kind.DELETE: ("attributes", "confidence", "source"), Kind.ATTRIBUTE: ("attributes",)}
 
 
 @cache
 def _annotation_set_row(kind: Kind) -> PreparedRead:
     """The query that locks the person's annotation set of the note and reads the columns for a change of this kind."""
 
-    def rows(document: int, user: int, **looked_for: int) -> "QuerySet[AnnotationSet, Any]":
-        found = own_sets(document, User(pk=user)).select_for_update(of=("self",))
+    def of_span(columns: Sequence[str], **looked_for: int) -> list[Subquery]:
         spans = Span.objects.filter(annotation_set=OuterRef("pk"), **looked_for).order_by()
-        columns = {Kind.DELETE: ("confidence", "source")}.get(kind, ("pk",) if looked_for else ())
-        extra = [Subquery(spans.values(column)[:1]) for column in columns]
+        return [Subquery(spans.values(column)[:1]) for column in columns]
+
+    def rows(document: int, user: int, extra: Sequence[Subquery] = ()) -> "QuerySet[AnnotationSet, Any]":
+        found = own_sets(document, User(pk=user)).select_for_update(of=("self",))
         return found.values_list("pk", "state", "version", "blind", *extra)
 
-    if kind is Kind.DELETE:
-        return PreparedRead(lambda document, user, span: rows(document, user, pk=span), int, int, int)
+    if kind in _OLD:
+        columns = _OLD[kind]
+        return PreparedRead(lambda document, user, span: rows(document, user, of_span(columns, pk=span)), int, int, int)
     if kind in _WITHOUT_SPAN:
         return PreparedRead(rows, int, int)
+    if kind is Kind.RELABEL:
+        return PreparedRead(
+            lambda document, user, start, end, label, span: rows(
+                document,
+                user,
+                [*of_span(["pk"], start=start, end=end, label_id=label), *of_span(["attributes"], pk=span)],
+            ),
+            *[int] * 6,
+        )
     return PreparedRead(
-        lambda document, user, start, end, label: rows(document, user, start=start, end=end, label_id=label),
+        lambda document, user, start, end, label: rows(
+            document, user, of_span(["pk"], start=start, end=end, label_id=label)
+        ),
         *[int] * 5,
     )
 
@@ -66,10 +85,12 @@ def _annotation_set_row(kind: Kind) -> PreparedRead:
 def hold(document: Document, user: User, change: Change, span: domain.Span | None, blind: bool) -> Locked:
     """Lock the person's annotation set, which their first change makes. Raises Refused (409) unless it is a draft."""
     looked_for: tuple[int, ...] = ()
-    if change.kind is Kind.DELETE:
+    if change.kind in _OLD:
         looked_for = (change.span or 0,)
     elif change.kind not in _WITHOUT_SPAN:
         looked_for = target(change, span)
+    if change.kind is Kind.RELABEL:
+        looked_for = (*looked_for, change.span or 0)
     row = _annotation_set_row(change.kind).first(document.pk, user.pk, *looked_for)
     if row is None:
         author = author_of(document.project, user)
@@ -79,9 +100,16 @@ def hold(document: Document, user: User, change: Change, span: domain.Span | Non
     pk, state, version, was_blind, *more = row
     if state != AnnotationSet.State.DRAFT:
         raise _closed(state)
-    if change.kind is Kind.DELETE:
-        return Locked(pk, state, version, was_blind, confidence=more[0], source=more[1])
-    return Locked(pk, state, version, was_blind, twin=more[0] if more else None)
+    if change.kind in _OLD:
+        attributes, confidence, source = [*more, None, None][:3]
+        return Locked(pk, state, version, was_blind, None, confidence, source, _parsed(attributes))
+    twin, attributes = [*more, None, None][:2]
+    return Locked(pk, state, version, was_blind, twin, attributes=_parsed(attributes))
+
+
+def _parsed(attributes: str | None) -> Stored | None:
+    """The attributes from JSON text: a prepared read gives the column as the database has it."""
+    return None if attributes is None else json.loads(attributes)
 
 
 def target(change: Change, span: domain.Span | None) -> LabeledBounds:

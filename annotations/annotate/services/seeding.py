@@ -9,6 +9,7 @@ from django.db import transaction
 
 from annotations.annotate.selectors.seeding import seed_of
 from annotations.core.access import Access
+from annotations.core.attributes import as_json
 from annotations.core.authors import author_of
 from annotations.core.bulk import SpanRow, insert_spans
 from annotations.core.changes import Refused
@@ -60,10 +61,12 @@ def _start(access: Access, note: Document) -> bool:
 
 
 def _copy(source: AnnotationSet, annotation_set: AnnotationSet) -> int:
-    columns = ("start", "end", "label_id", "confidence", "source")
+    columns = ("start", "end", "label_id", "confidence", "source", "attributes")
     rows = [
-        SpanRow(annotation_set.pk, *row)
-        for row in Span.objects.filter(annotation_set=source).order_by("start", "end", "pk").values_list(*columns)
+        SpanRow(annotation_set.pk, start, end, label, confidence, origin, attributes=as_json(attributes))
+        for start, end, label, confidence, origin, attributes in Span.objects.filter(annotation_set=source)
+        .order_by("start", "end", "pk")
+        .values_list(*columns)
     ]
     insert_spans(rows)
     check_room(annotation_set.pk, [(row.start, row.end) for row in rows])

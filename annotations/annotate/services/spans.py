@@ -7,8 +7,10 @@ still is what the page showed, which the UPDATE itself checks.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
 from django.utils.translation import gettext, ngettext
 
 from annotations.annotate.events import (
@@ -21,6 +23,7 @@ from annotations.annotate.events import (
 )
 from annotations.annotate.services import history
 from annotations.annotate.services.locking import Locked, count_change, hold, target
+from annotations.core.attributes import fitting_label
 from annotations.core.changes import Change, Kind, LabeledBounds, Refused, Wanted
 from annotations.core.events import Verb
 from annotations.core.label_lock import keep_labels
@@ -28,7 +31,8 @@ from annotations.core.labels import labels_of_today
 from annotations.core.room import check_room
 from annotations.core.spans import SpanItem, own_set, spans_of
 from annotations.domain import spans as domain
-from annotations.models import AnnotationSet, Document, Event, Span, User
+from annotations.domain.attributes import definitions_of
+from annotations.models import AnnotationSet, Document, Event, Label, Span, User
 
 TRIES = 3
 
@@ -188,9 +192,12 @@ def _answer(pk: int, version: int, kind: Kind, effect: Effect, elsewhere: bool) 
     listed = data.get("spans")
     gone = effect.verb == SPAN_DELETED
     after, one = data.get("after"), data.get("span")
+    span = _item(one, *after) if one and after and not gone else None
+    if span is not None and "attributes" in data:
+        span["attributes"] = data["attributes"][1] or {}
     return Answer(
         version=version,
-        span=_item(one, *after) if one and after and not gone else None,
+        span=span,
         removed=one if gone else None,
         made=[_item(*span) for span in listed or ()] if kind is Kind.CREATE_MANY else None,
         already=effect.already,
@@ -237,7 +244,10 @@ def _exists(twin: int, wanted: LabeledBounds) -> Effect:
 
 
 def _alter(row: Locked, span: domain.Span | None, change: Change) -> Effect:
-    """Relabel, resize or delete a span. Raises Refused (409) unless the span still is what the page showed."""
+    """Relabel, resize or delete a span, or set an attribute of it.
+
+    Raises Refused (409) unless the span still is what the page showed, not counting its attributes.
+    """
     assert change.seen is not None  # read_change requires `seen`.
     start, end, label = change.seen
     rows = Span.objects.filter(pk=change.span or 0, annotation_set_id=row.pk, start=start, end=end, label_id=label)
@@ -249,15 +259,48 @@ def _alter(row: Locked, span: domain.Span | None, change: Change) -> Effect:
             data["confidence"] = row.confidence
         if row.source:
             data["source"] = row.source
+        if row.attributes:
+            data["attributes"] = [row.attributes, None]
         return Effect(SPAN_DELETED, data)
+    if change.kind is Kind.ATTRIBUTE:
+        return _set_attribute(row, rows, change)
     wanted = target(change, span)
     if row.twin is not None:
         return _exists(row.twin, wanted)
     start, end, label = wanted
-    if not rows.update(start=start, end=end, label_id=label):
+    # A span keeps those of its attributes that its new label has.
+    kept = fitting_label(row.attributes, label)
+    changed: dict[str, Any] = {} if kept == row.attributes else {"attributes": kept}
+    if not rows.update(start=start, end=end, label_id=label, **changed):
         raise _changed_meanwhile()
+    data = _one(change.span, change.seen, wanted)
+    if changed:
+        data["attributes"] = [row.attributes, kept]
     labels = [label] if change.kind is Kind.RELABEL else []
-    return Effect(SPAN_CHANGED, _one(change.span, change.seen, wanted), labels=labels)
+    return Effect(SPAN_CHANGED, data, labels=labels)
+
+
+def _set_attribute(row: Locked, rows: "QuerySet[Span]", change: Change) -> Effect:
+    """Set one attribute of a span; the value None removes it. Only values that the label has can be set."""
+    assert change.seen is not None  # read_change requires `seen`.
+    if change.value is not None:
+        data = Label.objects.filter(pk=change.seen[2]).values_list("attributes", flat=True).first()
+        defined = next((each for each in definitions_of(data or []) if each.name == change.name), None)
+        if defined is None or not defined.allows(change.value):
+            raise Refused(
+                "attribute",
+                gettext("The label of this span doesn't have this attribute or value. Reload the page."),
+                status=409,
+            )
+    kept = {name: value for name, value in (row.attributes or {}).items() if name != change.name}
+    if change.value is not None:
+        kept[change.name] = change.value
+    after = dict(sorted(kept.items())) or None
+    if not rows.update(attributes=after):
+        raise _changed_meanwhile()
+    changed = _one(change.span, change.seen, change.seen)
+    changed["attributes"] = [row.attributes, after]
+    return Effect(None if after == row.attributes else SPAN_CHANGED, changed)
 
 
 def _changed_meanwhile() -> Refused:

@@ -24,6 +24,7 @@ from django import template
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 
+from annotations.core.attributes import attribute_words
 from annotations.core.labels import LabelItem
 from annotations.core.spans import SpanItem
 from annotations.domain.lanes import lanes
@@ -41,10 +42,11 @@ _MARKUP = re.compile("[&<>\"']")
 
 
 class Look(NamedTuple):
-    """The classes and name of spans of one label in one lane. `name` is already escaped."""
+    """The classes and name of spans of one label in one lane, and their name for screen readers; names are escaped."""
 
     classes: str
     name: str
+    spoken: str
 
 
 class Piece(NamedTuple):
@@ -141,12 +143,12 @@ class Drawing:
     def _drawn(self, run: Run) -> Iterator[Piece]:
         if not run.rows:
             span = run.spans[0]
-            (classes, name), start = self._look(span["label"], 0), span["start"]
+            look, start = self._look(span, 0), span["start"]
             inside = self.written(self.text[start : run.reach])
-            yield Piece(start, run.reach, f"{_opening(classes, name, span['id'], True, True)}{inside}</span>")
+            yield Piece(start, run.reach, f"{_opening(*look, span['id'], True, True)}{inside}</span>")
             return
         placed = lanes([(span["start"], span["end"], span["label"]) for span in run.spans])
-        looks = [self._look(span["label"], lane) for span, lane in zip(run.spans, placed, strict=True)]
+        looks = [self._look(span, lane) for span, lane in zip(run.spans, placed, strict=True)]
         for row in run.rows:
             if row:
                 segments = [_innermost(segment) for segment in row] if self.crowded else row
@@ -169,14 +171,20 @@ class Drawing:
             before = segment.spans
         yield "</span>" * len(before)
 
-    def _look(self, label: int, lane: int) -> Look:
+    def _look(self, span: SpanItem, lane: int) -> Look:
+        label = span["label"]
         found = self._looks.get((label, lane))
         if found is None:
             item = self._labels.get(label)
             hue, underline = (item["hue"], item["underline"]) if item else (0, 0)
             classes = f"span hue-{hue:d} underline-{underline:d} lane-{lane:d}"
-            found = self._looks[label, lane] = Look(classes, escape(item["name"] if item else "?"))
-        return found
+            name = escape(item["name"] if item else "?")
+            found = self._looks[label, lane] = Look(classes, name, name)
+        attributes = span.get("attributes")
+        if not attributes:
+            return found
+        spoken = ", ".join([found.name, *map(escape, attribute_words(attributes))])
+        return Look(f"{found.classes} has-attributes", found.name, spoken)
 
 
 def _within(line: Line, start: int, end: int) -> tuple[int, int]:
@@ -210,11 +218,11 @@ def _continued(name: str) -> str:
     return escape(gettext("%(label)s, continued")) % {"label": name}
 
 
-def _opening(classes: str, name: str, pk: int, first: bool, last: bool) -> str:
+def _opening(classes: str, name: str, spoken: str, pk: int, first: bool, last: bool) -> str:
     """Return the opening tag of a piece. The chip belongs to the span's last piece, the full name to its first."""
     return (
         f'<span class="{classes}{"" if last else " is-continued"}" role="group" '
-        f'aria-label="{name if first else _continued(name)}" data-span="{pk:d}"'
+        f'aria-label="{spoken if first else _continued(spoken)}" data-span="{pk:d}"'
         + (f' data-label="{name}">' if last else ">")
     )
 

@@ -5,6 +5,7 @@ makes a type a child of the type above; `!` marks a type that only groups others
 """
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterator
 
@@ -14,13 +15,29 @@ _LIGHTNESS, _CHROMA = 0.88, 0.07
 
 
 def annotation_conf(labels: LabelSetDef) -> str:
-    """`annotation.conf`: each category with its labels. It must have all four sections; three are empty."""
+    """`annotation.conf`: each category with its labels, and the attributes. It must have all four sections."""
     rows = ["[entities]"]
     for category, grouped in _groups(labels):
         if grouped:
             rows.append(f"!{category.code}")
         rows += [("\t" if grouped else "") + label.code for label in category.labels]
-    return "\n".join([*rows, "", "[relations]", "", "[events]", "", "[attributes]", ""])
+    rows += ["", "[relations]", "", "[events]", "", "[attributes]", *_attribute_rows(labels)]
+    return "\n".join([*rows, ""])
+
+
+def _attribute_rows(labels: LabelSetDef) -> Iterator[str]:
+    """The attributes with the labels that have them: brat has one definition for each name."""
+    having: dict[str, list[str]] = {}
+    values: dict[str, dict[str, None]] = {}
+    for label in labels.labels():
+        for attribute in label.attributes:
+            having.setdefault(attribute.name, []).append(label.code)
+            # In brat's files, white space and commas end a value.
+            fit = [value for value in attribute.values if not re.search(r"[\s,]", value)]
+            values.setdefault(attribute.name, {}).update(dict.fromkeys(fit))
+    for name, codes in having.items():
+        choices = "|".join(values[name])
+        yield f"{name}\tArg:{'|'.join(codes)}" + (f", Value:{choices}" if choices else "")
 
 
 def visual_conf(labels: LabelSetDef) -> str:

@@ -9,6 +9,7 @@ from django.db.models import Exists, OuterRef
 from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 
+from annotations.core.attributes import as_json
 from annotations.core.authors import gold_author
 from annotations.core.bulk import SpanRow, insert_spans
 from annotations.core.erasures import hold
@@ -126,7 +127,10 @@ def _gold_rows(gold: AnnotationSet, source: AnnotationSet, spans: Iterable[Span]
     origin: Provenance = {"from": f"{source.author.kind}:{source.author.name}", "set": source.pk}
     for each in spans:
         provenance = json.dumps(origin | how | _adjudication(each))
-        yield SpanRow(gold.pk, each.start, each.end, each.label_id, each.confidence, each.source, provenance)
+        yield SpanRow(
+            gold.pk, each.start, each.end, each.label_id, each.confidence, each.source, provenance,
+            attributes=as_json(each.attributes),
+        )  # fmt: skip
 
 
 def _confirm(gold: AnnotationSet, source: AnnotationSet, *, spans: int, actor: User | None) -> AnnotationSet:
@@ -156,8 +160,9 @@ def _clear(gold: AnnotationSet, wanted: list[Span], *, replace: bool) -> list[li
 
     Raises ServiceError `exists` if they differ and `replace` is not set.
     """
-    present = list(gold.spans.values_list("start", "end", "label_id"))
-    if sorted(present) == sorted((s.start, s.end, s.label_id) for s in wanted):
+    rows = gold.spans.values_list("start", "end", "label_id", "attributes")
+    present = [(start, end, label) for start, end, label, _ in rows]
+    if {row[:3]: row[3] for row in rows} == {(s.start, s.end, s.label_id): s.attributes for s in wanted}:
         return None
     if not replace and gold.state == AnnotationSet.State.DRAFT:
         raise ServiceError(

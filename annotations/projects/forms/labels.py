@@ -11,7 +11,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.offering import offer_rows
 from annotations.domain.labels import RESERVED_HOTKEYS, ascii_code
 from annotations.models import Category, Label, LabelSet
-from annotations.projects.services.labels import check_hotkey
+from annotations.projects.services.labels import check_attributes, check_hotkey
 
 KEYS = " ".join(sorted(RESERVED_HOTKEYS))
 
@@ -35,6 +35,13 @@ class _LabelForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 3}),
     )
 
+    attributes = forms.CharField(
+        label=_("Attributes"),
+        max_length=4000,
+        required=False,
+        help_text=_("One per line: “Family” is yes or no, “Status: current | past” is a choice."),
+        widget=forms.Textarea(attrs={"rows": 3}),
+    )
     category = forms.ModelChoiceField(
         label=_("Category"),
         queryset=Category.objects.none(),
@@ -74,6 +81,14 @@ class _LabelForm(forms.Form):
             )
         return key
 
+    def clean_attributes(self) -> str:
+        lines = str(self.cleaned_data["attributes"])
+        try:
+            check_attributes(lines)
+        except ServiceError as error:
+            raise ValidationError(str(error)) from error
+        return lines
+
     def clean_description(self) -> str:
         return str(self.cleaned_data["description"]).replace("\r\n", "\n")
 
@@ -86,11 +101,11 @@ class EditLabelForm(_LabelForm):
         widget=forms.TextInput(attrs={"autocomplete": "off", "class": "mono"}),
     )
     seen = forms.CharField(required=False, widget=forms.HiddenInput)
-    field_order = ("name", "category", "hotkey", "placeholder", "description")
+    field_order = ("name", "category", "hotkey", "placeholder", "description", "attributes")
 
 
 class AddLabelForm(_LabelForm):
-    field_order = ("name", "category", "hotkey", "description")
+    field_order = ("name", "category", "hotkey", "description", "attributes")
 
     def clean_name(self) -> str:
         name = super().clean_name()

@@ -6,7 +6,9 @@ from hashlib import sha256
 
 from django.db.models import OuterRef
 
+from annotations.core.attributes import definitions
 from annotations.core.labels import UNDERLINES
+from annotations.domain.attributes import as_lines
 from annotations.models import Category, GoldVersion, Label, Project, Span
 from annotations.projects.selectors.projects import Amount, CappedCount
 
@@ -15,6 +17,11 @@ from annotations.projects.selectors.projects import Amount, CappedCount
 class LabelLine:
     label: Label
     spans: Amount
+
+    @property
+    def attributes(self) -> str:
+        """The attributes as lines of text."""
+        return as_lines(definitions(self.label))
 
 
 @dataclass(frozen=True)
@@ -58,6 +65,6 @@ def seen_of(row: Category | Label) -> str:
     shown = (
         [row.name, row.hue]
         if isinstance(row, Category)
-        else [row.name, row.hotkey, row.placeholder, row.description, row.category_id]
+        else [row.name, row.hotkey, row.placeholder, row.description, row.category_id, row.attributes]
     )
     return sha256(json.dumps(shown).encode()).hexdigest()[:16]

@@ -1,14 +1,26 @@
 """Add, change and merge labels of a project while they are in use."""
 
+from typing import Any
+
 from django.db import IntegrityError, transaction
 from django.db.models import Exists, F, OuterRef, QuerySet
 from django.utils.translation import gettext as _
 
+from annotations.core.attributes import definitions
 from annotations.core.errors import ServiceError
 from annotations.core.label_lock import change_labels
 from annotations.core.names import good_name
 from annotations.core.suggested_notes import relabel_notes
 from annotations.core.suggested_strings import relabel_strings, remove_strings, tally_of
+from annotations.domain.attributes import (
+    AttributeDef,
+    AttributeDefError,
+    as_data,
+    as_lines,
+    definitions_in,
+    definitions_of,
+    joined,
+)
 from annotations.domain.labels import RESERVED_HOTKEYS, ascii_code
 from annotations.jobs.services.allowance import LIVE
 from annotations.models import (
@@ -37,7 +49,7 @@ from annotations.projects.selectors.label_uses import label_uses
 from annotations.projects.services.categories import changed_meanwhile, lock_categories, no_category
 from annotations.projects.services.relabeling import expect_relabeling
 
-EDITABLE = ("name", "hotkey", "description", "placeholder")
+EDITABLE = ("name", "hotkey", "description", "placeholder", "attributes")
 
 
 def check_hotkey(hotkey: str) -> str:
@@ -57,9 +69,10 @@ def check_hotkey(hotkey: str) -> str:
 def update_label(
     *, label: Label, actor: User | None, category: Category | None = None, seen: str | None = None, **changes: str
 ) -> Label:
-    """Change name, hotkey, description, placeholder or category. The code stays: files and frozen gold use it.
+    """Change name, hotkey, description, placeholder, attributes or category.
 
-    Raises ServiceError (`stale`) if somebody changed the label after the state `seen`.
+    The code stays: files and frozen gold use it. `attributes` are lines as `definitions_in` reads them; spans keep the
+    attributes that they have. Raises ServiceError (`stale`) if somebody changed the label after the state `seen`.
     """
     if unknown := set(changes) - set(EDITABLE):
         raise ServiceError(
@@ -76,19 +89,22 @@ def update_label(
                 _("Enter a name for the label.") if field == "name" else _("Enter a placeholder for the label."),
                 code=field,
             )
+    values: dict[str, Any] = {field: value.strip() for field, value in changes.items()}
+    if "attributes" in changes:
+        values["attributes"] = as_data(check_attributes(changes["attributes"]))
     try:
         with transaction.atomic():
             if category is not None:
                 _check_category(label.label_set_id, category)
             fresh = Label.objects.select_for_update().get(pk=label.pk)
-            before = {field: getattr(fresh, field) for field in changes if getattr(fresh, field) != changes[field]}
+            before = {field: getattr(fresh, field) for field in values if getattr(fresh, field) != values[field]}
             moved_from = fresh.category if category is not None and fresh.category_id != category.pk else None
             if not before and moved_from is None:
                 return label
             if seen is not None and seen != seen_of(fresh):
                 raise changed_meanwhile()
             for field in before:
-                setattr(label, field, changes[field].strip())
+                setattr(label, field, values[field])
             label.category = category or fresh.category
             label.save(update_fields=[*before, *(["category"] if moved_from else [])])
             LABEL_CHANGED.record(
@@ -112,12 +128,21 @@ def _check_category(label_set_id: int, category: Category) -> None:
         raise no_category()
 
 
-def _change(label: Label, before: dict[str, str], moved_from: Category | None) -> LabelChanged:
-    """Event data: names, keys and category codes before and after. A description is free text, so only its change is
-    recorded.
+def check_attributes(lines: str) -> tuple[AttributeDef, ...]:
+    """The attributes in these lines. Raises ServiceError `attributes`."""
+    try:
+        return definitions_in(lines)
+    except AttributeDefError as error:
+        raise ServiceError(str(error), code="attributes") from None
+
+
+def _change(label: Label, before: dict[str, Any], moved_from: Category | None) -> LabelChanged:
+    """Event data: names, keys, attributes and category codes before and after.
+
+    A description is free text, so only its change is recorded.
     """
-    recorded = {field: value for field, value in before.items() if field != "description"}
-    after = {field: getattr(label, field) for field in recorded}
+    recorded = {field: _recorded(value) for field, value in before.items() if field != "description"}
+    after = {field: _recorded(getattr(label, field)) for field in recorded}
     fields = sorted(before)
     if moved_from:
         recorded, after = recorded | {"category": moved_from.code}, after | {"category": label.category.code}
@@ -128,9 +153,14 @@ def _change(label: Label, before: dict[str, str], moved_from: Category | None) -
     return change
 
 
+def _recorded(value: Any) -> str:
+    return value if isinstance(value, str) else as_lines(definitions_of(value))
+
+
 def add_label(
-    *, label_set: LabelSet, category: Category, name: str, actor: User | None, hotkey: str = "", description: str = ""
-) -> Label:
+    *, label_set: LabelSet, category: Category, name: str, actor: User | None, hotkey: str = "", description: str = "",
+    attributes: str = "",
+) -> Label:  # fmt: skip
     """Add a label at the end of the list. Its ASCII code is made from the name."""
     name = good_name(name)
     if not name:
@@ -151,6 +181,7 @@ def add_label(
                 name=name,
                 hotkey=check_hotkey(hotkey),
                 description=description.strip(),
+                attributes=as_data(check_attributes(attributes)),
                 placeholder=f"[{name}]"[:60],
                 position=label_set.labels.count(),
             )
@@ -223,6 +254,9 @@ def merge_labels(*, source: Label, target: Label, actor: User | None) -> LabelMe
         rows.delete()
         source.merged_into, source.hotkey = target, ""
         source.save(update_fields=["merged_into", "hotkey"])
+        # The spans keep their attributes, so the target label gets them too.
+        target.attributes = as_data(joined(definitions(target), definitions(source)))
+        target.save(update_fields=["attributes"])
         LABEL_MERGED.record(actor=actor, project_id=source.label_set.project_id, data=preview)
     return preview
 

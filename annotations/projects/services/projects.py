@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
 from annotations.core.names import good_name
+from annotations.domain.attributes import as_data
 from annotations.domain.labels import LabelSetDef, parse_label_set
 from annotations.models import Author, Category, Label, LabelSet, Membership, Project, Role, User
 from annotations.models.project import PlantedShare
@@ -99,6 +100,7 @@ def copy_label_set(project: Project, definition: LabelSetDef) -> LabelSet:
                 hotkey=label.hotkey,
                 description=label.description,
                 placeholder=label.placeholder,
+                attributes=as_data(label.attributes),
                 position=position,
             )
             position += 1

@@ -10,9 +10,11 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods
 
 from annotations.core.access import Access, Can, enter
+from annotations.core.attributes import definitions
 from annotations.core.errors import ServiceError
 from annotations.core.form_errors import add_error
 from annotations.core.requests import Request, number
+from annotations.domain.attributes import as_lines
 from annotations.domain.numbers import whole
 from annotations.models import Event, Label, LabelSet
 from annotations.projects.events import LABEL_DELETED
@@ -90,7 +92,8 @@ def label_edit(request: Request, slug: str, pk: int) -> HttpResponse:
         request.POST if request.method == "POST" else None,
         label_set=label.label_set,
         label=label,
-        initial={field: getattr(label, field) for field in (*EDITABLE, "category")},
+        initial={field: getattr(label, field) for field in (*EDITABLE, "category")}
+        | {"attributes": as_lines(definitions(label))},
     )
     context: dict[str, Any] = {"access": access, "label": label, "form": form, "seen": seen_of(label)}
     if request.method == "POST":
@@ -106,6 +109,7 @@ def label_edit(request: Request, slug: str, pk: int) -> HttpResponse:
             if error.code == "stale":
                 theirs = _label(access, pk)
                 context |= {"theirs": theirs, "seen": seen_of(theirs)}
+                context["their_attributes"] = as_lines(definitions(theirs))
     return render(request, "projects/label_edit.html", context, status=422 if form.errors else 200)
 
 

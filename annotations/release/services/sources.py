@@ -88,7 +88,7 @@ class Source:
             if one.version is not None:
                 frozen = GoldVersionNote.objects.filter(version=one.version, document__in=notes).order_by()
                 for pk, spans in frozen.values_list("document_id", "spans"):
-                    found[pk].update([(start, end, code) for start, end, code, _how in spans])
+                    found[pk].update([(start, end, code) for start, end, code, *_ in spans])
             else:
                 rows = SpanRow.objects.filter(
                     annotation_set__author=one.author,

@@ -6,6 +6,7 @@ from typing import NamedTuple, NotRequired, TypedDict
 
 from django.db.models import Exists, OuterRef
 
+from annotations.domain.attributes import Value
 from annotations.domain.provenance import Doubt, Provenance, RunSays
 from annotations.domain.reviewing.conflicts import LabeledBounds
 from annotations.models import AnnotationSet, Author, Decision, Document, Handover, Review, Span, User
@@ -43,10 +44,20 @@ class Shown(TypedDict):
     doubt: NotRequired[Doubt]
     # The outcome of a planted leak.
     planted: NotRequired[str]
+    attributes: NotRequired[dict[str, Value]]
 
 
 GoldShown = TypedDict(
-    "GoldShown", {"start": int, "end": int, "label": int, "from": str, "by": str | None, "at": str | None}
+    "GoldShown",
+    {
+        "start": int,
+        "end": int,
+        "label": int,
+        "from": str,
+        "by": str | None,
+        "at": str | None,
+        "attributes": NotRequired[dict[str, Value]],
+    },
 )
 """A gold span with its provenance: the annotation set that it is from, who decided, and when."""
 
@@ -103,9 +114,9 @@ def review_state(*, document: Document, author: Author, user: User | None = None
     reviews = Review.objects.filter(document=document, author=author)
     review = reviews.annotate(handed_over=Exists(handovers)).first()
     gold_spans = Span.objects.filter(annotation_set=gold) if gold else Span.objects.none()
-    columns = ("start", "end", "label_id", "provenance")
+    columns = ("start", "end", "label_id", "provenance", "attributes")
     spans = list(gold_spans.order_by("start", "end", "id").values_list(*columns))
-    present = {(start, end, label) for start, end, label, _ in spans}
+    present = {(start, end, label) for start, end, label, *_ in spans}
     decisions = _decisions(review.pk) if review else {}
     planted = planted_in(review.pk) if review and review.planted_share else {}
     suggested = Span.objects.filter(annotation_set__document=document, annotation_set__author=author)
@@ -113,11 +124,13 @@ def review_state(*, document: Document, author: Author, user: User | None = None
     rows = [row for row in found if planted.get(row[0]) != HIDDEN]
     suggestions = [
         _suggestion(pk, (start, end, label), confidence, source, present, decisions.get(pk))
-        for pk, start, end, label, _, confidence, source in rows
+        for pk, start, end, label, _, _, confidence, source in rows
     ]
     for suggestion, row in zip(suggestions, rows, strict=True):
         if is_doubtful(row[4]):
             suggestion["doubt"] = row[4]
+        if row[5]:
+            suggestion["attributes"] = row[5]
     merged = [(row[0], row[1], row[2], backing) for row in rows if (backing := backing_of(row[4]))]
     if merged:
         conflicting, by_id = conflicting_among(merged), {suggestion["id"]: suggestion for suggestion in suggestions}
@@ -140,7 +153,7 @@ def review_state(*, document: Document, author: Author, user: User | None = None
         "gold_is_draft": gold is None or gold.state == AnnotationSet.State.DRAFT,
         "open": sum(suggestion["state"] == "open" for suggestion in suggestions),
         "suggestions": suggestions,
-        "gold": [_gold(start, end, label, how) for start, end, label, how in spans],
+        "gold": [_gold(*row) for row in spans],
     }
 
 
@@ -206,9 +219,11 @@ def _suggestion(
     }
 
 
-def _gold(start: int, end: int, label: int, provenance: Provenance | None) -> GoldShown:
+def _gold(
+    start: int, end: int, label: int, provenance: Provenance | None, attributes: dict[str, Value] | None
+) -> GoldShown:
     known: Provenance = provenance or {}
-    return {
+    shown: GoldShown = {
         "start": start,
         "end": end,
         "label": label,
@@ -216,3 +231,6 @@ def _gold(start: int, end: int, label: int, provenance: Provenance | None) -> Go
         "by": known.get("by"),
         "at": known.get("at"),
     }
+    if attributes:
+        shown["attributes"] = attributes
+    return shown

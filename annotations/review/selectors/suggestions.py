@@ -9,6 +9,7 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
+from annotations.domain.attributes import Value
 from annotations.domain.provenance import Backed
 from annotations.domain.reviewing.conflicts import LabeledBounds
 from annotations.models import AnnotationSet, Author, Document, Span
@@ -45,6 +46,7 @@ class Suggestion:
     source: str
     provenance: Backed | None
     string_key: int | None
+    attributes: dict[str, Value] | None
     annotation_set_id: int
     document_id: int
     author_id: int
@@ -58,7 +60,8 @@ class Suggestion:
 
 
 _SPAN = (
-    "pk", "start", "end", "label_id", "confidence", "source", "provenance", "string_key", "annotation_set_id",
+    "pk", "start", "end", "label_id", "confidence", "source", "provenance", "string_key", "attributes",
+    "annotation_set_id",
     "annotation_set__document_id", "annotation_set__author_id", "annotation_set__author__kind",
     "annotation_set__author__name",
 )  # fmt: skip

@@ -124,7 +124,11 @@ def _on_text(
     """The effect of adding a span to gold (`bounds`) or of removing one; None if gold already has the added span."""
     rows = held.rows[document.pk]
     if bounds is not None:
-        return None if bounds in rows else Effect(None, None, None, [(*bounds, None, "", _added(document, user))], [])
+        return (
+            None
+            if bounds in rows
+            else Effect(None, None, None, [(*bounds, None, "", _added(document, user), None)], [])
+        )
     assert request.bounds is not None  # the view checks that remove has bounds
     if request.bounds not in rows:
         raise ServiceError(_("This span is no longer in gold. The page now shows the current gold."), code="moved")

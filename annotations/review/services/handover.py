@@ -28,7 +28,7 @@ from annotations.review.events import (
 from annotations.review.selectors.state import review_state
 from annotations.review.selectors.suggestions import suggestions_named
 from annotations.review.services.locked_notes import LockedNotes
-from annotations.review.services.log import Act, effect_of, row_of, state_of
+from annotations.review.services.log import Act, effect_of, row_of, state_of, whole_row
 
 State = Handover.State
 Before = dict[int, tuple[DecisionState | None, int]]
@@ -189,8 +189,8 @@ def _bring_back(review: Review, user: User, gold: AnnotationSet, kept: dict[str,
     decided = {suggestion: (state, reviewer) for suggestion, state, reviewer in kept["decisions"]}
     held = LockedNotes(review.document.project, user, {review.document_id: gold})
     _set_decisions(held, review, {suggestion: decided.get(suggestion, (None, 0)) for suggestion in kept["touched"]})
-    held.remove_rows(review.document_id, kept["added"])
-    held.add_rows(review.document_id, kept["removed"])
+    held.remove_rows(review.document_id, map(whole_row, kept["added"]))
+    held.add_rows(review.document_id, map(whole_row, kept["removed"]))
     held.write()
 
 

@@ -18,6 +18,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotations.core.archived import check_open
+from annotations.core.attributes import as_json, fitting_label
 from annotations.core.bulk import SpanRow, insert_objects, insert_spans
 from annotations.core.errors import ServiceError
 from annotations.core.events import Verb
@@ -107,9 +108,10 @@ class LockedNotes:
         note_of = {gold.pk: note for note, gold in self.golds.items()}
         lookups = {} if self._window is None else {"start__lt": self._window[1], "end__gt": self._window[0]}
         rows = _spans().filter(annotation_set__in=list(note_of), **lookups)
-        for pk, gold, start, end, label, confidence, source, provenance in rows:
+        for pk, gold, start, end, label, *more in rows:
             bounds = start, end, label
-            found[note_of[gold]][bounds] = (*bounds, confidence, source, provenance)
+            confidence, source, provenance, attributes = more
+            found[note_of[gold]][bounds] = (*bounds, confidence, source, provenance, attributes)
             self._pks[note_of[gold], bounds] = pk
         return found
 
@@ -245,7 +247,8 @@ class LockedNotes:
         stays = accepted in rows and rows[accepted] not in removed
         added: list[GoldRow] = []
         if not stays:
-            added.append((*accepted, one.confidence, one.source, self._provenance(one, accepted)))
+            attributes = one.attributes if accepted[2] == one.label_id else fitting_label(one.attributes, accepted[2])
+            added.append((*accepted, one.confidence, one.source, self._provenance(one, accepted), attributes))
         beside: list[Beside] = [(each.pk, None, self._state_after(None)) for each in excluded]
         return Effect(one.pk, before, after, added, removed, beside)
 
@@ -436,7 +439,17 @@ class LockedNotes:
 @cache
 def _spans() -> "QuerySet[Span, Any]":
     """The query for gold spans. Cached, because every decision runs it."""
-    columns = ("pk", "annotation_set_id", "start", "end", "label_id", "confidence", "source", "provenance")
+    columns = (
+        "pk",
+        "annotation_set_id",
+        "start",
+        "end",
+        "label_id",
+        "confidence",
+        "source",
+        "provenance",
+        "attributes",
+    )
     return Span.objects.order_by().values_list(*columns)
 
 
@@ -445,8 +458,9 @@ def _bounds(row: GoldRow) -> LabeledBounds:
 
 
 def _span_row(gold: int, row: GoldRow) -> SpanRow:
-    start, end, label, confidence, source, provenance = row
-    return SpanRow(gold, start, end, label, confidence, source, None if provenance is None else json.dumps(provenance))
+    start, end, label, confidence, source, provenance, attributes = row
+    how = None if provenance is None else json.dumps(provenance)
+    return SpanRow(gold, start, end, label, confidence, source, how, attributes=as_json(attributes))
 
 
 def _row_of_decision(each: _Decided, now: Any) -> Decision:

@@ -1,8 +1,10 @@
 """The effect of a review decision on gold, in the form that the log stores and undo reverses."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 from django.utils.translation import gettext
 
@@ -67,7 +69,13 @@ class Effect:
 
 
 def row_of(span: Span) -> GoldRow:
-    return span.start, span.end, span.label_id, span.confidence, span.source, span.provenance
+    return span.start, span.end, span.label_id, span.confidence, span.source, span.provenance, span.attributes
+
+
+def whole_row(row: Sequence[Any]) -> GoldRow:
+    """A row of the log, which may be from before spans had attributes."""
+    start, end, label, confidence, source, provenance, attributes = [*row, None][:7]
+    return start, end, label, confidence, source, provenance, attributes
 
 
 def state_of(decision: Decision | CurrentDecision | None) -> DecisionState | None:
@@ -97,9 +105,8 @@ def pass_of(handover: Between | None) -> ReviewDecided:
 def effect_of(event: Event) -> Effect:
     # The round trip through JSON gives the same types for fresh events and for events read from either database.
     data: ReviewDecided = json.loads(json.dumps(event.data))
-    return Effect(
-        data["suggestion"], data["before"], data["after"], data["added"], data["removed"], data.get("beside", [])
-    )
+    added, removed = ([whole_row(row) for row in data[key]] for key in ("added", "removed"))
+    return Effect(data["suggestion"], data["before"], data["after"], added, removed, data.get("beside", []))
 
 
 def last_decision(gold: AnnotationSet, author: Author, user: User, *, redo: bool) -> Event:

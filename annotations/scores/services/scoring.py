@@ -18,6 +18,7 @@ from annotations.domain.gold.splits import Split
 from annotations.domain.masking import masked
 from annotations.domain.passes import pass_of
 from annotations.domain.scoring import LabelMapping, MappingError, Scorer
+from annotations.domain.scoring.attributes import AttributeAgreement, AttributeTally
 from annotations.domain.scoring.by_pass import AfterPass, after_pass
 from annotations.domain.scoring.counts import Counting, RewrittenData
 from annotations.domain.scoring.rewritten import RewrittenScore
@@ -42,7 +43,7 @@ from annotations.scores.services.choices import chosen_types, labels_of, thresho
 
 # Increase this number when a figure is computed in another way or its key changes, so that stored figures are no
 # longer used.
-REVISION = 10
+REVISION = 11
 # The maximum number of errors that are stored and shown; all errors are counted.
 MOST_ERRORS = 50_000
 
@@ -207,11 +208,15 @@ class About(TypedDict):
 
 
 class ScoredTable(About, TableData):
-    """All figures of a score. `by_pass`: after each pass of a run with several passes, else empty."""
+    """All figures of a score. `by_pass`: after each pass of a run with several passes, else empty.
+
+    `attributes` compares spans with equal bounds and label in the project's own labels.
+    """
 
     rewritten: RewrittenData
     rewritten_substring: RewrittenData
     by_pass: list[AfterPass]
+    attributes: list[AttributeAgreement]
     errors: int
     own_gold_spans: int
 
@@ -306,11 +311,13 @@ def _computed(
     earlier = [(number, new_scorer()) for number in range(1, passes)]
     rewritten = RewrittenScore(mapper.placeholder_of)
     tokenizers, language = Tokenizers(wanted.tokenizer), wanted.reference.project.language
+    attributes = AttributeTally(words.attributes)
     errors: list[Error] = []
     total, all_errors, own = len(notes.notes), 0, 0
     progress(0, total)
     for done, pair in enumerate(note_pairs(wanted.reference, wanted.author, notes), start=1):
         gold, predicted = mapper(pair.gold), mapper(pair.predicted)
+        attributes.add(renamed(pair.gold, words.merged), renamed(pair.predicted, words.merged))
         tokenizer = tokenizers(pair.language or language)
         found = scorer.add(pair.text, gold, predicted, tokenizer=tokenizer)
         for number, one in earlier:
@@ -326,6 +333,7 @@ def _computed(
         **_about(wanted, notes, mapper),
         **scorer.table().as_dict(),
         "by_pass": [after_pass(number, one.table()) for number, one in [*earlier, (passes, scorer)] if number],
+        "attributes": attributes.rows(),
         "rewritten": rewritten.as_dict(),
         "rewritten_substring": rewritten.as_dict(Counting.SUBSTRING),
         "errors": all_errors,

@@ -145,7 +145,7 @@ class _Batches:
         if self._wanted.version is not None:
             frozen = GoldVersionNote.objects.filter(version=self._wanted.version, document__in=ids).order_by()
             for pk, spans in frozen.values_list("document_id", "spans"):
-                found[pk] = [Span(start, end, code) for start, end, code, _how in spans]
+                found[pk] = [Span(start, end, code) for start, end, code, *_ in spans]
             return found
         rows = SpanRow.objects.filter(
             annotation_set__author=self._wanted.author,

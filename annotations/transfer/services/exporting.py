@@ -13,6 +13,7 @@ from django.utils import timezone
 from django.utils.text import slugify
 from django.utils.translation import gettext
 
+from annotations.core.attributes import definitions, pairs_of
 from annotations.core.erasures import erasures_of, unerased
 from annotations.core.errors import ServiceError
 from annotations.core.progress import Progress, silent
@@ -105,6 +106,7 @@ def label_definitions(project: Project, *, merged: bool = False) -> LabelSetDef:
                 hotkey=label.hotkey,
                 description=label.description,
                 placeholder=label.placeholder,
+                attributes=definitions(label),
             )
             for label in category.labels.all()
             if merged or label.merged_into_id is None
@@ -235,10 +237,10 @@ def _author_notes(author: Author | None) -> Iterator[tuple[int, OutNote, str, st
         rows = (
             Span.objects.filter(annotation_set__in=batch)
             .order_by("start", "end", "label__position")
-            .values_list("annotation_set_id", "start", "end", "label__code")
+            .values_list("annotation_set_id", "start", "end", "label__code", "attributes")
         )
-        for pk, start, end, code in rows:
-            spans[pk].append(DomainSpan(start, end, code))
+        for pk, start, end, code, attributes in rows:
+            spans[pk].append(DomainSpan(start, end, code, attributes=pairs_of(attributes)))
         texts = AnnotationSet.objects.filter(pk__in=batch).order_by("document_id")
         columns = ("pk", "document_id", "document__name", "document__text", "document__language")
         for pk, note, name, text, language in texts.values_list(*columns):
@@ -256,7 +258,10 @@ def _version_notes(wanted: Wanted) -> Iterator[tuple[int, OutNote, str, str]]:
     for pk, name, text, language, spans, split in (
         _version_rows(wanted).values_list(*columns).iterator(chunk_size=BATCH)
     ):
-        found = [DomainSpan(start, end, code) for start, end, code, _ in spans]
+        found = [
+            DomainSpan(start, end, code, attributes=pairs_of(attributes[0] if attributes else None))
+            for start, end, code, _, *attributes in spans
+        ]
         yield pk, OutNote(name, text, found), split, language
 
 

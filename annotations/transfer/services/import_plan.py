@@ -5,15 +5,17 @@ A note is imported whole (text and spans) or refused whole, with every reason.
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypedDict
 
 from django.utils.translation import gettext as _
 
+from annotations.core.attributes import definitions_by_label, pairs_of
 from annotations.core.authors import author_for_import, parse_written_as
 from annotations.core.errors import ServiceError
 from annotations.core.label_lock import keep_labels
 from annotations.core.labels import labels_of_today
+from annotations.domain.attributes import AttributeDef, fitting
 from annotations.domain.formats import FORMATS
 from annotations.domain.hashing import text_sha256
 from annotations.domain.labels import ascii_code
@@ -97,6 +99,7 @@ class ImportContext:
     repair_offsets: bool
     labels: dict[str, str]
     label_ids: dict[str, int]
+    attributes: dict[int, tuple[AttributeDef, ...]]
     choices: Choices
     patients: dict[str, str]
     row: Import
@@ -145,6 +148,7 @@ def import_context(
         repair_offsets=row.repair_offsets,
         labels=labels,
         label_ids=ids,
+        attributes=definitions_by_label(row.project_id),
         choices=choices,
         patients=read_patients(source) if patients is None else patients,
         row=row,
@@ -246,6 +250,8 @@ def plan_notes(context: ImportContext, parsed: Iterable[ParsedNote], seen: dict[
     `seen` (sha256 to name) is shared by the batches of one import, to find equal texts.
     """
     notes = _each_once(context, parsed)
+    for note in notes:
+        _keep_attributes(context, note)
     plan = Plan(hashes={note.name: text_sha256(note.text) for note in notes})
     there = {
         name: (pk, sha256)
@@ -308,6 +314,31 @@ def _each_once(context: ImportContext, parsed: Iterable[ParsedNote]) -> list[Par
     return list(notes.values())
 
 
+def _keep_attributes(context: ImportContext, note: ParsedNote) -> None:
+    """Leave out the attributes that the labels of the spans don't have, and warn of them, once for each name."""
+    if not context.row.written_as or not note.spans or not any(span.attributes for span in note.spans):
+        return
+    left: Counter[tuple[str, str]] = Counter()
+    for at, span in enumerate(note.spans):
+        if span.attributes:
+            defined = context.attributes.get(context.label_ids.get(span.label, 0), ())
+            kept, others = fitting(span.attributes, defined)
+            note.spans[at] = replace(span, attributes=kept)
+            left.update((span.label, name) for name in others)
+    context.report.warn(
+        [
+            Problem(
+                note.name,
+                None,
+                "not kept",
+                f"The attribute “{name[:60]}” of {count} {'span' if count == 1 else 'spans'} with the label {label} "
+                "was not kept: the label doesn't have this attribute or value. Add it to the label, and import again.",
+            )
+            for (label, name), count in sorted(left.items())
+        ]
+    )
+
+
 def _plan_annotation_set(context: ImportContext, plan: Plan, note: ParsedNote, pk: int) -> None:
     """Plan the annotations of an existing note: a new set, already there, or refused for the author's existing set."""
     if note.spans is None:
@@ -317,8 +348,9 @@ def _plan_annotation_set(context: ImportContext, plan: Plan, note: ParsedNote, p
     if not present:
         plan.sets.append((note, pk))
         return
-    held = set(Span.objects.filter(annotation_set=present).values_list("start", "end", "label_id"))
-    given = {(span.start, span.end, context.label_ids.get(span.label)) for span in note.spans}
+    rows = Span.objects.filter(annotation_set=present).values_list("start", "end", "label_id", "attributes")
+    held = {(start, end, label, pairs_of(attributes)) for start, end, label, attributes in rows}
+    given = {(span.start, span.end, context.label_ids.get(span.label), span.attributes) for span in note.spans}
     if held == given and present.state == AnnotationSet.State.SUBMITTED:
         context.report.already_there += 1
         return

@@ -18,6 +18,7 @@ from django.utils.translation import gettext
 
 from annotations.core import hiding
 from annotations.core.archived import check_open
+from annotations.core.attributes import as_json, stored
 from annotations.core.bulk import SpanRow, insert_objects, insert_spans
 from annotations.core.erasures import hold
 from annotations.core.errors import ServiceError
@@ -243,6 +244,7 @@ def _write(context: ImportContext, plan: Plan) -> None:
         SpanRow(
             sets[document], span.start, span.end, context.label_ids[span.label], span.confidence, source,
             string_key=string_key(note.text[span.start : span.end]) if suggested else None,
+            attributes=as_json(stored(span.attributes)) if span.attributes else None,
         )
         for document, (note, _) in zip(documents, plan.sets, strict=True)
         for span in note.spans or ()

@@ -6,6 +6,7 @@
 import { covered } from "../text/tokens.js";
 import { el } from "../editor/dom.js";
 import { lanes } from "../editor/lanes.js";
+import { attributeWords } from "../editor/words.js";
 import { words } from "./words.js";
 
 // How many words are shown before and after the location.
@@ -72,6 +73,7 @@ export class Layers {
         name: annotator.name,
         chosen: location.state === "decided" && location.choice === "annotator" && location.annotator === annotator.number,
         disabled,
+        attributes: location.attributes?.versions[index],
       }),
     );
     return el(
@@ -103,10 +105,10 @@ export class Layers {
   #outcome(tokens, location) {
     if (location.outcome === null) return [];
     const name = location.state === "changed" ? words.before : words.outcome;
-    return this.#layer(tokens, location, location.outcome, { name, kind: "is-outcome" });
+    return this.#layer(tokens, location, location.outcome, { name, kind: "is-outcome", attributes: location.attributes?.outcome });
   }
 
-  #layer(tokens, location, spans, { act = "", number = null, key = "", name, chosen = false, disabled = false, kind = "" }) {
+  #layer(tokens, location, spans, { act = "", number = null, key = "", name, chosen = false, disabled = false, kind = "", attributes = {} }) {
     const rows = rowsOf(spans, tokens);
     const title = act
       ? el(
@@ -128,15 +130,21 @@ export class Layers {
         "tr",
         { class: `${kind}${chosen ? " is-chosen" : ""}` },
         at === 0 && el("th", { scope: "row", rowspan: rows.length }, title, !spans.length && el("span", { class: "sr-only" }, ` ${words.none}`)),
-        ...cells.map((cell) => this.#cell(cell, tokens, location)),
+        ...cells.map((cell) => this.#cell(cell, tokens, location, attributes)),
       ),
     );
   }
 
-  #cell({ at, size, span }, tokens, location) {
+  #cell({ at, size, span }, tokens, location, attributes) {
     if (!span) return el("td", { class: inside(tokens[at], location) ? "here none" : "none" });
     const label = this.#labels.get(span.label) ?? { name: "?", hue: 0, underline: 0 };
-    return el("td", { colspan: size, class: `marked hue-${label.hue}` }, el("span", { class: `swatch underline-${label.underline}` }, label.name));
+    const shown = attributeWords(attributes[`${span.start}-${span.end}-${span.label}`]);
+    return el(
+      "td",
+      { colspan: size, class: `marked hue-${label.hue}` },
+      el("span", { class: `swatch underline-${label.underline}` }, label.name),
+      shown.length > 0 && el("span", { class: "small ad-attributes" }, ` ${shown.join(" · ")}`),
+    );
   }
 }
 

@@ -12,6 +12,8 @@
  * @property {Triple[]|null} majority  null where there is no majority
  * @property {Triple[]|null} outcome  null while undecided
  * @property {string[]} causes
+ * @property {{versions: Array<Record<string, Record<string, string|true>>>, outcome: Record<string, Record<string, string|true>>}} [attributes]
+ *   of spans that have some, by "start-end-label"
  */
 
 import { Decisions, around, beside } from "../editor/deciding/queue.js";

@@ -23,6 +23,7 @@ export function actions(workbench) {
     { keys: ["Escape"], group: words.groups.move, what: what.escape, run: () => workbench.submitting.cancel() || work.escape() },
     { keys: [".", " "], group: change, what: what.repeat, run: () => labeling.repeat() },
     { keys: ["F2"], group: change, what: what.palette, run: () => work.openPalette(true) },
+    ...work.attributes.actions(),
     ...work.mentions.actions(),
     ...labeling.autoNext.actions(),
     { keys: ["Delete", "Backspace"], group: change, what: what.remove, run: () => labeling.remove() },

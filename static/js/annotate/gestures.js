@@ -1,6 +1,7 @@
 /** The selection in the note and how the page shows it. Labeling is in labeling.js. */
 
 import { byId } from "../editor/dom.js";
+import { Attributes } from "./attributes.js";
 import { Ends } from "./ends.js";
 import { Growing } from "./growing.js";
 import { Labeling } from "./labeling.js";
@@ -28,6 +29,7 @@ export class Gestures {
     this.growing = new Growing(workbench);
     this.resizing = new Resizing(workbench);
     this.picker = new Picker(workbench);
+    this.attributes = new Attributes(workbench);
     this.mentions = new Mentions(workbench);
     this.ends = new Ends(workbench);
   }
@@ -221,6 +223,7 @@ export class Gestures {
       mentions: () => this.mentions.count(span),
       acts: {
         relabel: () => this.openPalette(true),
+        attributes: () => this.attributes.open(),
         all: () => this.mentions.open(),
         remove: () => this.labeling.remove(),
         untouched: () => {

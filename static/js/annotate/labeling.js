@@ -4,7 +4,7 @@ import { byId } from "../editor/dom.js";
 import { AutoNext } from "./auto_next.js";
 import { shorten } from "../editor/panel.js";
 import { trim } from "../text/tokens.js";
-import { words } from "../editor/words.js";
+import { attributeWords, words } from "../editor/words.js";
 
 export class Labeling {
   #workbench;
@@ -108,6 +108,14 @@ export class Labeling {
     this.done(change);
     const name = this.nameOf(label);
     this.#workbench.say(change ? words.relabeled(name, this.#quote(span)) : words.there(name));
+  }
+
+  /** Set an attribute of the selected span; the value null removes it. @param {string|true|null} value */
+  setAttribute(name, value) {
+    const span = this.#work.selected;
+    if (!span || !this.mayChange()) return;
+    this.done(this.#note.annotationSet.attribute(span.key, name, value));
+    this.#workbench.say(words.attributesNow(this.nameOf(span.label), attributeWords(this.#work.selected?.attributes)));
   }
 
   remove() {

@@ -37,7 +37,7 @@ export class Workbench {
 
   /** @param {object} data  the page's JSON: the open note's, and what is the same for all notes of the project */
   constructor(data) {
-    /** @type {Map<number, {id: number, name: string, key: string, category: string, description: string, hue: number, underline: number}>} */
+    /** @type {Map<number, {id: number, name: string, key: string, category: string, description: string, hue: number, underline: number, attributes?: Array<{name: string, values?: string[]}>}>} */
     this.labels = new Map(data.labels.map((label) => [label.id, label]));
     /** The hash of the labels that this page knows: a note fetched with other labels can't be shown. */
     this.stamp = data.labels_stamp;

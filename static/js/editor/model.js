@@ -7,13 +7,14 @@
  * foresees their effect where it can, so that the page shows it at once.
  */
 
-import { Shown, boundsOf, same } from "./shown.js";
+import { Shown, alike, boundsOf } from "./shown.js";
 
 /**
  * @typedef {import("./shown.js").LabeledBounds} LabeledBounds
  * @typedef {{key: string, before: LabeledBounds|null, after: LabeledBounds|null}} Edit
- * @typedef {{id: string, kind: string, key: string|null, edits: Edit[], origin: string}} Change  `key`: the span's, if the change
- *   is of one span; no edits where only the server knows the effect; `origin`: id of the change that an undo or redo reverts
+ * @typedef {{id: string, kind: string, key: string|null, edits: Edit[], origin: string, name?: string, value?: string|true|null}} Change
+ *   `key`: the span's, if the change is of one span; no edits where only the server knows the effect; `origin`: id of the change that an
+ *   undo or redo reverts; `name` and `value`: the attribute that is set, or with null removed
  */
 
 const triple = ({ start, end, label }) => [start, end, label];
@@ -31,7 +32,7 @@ export function difference(before, after) {
     if (is === undefined) removed += 1;
     else {
       kept += 1;
-      if (!same(was, is)) changed += 1;
+      if (!alike(was, is)) changed += 1;
     }
   }
   const added = after.size - kept;
@@ -129,6 +130,17 @@ export class AnnotationSet {
     return this.#alter("resize", key, { start, end });
   }
 
+  /** Set an attribute of a span; the value null removes it. @param {string|true|null} value */
+  attribute(key, name, value) {
+    const span = this.get(key);
+    if (!span) return null;
+    const others = Object.entries(span.attributes ?? {}).filter(([other]) => other !== name);
+    const all = value === null ? others : [...others, [name, value]];
+    const before = boundsOf(span);
+    const after = boundsOf({ ...before, attributes: Object.fromEntries(all.sort(([a], [b]) => (a < b ? -1 : 1))) });
+    return alike(before, after) ? null : this.#made("attribute", [{ key: span.key, before, after }], { name, value });
+  }
+
   remove(key) {
     const span = this.get(key);
     return span && this.#made("delete", [{ key: span.key, before: boundsOf(span), after: null }]);
@@ -154,9 +166,9 @@ export class AnnotationSet {
     return this.find(after) ? null : this.#made(kind, [{ key: span.key, before: boundsOf(span), after }]);
   }
 
-  #made(kind, edits) {
+  #made(kind, edits, more = {}) {
     const id = this.#newId();
-    const change = { id, kind, key: edits.length === 1 ? edits[0].key : null, edits, origin: id };
+    const change = { id, kind, key: edits.length === 1 ? edits[0].key : null, edits, origin: id, ...more };
     this.#past.push(change);
     this.#future = [];
     return this.#enqueue(change);
@@ -191,6 +203,7 @@ export class AnnotationSet {
     const [{ key, before, after }] = edits;
     if (kind === "create" || kind === "resize") Object.assign(body, quoted(after));
     if (kind === "create" || kind === "relabel") body.label = after.label;
+    if (kind === "attribute") Object.assign(body, { name: change.name, value: change.value });
     if (kind !== "create") Object.assign(body, { span: this.#idOf(key), seen: triple(before) });
     return body;
   }
@@ -222,7 +235,8 @@ export class AnnotationSet {
   /** Apply the answer to the confirmed spans; where it names none, apply the foreseen edits. Returns the keys. */
   #confirm(change, { span, removed, made, already, spans }) {
     const named = made ?? (span && !already ? [span] : []);
-    const edits = named.map((one) => [this.#keyOf(one.id), boundsOf(one)]);
+    // The answer to a change of one span has its attributes only where it changed them.
+    const edits = named.map((one) => [this.#keyOf(one.id), boundsOf({ attributes: this.#base.get(this.#keyOf(one.id))?.attributes, ...one })]);
     if (removed) edits.push([this.#keyOf(removed), null]);
     if (spans && !span && !removed && !made) edits.push(...change.edits.map(({ key, after }) => [this.#resolve(key), after]));
     for (const [key, after] of edits) {

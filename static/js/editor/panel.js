@@ -3,7 +3,7 @@
 import { AfterFrame } from "./after_frame.js";
 import { byId, el } from "./dom.js";
 import { Bar } from "./bar.js";
-import { words } from "./words.js";
+import { attributeWords, words } from "./words.js";
 
 const QUOTE_LENGTH = 160;
 // Milliseconds until slow look-ups begin: by then, the gesture is painted.
@@ -83,7 +83,7 @@ export class Panel extends Bar {
   selected(span, about) {
     const { quote, armed, isOpen, sameLabel } = about;
     this.#acts = about.acts;
-    const signature = span ? [span.key, span.start, span.end, span.label, isOpen, sameLabel].join() : `none,${armed},${isOpen},${quote}`;
+    const signature = span ? [span.key, span.start, span.end, span.label, ...attributeWords(span.attributes), isOpen, sameLabel].join() : `none,${armed},${isOpen},${quote}`;
     if (signature === this.#signature) return; // even while the update waits: its order among the updates stays
     this.#signature = signature;
     this.#later.put("selected", () => this.#show(span, signature, about));
@@ -109,8 +109,9 @@ export class Panel extends Bar {
     return el("button", { type: "button", class: `btn small${look}`, "data-act": act }, text, " ", el("kbd", {}, key));
   }
 
-  #span({ start, end, label: id }, quote, isOpen) {
+  #span({ start, end, label: id, attributes }, quote, isOpen) {
     const label = this.#labels.get(id);
+    const shown = attributeWords(attributes);
     return [
       el(
         "p",
@@ -119,7 +120,15 @@ export class Panel extends Bar {
         " ",
         el("span", { class: `chip hue-${label?.hue ?? 0}`, title: label?.name }, label?.name ?? "?"),
       ),
-      isOpen && el("div", { class: "actions" }, this.#button("relabel", words.relabel, "F2"), this.#button("remove", words.remove, words.removeKey, " danger")),
+      shown.length > 0 && el("p", { class: "small wb-attributes" }, shown.join(" · ")),
+      isOpen &&
+        el(
+          "div",
+          { class: "actions" },
+          this.#button("relabel", words.relabel, "F2"),
+          label?.attributes && this.#button("attributes", words.attributes, "F4"),
+          this.#button("remove", words.remove, words.removeKey, " danger"),
+        ),
       el("p", { class: "mute small wb-offsets" }, words.offsets(start, end)),
     ].filter(Boolean);
   }

@@ -6,19 +6,20 @@
 import { Runs, changes } from "./runs.js";
 import { lineAt, linesOf, segmentSome } from "../text/segments.js";
 import { el } from "./dom.js";
-import { words } from "./words.js";
+import { attributeWords, words } from "./words.js";
 
 /** Name, classes and accessible name of the pieces of a span, as the server's template tag writes them. */
 function lookOf(span, lane, label) {
   const name = label ? label.name : "?";
+  const attributes = attributeWords(span.attributes);
   return {
     key: span.key,
     name,
     // In review and adjudication a span also has a state: a class, and a word for screen readers.
-    spoken: span.stateWord ? `${name}, ${span.stateWord}` : name,
+    spoken: [name, ...attributes, span.stateWord].filter(Boolean).join(", "),
     // What a view shows in place of the text: a placeholder or a surrogate.
     instead: span.instead,
-    classes: `span hue-${label ? label.hue : 0} underline-${label ? label.underline : 0} lane-${lane}${span.look ? ` ${span.look}` : ""}`,
+    classes: `span hue-${label ? label.hue : 0} underline-${label ? label.underline : 0} lane-${lane}${attributes.length ? " has-attributes" : ""}${span.look ? ` ${span.look}` : ""}`,
   };
 }
 

@@ -100,7 +100,7 @@ function grouped(spans) {
   return runs;
 }
 
-const FIELDS = ["key", "start", "end", "label", "look", "stateWord", "instead"];
+const FIELDS = ["key", "start", "end", "label", "attributes", "look", "stateWord", "instead"];
 const equal = (a, b) => a === b || FIELDS.every((field) => a[field] === b[field]);
 
 /** The spans that left and that joined, between two lists in text order. A changed span is in both. */

@@ -2,13 +2,23 @@
 
 import { inOrder } from "./runs.js";
 
-/** @typedef {{start: number, end: number, label: number}} LabeledBounds  code points, end-exclusive, and a label id */
+/**
+ * @typedef {Record<string, string|true>} Attributes  a choice or true by name, sorted by name
+ * @typedef {{start: number, end: number, label: number, attributes?: Attributes}} LabeledBounds  code points, end-exclusive, and a label
+ *   id; `attributes` only where there are some
+ */
 
 export const same = (a, b) => a.start === b.start && a.end === b.end && a.label === b.label;
-export const boundsOf = ({ start, end, label }) => ({ start, end, label });
+/** Whether two spans are the same and have the same attributes. */
+export const alike = (a, b) => same(a, b) && (a.attributes === b.attributes || JSON.stringify(a.attributes) === JSON.stringify(b.attributes));
+
+/** @returns {LabeledBounds} */
+export function boundsOf({ start, end, label, attributes = null }) {
+  return attributes && Object.keys(attributes).length ? { start, end, label, attributes } : { start, end, label };
+}
 
 export class Shown {
-  #spans = new Map(); // key -> {key, start, end, label}
+  #spans = new Map(); // key -> {key, start, end, label, attributes}
   #list = []; // the same in text order; a new array after every change
   #counts = new Map(); // label -> how many
 
@@ -50,7 +60,7 @@ export class Shown {
   /** Set a span's bounds and label; null removes it. @param {LabeledBounds|null} after */
   put(key, after) {
     const was = this.#spans.get(key);
-    if (was ? after && same(was, after) : !after) return;
+    if (was ? after && alike(was, after) : !after) return;
     if (was) {
       const from = this.at(was);
       this.#list = [...this.#list.slice(0, from), ...this.#list.slice(from + 1)];
@@ -71,7 +81,7 @@ export class Shown {
     this.#spans = new Map();
     for (const [key, after] of bounds) {
       const was = before.get(key);
-      this.#spans.set(key, was && same(was, after) ? was : { key, ...boundsOf(after) });
+      this.#spans.set(key, was && alike(was, after) ? was : { key, ...boundsOf(after) });
     }
     this.#list = [...this.#spans.values()].sort(inOrder);
     this.#counts = new Map();

@@ -36,6 +36,10 @@ export const STATE_MESSAGES = {
 
 const spans = (count) => interpolate(ngettext("%(count)s span", "%(count)s spans", count), { count });
 
+/** The attributes of a span, each as its name, or as its name and value. @param {import("./shown.js").Attributes} [attributes] */
+export const attributeWords = (attributes = {}) =>
+  Object.entries(attributes).map(([name, value]) => (value === true ? name : interpolate(pgettext("an attribute of a span", "%(name)s: %(value)s"), { name, value })));
+
 export const words = {
   savedAgain: gettext("All changes are saved."),
   elsewhere: ({ added, removed, changed }) => {
@@ -110,6 +114,11 @@ export const words = {
   othersOfLast: (count) => interpolate(ngettext("Press * to label %(count)s other mention.", "Press * to label %(count)s other mentions.", count), { count }),
   fromTheOtherEnd: gettext("Continued from the other end of the note."),
   relabel: gettext("Relabel"),
+  attributes: gettext("Attributes"),
+  attributesOf: (label) => interpolate(gettext("Attributes of %(label)s"), { label }),
+  noAttributes: (label) => interpolate(gettext("Spans with the label %(label)s have no attributes."), { label }),
+  attributesNow: (label, all) =>
+    all.length ? interpolate(gettext("%(label)s, %(attributes)s"), { label, attributes: all.join(", ") }) : interpolate(gettext("%(label)s, no attributes"), { label }),
   mentions: gettext("Label other mentions"),
   mentionsKey: gettext("Label other mentions of the same text"),
   allOthers: (count) =>
@@ -149,6 +158,7 @@ export const words = {
     repeat: gettext("Use the last label again"),
     goOn: gettext("Turn auto-next on or off: select the next candidate after labeling"),
     palette: gettext("Choose a label for the selected text or span"),
+    attributes: gettext("Set attributes of the selected span: then press a number"),
     remove: gettext("Delete the selected span"),
     undo: gettext("Undo"),
     redo: gettext("Redo"),

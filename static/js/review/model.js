@@ -112,12 +112,14 @@ export class Review extends Decisions {
     const suggestions = this.suggestions().map((suggestion) => ({
       key: `p${suggestion.id}`,
       ...boundsOf(suggestion),
+      attributes: suggestion.state === "accepted" ? (this.goldAt(boundsOf(suggestion))?.attributes ?? suggestion.attributes) : suggestion.attributes,
       look: LOOKS[suggestion.state],
       stateWord: stateWords[suggestion.state],
     }));
     const others = this.others().map((span) => ({
       key: keyOf(span),
       ...bare(span),
+      attributes: span.attributes,
       look: LOOKS.accepted,
       stateWord: stateWords.added,
     }));

@@ -3,6 +3,7 @@
 import { Panel, fill, keepInList, row } from "../editor/deciding/panel.js";
 import { byId, el } from "../editor/dom.js";
 import { shorten } from "../editor/panel.js";
+import { attributeWords } from "../editor/words.js";
 import { boundsOf } from "./model.js";
 import { words } from "./words.js";
 
@@ -96,6 +97,7 @@ export class ReviewPanel extends Panel {
     const history = own ? words.added(this.#who(span.by), span.at) : words.history(span.from, this.#who(span.by), span.at);
     return [
       this.#line(span),
+      this.#attributes(span),
       history && el("p", { class: "mute small" }, history),
       this.#buttons(review, [["remove", words.remove, "danger", "Del"]]),
     ];
@@ -117,6 +119,7 @@ export class ReviewPanel extends Panel {
     const changed = ["start", "end", "label"].some((part) => bounds[part] !== suggestion[part]);
     return [
       this.#line(suggestion),
+      this.#attributes(suggestion),
       facts && el("p", { class: "mute small" }, facts),
       suggestion.planted && el("p", { class: "small rv-planted" }, words.planted[suggestion.planted]),
       state === "open" ? null : el("p", { class: `rv-verdict is-${state}` }, this.#verdict(review, suggestion)),
@@ -200,6 +203,11 @@ export class ReviewPanel extends Panel {
   #parts(span) {
     const label = this.label(span.label);
     return [el("bdi", {}, shorten(this.quote(span))), " ", el("span", { class: `chip hue-${label.hue}`, title: label.name }, label.name)];
+  }
+
+  #attributes({ attributes }) {
+    const shown = attributeWords(attributes);
+    return shown.length > 0 && el("p", { class: "small wb-attributes" }, shown.join(" · "));
   }
 
   #line(span) {

@@ -378,3 +378,19 @@ def test_disagreements_by_keys(world: SimpleNamespace, page_of: Any, live: Any, 
     label.click()  # The selected location gets that label over its whole text.
     saved(page)
     assert outcome(world) == [("IDNUM", "98")]
+
+
+def test_attributes_are_shown(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
+    read_by_three(world)
+    Span.objects.filter(annotation_set__author__name="anna", label__name="IDNUM").update(attributes={"Status": "past"})
+    page = open_desk(page_of(world.rita, viewport={"width": 390, "height": 844}), live, world)
+    click_text(page, "98")
+    cell = page.locator("#chosen .ad-attributes")
+    expect(cell).to_have_text("Status: past")
+    page.locator("#chosen [data-annotator='1']").click()
+    expect(cell).to_have_count(0)  # the page goes on to the next disagreement
+    click_text(page, "98")
+    expect(cell).to_have_count(2)  # the annotator's row and the outcome
+    assert axe(page) == []
+    expect(page.locator("#chosen .is-outcome .ad-attributes")).to_have_text("Status: past")
+    assert Span.objects.get(annotation_set__author__kind="adjudicated").attributes == {"Status": "past"}

@@ -49,6 +49,25 @@ def test_every_page_is_accessible_and_fits(
     assert found == []
 
 
+@pytest.mark.parametrize("width", [1440, 390])
+def test_attributes_of_a_label(world: SimpleNamespace, page_of: Any, live: Any, axe: Any, width: int) -> None:
+    page: Page = page_of(world.mia, viewport={"width": width, "height": 900})
+    label = make.label_of(world.project, "PATIENT")
+    page.goto(live("label_edit", "covid", label.pk))
+    page.get_by_label("Attributes").fill("Family\nStatus: current | current")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("has the same value twice")).to_be_visible()
+    assert axe(page) == []
+    page.get_by_label("Attributes").fill("Family\nStatus: current | past")
+    page.get_by_role("button", name="Save").click()
+    row = page.get_by_role("row").filter(has_text="PATIENT")
+    expect(row.locator(".label-attributes")).to_contain_text("Status: current | past")
+    assert axe(page) == []
+    assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")
+    label.refresh_from_db()
+    assert label.attributes == [{"name": "Family"}, {"name": "Status", "values": ["current", "past"]}]
+
+
 @pytest.mark.parametrize("width, scheme", [(1440, "light"), (390, "dark")])
 def test_erasing_a_patient_by_keys(
     world: SimpleNamespace, page_of: Any, live: Any, axe: Any, settings: Any, tmp_path: Path, width: int, scheme: str

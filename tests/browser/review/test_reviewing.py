@@ -346,3 +346,15 @@ def test_a_long_list_of_notes_leaves_the_page_as_high_as_the_window(world: Any, 
         suggest(make.make_note(world.project, TEXT, f"caso-1{number:02}", language="it"), world.run)
     page = open_review(page_of(world.rita), live, world)
     assert page.evaluate("document.documentElement.scrollHeight") == page.evaluate("innerHeight")
+
+
+def test_attributes_are_shown_and_kept(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
+    Span.objects.filter(label__name="PATIENT", start=TEXT.index("Mario Rossi")).update(attributes={"Family": True})
+    page = open_review(page_of(world.rita, viewport={"width": 390, "height": 844}), live, world)
+    expect(page.locator("#chosen .wb-attributes")).to_have_text("Family")
+    expect(page.locator("#note .has-attributes").first).to_have_attribute("aria-label", re.compile("PATIENT, Family"))
+    assert axe(page) == []
+    press(page, "a")
+    saved(page)
+    expect(page.locator("#note .has-attributes").first).to_have_attribute("aria-label", re.compile("PATIENT, Family"))
+    assert Span.objects.get(annotation_set__author__kind="gold").attributes == {"Family": True}

@@ -328,3 +328,48 @@ test("a set that is not started can't be changed until the server has started it
   set.refreshed({ spans: [{ id: 1, start: 0, end: 5, label: 1 }], version: 1, state: "draft", seeded: "Began from the spans of rules-1." });
   assert.deepEqual([set.isOpen, set.version, set.spans().length], [true, 1, 1]);
 });
+
+test("an attribute is set, shown at once, undone, and kept by other changes", () => {
+  const it = annotationSet([A]);
+  const all = () => it.spans().map(({ attributes }) => attributes);
+  const set = it.attribute("1", "Status", "past");
+  assert.deepEqual(all(), [{ Status: "past" }]);
+  assert.deepEqual(it.body(set, quote), {
+    change_id: "c1", kind: "attribute", version: 3, span: 1, seen: [0, 5, 10], name: "Status", value: "past",
+  });
+  assert.equal(it.accepted(answer(4, { span: { ...A, attributes: { Status: "past" } } })), null);
+  assert.equal(it.attribute("1", "Status", "past"), null); // changes nothing
+  assert.equal(it.attribute("1", "Family", null), null);
+  it.attribute("1", "Family", true);
+  assert.deepEqual(JSON.stringify(all()), '[{"Family":true,"Status":"past"}]'); // sorted, as the server has them
+  it.accepted(answer(5, { span: { ...A, attributes: { Family: true, Status: "past" } } }));
+  // The answer to a change of the bounds names no attributes: they stay.
+  it.resize("1", 0, 4);
+  it.accepted(answer(6, { span: { ...A, end: 4 } }));
+  assert.deepEqual(all(), [{ Family: true, Status: "past" }]);
+  // The server leaves out what the new label lacks.
+  it.relabel("1", 11);
+  assert.deepEqual(all(), [{ Family: true, Status: "past" }]);
+  it.accepted(answer(7, { span: { ...A, end: 4, label: 11, attributes: {} } }));
+  assert.deepEqual(all(), [undefined]);
+});
+
+test("undo restores an attribute, and a deleted span with its attributes", () => {
+  const it = annotationSet([{ ...A, attributes: { Family: true } }]);
+  it.attribute("1", "Family", null);
+  assert.equal(it.spans()[0].attributes, undefined);
+  it.undo();
+  assert.deepEqual(it.spans()[0].attributes, { Family: true });
+  it.accepted(answer(4, { span: { ...A, attributes: {} } }));
+  it.accepted(answer(5, { span: { ...A, attributes: { Family: true } } }));
+  it.remove("1");
+  it.accepted(answer(6, { removed: 1 }));
+  it.undo();
+  it.accepted(answer(7, { span: { ...A, attributes: { Family: true } } }));
+  assert.deepEqual(it.spans()[0].attributes, { Family: true });
+});
+
+test("attributes that another tab changed count as a change", () => {
+  const it = annotationSet([A, B]);
+  assert.deepEqual(it.refreshed({ spans: [{ ...A, attributes: { Family: true } }, B], version: 4 }), { added: 0, removed: 0, changed: 1 });
+});

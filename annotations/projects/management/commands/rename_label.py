@@ -9,7 +9,7 @@ from annotations.projects.services.labels import update_label
 
 
 class Command(JourneyCommand):
-    help = "Change the name, hotkey or placeholder of a label. Its code stays, since files and frozen gold use it."
+    help = "Change name, hotkey, placeholder or attributes of a label. Its code stays: files and frozen gold use it."
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")
@@ -17,11 +17,17 @@ class Command(JourneyCommand):
         parser.add_argument("--name", help="New name.")
         parser.add_argument("--hotkey", help="New key: one letter or digit, or empty.")
         parser.add_argument("--placeholder", help="New placeholder in redacted text.")
+        parser.add_argument(
+            "--attributes", nargs="*", metavar="ATTRIBUTE",
+            help="All attributes that its spans may have: “NAME” for yes or no, “NAME: VALUE | VALUE” for a choice.",
+        )  # fmt: skip
         parser.add_argument("--preview", action="store_true", help="Only count the spans; change nothing.")
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         label = find_label(find_project(options["project"]), options["label"])
         changes = {key: options[key] for key in ("name", "hotkey", "placeholder") if options[key] is not None}
+        if options["attributes"] is not None:
+            changes["attributes"] = "\n".join(options["attributes"])
         if not options["preview"]:
             label = update_label(label=label, actor=actor, **changes)
         spans = Span.objects.filter(label=label).count()

@@ -9,6 +9,7 @@ from annotations.core.tokenizers import KINDS
 from annotations.domain.agreement import Granularity
 from annotations.domain.gold.splits import Split
 from annotations.domain.numbers import MAX_OFFSET, whole
+from annotations.domain.scoring.attributes import AttributeAgreement
 from annotations.domain.scoring.by_pass import AfterPass
 from annotations.domain.scoring.counts import Counting
 from annotations.domain.scoring.intervals import in_text
@@ -31,6 +32,7 @@ RATES = (("precision", "precision"), ("recall", "recall"), ("F1", "f1"))
 class Command(JourneyCommand):
     help = "Score an author's submitted annotations against gold. --json prints all figures."
     counting = Counting.TOKENS
+    attributes = False
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")
@@ -66,6 +68,9 @@ class Command(JourneyCommand):
             help="How texts are counted in the rewritten text: whole tokens, or substrings (Miranda et al. 2025).",
         )  # fmt: skip
 
+        parser.add_argument(
+            "--attributes", action="store_true", help="Say also how far the attributes of spans that match agree."
+        )
         parser.add_argument("--language", default="", metavar="CODE", help="Only notes in this language, such as it.")
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
@@ -80,7 +85,7 @@ class Command(JourneyCommand):
             language=options["language"],
             types=[one.strip() for one in options["types"].split(",") if one.strip()],
         )
-        self.counting = Counting(options["counting"])
+        self.counting, self.attributes = Counting(options["counting"]), options["attributes"]
         found = score(wanted)
         table = found.table
         levels = [
@@ -112,6 +117,8 @@ class Command(JourneyCommand):
         lines += error_lines(result["errors_by_category"])
         lines += self._rewritten(result)
         lines += _all_or_nothing(result)
+        if self.attributes:
+            lines += _attributes(result["attributes"])
         residual = result["residual"]
         if residual["share"] is not None:
             lines.append(
@@ -182,6 +189,17 @@ def _all_or_nothing(result: dict[str, Any]) -> list[str]:
             share = "undefined" if one["share"] is None else percent(one["share"])
             lines.append(f"  {name}: {one['all_found']} of {one['notes']}, {share}")
     return lines + _by_pass(result["by_pass"])
+
+
+def _attributes(rows: list[AttributeAgreement]) -> list[str]:
+    if not rows:
+        return ["Attributes: none of the matched spans has any."]
+    return ["Attributes of matched spans (same value, of all; of spans with the attribute):"] + [
+        f"  {row['attribute']}: {row['agree']} of {row['spans']}, {percent(row['share'])}; "
+        f"{row['given_agree']} of {row['given']}"
+        + ("" if row["given_share"] is None else f", {percent(row['given_share'])}")
+        for row in rows
+    ]
 
 
 def _rates(rates: RatesData) -> str:

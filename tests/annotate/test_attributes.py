@@ -1,0 +1,119 @@
+"""Attributes of one's own spans: set, removed, undone, kept through changes, and refused."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from annotations.annotate.services.spans import Answer, apply_change
+from annotations.core.changes import Refused, read_change
+from annotations.core.spans import spans_of
+from annotations.models import AnnotationSet, Event, Label, Span
+from annotations.projects.services.labels import merge_labels
+from tests.annotate.conftest import alter, at, create, step
+
+pytestmark = pytest.mark.django_db
+
+STATUS = {"name": "Status", "values": ["current", "past"]}
+
+
+@pytest.fixture
+def city(world: SimpleNamespace) -> dict[str, Any]:
+    """A span on “Torino” with a label that has a boolean attribute and a choice. HOSPITAL has the choice only."""
+    Label.objects.filter(name="CITY").update(attributes=[{"name": "Family"}, STATUS])
+    Label.objects.filter(name="HOSPITAL").update(attributes=[STATUS])
+    answer = do(world, create(world.note, world.labels, "Torino", "CITY"))
+    assert answer.span is not None
+    return dict(answer.span)
+
+
+def do(world: SimpleNamespace, data: dict[str, Any]) -> Answer:
+    return apply_change(document=world.note, user=world.ann, change=read_change(data))
+
+
+def put(world: SimpleNamespace, span: dict[str, Any], name: str, value: object) -> Answer:
+    return do(world, alter("attribute", span, name=name, value=value))
+
+
+def now() -> list[tuple[str, object]]:
+    return list(Span.objects.order_by("start").values_list("label__name", "attributes"))
+
+
+def test_attributes_are_set_one_by_one(world: SimpleNamespace, city: dict[str, Any]) -> None:
+    answer = put(world, city, "Status", "past")
+    assert answer.span == city | {"attributes": {"Status": "past"}}
+    assert put(world, city, "Family", True).span == city | {"attributes": {"Family": True, "Status": "past"}}
+    assert now() == [("CITY", {"Family": True, "Status": "past"})]
+    assert put(world, city, "Status", "current").span == city | {"attributes": {"Family": True, "Status": "current"}}
+    version = AnnotationSet.objects.get().version
+    assert put(world, city, "Status", "current").version == version  # changes nothing
+    assert put(world, city, "Family", None).span == city | {"attributes": {"Status": "current"}}
+    assert put(world, city, "Status", None).span == city | {"attributes": {}}
+    assert now() == [("CITY", None)]
+    assert spans_of(AnnotationSet.objects.get().pk) == [city]
+
+
+def test_undo_and_redo(world: SimpleNamespace, city: dict[str, Any]) -> None:
+    put(world, city, "Status", "past")
+    put(world, city, "Status", "current")
+    assert do(world, step("undo")).span == city | {"attributes": {"Status": "past"}}
+    assert do(world, step("undo")).span == city | {"attributes": {}}
+    assert now() == [("CITY", None)]
+    do(world, step("redo"))
+    assert do(world, step("redo")).span == city | {"attributes": {"Status": "current"}}
+    assert now() == [("CITY", {"Status": "current"})]
+
+
+def test_a_resized_or_restored_span_keeps_its_attributes(world: SimpleNamespace, city: dict[str, Any]) -> None:
+    put(world, city, "Status", "past")
+    start, end = at(world.note.text, "a Torino")
+    resized = do(world, alter("resize", city, start=start, end=end, quote="a Torino")).span
+    assert resized == city | {"start": start}  # without attributes: the answer names only changed ones
+    assert now() == [("CITY", {"Status": "past"})]
+    do(world, alter("delete", dict(resized)))
+    assert do(world, step("undo")).span == city | {"start": start, "attributes": {"Status": "past"}}
+    assert now() == [("CITY", {"Status": "past"})]
+    do(world, step("redo"))
+    assert now() == []
+
+
+def test_a_relabeled_span_keeps_what_its_new_label_has(world: SimpleNamespace, city: dict[str, Any]) -> None:
+    put(world, city, "Status", "past")
+    put(world, city, "Family", True)
+    answer = do(world, alter("relabel", city, label=world.labels["HOSPITAL"]))
+    assert answer.span == city | {"label": world.labels["HOSPITAL"], "attributes": {"Status": "past"}}
+    assert now() == [("HOSPITAL", {"Status": "past"})]
+    do(world, step("undo"))
+    assert now() == [("CITY", {"Family": True, "Status": "past"})]
+
+
+@pytest.mark.parametrize(("name", "value"), [("Status", "future"), ("Status", True), ("Family", "x"), ("Other", True)])
+def test_what_the_label_lacks_is_refused(
+    world: SimpleNamespace, city: dict[str, Any], name: str, value: object
+) -> None:
+    with pytest.raises(Refused) as caught:
+        put(world, city, name, value)
+    assert (caught.value.code, caught.value.status) == ("attribute", 409)
+    assert caught.value.spans == [city]
+    assert Event.objects.count() == 1
+
+
+@pytest.mark.parametrize("more", [{}, {"name": 1, "value": True}, {"name": "Family", "value": False}])
+def test_malformed_changes(world: SimpleNamespace, city: dict[str, Any], more: dict[str, Any]) -> None:
+    with pytest.raises(Refused, match="The field"):
+        do(world, alter("attribute", city, **more))
+
+
+def test_a_span_that_is_gone_is_a_conflict(world: SimpleNamespace, city: dict[str, Any]) -> None:
+    do(world, alter("delete", city))
+    with pytest.raises(Refused) as caught:
+        put(world, city, "Family", True)
+    assert caught.value.code == "changed"
+
+
+def test_a_merge_of_labels_keeps_attributes(world: SimpleNamespace, city: dict[str, Any]) -> None:
+    put(world, city, "Family", True)
+    labels = {label.name: label for label in Label.objects.select_related("label_set")}
+    merge_labels(source=labels["CITY"], target=labels["HOSPITAL"], actor=None)
+    assert now() == [("HOSPITAL", {"Family": True})]
+    assert Label.objects.get(name="HOSPITAL").attributes == [STATUS, {"name": "Family"}]

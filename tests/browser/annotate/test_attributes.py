@@ -1,0 +1,120 @@
+"""Attributes on the annotate page: set by key, by mouse and by finger, shown, undone, and after a reload."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from annotations.models import Label, Span
+from tests.browser.annotate.steps import click_text, open_note, press, saved
+
+PHONE = {"width": 390, "height": 844}
+
+
+@pytest.fixture
+def given(world: SimpleNamespace) -> SimpleNamespace:
+    Label.objects.filter(name="PATIENT").update(
+        attributes=[{"name": "Family"}, {"name": "Status", "values": ["current", "past"]}]
+    )
+    return world
+
+
+def stored() -> list[Any]:
+    return list(Span.objects.order_by("start").values_list("attributes", flat=True))
+
+
+def label_the_name(page: Page) -> None:
+    press(page, ",", "1")
+    expect(page.locator("#selected .chip")).to_have_text("PATIENT")
+
+
+def test_by_key(given: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
+    page = open_note(page_of(given.ann), live, given.note)
+    label_the_name(page)
+    press(page, "F4")
+    window = page.get_by_role("dialog", name="Attributes")
+    expect(window).to_be_visible()
+    assert axe(page) == []
+    press(page, "1", "3")
+    expect(window.get_by_role("button", pressed=True)).to_have_text(["1Family", "3past"])
+    press(page, "2")
+    expect(window.get_by_role("button", pressed=True)).to_have_text(["1Family", "2current"])
+    press(page, "Escape")
+    expect(window).to_be_hidden()
+    piece = page.locator("#note .span.has-attributes")
+    expect(piece).to_have_attribute("aria-label", "PATIENT, Family, Status: current")
+    expect(page.locator("#selected .wb-attributes")).to_have_text("Family · Status: current")
+    saved(page)
+    assert stored() == [{"Family": True, "Status": "current"}]
+    press(page, "Control+z", "Control+z")
+    expect(piece).to_have_attribute("aria-label", "PATIENT, Family")
+    press(page, "Control+Shift+z", "Control+Shift+z")
+    expect(piece).to_have_attribute("aria-label", "PATIENT, Family, Status: current")
+    saved(page)
+    assert stored() == [{"Family": True, "Status": "current"}]
+    # The server draws the span as the script did; deleted and restored, it has its attributes again.
+    drawn = piece.evaluate("piece => piece.outerHTML.replace(/ is-selected| data-span=.\\S+/g, '')")
+    page.reload()
+    page.wait_for_selector("html[data-workbench=ready]")
+    assert piece.evaluate("piece => piece.outerHTML.replace(/ is-selected| data-span=.\\S+/g, '')") == drawn
+    press(page, "Tab", "Delete")
+    expect(piece).to_have_count(0)
+    press(page, "Control+z")
+    expect(piece).to_have_attribute("aria-label", "PATIENT, Family, Status: current")
+    # A longer span keeps them, and so does the label that it gets, as far as the label has them.
+    click_text(page, "Mario")
+    press(page, "Shift+ArrowRight")
+    saved(page)
+    assert stored() == [{"Family": True, "Status": "current"}]
+    press(page, "c")
+    expect(page.locator("#note .span")).to_have_attribute("aria-label", "CITY")
+    press(page, "F4")
+    expect(window).to_be_hidden()
+    expect(page.locator("#selected .wb-hint")).to_contain_text("have no attributes")
+
+
+def test_by_mouse(given: SimpleNamespace, page_of: Any, live: Any) -> None:
+    page = open_note(page_of(given.ann), live, given.note)
+    label_the_name(page)
+    page.locator("#selected").get_by_role("button", name="Attributes").click()
+    window = page.get_by_role("dialog", name="Attributes")
+    window.get_by_role("button", name="past").click()
+    expect(window.get_by_role("button", name="past")).to_have_attribute("aria-pressed", "true")
+    saved(page)
+    assert stored() == [{"Status": "past"}]
+    window.get_by_role("button", name="past").click()
+    saved(page)
+    assert stored() == [None]
+    click_text(page, "Torino")
+    expect(window).to_be_hidden()
+
+
+def test_by_finger(given: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
+    page = page_of(given.ann, viewport=PHONE, has_touch=True, is_mobile=True)
+    open_note(page, live, given.note)
+    label_the_name(page)
+    page.locator("#selected").get_by_role("button", name="Attributes").tap()
+    window = page.get_by_role("dialog", name="Attributes")
+    box = window.bounding_box()
+    assert box is not None
+    assert (box["x"], box["width"], box["y"] + box["height"]) == (0, 390, 844)
+    window.get_by_role("button", name="Family").tap()
+    assert axe(page) == []
+    saved(page)
+    assert stored() == [{"Family": True}]
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_a_submitted_note_shows_attributes_and_keeps_them(given: SimpleNamespace, page_of: Any, live: Any) -> None:
+    page = open_note(page_of(given.ann), live, given.note)
+    label_the_name(page)
+    press(page, "F4", "1", "Escape")
+    saved(page)
+    page.get_by_role("button", name="Submit").first.click()
+    open_note(page, live, given.note)
+    press(page, "Tab")
+    expect(page.locator("#selected .wb-attributes")).to_have_text("Family")
+    expect(page.locator("#selected").get_by_role("button", name="Attributes")).to_have_count(0)
+    press(page, "F4")
+    expect(page.get_by_role("dialog", name="Attributes")).to_be_hidden()
