@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotations', '0040_label_mappings'),
+        ('annotations', '0041_archives'),
     ]
 
     operations = [
