@@ -111,6 +111,7 @@ TABLE: dict[str, dict[str, str]] = {
     "score_errors_export": {"GET": done(REVIEWERS), "POST": EVERYONE_405},
     "score_error_cause": {"GET": EVERYONE_405, "POST": done(REVIEWERS)},
     "export": {"GET": REVIEWERS, "POST": EVERYONE_405},
+    "note_original": {"GET": REVIEWERS, "POST": EVERYONE_405},
     "file_download": {"GET": REVIEWERS, "POST": EVERYONE_405},
     "audit": {"GET": MANAGERS, "POST": EVERYONE_405},
 
