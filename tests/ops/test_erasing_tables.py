@@ -47,7 +47,8 @@ STAYS = {
     },
     "annotations.Import": {
         "format": "a choice", "written_as": "listed as a run, or a member, not a patient", "language": "a code",
-        "report": "lines are removed, counts stay", "encoding": "a choice", "no_cleanup": "choices", "labels_found": "removed", "label_choices": "removed",
+        "report": "lines are removed, counts stay", "encoding": "a choice", "no_cleanup": "choices",
+        "labels_found": "removed", "label_choices": "removed",
     },
     "annotations.MajorityAct": {},
     "annotations.BulkAct": {"rule": "ids; the number of a string without spans is removed"},

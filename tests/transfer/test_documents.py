@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+import subprocess
 import sys
 import tarfile
 
@@ -15,7 +16,9 @@ from fpdf import FPDF
 from annotations.core.errors import ServiceError
 from annotations.core.progress import silent
 from annotations.core.stored_files import delete_expired, read_chunks
-from annotations.domain.documents.base import Limits
+from annotations.domain.documents.base import Limits, refused
+from annotations.domain.documents.extracting import TIME, Extractor
+from annotations.domain.formats import FORMATS
 from annotations.models import Document, DocumentSource, Event, Import, StoredFile
 from annotations.ops.services.erasing import delete_note, erase_patient, note_preview
 from annotations.transfer.services import reading, staged
@@ -24,8 +27,8 @@ from annotations.transfer.services.input_formats import INPUT_FORMATS, input_for
 from annotations.transfer.services.sources import MemorySource
 from tests.factories import make_set
 from tests.transfer.import_pages import PAGE, page_of
+from tests.worlds.checks import check_page
 from tests.worlds.managing import zip_of
-from tests.worlds.pages import check_page
 
 LATIN = "Il paziente è stato visitato dal dottor Nicolò Però, perché la febbre così alta.\n".encode("cp1252")
 OMOP = b"note_id,person_id,note_text\n1,p1,Anna Neri\n2,p2,Ugo Rossi\n3,p1,Anna Neri again\n"
@@ -106,7 +109,7 @@ def test_the_format_is_detected(files, format):
 
 
 def test_through_the_page(empty, mia):
-    files = {"in/report.pdf": PDF, "in/letter.docx": DOCX, "in/old.txt": LATIN}
+    files = {"in/report.pdf": PDF, "in/letter.docx": DOCX, "old.txt": LATIN}
     response = upload(mia, files)
     row = Import.objects.get()
     assert response["Location"] == page_of(row) and row.format == "documents"
@@ -116,7 +119,7 @@ def test_through_the_page(empty, mia):
         assert said in html, said
     mia.post(reverse("job_start_import", args=["covid", row.pk]))
     run_import(import_id=row.pk, progress=silent)
-    assert names() == ["in/letter", "in/old", "in/report"]
+    assert names() == ["in/letter", "in/report", "old"]
     note = Document.objects.get(name="in/report")
     assert note.text == "First page of Anna Neri.\n\nSecond page."
     assert note.source.places == [[0, 24, "page 1"], [26, 38, "page 2"]]
@@ -130,8 +133,6 @@ def test_through_the_page(empty, mia):
 
 def _loaded_by_pages():
     """What the modules of the page load in a fresh process."""
-    import subprocess
-
     code = "import sys, annotations.domain.documents.importing as i; print(*sys.modules)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return set(found.stdout.split())
@@ -162,7 +163,7 @@ def test_documents_hold_no_annotations(empty, mia):
     assert response.status_code == 422 and "Documents hold no annotations" in response.content.decode()
     response = upload(mia, {"a.pdf": PDF}, annotations="gold")
     assert response.status_code == 422 and "Documents hold no annotations" in response.content.decode()
-    assert "documents" not in mia.get(reverse("export", args=["covid"])).content.decode().split('name="format"')[1]
+    assert "text" in FORMATS and "documents" not in FORMATS
     with pytest.raises(CommandError):
         call_command("export_documents", "covid", "--format", "documents", "--set", "gold", "--out", "x")
 
@@ -183,14 +184,17 @@ def test_through_the_command(empty, tmp_path, capsys):
     assert Import.objects.first().no_cleanup == ["control", "ligatures"]
     with pytest.raises(CommandError, match="The encoding “klingon” is unknown"):
         call_command("import_documents", "covid", str(path), "--encoding=klingon")
-    (tmp_path / "gone.pdf").write_bytes(b"%PDF-1.4 broken")
-    (tmp_path / "report.pdf").rename(tmp_path / "again.pdf")
+    folder = tmp_path / "more"
+    folder.mkdir()
+    (folder / "gone.pdf").write_bytes(b"%PDF-1.4 broken")
+    (folder / "letter.docx").write_bytes(DOCX)
+    with pytest.raises(CommandError, match=r"because a note was refused\. gone\.pdf: "):
+        call_command("import_documents", "covid", str(folder), "--all-or-nothing")
+    assert not Document.objects.filter(name="letter").exists() and StoredFile.objects.count() == 2
     capsys.readouterr()
-    call_command("import_documents", "covid", str(tmp_path), "--format=documents", "--take-duplicates")
+    call_command("import_documents", "covid", str(folder))
     out = capsys.readouterr().out
-    assert "Refused: gone.pdf: " in out and "Imported: 2 notes" in out
-    with pytest.raises(CommandError, match="Nothing was imported"):
-        call_command("import_documents", "covid", str(tmp_path / "gone.pdf"), "--all-or-nothing")
+    assert "Refused: gone.pdf: " in out and "Imported: 1 notes" in out
 
 
 def test_documents_among_annotations_are_refused(empty):
@@ -250,14 +254,15 @@ def test_a_killed_import_resumes(empty, monkeypatch, dies_at):
         run_import(import_id=row.pk, progress=die)
     report = run_import(import_id=row.pk, progress=silent)
     assert (report["notes"], report["refused_notes"], report["already_there"]) == (6, 1, 0)
-    assert names() == ["a", "x/1", "x/2", "1", "2", "3"]
+    assert names() == ["a", "x/1", "x/2", "d/1", "d/2", "d/3"]
     assert StoredFile.objects.filter(kind="original").count() == 3, "a document with many notes is kept once"
     row.refresh_from_db()
     assert (row.notes_done, row.files_done, row.notes_of_files) == (7, 3, 4) or row.files_done == 4
 
 
 def test_the_preview_has_little_time(empty, monkeypatch):
-    monkeypatch.setattr(staged, "SECONDS", 0)
+    late = refused("a.docx", TIME, "Reading takes more than 10 s for one note.")
+    monkeypatch.setattr(Extractor, "results", lambda *_given, **_named: iter([late]))
     row = stage(empty, {"a.docx": DOCX})
     preview = staged.preview_import(row)
     assert (preview["refused_notes"], preview["refused"], preview["texts"]) == (0, [], [])
@@ -297,9 +302,9 @@ def test_erasing_reaches_the_original(empty, mia):
     import_files(project=empty.project, files=files, format="documents")
     assert StoredFile.objects.count() == 2
     erase_patient(project=empty.project, patient_id="p2", actor=empty.mia)
-    assert names() == ["a", "1", "3"]
+    assert names() == ["a", "t/1", "t/3"]
     assert list(StoredFile.objects.values_list("name", flat=True)) == ["a.pdf"], "the table holds the text of p2"
-    kept = DocumentSource.objects.get(document__name="1")
+    kept = DocumentSource.objects.get(document__name="t/1")
     assert kept.original is None and kept.places
     html = check_page(mia.get(reverse("note", args=["covid", kept.document_id])))
     assert "The original was deleted" in html
