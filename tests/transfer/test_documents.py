@@ -7,11 +7,9 @@ import subprocess
 import sys
 import tarfile
 
-import docx
 import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
-from fpdf import FPDF
 
 from annotations.core.errors import ServiceError
 from annotations.core.progress import silent
@@ -27,29 +25,12 @@ from annotations.transfer.services.input_formats import INPUT_FORMATS, input_for
 from annotations.transfer.services.sources import MemorySource
 from tests.factories import make_set
 from tests.transfer.import_pages import PAGE, page_of
+from tests.transfer.written import pdf, word
 from tests.worlds.checks import check_page
 from tests.worlds.managing import zip_of
 
 LATIN = "Il paziente è stato visitato dal dottor Nicolò Però, perché la febbre così alta.\n".encode("cp1252")
 OMOP = b"note_id,person_id,note_text\n1,p1,Anna Neri\n2,p2,Ugo Rossi\n3,p1,Anna Neri again\n"
-
-
-def pdf(*pages):
-    written = FPDF()
-    written.set_font("Helvetica", size=12)
-    for text in pages:
-        written.add_page()
-        written.multi_cell(0, 8, text)
-    return bytes(written.output())
-
-
-def word(*paragraphs):
-    out = io.BytesIO()
-    written = docx.Document()
-    for text in paragraphs:
-        written.add_paragraph(text)
-    written.save(out)
-    return out.getvalue()
 
 
 PDF = pdf("First page of Anna Neri.", "Second page.")

@@ -10,6 +10,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotations.domain.documents.cleaning import Rule
+from annotations.domain.documents.importing import DOCUMENTS
 from annotations.domain.files.strict_json import JsonError, read_json
 from annotations.domain.formats import DETECT
 from annotations.domain.formats.base import is_system_file
@@ -18,7 +19,7 @@ from annotations.domain.notes import NoteError, check_name
 from annotations.models import Category, Label
 from annotations.projects.forms.projects import LANGUAGE
 from annotations.transfer.forms.formats import INPUT_ABOUT, grouped
-from annotations.transfer.services.input_formats import DOCUMENTS, WITHOUT_SPANS
+from annotations.transfer.services.input_formats import WITHOUT_SPANS
 from annotations.transfer.services.label_choices import UnknownLabel, UnknownLabels
 from annotations.transfer.services.staged import pack
 

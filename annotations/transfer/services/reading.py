@@ -1,7 +1,7 @@
 """Read the notes of an import in batches, and refuse those that can't be kept."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from itertools import islice
 
 from django.conf import settings
@@ -9,12 +9,13 @@ from django.utils.translation import gettext as _
 
 from annotations.domain.crowding import DEEPEST, MOST_SPANS, Crowd, crowd_in
 from annotations.domain.documents.base import Limits
+from annotations.domain.documents.importing import DOCUMENTS
 from annotations.domain.formats.base import InputFormat, NoteFiles, OneFileFormat, readmes
 from annotations.domain.formats.quotes import MOVED
 from annotations.domain.notes import NoteError, ParsedNote, Problem
 from annotations.models import Import
 from annotations.transfer.services.import_plan import ImportContext
-from annotations.transfer.services.input_formats import DOCUMENTS, INPUT_FORMATS, opened_format
+from annotations.transfer.services.input_formats import INPUT_FORMATS, opened_format
 from annotations.transfer.services.sources import PATIENTS, Source, megabytes
 
 BATCH = 250
@@ -54,7 +55,7 @@ def batches(
     skip: int = 0,
     most: int | None = None,
     limits: Limits | None = None,
-) -> Iterator[tuple[list[ParsedNote], int]]:
+) -> Generator[tuple[list[ParsedNote], int], None, None]:
     """Readable notes, in batches of at most BATCH units or about BATCH_CHARACTERS, each with its number of units.
 
     A unit is a group of files, or in a format that keeps many notes in one file a note. The first `skip` units are left

@@ -15,6 +15,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.stored_files import store_file
 from annotations.domain.documents.base import Limits
 from annotations.domain.documents.extracting import TIME
+from annotations.domain.documents.importing import DOCUMENTS
 from annotations.domain.notes import ParsedNote, Problem
 from annotations.models import Import, Project, StoredFile, User
 from annotations.transfer.services.import_plan import (
@@ -24,7 +25,7 @@ from annotations.transfer.services.import_plan import (
     plan_notes,
 )
 from annotations.transfer.services.importing import opened, undo_import
-from annotations.transfer.services.input_formats import DOCUMENTS, check_reading, input_format
+from annotations.transfer.services.input_formats import check_reading, input_format
 from annotations.transfer.services.label_choices import find_labels
 from annotations.transfer.services.reading import batches, grouped, note_names, total_of
 from annotations.transfer.services.sources import ZipSource, megabytes, read_patients

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from annotations.core.access import Access, Can, enter
 from annotations.core.errors import ServiceError
 from annotations.core.requests import Request, paged, takes_uploads
+from annotations.domain.documents.importing import DOCUMENTS
 from annotations.domain.files.csv_lines import csv_line
 from annotations.domain.notes import NoteError
 from annotations.models import Import
@@ -21,7 +22,6 @@ from annotations.projects.services.assigning import annotators_of
 from annotations.transfer.forms.formats import INPUT_ABOUT
 from annotations.transfer.forms.imports import DocumentsForm, LabelsForm, PasteForm, UploadForm
 from annotations.transfer.selectors.imports import first_notes, imports_of, label_groups, label_lines, report_lines
-from annotations.transfer.services.input_formats import DOCUMENTS
 from annotations.transfer.services.label_choices import choose_labels, unknown_of
 from annotations.transfer.services.staged import (
     all_or_nothing,
