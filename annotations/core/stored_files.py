@@ -1,4 +1,4 @@
-"""Stored files: uploads to be imported, exports to be downloaded (both expire), and trained models (kept)."""
+"""Stored files: uploads and exports, which expire, and trained models and original documents, which are kept."""
 
 import hashlib
 import io
@@ -16,10 +16,11 @@ from annotations.models import Project, StoredChunk, StoredFile, User
 
 CHUNK = 1024 * 1024
 IN_MEMORY = 16 * CHUNK
+KEPT = {StoredFile.Kind.MODEL, StoredFile.Kind.ORIGINAL}
 
 
 def store_file(*, project: Project, kind: str, name: str, content: IO[bytes], actor: User | None) -> StoredFile:
-    """Store a file in the database, in one transaction, with its size and SHA-256. All files except models expire."""
+    """Store a file in the database, in one transaction, with its size and SHA-256. Files expire unless KEPT."""
     digest = hashlib.sha256()
     size = 0
     with transaction.atomic():
@@ -28,7 +29,7 @@ def store_file(*, project: Project, kind: str, name: str, content: IO[bytes], ac
             kind=kind,
             name=shown(name)[-255:],
             created_by=actor,
-            expires_at=None if kind == StoredFile.Kind.MODEL else _end(),
+            expires_at=None if kind in KEPT else _end(),
         )
         for number, data in enumerate(iter(lambda: content.read(CHUNK), b"")):
             StoredChunk.objects.create(file=stored, number=number, data=data)

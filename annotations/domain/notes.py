@@ -36,6 +36,21 @@ class NoteError(Exception):
         super().__init__(" ".join(map(str, self.problems)))
 
 
+@dataclass(frozen=True, slots=True)
+class NoteSource:
+    """The document from which the text of a note was extracted.
+
+    `file` is its name in the import. `cleaned` counts the changes of each clean-up rule. `places` is the source map:
+    for each part of the document its offsets in the text (code points, end-exclusive) and its name, such as “page 3”.
+    """
+
+    file: str
+    kind: str
+    encoding: str
+    cleaned: dict[str, int]
+    places: list[tuple[int, int, str]]
+
+
 @dataclass(slots=True)
 class ParsedNote:
     """A note from a file: its text exactly as in the file, and its spans (None if there is no annotation file)."""
@@ -47,6 +62,8 @@ class ParsedNote:
     patient_id: str = ""
     skipped: dict[str, int] = field(default_factory=dict)
     """Spans that the import leaves out on request, by label as written in the file."""
+    source: NoteSource | None = None
+    """The document of an extracted text; None for text exactly as in a file."""
 
 
 def check_name(name: str) -> str:

@@ -8,7 +8,7 @@ from annotations.models.causes import Cause, ErrorCause
 from annotations.models.certificate import Certificate, ReleaseErasure
 from annotations.models.comparison import Comparison, Difference, Stale
 from annotations.models.deletion import Deletion
-from annotations.models.document import Document, NoteMetadata
+from annotations.models.document import Document, DocumentSource, NoteMetadata
 from annotations.models.event import Event
 from annotations.models.gold import GoldVersion, GoldVersionNote
 from annotations.models.handover import Handover
@@ -50,6 +50,7 @@ __all__ = [
     "Deletion",
     "Difference",
     "Document",
+    "DocumentSource",
     "ErrorCause",
     "Event",
     "Figures",

@@ -2,6 +2,7 @@ from django.db import models
 
 from annotations.models.imports import Import
 from annotations.models.project import Project
+from annotations.models.stored_file import StoredFile
 
 
 class Document(models.Model):
@@ -45,3 +46,22 @@ class NoteMetadata(models.Model):
 
     def __str__(self) -> str:
         return f"metadata of note {self.pk}"
+
+
+class DocumentSource(models.Model):
+    """The document from which the text of a note was extracted.
+
+    `places` is the source map, a list of [start, end, place]: offsets in code points, end-exclusive, and the name of a
+    page or part. Several notes may come from one original; it is deleted when one of them is erased.
+    """
+
+    document = models.OneToOneField(Document, models.CASCADE, primary_key=True, related_name="source")
+    original = models.ForeignKey(StoredFile, models.SET_NULL, null=True, related_name="sources")
+    name = models.CharField(max_length=255, help_text="Relative path of the document in its import.")
+    kind = models.CharField(max_length=12)
+    encoding = models.CharField(max_length=40, blank=True)
+    cleaned = models.JSONField(default=dict, help_text="Number of changes by clean-up rule.")
+    places = models.JSONField(default=list)
+
+    def __str__(self) -> str:
+        return f"source of note {self.document_id}"

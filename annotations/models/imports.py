@@ -37,8 +37,16 @@ class Import(models.Model):
         default=False, help_text="Move a span to the text that it quotes, if that stands nearby."
     )
     all_or_nothing = models.BooleanField(default=False, help_text="Import nothing if a note is refused.")
+    encoding = models.CharField(
+        max_length=40, blank=True, help_text="Encoding of the text in documents; empty: it is detected."
+    )
+    no_cleanup = models.JSONField(default=list, help_text="Clean-up rules that documents are read without.")
     state = models.CharField(max_length=10, choices=State, default=State.STAGED)
     notes_done = models.PositiveIntegerField(default=0, help_text="Notes that a resumed import may skip.")
+    files_done = models.PositiveIntegerField(
+        default=0, help_text="Documents read to the end, which a resumed import doesn't read again."
+    )
+    notes_of_files = models.PositiveIntegerField(default=0, help_text="Those of `notes_done` from `files_done`.")
     report = models.JSONField(default=dict)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)

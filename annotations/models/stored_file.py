@@ -6,7 +6,7 @@ from annotations.models.project import Project
 
 
 class StoredFile(models.Model):
-    """An upload to be imported, an export or a release to be downloaded, or a trained model.
+    """An upload to be imported, a document that notes were extracted from, an export, a release, or a trained model.
 
     Stored in the database, not on disk, so that workers on other machines need no shared file system.
     """
@@ -17,6 +17,7 @@ class StoredFile(models.Model):
         MODEL = "model", _("Model")
         ARCHIVE = "archive", _("Project archive")
         RELEASE = "release", _("Release")
+        ORIGINAL = "original", _("Original document")
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="stored_files")
     kind = models.CharField(max_length=8, choices=Kind)

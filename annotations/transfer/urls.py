@@ -13,6 +13,7 @@ urlpatterns: list[URLPattern] = [
         name="label_mapping_delete",
     ),
     path("projects/<slug:slug>/files/<int:pk>", files.file_download, name="file_download"),
+    path("projects/<slug:slug>/notes/<int:pk>/original", files.note_original, name="note_original"),
     path("projects/<slug:slug>/import/", imports.import_notes, name="import"),
     path("projects/<slug:slug>/import/<int:pk>/", imports.import_preview, name="import_preview"),
     path("projects/<slug:slug>/import/<int:pk>/report.csv", imports.import_report, name="import_report"),

@@ -24,6 +24,7 @@ from annotations.models import (
     BulkAct,
     Certificate,
     Document,
+    DocumentSource,
     GoldVersion,
     Job,
     KnownPerson,
@@ -143,6 +144,8 @@ def fill(project: Project, manager: User, annotator: User) -> dict[str, int]:
     certificate = certified(project)
     mention = Mention(0, 11, "PATIENT", Kind.NAME, note.text[:11])
     surrogates_for(project=project, notes=[NoteMentions(note.pk, "", "it", note.text, [mention])])
+    original = StoredFile.objects.create(project=project, kind=StoredFile.Kind.ORIGINAL, name="a.pdf")
+    DocumentSource.objects.create(document=note, original=original, name="a.pdf", kind="pdf")
     return {
         "certificate": certificate.number,
         "certified_release": certificate.release.number,
@@ -243,7 +246,7 @@ ADJUDICATED = {f"adjudicate{act}" for act in ("", "_decide", "_cause", "_state",
 KINDS = {
     "entity": {"surrogate", "surrogate_change"},
     "note": {"note", "note_delete", "note_gold", "note_gold_withdraw", "annotate", "note_data", "spans", "reopen"}
-    | {"note_surrogates"}
+    | {"note_surrogates", "note_original"}
     | TALK
     | REVIEWED
     | ADJUDICATED,

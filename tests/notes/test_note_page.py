@@ -93,7 +93,7 @@ def test_a_note_takes_few_queries(annotated, sign_in, django_assert_max_num_quer
     client = sign_in(annotated.rev)
     gold_of(annotated.note, [ROSSI])
     client.get(page_of(annotated.note.pk))
-    with django_assert_max_num_queries(23):
+    with django_assert_max_num_queries(24):
         client.get(page_of(annotated.note.pk, f"?set={annotated.anns.pk}"))
 
 

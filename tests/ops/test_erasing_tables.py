@@ -18,7 +18,7 @@ EMPTIED = {
     "annotations.KnownUpload": "all of the project",
     "annotations.SurrogateEntity": "those that no other note mentions; of others, what only the notes say",
     "annotations.SurrogateKey": "with its entity, or with what only the notes say of it",
-    "annotations.StoredFile": "all except trained models, which the manager is asked to retire",
+    "annotations.StoredFile": "uploads, exports, and originals of the notes; a manager is asked to retire models",
     "annotations.StoredChunk": "with its file",
     "annotations.SuggestedString": "its count drops by the spans of the note; a string without spans is deleted",
     "annotations.Stale": "those of the notes",
@@ -49,7 +49,8 @@ STAYS = {
     },
     "annotations.Import": {
         "format": "a choice", "written_as": "listed as a run, or a member, not a patient", "language": "a code",
-        "report": "lines are removed, counts stay", "labels_found": "removed", "label_choices": "removed",
+        "report": "lines are removed, counts stay", "encoding": "a choice", "no_cleanup": "choices",
+        "labels_found": "removed", "label_choices": "removed",
     },
     "annotations.MajorityAct": {},
     "annotations.BulkAct": {"rule": "ids; the number of a string without spans is removed"},

@@ -310,18 +310,18 @@ def test_a_zip_is_detected_by_the_page_and_by_the_command(world, mia, tmp_path):
 
 def test_documents_and_empty_notes_are_named(world, mia, tmp_path, capsys):
     files = {"uno.txt": b"", "due.txt": b" \n", "tre.docx": zip_of({"word/document.xml": b"x"}), "quattro.txt": TEXT}
-    row = staged(upload(mia, files, format="auto"))
+    row = staged(upload(mia, files, format="text"))
     html = check_page(mia.get(page_of(row)))
-    assert "tre.docx" in html and "Save the text of the document as .txt" in html
+    assert "tre.docx" in html and "Import the document with the format “documents”" in html
     assert html.count("The text of this note is empty.") == 2
     start(mia, row, "")
     html = check_page(mia.get(page_of(row)))
     assert "tre.docx" in html and html.count("The text of this note is empty.") == 2
     (tmp_path / "tre.docx").write_bytes(files["tre.docx"])
     with pytest.raises(CommandError, match=r"“tre\.docx” is not plain text"):
-        call_command("import_documents", "covid", str(tmp_path / "tre.docx"))
+        call_command("import_documents", "covid", str(tmp_path / "tre.docx"), "--format=text")
     (tmp_path / "cinque.txt").write_bytes(b"")
-    call_command("import_documents", "covid", str(tmp_path), "--take-duplicates")
+    call_command("import_documents", "covid", str(tmp_path), "--take-duplicates", "--format=text")
     out = capsys.readouterr().out
     assert "cinque: The text of this note is empty." in out and "tre.docx" in out
 
@@ -340,7 +340,7 @@ def test_readmes_and_licenses_are_named(world, mia, tmp_path, capsys, name):
     for file, content in files.items():
         (tmp_path / file).parent.mkdir(exist_ok=True)
         (tmp_path / file).write_bytes(content)
-    call_command("import_documents", "covid", str(tmp_path), "--take-duplicates")
+    call_command("import_documents", "covid", str(tmp_path), "--take-duplicates", "--format=text")
     out = capsys.readouterr().out
     assert f"{name}: {why}" in out and "Not read: 1 files." in out
 

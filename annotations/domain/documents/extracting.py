@@ -32,6 +32,8 @@ CHILD: Final = "annotations.domain.documents.child"
 # The child's interpreter must have started by then (seconds).
 START_SECONDS: Final = 60
 _CHUNK: Final = 1 << 20
+TIME: Final = "time"
+"""The code of the problem of a document that takes too long."""
 
 
 def extract(
@@ -93,7 +95,7 @@ class Extractor:
                     yield _result(message)
             except TimeoutError:
                 reason = f"Reading takes more than {self._limits.seconds:g} s for one note. Split the document."
-                yield refused(name, "time", reason)
+                yield refused(name, TIME, reason)
             except _TooLong:
                 yield refused(name, "too long", "The document gives more text than can be kept. Split it.")
             except (_Lost, ValueError, KeyError, TypeError):

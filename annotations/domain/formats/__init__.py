@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from annotations.domain.bio import Scheme
-from annotations.domain.formats.base import HEAD, Files, Format, is_system_file
+from annotations.domain.formats.base import HEAD, Files, Format, InputFormat, is_system_file
 from annotations.domain.formats.bioc import BiocFormat, BiocJsonFormat
 from annotations.domain.formats.brat import BratFormat
 from annotations.domain.formats.cas_json import CasJsonFormat
@@ -58,10 +58,10 @@ _LOOKED_AT: Final = 50
 """The most files of one ending that are looked into to detect the format."""
 
 
-def detected(names: Iterable[str], files: Files) -> str:
+def detected(names: Iterable[str], files: Files, *, others: Iterable[InputFormat] = ()) -> str:
     """The first format of FORMATS that claims one of the files; plain text if none does.
 
-    The first files of each ending are looked into.
+    `others` are asked before plain text. The first files of each ending are looked into.
     """
     looked: dict[str, int] = {}
     heads: list[tuple[str, bytes]] = []
@@ -75,8 +75,12 @@ def detected(names: Iterable[str], files: Files) -> str:
                 heads.append((name, file.read(HEAD)))
         except NoteError:
             continue
-    claimed = (name for name, format in FORMATS.items() if any(format.claims(*head) for head in heads))
-    return next(claimed, "text")
+
+    def claimed(format: InputFormat) -> bool:
+        return any(format.claims(*head) for head in heads)
+
+    found = next((name for name, format in FORMATS.items() if claimed(format)), "text")
+    return next((other.name for other in others if claimed(other)), "text") if found == "text" else found
 
 
 def reader(name: str, *, repair: bool = False) -> Format:

@@ -82,8 +82,8 @@ class Loss:
     reason: str
 
 
-class Format(Protocol):
-    """Reads and writes notes in one format, without access to a disk: input comes from `files`, output is bytes."""
+class InputFormat(Protocol):
+    """Reads notes in one format, without access to a disk: input comes from `files`."""
 
     @property
     def name(self) -> str:
@@ -103,6 +103,10 @@ class Format(Protocol):
 
     def used_labels(self, note: NoteFiles, files: Files) -> Iterator[Counter[str]]:
         """For each note of a group, the number of spans by label name as written. Unreadable notes are left out."""
+
+
+class Format(InputFormat, Protocol):
+    """Reads and writes notes in one format; output is bytes."""
 
     def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
         """The files of a note by relative name, and the spans that the format can't represent completely.
@@ -229,7 +233,7 @@ def split_names(names: Iterable[str], extensions: Iterable[str]) -> tuple[dict[s
             known = ", ".join(f".{each}" for each in sorted(wanted))
             message = f"The file is ignored: files of this format end in {known}."
             if extension in DOCUMENT_EXTENSIONS:
-                message += " Save the text of the document as .txt (UTF-8) and import that file."
+                message += " Import the document with the format “documents”."
             problems.append(Problem(name, None, "unknown file", message))
         elif extension in notes.setdefault(stem, {}):
             other = notes[stem][extension]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from django.db import IntegrityError, OperationalError, connection, transaction
-from django.db.models import Count, Exists, F, OuterRef, QuerySet, Subquery
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.utils.translation import gettext as _
 
 from annotations.core.archived import check_open
@@ -18,6 +18,7 @@ from annotations.models import (
     AnnotationSet,
     BulkAct,
     Document,
+    DocumentSource,
     Figures,
     GoldVersion,
     GoldVersionNote,
@@ -88,7 +89,7 @@ def _counted(project: Project, notes: QuerySet[Document]) -> Erasure:
         "notes": notes.count(),
         "annotation_sets": notes.filter(annotation_sets__isnull=False).values("annotation_sets").count(),
         "gold_versions": GoldVersionNote.objects.filter(document__in=notes).values("version").distinct().count(),
-        "stored_files": _deletable_files(project).count(),
+        "stored_files": _deletable_files(project, notes).count(),
         # Trained weights may contain words of the notes. They are counted, so that a manager can retire the models.
         # Those of other projects that learned from this project's gold count too.
         "models": StoredFile.objects.filter(project=project, kind=StoredFile.Kind.MODEL).count()
@@ -130,7 +131,7 @@ def _erase(project: Project, chosen: Chosen, record: Record, patient: str) -> Er
         list(locked_sets.values_list("pk"))
         _count_in_versions(ids)
         _clear_reports(project)
-        _deletable_files(project).delete()
+        _deletable_files(project, Document.objects.filter(pk__in=ids)).delete()
         Figures.objects.filter(project=project).delete()
         # Comments and flags are deleted with their notes. Each feature erases its other data itself.
         patient_erased(project=project, notes=ids, patient=patient)
@@ -148,9 +149,14 @@ def _erase(project: Project, chosen: Chosen, record: Record, patient: str) -> Er
     return preview
 
 
-def _deletable_files(project: Project) -> "QuerySet[StoredFile]":
-    """Uploads and exports, but not the weights of trained models."""
-    return StoredFile.objects.filter(project=project).exclude(kind=StoredFile.Kind.MODEL)
+def _deletable_files(project: Project, notes: QuerySet[Document]) -> "QuerySet[StoredFile]":
+    """Uploads and exports, but not the weights of trained models; of original documents, those of the notes.
+
+    An original with several notes is deleted with the first of them, since it holds their texts.
+    """
+    originals = DocumentSource.objects.filter(document__in=notes, original__isnull=False).values("original")
+    kept = [StoredFile.Kind.MODEL, StoredFile.Kind.ORIGINAL]
+    return StoredFile.objects.filter(project=project).filter(~Q(kind__in=kept) | Q(pk__in=originals))
 
 
 def empty_write_ahead_log() -> None:

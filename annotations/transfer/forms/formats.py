@@ -6,6 +6,7 @@ from typing import NamedTuple
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from annotations.domain.documents.importing import DOCUMENTS
 from annotations.domain.formats import FORMATS
 
 Words = str | Promise
@@ -49,9 +50,15 @@ _ABOUT: dict[str, About] = {
 }
 ABOUT: dict[str, About] = {name: _ABOUT[name] for name in FORMATS}
 """Every format by name."""
+INPUT_ABOUT: dict[str, About] = ABOUT | {
+    DOCUMENTS: About(
+        _("Documents"), _("PDF, DOCX, DOC, RTF, ODT, HTML, e-mail, HL7, FHIR, OMOP, text in any encoding. No spans.")
+    )
+}
+"""Every format of imports by name."""
 
 _GROUPS: list[tuple[Words, set[str]]] = [
-    (_("Text and tables"), {"text", "jsonl", "csv", "xlsx", "inline"}),
+    (_("Text and tables"), {"text", DOCUMENTS, "jsonl", "csv", "xlsx", "inline"}),
     (
         _("Annotation tools"),
         {"brat", "i2b2", "doccano", "label-studio", "prodigy", "webanno-tsv", "xmi", "cas-json", "gate"},

@@ -9,6 +9,8 @@ from django.core.files.uploadedfile import UploadedFile
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from annotations.domain.documents.cleaning import Rule
+from annotations.domain.documents.importing import DOCUMENTS
 from annotations.domain.files.strict_json import JsonError, read_json
 from annotations.domain.formats import DETECT
 from annotations.domain.formats.base import is_system_file
@@ -16,7 +18,8 @@ from annotations.domain.names import shown
 from annotations.domain.notes import NoteError, check_name
 from annotations.models import Category, Label
 from annotations.projects.forms.projects import LANGUAGE
-from annotations.transfer.forms.formats import ABOUT, grouped
+from annotations.transfer.forms.formats import INPUT_ABOUT, grouped
+from annotations.transfer.services.input_formats import WITHOUT_SPANS
 from annotations.transfer.services.label_choices import UnknownLabel, UnknownLabels
 from annotations.transfer.services.staged import pack
 
@@ -30,7 +33,7 @@ ANNOTATIONS = [
 
 def format_choices() -> list[Any]:
     """Detection, then all formats in groups."""
-    return [(DETECT, gettext("Detect from the files")), *grouped(ABOUT)]
+    return [(DETECT, gettext("Detect from the files")), *grouped(INPUT_ABOUT)]
 
 
 class FilesInput(forms.FileInput):
@@ -70,7 +73,56 @@ def duplicates_field() -> forms.BooleanField:
     )
 
 
-class UploadForm(forms.Form):
+ENCODINGS = [
+    ("", _("Detect")),
+    ("utf-8", "UTF-8"),
+    ("utf-16", "UTF-16"),
+    ("cp1252", _("Western European (Windows-1252)")),
+    ("iso8859-15", _("Western European (ISO 8859-15)")),
+    ("mac_roman", _("Western European (Mac Roman)")),
+    ("cp850", _("Western European (DOS 850)")),
+    ("cp437", _("Western European (DOS 437)")),
+    ("cp1250", _("Central European (Windows-1250)")),
+    ("cp1257", _("Baltic (Windows-1257)")),
+    ("cp1251", _("Cyrillic (Windows-1251)")),
+    ("koi8_r", _("Cyrillic (KOI8-R)")),
+    ("cp1253", _("Greek (Windows-1253)")),
+    ("cp1254", _("Turkish (Windows-1254)")),
+    ("cp1255", _("Hebrew (Windows-1255)")),
+    ("cp1256", _("Arabic (Windows-1256)")),
+    ("shift_jis", _("Japanese (Shift JIS)")),
+    ("euc_jp", _("Japanese (EUC-JP)")),
+    ("gb18030", _("Chinese (GB 18030)")),
+    ("big5", _("Chinese (Big5)")),
+    ("euc_kr", _("Korean (EUC-KR)")),
+]
+RULES = [
+    (Rule.MOJIBAKE.value, _("Mend text that was decoded wrongly")),
+    (Rule.CONTROL.value, _("Remove control characters")),
+    (Rule.LIGATURES.value, _("Write ligatures as letters")),
+    (Rule.HYPHENATION.value, _("Join words broken at the end of a line")),
+    (Rule.SOFT_HYPHENS.value, _("Remove soft hyphens")),
+]
+
+
+class DocumentsForm(forms.Form):
+    """How the text of documents is read."""
+
+    encoding = forms.ChoiceField(
+        label=_("Encoding of text"),
+        choices=ENCODINGS,
+        required=False,
+        help_text=_("For text, CSV, HTML, e-mail and HL7 that state no encoding or a wrong one."),
+    )
+    no_cleanup = forms.MultipleChoiceField(
+        label=_("Clean-up rules to leave out"),
+        choices=RULES,
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+    )
+
+
+class UploadForm(DocumentsForm):
     """Form for files and the author of their annotations.
 
     `paths` is a JSON list with the relative path of every file, since browsers send names without folders.
@@ -142,8 +194,10 @@ class UploadForm(forms.Form):
         whose = cleaned.get("annotations") or "none"
         if whose in ("annotator", "run") and not cleaned.get(whose) and whose not in self.errors:
             self.add_error(whose, _("Enter a name for the author of the annotations."))
-        if whose != "none" and cleaned.get("format") == "text":
-            self.add_error("annotations", _("Plain text holds no annotations. Choose another format, or “None”."))
+        if whose != "none" and cleaned.get("format") in WITHOUT_SPANS:
+            documents = _("Documents hold no annotations. Choose another format, or “None”.")
+            text = _("Plain text holds no annotations. Choose another format, or “None”.")
+            self.add_error("annotations", documents if cleaned["format"] == DOCUMENTS else text)
         return cleaned
 
     def _check_names(self, cleaned: dict[str, Any]) -> None:

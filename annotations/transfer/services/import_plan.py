@@ -16,13 +16,14 @@ from annotations.core.errors import ServiceError
 from annotations.core.label_lock import keep_labels
 from annotations.core.labels import labels_of_today
 from annotations.domain.attributes import AttributeDef, fitting
-from annotations.domain.formats import FORMATS
+from annotations.domain.documents.importing import DOCUMENTS
 from annotations.domain.hashing import text_sha256
 from annotations.domain.labels import ascii_code
 from annotations.domain.notes import ParsedNote, Problem
 from annotations.models import AnnotationSet, Author, Category, Document, Import, Label, Project, Span, User
 from annotations.projects.selectors.labels import accepted_labels
 from annotations.projects.services.labels import add_label
+from annotations.transfer.services.input_formats import INPUT_FORMATS, WITHOUT_SPANS
 from annotations.transfer.services.label_choices import Choices, complete_choices, unknown_of
 from annotations.transfer.services.sources import Source, read_patients
 
@@ -108,17 +109,20 @@ class ImportContext:
 
 
 def check_choices(format: str, written_as: str) -> None:
-    if format not in FORMATS:
+    if format not in INPUT_FORMATS:
         raise ServiceError(
             _("There is no format “%(format)s”. Choose one of: %(choices)s.")
-            % {"format": format, "choices": ", ".join(FORMATS)},
+            % {"format": format, "choices": ", ".join(INPUT_FORMATS)},
             code="format",
         )
     if written_as:
         parse_written_as(written_as)
-        if format == "text":
+        if format in WITHOUT_SPANS:
             raise ServiceError(
-                _("Plain text holds no annotations. Choose another format, or import without annotations."), code="as"
+                _("Documents hold no annotations. Choose another format, or import without annotations.")
+                if format == DOCUMENTS
+                else _("Plain text holds no annotations. Choose another format, or import without annotations."),
+                code="as",
             )
 
 

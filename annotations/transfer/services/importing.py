@@ -27,7 +27,6 @@ from annotations.core.progress import Progress, silent
 from annotations.core.stored_files import open_stored
 from annotations.core.suggested_notes import add_notes, forget_notes
 from annotations.core.suggested_strings import add_strings, remove_strings, tally_of
-from annotations.domain.formats import DETECT, detected
 from annotations.domain.strings import string_key
 from annotations.models import AnnotationSet, Assignment, Author, Document, Import, Label, Project, Span, User
 from annotations.projects.services.assigning import assign_new_notes
@@ -43,7 +42,9 @@ from annotations.transfer.services.import_plan import (
     import_context,
     plan_notes,
 )
+from annotations.transfer.services.input_formats import check_reading, input_format
 from annotations.transfer.services.label_choices import choices_by_name, complete_choices, find_labels
+from annotations.transfer.services.originals import delete_unused_originals, store_originals
 from annotations.transfer.services.reading import batches, grouped, note_names, total_of
 from annotations.transfer.services.sources import MemorySource, Source, ZipSource, patients_at, source_at
 
@@ -91,6 +92,8 @@ def import_path(
     take_duplicates: bool = False,
     repair_offsets: bool = False,
     all_or_nothing: bool = False,
+    encoding: str = "",
+    no_cleanup: Sequence[str] = (),
     patients: Path | None = None,
     actor: User | None = None,
     progress: Progress = silent,
@@ -100,7 +103,7 @@ def import_path(
 
     Raises ServiceError, before anything is imported, if `labels` leaves an unknown label open.
     """
-    source = source_at(path)
+    source = source_at(path, format)
     known = patients_at(patients) if patients else None
     return import_source(
         project=project,
@@ -111,6 +114,8 @@ def import_path(
         take_duplicates=take_duplicates,
         repair_offsets=repair_offsets,
         all_or_nothing=all_or_nothing,
+        encoding=encoding,
+        no_cleanup=no_cleanup,
         patients=known,
         actor=actor,
         progress=progress,
@@ -135,15 +140,17 @@ def import_source(
     take_duplicates: bool = False,
     repair_offsets: bool = False,
     all_or_nothing: bool = False,
+    encoding: str = "",
+    no_cleanup: Sequence[str] = (),
     patients: dict[str, str] | None = None,
     actor: User | None = None,
     progress: Progress = silent,
     labels: LabelWords | None = None,
 ) -> dict[str, Any]:
     """Import in one transaction. Without `labels`, a note with an unknown label is refused."""
-    if format == DETECT:
-        format = detected(note_names(source), source)
+    format = input_format(format, note_names(source), source)
     check_choices(format, written_as)
+    check_reading(encoding, no_cleanup)
     with transaction.atomic():
         keep_labels(project.pk)
         check_open(project.pk)
@@ -155,6 +162,8 @@ def import_source(
             take_duplicates=take_duplicates,
             repair_offsets=repair_offsets,
             all_or_nothing=all_or_nothing,
+            encoding=encoding,
+            no_cleanup=sorted(set(no_cleanup)),
             created_by=actor,
             state=Import.State.RUNNING,
         )
@@ -189,8 +198,8 @@ def _run(
             _write(context, plan_notes(context, parsed, seen))
             row.notes_done += count
             row.report = asdict(context.report)
-            row.save(update_fields=["notes_done", "report"])
-        progress(row.notes_done, max(total, row.notes_done))
+            row.save(update_fields=["notes_done", "files_done", "notes_of_files", "report"])
+        progress(row.notes_done, max(total, row.notes_done, total_of(row, groups)))
         _go_on(row, context)
     with transaction.atomic():
         if fence:
@@ -230,6 +239,7 @@ def _go_on(row: Import, context: ImportContext) -> None:
 
 def _write(context: ImportContext, plan: Plan) -> None:
     ids = _write_notes(context, plan)
+    store_originals(context, plan, ids)
     assign_new_notes(project=context.project, documents=[Document(pk=pk) for pk in ids.values()])
     context.report.notes += len(ids)
     if context.author is None or not plan.sets:
@@ -325,12 +335,14 @@ def undo_import(*, import_id: int, state: str = Import.State.CANCELED) -> int:
         notes = Document.objects.filter(imported_by=row).filter(~Exists(worked_on))
         removed = notes.count()
         notes.delete()
+        delete_unused_originals(row.project_id)
         added = [line["label"] for line in row.report.get("labels", {}).values() if line["created"]]
         if added:
             # After the commit: deleting a label takes locks that come before those of a job (docs/architecture.md).
             transaction.on_commit(partial(_remove_labels, row, added), robust=True)
         row.state, row.finished_at, row.notes_done = state, timezone.now(), 0
-        row.save(update_fields=["state", "finished_at", "notes_done"])
+        row.files_done = row.notes_of_files = 0
+        row.save(update_fields=["state", "finished_at", "notes_done", "files_done", "notes_of_files"])
         stored = row.stored_file
         if stored is not None:
             stored.delete()

@@ -17,7 +17,6 @@ from django.utils.translation import gettext as _
 from annotations.core.errors import ServiceError
 from annotations.core.labels import labels_of_today
 from annotations.core.names import good_name
-from annotations.domain.formats import FORMATS
 from annotations.domain.formats.base import LabelFinder
 from annotations.domain.labels import ascii_code
 from annotations.domain.likely_labels import likely_labels
@@ -27,6 +26,7 @@ from annotations.domain.numbers import whole
 from annotations.models import Category, Import, Label, LabelMapping, Project
 from annotations.projects.selectors.labels import accepted_labels
 from annotations.transfer.selectors.label_mappings import labels_behind, mapping_named
+from annotations.transfer.services.input_formats import INPUT_FORMATS
 from annotations.transfer.services.sources import PATIENTS, Source
 
 MOST_LABELS: Final = 300
@@ -89,12 +89,12 @@ def find_labels(format: str, source: Source) -> tuple[Found, int]:
     """
     found: Found = {}
     first: dict[str, str] = {}
-    groups, _strays = FORMATS[format].group(name for name in source.names() if name != PATIENTS)
+    groups, _strays = INPUT_FORMATS[format].group(name for name in source.names() if name != PATIENTS)
     counting = _Counting(source)
     notes = 0
     for group in groups:
         try:
-            for counted in FORMATS[format].used_labels(group, counting):
+            for counted in INPUT_FORMATS[format].used_labels(group, counting):
                 notes += 1
                 for name in {first.setdefault(name.casefold(), name) for name in counted if len(name) <= LONGEST_NAME}:
                     found.setdefault(name, [0, 0])[1] += 1

@@ -1,19 +1,21 @@
 """Read the notes of an import in batches, and refuse those that can't be kept."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from itertools import islice
 
 from django.conf import settings
 from django.utils.translation import gettext as _
 
 from annotations.domain.crowding import DEEPEST, MOST_SPANS, Crowd, crowd_in
-from annotations.domain.formats import FORMATS, reader
-from annotations.domain.formats.base import Format, NoteFiles, OneFileFormat, readmes
+from annotations.domain.documents.base import Limits
+from annotations.domain.documents.importing import DOCUMENTS
+from annotations.domain.formats.base import InputFormat, NoteFiles, OneFileFormat, readmes
 from annotations.domain.formats.quotes import MOVED
 from annotations.domain.notes import NoteError, ParsedNote, Problem
 from annotations.models import Import
 from annotations.transfer.services.import_plan import ImportContext
+from annotations.transfer.services.input_formats import INPUT_FORMATS, opened_format
 from annotations.transfer.services.sources import PATIENTS, Source, megabytes
 
 BATCH = 250
@@ -29,27 +31,39 @@ def note_names(source: Source) -> list[str]:
 def grouped(format: str, source: Source) -> tuple[list[NoteFiles], list[Problem]]:
     """Group the files into notes, and list the files that are not read, also readmes and licenses."""
     names = note_names(source)
-    groups, strays = FORMATS[format].group(names)
+    groups, strays = INPUT_FORMATS[format].group(names)
     read = {file for group in groups for file in group.parts.values()}
     return groups, strays + readmes(name for name in names if name not in read)
 
 
 def total_of(row: Import, groups: Sequence[NoteFiles]) -> int:
-    """The number of units that `batches` counts; for files with many notes, as it was when the files were staged."""
-    return row.notes_found or row.notes_done if isinstance(FORMATS[row.format], OneFileFormat) else len(groups)
+    """The number of units that `batches` counts; for files with many notes, as it was when the files were staged.
+
+    Notes in documents are not counted beforehand: a document counts as one until it is read.
+    """
+    if row.format == DOCUMENTS:
+        return row.notes_of_files + max(len(groups) - row.files_done, 0)
+    if isinstance(INPUT_FORMATS[row.format], OneFileFormat):
+        return row.notes_found or row.notes_done
+    return len(groups)
 
 
 def batches(
-    context: ImportContext, groups: Sequence[NoteFiles], *, skip: int = 0, most: int | None = None
-) -> Iterator[tuple[list[ParsedNote], int]]:
+    context: ImportContext,
+    groups: Sequence[NoteFiles],
+    *,
+    skip: int = 0,
+    most: int | None = None,
+    limits: Limits | None = None,
+) -> Generator[tuple[list[ParsedNote], int], None, None]:
     """Readable notes, in batches of at most BATCH units or about BATCH_CHARACTERS, each with its number of units.
 
     A unit is a group of files, or in a format that keeps many notes in one file a note. The first `skip` units are left
-    out; at most `most` are read.
+    out; at most `most` are read. `limits` are those of documents.
     """
     held: list[ParsedNote] = []
     units = characters = 0
-    for found in islice(_units(context, groups, skip), most):
+    for found in islice(_units(context, groups, skip, limits), most):
         units += 1
         for note in kept_notes(context, found):
             held.append(note)
@@ -62,16 +76,37 @@ def batches(
 
 
 def _units(
-    context: ImportContext, groups: Sequence[NoteFiles], skip: int
+    context: ImportContext, groups: Sequence[NoteFiles], skip: int, limits: Limits | None
 ) -> Iterator[Iterable[ParsedNote | NoteError]]:
-    format: Format = reader(context.format, repair=context.repair_offsets)
-    if not isinstance(format, OneFileFormat):
-        for group in groups[skip:]:
-            yield format.read_many(group, context.source, context.labels)
-        return
-    notes = (note for group in groups for note in format.read_many(group, context.source, context.labels))
-    for note in islice(notes, skip, None):
-        yield [note]
+    with opened_format(context.row, limits) as format:
+        if context.format == DOCUMENTS:
+            yield from _units_of_documents(context, groups, skip, format)
+        elif not isinstance(format, OneFileFormat):
+            for group in groups[skip:]:
+                yield format.read_many(group, context.source, context.labels)
+        else:
+            notes = (note for group in groups for note in format.read_many(group, context.source, context.labels))
+            for note in islice(notes, skip, None):
+                yield [note]
+
+
+def _units_of_documents(
+    context: ImportContext, groups: Sequence[NoteFiles], skip: int, format: InputFormat
+) -> Iterator[Iterable[ParsedNote | NoteError]]:
+    """Each note of the documents. Documents that were read to the end are not read again, since that takes long.
+
+    The import's `files_done` and `notes_of_files` follow; the caller stores them with what it has read.
+    """
+    row = context.row
+    skip -= row.notes_of_files
+    for group in groups[row.files_done :]:
+        notes = 0
+        for notes, note in enumerate(format.read_many(group, context.source, context.labels), 1):
+            if notes > skip:
+                yield [note]
+        skip = max(0, skip - notes)
+        row.files_done += 1
+        row.notes_of_files += notes
 
 
 def kept_notes(context: ImportContext, notes: Iterable[ParsedNote | NoteError]) -> Iterator[ParsedNote]:

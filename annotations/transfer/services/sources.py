@@ -15,8 +15,10 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
+from annotations.domain.documents.importing import DOCUMENTS
 from annotations.domain.files import csv_reading
 from annotations.domain.files.zips import MOST_ENTRIES, TooManyEntries, open_zip
+from annotations.domain.formats import DETECT
 from annotations.domain.formats.base import DOCUMENT_EXTENSIONS
 from annotations.domain.names import bad_character, shown
 from annotations.domain.notes import NoteError, Problem
@@ -24,7 +26,7 @@ from annotations.domain.notes import NoteError, Problem
 PATIENTS = "patients.csv"
 SYSTEM_FOLDERS = {"__MACOSX", ".git", ".svn"}
 # Documents of other programs. Some of them are zip archives inside.
-DOCUMENTS = {f".{extension}" for extension in DOCUMENT_EXTENSIONS}
+ENDINGS_OF_DOCUMENTS = {f".{extension}" for extension in DOCUMENT_EXTENSIONS}
 ANNOTATIONS_LONGER = 8
 # A file of many notes is unpacked to disk if it is longer.
 IN_MEMORY = 1024 * 1024
@@ -126,13 +128,16 @@ def _unreadable(name: str, error: OSError) -> NoteError:
 
 
 class FileSource(FolderSource):
-    """One note, with the files of the same name in its folder."""
+    """One note, with the files of the same name in its folder, or a document `alone`."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, alone: bool = False) -> None:
         super().__init__(path.parent)
         self.stem = path.stem
+        self.alone = path.name if alone else ""
 
     def names(self) -> list[str]:
+        if self.alone:
+            return [self.alone]
         return sorted(path.name for path in self.root.iterdir() if path.is_file() and path.stem == self.stem)
 
 
@@ -252,18 +257,21 @@ def _check_entry(entry: zipfile.ZipInfo) -> None:
         raise ServiceError(_("The archive is encrypted. Nothing was imported. Decrypt it first."), code="encrypted")
 
 
-def source_at(path: Path) -> Source:
+def source_at(path: Path, format: str = DETECT) -> Source:
     """Source for a path given on the command line. Raises ServiceError naming the path."""
     if not path.exists():
         raise ServiceError(_("There is no file or folder “%(path)s”.") % {"path": shown(str(path))}, code="path")
     if path.is_dir():
         return FolderSource(path)
-    if path.suffix.lower() in DOCUMENTS:
+    is_document = path.suffix.lower() in ENDINGS_OF_DOCUMENTS
+    if is_document and format not in (DETECT, DOCUMENTS):
         raise ServiceError(
-            _("“%(name)s” is not plain text. Nothing was imported. Save its text as .txt (UTF-8) and import that file.")
+            _("“%(name)s” is not plain text. Nothing was imported. Import it with the format “documents”.")
             % {"name": shown(path.name)},
             code="document",
         )
+    if is_document or (format == DOCUMENTS and path.suffix.lower() != ".zip"):
+        return FileSource(path, alone=True)
     if zipfile.is_zipfile(path):
         if (size := path.stat().st_size) > settings.UPLOAD_MAX_BYTES:
             limit = megabytes(settings.UPLOAD_MAX_BYTES)

@@ -3,8 +3,9 @@
 import io
 import zipfile
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import asdict
-from typing import IO, Any
+from typing import IO, Any, Final
 
 from django.conf import settings
 from django.db import transaction
@@ -12,19 +13,28 @@ from django.utils.translation import gettext
 
 from annotations.core.errors import ServiceError
 from annotations.core.stored_files import store_file
-from annotations.domain.formats import DETECT, detected
+from annotations.domain.documents.base import Limits
+from annotations.domain.documents.extracting import TIME
+from annotations.domain.documents.importing import DOCUMENTS
+from annotations.domain.notes import ParsedNote, Problem
 from annotations.models import Import, Project, StoredFile, User
 from annotations.transfer.services.import_plan import (
+    Report,
     check_choices,
     import_context,
     plan_notes,
 )
 from annotations.transfer.services.importing import opened, undo_import
+from annotations.transfer.services.input_formats import check_reading, input_format
 from annotations.transfer.services.label_choices import find_labels
 from annotations.transfer.services.reading import batches, grouped, note_names, total_of
 from annotations.transfer.services.sources import ZipSource, megabytes, read_patients
 
 PREVIEWED = 200
+# Reading documents takes long, and the page waits: the first notes, each at most so many seconds and characters.
+PREVIEWED_DOCUMENTS: Final = 3
+SECONDS: Final = 10
+SHOWN_CHARACTERS: Final = 5000
 
 
 def pack(files: Sequence[tuple[str, bytes]]) -> IO[bytes]:
@@ -49,6 +59,8 @@ def stage_import(
     actor: User | None,
     repair_offsets: bool = False,
     all_or_nothing: bool = False,
+    encoding: str = "",
+    no_cleanup: Sequence[str] = (),
 ) -> Import:
     """Store an uploaded zip (see `pack`) for preview. If it raises ServiceError, nothing is stored."""
     size = content.seek(0, io.SEEK_END)
@@ -61,9 +73,9 @@ def stage_import(
             code="size",
         )
     source = ZipSource(content)
-    if format == DETECT:
-        format = detected(note_names(source), source)
+    format = input_format(format, note_names(source), source)
     check_choices(format, written_as)
+    check_reading(encoding, no_cleanup)
     read_patients(source)
     found, notes = find_labels(format, source)
     content.seek(0)
@@ -80,26 +92,68 @@ def stage_import(
             take_duplicates=take_duplicates,
             repair_offsets=repair_offsets,
             all_or_nothing=all_or_nothing,
+            encoding=encoding,
+            no_cleanup=sorted(set(no_cleanup)),
             created_by=actor,
         )
 
 
 def preview_import(row: Import) -> dict[str, Any]:
-    """Report what an import would do, without writing. Looks at the first `looked_at` notes, at most PREVIEWED."""
+    """Report what an import would do, without writing. Looks at the first `looked_at` notes, at most PREVIEWED.
+
+    Of documents, at most PREVIEWED_DOCUMENTS notes are read, and `texts` shows them.
+    """
+    documents = row.format == DOCUMENTS
+    most = PREVIEWED_DOCUMENTS if documents else PREVIEWED
     with opened(row) as source:
         context = import_context(row, source, row.created_by, preview=True)
         groups, strays = grouped(row.format, source)
         context.report.refuse_files(strays)
-        parsed, looked_at = next(batches(context, groups, most=PREVIEWED), ([], 0))
+        with closing(batches(context, groups, most=most, limits=Limits(seconds=SECONDS))) as found:
+            parsed, looked_at = next(found, ([], 0))
+        if documents:
+            _not_yet(context.report)
         plan = plan_notes(context, parsed, {})
         return asdict(context.report) | {
-            "total": max(looked_at, total_of(row, groups)),
+            # A document that is not read to its end may hold more notes.
+            "total": max(looked_at + (documents and looked_at == most), total_of(row, groups)),
             "looked_at": looked_at,
             "notes": len(plan.new),
             "sets": len(plan.sets),
             "spans": sum(len(note.spans or ()) for note, _ in plan.sets),
             "names": [note.name for note in plan.new[:20]],
+            "texts": [_shown(note) for note in parsed] if documents else [],
         }
+
+
+def _not_yet(report: Report) -> None:
+    """Don't report documents as refused that only the preview has no time for."""
+    late = [problem for problem in report.refused if problem["code"] == TIME]
+    report.refused = [problem for problem in report.refused if problem not in late]
+    report.refused_notes -= len(late)
+    message = gettext("Reading takes too long for the preview. The import gives it more time.")
+    report.warn([Problem(problem["file"], None, TIME, message) for problem in late])
+
+
+def _shown(note: ParsedNote) -> dict[str, Any]:
+    """The beginning of a note beside the names of the pages and parts of its document, and how it was read."""
+    assert note.source is not None
+    places = note.source.places or [(0, len(note.text), "")]
+    pieces = [
+        {"place": place, "start": start, "end": end, "text": note.text[start : min(end, SHOWN_CHARACTERS)]}
+        for start, end, place in places
+        if start < SHOWN_CHARACTERS
+    ]
+    return {
+        "name": note.name,
+        "file": note.source.file,
+        "kind": note.source.kind,
+        "encoding": note.source.encoding,
+        "cleaned": list(note.source.cleaned.items()),
+        "pieces": pieces,
+        "length": len(note.text),
+        "cut": len(note.text) > SHOWN_CHARACTERS,
+    }
 
 
 def discard(*, row: Import) -> None:
@@ -138,6 +192,17 @@ def change_format(*, row: Import, format: str) -> None:
         raise _begun()
 
 
+def change_reading(*, row: Import, encoding: str, no_cleanup: Sequence[str]) -> None:
+    """Set how documents are read: the encoding of text (empty: detected), and the clean-up rules to leave out.
+
+    Raises ServiceError if the import has started, or for an unknown encoding or rule.
+    """
+    check_reading(encoding, no_cleanup)
+    waiting = Import.objects.filter(pk=row.pk, state=Import.State.STAGED)
+    if not waiting.update(encoding=encoding, no_cleanup=sorted(set(no_cleanup))):
+        raise _begun()
+
+
 def all_or_nothing(*, row: Import, only_all: bool = True) -> None:
     """Set whether a refused note keeps all others from being imported."""
     if not Import.objects.filter(pk=row.pk, state=Import.State.STAGED).update(all_or_nothing=only_all):
@@ -169,6 +234,8 @@ def same_waiting(row: Import) -> Import:
             language=row.language,
             repair_offsets=row.repair_offsets,
             all_or_nothing=row.all_or_nothing,
+            encoding=row.encoding,
+            no_cleanup=row.no_cleanup,
         )
         .order_by("id")
         .first()

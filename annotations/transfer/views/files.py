@@ -1,17 +1,17 @@
 """Download of stored files, such as exports."""
 
-from django.http import HttpResponse, StreamingHttpResponse
+from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.http import content_disposition_header
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_GET, require_safe
 
-from annotations.core.access import Access, Can, enter
+from annotations.core.access import Access, Can, enter, note_for
 from annotations.core.events import FILE_DOWNLOADED
 from annotations.core.requests import Request
 from annotations.core.stored_files import read_chunks
 from annotations.gold.selectors import of_kind
-from annotations.models import StoredFile
+from annotations.models import DocumentSource, StoredFile
 from annotations.transfer.selectors.deleted_files import deleted_with_patient, own_reason
 
 
@@ -35,15 +35,29 @@ def file_download(request: Request, slug: str, pk: int) -> HttpResponse | Stream
     return attachment(request, access, stored)
 
 
-def attachment(request: Request, access: Access, stored: StoredFile) -> StreamingHttpResponse:
-    """Response that streams a stored zip. A GET is recorded as an event, a HEAD is not."""
+@require_safe
+def note_original(request: Request, slug: str, pk: int) -> StreamingHttpResponse:
+    """Send the document from which a note was extracted, and record the download. 404 if there is none."""
+    access = enter(request.user, slug, Can.EXPORT)
+    source = DocumentSource.objects.select_related("original").filter(document=note_for(access, pk)).first()
+    if source is None or source.original is None:
+        raise Http404("This note has no original document.")
+    return attachment(request, access, source.original, note=pk)
+
+
+def attachment(
+    request: Request, access: Access, stored: StoredFile, *, note: int | None = None
+) -> StreamingHttpResponse:
+    """Response that streams a stored zip, or the original of a note. A GET is recorded as an event, a HEAD is not."""
     if request.method == "GET":
         FILE_DOWNLOADED.record(
             actor=access.user,
             project_id=access.project.pk,
+            document_id=note,
             data={"file": stored.pk, "size": stored.size},
         )
-    response = StreamingHttpResponse(read_chunks(stored), content_type="application/zip")
+    kind = "application/zip" if note is None else "application/octet-stream"
+    response = StreamingHttpResponse(read_chunks(stored), content_type=kind)
     response.headers["Content-Length"] = str(stored.size)
     response.headers["Content-Disposition"] = content_disposition_header(True, stored.name) or "attachment"
     response.headers["X-Content-Type-Options"] = "nosniff"

@@ -14,19 +14,21 @@ from django.views.decorators.http import require_http_methods, require_safe
 from annotations.core.access import Access, Can, enter
 from annotations.core.errors import ServiceError
 from annotations.core.requests import Request, paged, takes_uploads
+from annotations.domain.documents.importing import DOCUMENTS
 from annotations.domain.files.csv_lines import csv_line
 from annotations.domain.names import shown
 from annotations.domain.notes import NoteError
 from annotations.models import Import
 from annotations.projects.services.assigning import annotators_of
-from annotations.transfer.forms.formats import ABOUT
-from annotations.transfer.forms.imports import LabelsForm, PasteForm, UploadForm
+from annotations.transfer.forms.formats import INPUT_ABOUT
+from annotations.transfer.forms.imports import DocumentsForm, LabelsForm, PasteForm, UploadForm
 from annotations.transfer.selectors.imports import first_notes, imports_of, label_groups, label_lines, report_lines
 from annotations.transfer.selectors.label_mappings import mapping_by_id, mappings_of
 from annotations.transfer.services.label_choices import choose_by_mapping, choose_labels, unknown_of
 from annotations.transfer.services.staged import (
     all_or_nothing,
     change_format,
+    change_reading,
     discard,
     preview_import,
     repair_offsets,
@@ -103,6 +105,8 @@ def _stage(access: Access, form: UploadForm | PasteForm) -> Import | None:
             take_duplicates=chosen["take_duplicates"],
             repair_offsets=chosen.get("repair_offsets", False),
             all_or_nothing=chosen.get("all_or_nothing", False),
+            encoding=chosen.get("encoding", ""),
+            no_cleanup=chosen.get("no_cleanup", ()),
             actor=access.user,
         )
     except (ServiceError, NoteError) as error:
@@ -118,7 +122,7 @@ def import_preview(request: Request, slug: str, pk: int) -> HttpResponse:
     row = get_object_or_404(
         Import.objects.select_related("project", "stored_file", "created_by"), project=access.project, pk=pk
     )
-    context: dict[str, Any] = {"access": access, "row": row, "formats": ABOUT}
+    context: dict[str, Any] = {"access": access, "row": row, "formats": INPUT_ABOUT}
     if request.method == "POST":
         try:
             return _decide(request, access, row)
@@ -130,6 +134,8 @@ def import_preview(request: Request, slug: str, pk: int) -> HttpResponse:
             unknown = unknown_of(row)
             context |= {"unknown": unknown, "choices": LabelsForm(unknown=unknown, groups=label_groups(access.project))}
             context |= {"mappings": mappings_of(access.project) if unknown.rows else []}
+            if row.format == DOCUMENTS:
+                context["reading"] = DocumentsForm(initial={"encoding": row.encoding, "no_cleanup": row.no_cleanup})
             context |= {"preview": preview_import(row), "shown": SHOWN}
         except (ServiceError, NoteError) as error:
             context["error"] = str(error)
@@ -151,7 +157,7 @@ def _decide(request: Request, access: Access, row: Import) -> HttpResponse:
     """Discard the upload, or choose what to import.
 
     `do`: discard, take or leave duplicates, repair or keep offsets, import all notes or the readable ones, another
-    format, labels, labels by a mapping.
+    format, how to read documents, labels, labels by a mapping.
     """
     match request.POST.get("do"):
         case "discard":
@@ -169,6 +175,13 @@ def _decide(request: Request, access: Access, row: Import) -> HttpResponse:
             return redirect("import_preview", access.project.slug, row.pk)
         case "format":
             change_format(row=row, format=request.POST.get("format", ""))
+            return redirect("import_preview", access.project.slug, row.pk)
+        case "documents":
+            change_reading(
+                row=row,
+                encoding=request.POST.get("encoding", ""),
+                no_cleanup=request.POST.getlist("no_cleanup"),
+            )
             return redirect("import_preview", access.project.slug, row.pk)
         case "labels":
             choose_labels(row=row, values=_label_values(request), seen=request.POST.get("choices", ""))

@@ -5,9 +5,11 @@ from django.core.management.base import CommandParser
 
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
-from annotations.domain.formats import DETECT, FORMATS
+from annotations.domain.documents.cleaning import Rule
+from annotations.domain.formats import DETECT
 from annotations.models import User
 from annotations.transfer.services.importing import import_path
+from annotations.transfer.services.input_formats import INPUT_FORMATS
 
 
 class Command(JourneyCommand):
@@ -22,7 +24,7 @@ class Command(JourneyCommand):
         parser.add_argument(
             "--format",
             default=DETECT,
-            choices=[DETECT, *FORMATS],
+            choices=[DETECT, *INPUT_FORMATS],
             help="Format of the files. Without it, the files decide.",
         )
         parser.add_argument(
@@ -75,6 +77,17 @@ class Command(JourneyCommand):
         parser.add_argument(
             "--all-or-nothing", action="store_true", help="Import nothing if a note is refused, and name the first one."
         )
+        parser.add_argument(
+            "--encoding", default="", help="Encoding of the text in documents, for example cp1252. Default: detected."
+        )
+        parser.add_argument(
+            "--no-cleanup",
+            action="append",
+            default=[],
+            choices=list(Rule),
+            metavar="RULE",
+            help=f"Read documents without a clean-up rule: {', '.join(Rule)}. Repeatable.",
+        )
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         try:
@@ -100,6 +113,8 @@ class Command(JourneyCommand):
             take_duplicates=options["take_duplicates"],
             repair_offsets=options["repair_offsets"],
             all_or_nothing=options["all_or_nothing"],
+            encoding=options["encoding"],
+            no_cleanup=[str(rule) for rule in options["no_cleanup"]],
             actor=actor,
             labels={
                 "mapped": options["map_label"],

@@ -1,0 +1,303 @@
+"""Documents through the import page and the command: preview, source map, original, options, erasing."""
+
+import hashlib
+import io
+import json
+import subprocess
+import sys
+import tarfile
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.urls import reverse
+
+from annotations.core.errors import ServiceError
+from annotations.core.progress import silent
+from annotations.core.stored_files import delete_expired, read_chunks
+from annotations.domain.documents.base import Limits, refused
+from annotations.domain.documents.extracting import TIME, Extractor
+from annotations.domain.formats import FORMATS
+from annotations.models import Document, DocumentSource, Event, Import, StoredFile
+from annotations.ops.services.erasing import delete_note, erase_patient, note_preview
+from annotations.transfer.services import reading, staged
+from annotations.transfer.services.importing import import_files, run_import, undo_import
+from annotations.transfer.services.input_formats import INPUT_FORMATS, input_format
+from annotations.transfer.services.sources import MemorySource
+from tests.factories import make_set
+from tests.transfer.import_pages import PAGE, page_of
+from tests.transfer.written import pdf, word
+from tests.worlds.checks import check_page
+from tests.worlds.managing import zip_of
+
+LATIN = "Il paziente è stato visitato dal dottor Nicolò Però, perché la febbre così alta.\n".encode("cp1252")
+OMOP = b"note_id,person_id,note_text\n1,p1,Anna Neri\n2,p2,Ugo Rossi\n3,p1,Anna Neri again\n"
+
+
+PDF = pdf("First page of Anna Neri.", "Second page.")
+DOCX = word("Ugo Rossi came on Monday.", "He left.")
+
+
+@pytest.fixture
+def empty(world):
+    Document.objects.all().delete()
+    return world
+
+
+def stage(world, files, **options):
+    choices = {"format": "auto", "written_as": "", "language": "", "take_duplicates": False, "actor": world.mia}
+    content = io.BytesIO(zip_of(files))
+    return staged.stage_import(project=world.project, name="up.zip", content=content, **choices | options)
+
+
+def names():
+    return list(Document.objects.order_by("id").values_list("name", flat=True))
+
+
+def upload(client, files, **chosen):
+    named = [io.BytesIO(data) for data in files.values()]
+    for file, name in zip(named, files, strict=True):
+        file.name = name
+    form = {"files": named, "paths": json.dumps(list(files)), "format": "auto", "annotations": "none", "do": "files"}
+    return client.post(PAGE, form | chosen)
+
+
+@pytest.mark.parametrize(
+    ("files", "format"),
+    [
+        ({"a.pdf": PDF}, "documents"),
+        ({"a.docx": DOCX, "b.txt": b"plain"}, "documents"),
+        ({"a.doc": b"\xd0\xcf", "a.rtf": b"{\\rtf1 x}"}, "documents"),
+        ({"a.odt": b"PK", "b.html": b"<p>x</p>"}, "documents"),
+        ({"a.eml": b"From: a\n\nb"}, "documents"),
+        ({"a.hl7": b"MSH|^~\\&|"}, "documents"),
+        ({"a": b"MSH|^~\\&|"}, "documents"),
+        ({"a.json": b'{"resourceType": "DocumentReference"}'}, "documents"),
+        ({"a.ndjson": b'{"resourceType": "DocumentReference"}\n'}, "documents"),
+        ({"note.csv": OMOP}, "documents"),
+        ({"a.tar": b"x"}, "documents"),
+        ({"a.txt": LATIN}, "documents"),
+        ({"a.txt": "\ufeffx".encode("utf-16")}, "documents"),
+        ({"a.txt": "è" * 70_000}, "text"),
+        ({"a.txt": b"MSH|^~\\&|"}, "text"),
+        ({"a.pdf": PDF, "b.txt": b"x", "b.ann": b""}, "brat"),
+        ({"a.bin": b"\x00"}, "text"),
+    ],
+)  # fmt: skip
+def test_the_format_is_detected(files, format):
+    given = [(name, data.encode() if isinstance(data, str) else data) for name, data in files.items()]
+    source = MemorySource(given)
+    assert input_format("auto", source.names(), source) == format
+
+
+def test_through_the_page(empty, mia):
+    files = {"in/report.pdf": PDF, "in/letter.docx": DOCX, "old.txt": LATIN}
+    response = upload(mia, files)
+    row = Import.objects.get()
+    assert response["Location"] == page_of(row) and row.format == "documents"
+    html = check_page(mia.get(page_of(row)))
+    assert not Document.objects.exists()
+    for said in ("page 1", "page 2", "Second page.", "body", "He left.", "cp1252", "Nicolò", "reads the first 3 notes"):
+        assert said in html, said
+    mia.post(reverse("job_start_import", args=["covid", row.pk]))
+    run_import(import_id=row.pk, progress=silent)
+    assert names() == ["in/letter", "in/report", "old"]
+    note = Document.objects.get(name="in/report")
+    assert note.text == "First page of Anna Neri.\n\nSecond page."
+    assert note.source.places == [[0, 24, "page 1"], [26, 38, "page 2"]]
+    assert (note.source.name, note.source.kind) == ("in/report.pdf", "pdf")
+    original = note.source.original
+    assert (original.size, original.sha256) == (len(PDF), hashlib.sha256(PDF).hexdigest())
+    assert b"".join(read_chunks(original)) == PDF and original.expires_at is None
+    assert delete_expired() == 0 and StoredFile.objects.count() == 3, "the upload is gone, the originals stay"
+    assert not {"pdfminer", "docx", "ftfy", "charset_normalizer"} & _loaded_by_pages()
+
+
+def _loaded_by_pages():
+    """What the modules of the page load in a fresh process."""
+    code = "import sys, annotations.domain.documents.importing as i; print(*sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(found.stdout.split())
+
+
+def test_options_are_shown_and_can_be_changed(empty, mia):
+    upload(
+        mia, {"old.txt": LATIN, "soft.txt": "so\u00adft".encode("utf-16")}, encoding="cp1252", no_cleanup=["control"]
+    )
+    row = Import.objects.get()
+    assert (row.encoding, row.no_cleanup) == ("cp1252", ["control"])
+    html = check_page(mia.get(page_of(row)))
+    assert "<dd>cp1252</dd>" in html and "<dd>control</dd>" in html
+    assert mia.post(page_of(row), {"do": "documents", "encoding": "", "no_cleanup": []}).status_code == 302
+    html = check_page(mia.get(page_of(row)))
+    assert "<dd>detected</dd>" in html and "soft-hyphens: 1" in html
+    mia.post(page_of(row), {"do": "documents", "encoding": "", "no_cleanup": ["soft-hyphens"]})
+    assert "soft-hyphens: 1" not in check_page(mia.get(page_of(row)))
+    assert mia.post(page_of(row), {"do": "documents", "encoding": "klingon"}).status_code == 409
+    assert mia.post(page_of(row), {"do": "documents", "no_cleanup": ["dust"]}).status_code == 409
+    run_import(import_id=row.pk, progress=silent)
+    assert Document.objects.get(name="soft").text == "so\u00adft"
+    assert mia.post(page_of(row), {"do": "documents", "encoding": "cp1252"}).status_code == 409
+
+
+def test_documents_hold_no_annotations(empty, mia):
+    response = upload(mia, {"a.pdf": PDF}, annotations="gold", format="documents")
+    assert response.status_code == 422 and "Documents hold no annotations" in response.content.decode()
+    response = upload(mia, {"a.pdf": PDF}, annotations="gold")
+    assert response.status_code == 422 and "Documents hold no annotations" in response.content.decode()
+    assert "text" in FORMATS and "documents" not in FORMATS
+    with pytest.raises(CommandError):
+        call_command("export_documents", "covid", "--format", "documents", "--set", "gold", "--out", "x")
+
+
+def test_through_the_command(empty, tmp_path, capsys):
+    path = tmp_path / "report.pdf"
+    path.write_bytes(PDF)
+    (tmp_path / "report.txt").write_bytes(b"not this one")
+    call_command("import_documents", "covid", str(path))
+    assert Document.objects.get().text.startswith("First page")
+    (tmp_path / "old.txt").write_bytes("“€”".encode("mac_roman"))
+    call_command(
+        "import_documents", "covid", str(tmp_path / "old.txt"), "--format=documents", "--encoding=mac_roman",
+        "--no-cleanup=ligatures", "--no-cleanup=control",
+    )  # fmt: skip
+    note = Document.objects.get(name="old")
+    assert (note.text, note.source.encoding) == ("“€”", "mac-roman")
+    assert Import.objects.first().no_cleanup == ["control", "ligatures"]
+    with pytest.raises(CommandError, match="The encoding “klingon” is unknown"):
+        call_command("import_documents", "covid", str(path), "--encoding=klingon")
+    folder = tmp_path / "more"
+    folder.mkdir()
+    (folder / "gone.pdf").write_bytes(b"%PDF-1.4 broken")
+    (folder / "letter.docx").write_bytes(DOCX)
+    with pytest.raises(CommandError, match=r"because a note was refused\. gone\.pdf: "):
+        call_command("import_documents", "covid", str(folder), "--all-or-nothing")
+    assert not Document.objects.filter(name="letter").exists() and StoredFile.objects.count() == 2
+    capsys.readouterr()
+    call_command("import_documents", "covid", str(folder))
+    out = capsys.readouterr().out
+    assert "Refused: gone.pdf: " in out and "Imported: 1 notes" in out
+
+
+def test_documents_among_annotations_are_refused(empty):
+    files = [("a.txt", b"Anna"), ("a.ann", b""), ("b.pdf", PDF)]
+    report = import_files(project=empty.project, files=files, format="brat", written_as="gold")
+    assert report["notes"] == 1
+    assert "Import the document with the format “documents”" in report["refused"][0]["message"]
+
+
+def test_documents_of_one_name(empty):
+    files = [("a.pdf", PDF), ("a.docx", DOCX), ("README.md", b"x")]
+    report = import_files(project=empty.project, files=files, format="documents")
+    assert (report["notes"], names()) == (2, ["a", "a.pdf"])
+    assert [row["code"] for row in report["refused"]] == ["readme"]
+
+
+def test_all_or_nothing_keeps_no_originals(empty, monkeypatch):
+    monkeypatch.setattr(reading, "BATCH", 1)
+    row = stage(empty, {"a.docx": DOCX, "b.pdf": b"%PDF-1.4 broken"}, all_or_nothing=True)
+    with pytest.raises(ServiceError, match="Nothing was imported, because a note was refused"):
+        run_import(import_id=row.pk, progress=silent)
+    assert names() == ["a"]
+    undo_import(import_id=row.pk)
+    assert not Document.objects.exists() and not StoredFile.objects.exists()
+
+
+def tar(files):
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        for name, data in files.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(data)
+            archive.addfile(entry, io.BytesIO(data))
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("dies_at", [1, 2, 3, 4, 5, 6, 7])
+def test_a_killed_import_resumes(empty, monkeypatch, dies_at):
+    """Archives and tables hold many notes; the broken document counts once."""
+    monkeypatch.setattr(reading, "BATCH", 1)
+    files = {
+        "a.docx": DOCX,
+        "b.tar": tar({"x/1.txt": b"one", "x/2.txt": b"two"}),
+        "c.pdf": b"%PDF broken",
+        "d.csv": OMOP,
+    }
+    row = stage(empty, files)
+
+    class Killed(BaseException):
+        pass
+
+    def die(done, total):
+        if done == dies_at:
+            raise Killed
+
+    with pytest.raises(Killed):
+        run_import(import_id=row.pk, progress=die)
+    report = run_import(import_id=row.pk, progress=silent)
+    assert (report["notes"], report["refused_notes"], report["already_there"]) == (6, 1, 0)
+    assert names() == ["a", "x/1", "x/2", "d/1", "d/2", "d/3"]
+    assert StoredFile.objects.filter(kind="original").count() == 3, "a document with many notes is kept once"
+    row.refresh_from_db()
+    assert (row.notes_done, row.files_done, row.notes_of_files) == (7, 3, 4) or row.files_done == 4
+
+
+def test_the_preview_has_little_time(empty, monkeypatch):
+    late = refused("a.docx", TIME, "Reading takes more than 10 s for one note.")
+    monkeypatch.setattr(Extractor, "results", lambda *_given, **_named: iter([late]))
+    row = stage(empty, {"a.docx": DOCX})
+    preview = staged.preview_import(row)
+    assert (preview["refused_notes"], preview["refused"], preview["texts"]) == (0, [], [])
+    assert "takes too long for the preview" in preview["warnings"][0]["message"]
+
+
+def test_a_preview_shows_the_beginning_of_a_long_note(empty, mia, monkeypatch):
+    monkeypatch.setattr(staged, "SHOWN_CHARACTERS", 30)
+    row = stage(empty, {"a.pdf": PDF, "b.csv": OMOP})
+    html = check_page(mia.get(page_of(row)))
+    assert "Only the beginning of 38 characters" in html and "Seco<" in html and "Anna Neri again" not in html
+    assert staged.preview_import(row)["total"] == 4, "the table may hold more notes"
+
+
+def test_the_note_page_names_the_places(empty, mia, sign_in):
+    import_files(project=empty.project, files=[("a.pdf", PDF)], format="documents")
+    note = Document.objects.get()
+    make_set(note, empty.ann, [(14, 23, "PATIENT"), (26, 32, "PATIENT"), (33, 37, "PATIENT")], submitted=True)
+    html = check_page(mia.get(reverse("note", args=["covid", note.pk])))
+    assert "a.pdf" in html and '<th scope="row">page 2</th><td class="num">26–38</td><td class="num">2</td>' in html
+    url = reverse("note_original", args=["covid", note.pk])
+    assert url in html
+    response = mia.get(url)
+    assert b"".join(response) == PDF and 'filename="a.pdf"' in response["Content-Disposition"]
+    event = Event.objects.get(verb="file.downloaded")
+    assert (event.document_id, event.data["file"]) == (note.pk, note.source.original_id)
+    assert mia.get(reverse("note_original", args=["covid", note.pk + 1])).status_code == 404
+
+
+def test_an_original_can_not_be_downloaded_as_an_export(empty, mia):
+    import_files(project=empty.project, files=[("a.pdf", PDF)], format="documents")
+    assert mia.get(reverse("file_download", args=["covid", StoredFile.objects.get().pk])).status_code == 404
+
+
+def test_erasing_reaches_the_original(empty, mia):
+    files = [("a.pdf", PDF), ("t.csv", OMOP)]
+    import_files(project=empty.project, files=files, format="documents")
+    assert StoredFile.objects.count() == 2
+    erase_patient(project=empty.project, patient_id="p2", actor=empty.mia)
+    assert names() == ["a", "t/1", "t/3"]
+    assert list(StoredFile.objects.values_list("name", flat=True)) == ["a.pdf"], "the table holds the text of p2"
+    kept = DocumentSource.objects.get(document__name="t/1")
+    assert kept.original is None and kept.places
+    html = check_page(mia.get(reverse("note", args=["covid", kept.document_id])))
+    assert "The original was deleted" in html
+    assert mia.get(reverse("note_original", args=["covid", kept.document_id])).status_code == 404
+    a = Document.objects.get(name="a").pk
+    assert note_preview(project=empty.project, note=a)["stored_files"] == 1
+    delete_note(project=empty.project, note=a, actor=empty.mia)
+    assert not StoredFile.objects.exists() and DocumentSource.objects.count() == 2
+
+
+def test_the_page_lists_the_format(mia):
+    html = check_page(mia.get(PAGE))
+    assert '<option value="documents">Documents</option>' in html
+    assert 'name="encoding"' in html and html.count('name="no_cleanup"') == 5
+    assert list(INPUT_FORMATS)[-1] == "documents" and Limits().seconds > staged.SECONDS
