@@ -34,7 +34,7 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='storedfile',
             name='kind',
-            field=models.CharField(choices=[('upload', 'Upload'), ('export', 'Export'), ('model', 'Model'), ('release', 'Release'), ('original', 'Original document')], max_length=8),
+            field=models.CharField(choices=[('upload', 'Upload'), ('export', 'Export'), ('model', 'Model'), ('archive', 'Project archive'), ('release', 'Release'), ('original', 'Original document')], max_length=8),
         ),
         migrations.CreateModel(
             name='DocumentSource',
