@@ -44,7 +44,7 @@ class TransferConfig(AppConfig):
         )
         offers.offer("notes.actions", "transfer/offers/notes.html")
         offers.offer("notes.empty", "transfer/offers/notes_empty.html")
-        offers.offer("note.foot", "transfer/offers/note_source.html")
+        offers.offer("note.foot", "transfer/offers/note_source.html", position=-10)
         offers.offer("gold.actions", "transfer/offers/gold.html", position=20)
         offers.offer("gold_version.actions", "transfer/offers/gold_version.html", position=20)
 

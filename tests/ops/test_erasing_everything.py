@@ -30,6 +30,7 @@ from annotations.agreement.services.starting import start_agreement
 from annotations.certificates.services.signing import content_of
 from annotations.certificates.services.verifying import verify_certificate
 from annotations.core.sealing import project_key
+from annotations.core.stored_files import store_file
 from annotations.domain.agreement import Unit
 from annotations.domain.certifying.verifying import State
 from annotations.domain.strings import string_key
@@ -44,6 +45,7 @@ from annotations.models import (
     BulkAct,
     Comment,
     Document,
+    DocumentSource,
     Figures,
     Flag,
     GoldVersion,
@@ -185,6 +187,10 @@ def uploads(world):
         written_as="", language="", take_duplicates=False, actor=world.mia,
     )  # fmt: skip
     assert Import.objects.count() == 3
+    original = store_file(
+        project=world.project, kind="original", name=f"{NOTE}.pdf", content=io.BytesIO(TEXT.encode()), actor=world.mia
+    )
+    DocumentSource.objects.create(document=world.note, original=original, name=f"{NOTE}.pdf", kind="pdf")
 
 
 def talk(world):
