@@ -91,6 +91,21 @@ def definitions_of(data: Any) -> tuple[AttributeDef, ...]:
     return check_definitions(found)
 
 
+def attributes_of(data: Any) -> Attributes:
+    """The attributes of a span from their JSON form, an object with a choice or true by name. It may not be empty.
+
+    Their form is checked, not whether the span's label has them: a span keeps its attributes when its label loses them.
+    Raises AttributeDefError.
+    """
+    if not isinstance(data, Mapping) or not data:
+        raise AttributeDefError("The attributes of a span must be an object with a choice or true by name, or null.")
+    for name, value in data.items():
+        if not isinstance(name, str) or not (value is True or isinstance(value, str)):
+            raise AttributeDefError("Each attribute of a span must have one of its values, or true.")
+        check_definitions([AttributeDef(name, () if value is True else (value,))])
+    return tuple(sorted(data.items()))
+
+
 def as_data(attributes: Iterable[AttributeDef]) -> list[dict[str, Any]]:
     """The JSON form that `definitions_of` reads."""
     return [{"name": each.name} | ({"values": list(each.values)} if each.values else {}) for each in attributes]

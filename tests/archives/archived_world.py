@@ -32,7 +32,7 @@ from annotations.models import (
     Span,
 )
 from annotations.models.project import SecondReview
-from annotations.projects.services.labels import merge_labels
+from annotations.projects.services.labels import merge_labels, update_label
 from annotations.projects.services.projects import set_guidelines, update_project
 from annotations.review.selectors.bulk_rules import Rule
 from annotations.review.services import deciding as review
@@ -40,12 +40,14 @@ from annotations.review.services.bulk import begin_bulk, plan_bulk, run_bulk
 from annotations.review.services.deciding import Request
 from annotations.review.services.finishing import finish_review
 from annotations.review.services.log import Act
+from annotations.transfer.services.label_mappings import add_mapping, change_mapping
 from tests import factories as make
 
 TEXT = "Mario Rossi, 54 anni, visto il 12/03/2021 a Torino."
 ODD = "\ufeffMario Rossi,\r\n54 anni 😀 \t\u2028  "
 NAME, AGE, CITY, HOSPITAL = (0, 11, "PATIENT"), (13, 15, "AGE"), (44, 50, "CITY"), (44, 50, "HOSPITAL")
 PATIENT = "P-1"
+BOTH = {"Role": "patient", "initials": True}
 
 
 def full_project(slug: str = "covid") -> SimpleNamespace:
@@ -58,6 +60,11 @@ def full_project(slug: str = "covid") -> SimpleNamespace:
     set_guidelines(project=project, text="# Mark names\n\nAll of them: Ü.", actor=world.mia)
     merged = Label.objects.get(label_set__project=project, name="DOCTOR")
     merge_labels(source=merged, target=make.label_of(project, "PATIENT"), actor=world.mia)
+    patient = make.label_of(project, "PATIENT")
+    update_label(label=patient, attributes="Role: patient | relative\ninitials", actor=world.mia)
+    mapping = add_mapping(project=project, name="For the registry", target="", actor=world.mia)
+    codes = {patient.pk: "NAME", make.label_of(project, "AGE").pk: ""}
+    change_mapping(mapping=mapping, name=mapping.name, codes=codes, seen=None, actor=world.mia)
     _annotated(world)
     _reviewed(world)
     _talked(world)
@@ -88,6 +95,7 @@ def _annotated(world: SimpleNamespace) -> None:
     odd = make.make_note(world.project, ODD, "odd/ñame 😀", patient_id="P-2")
     NoteMetadata.objects.create(document=odd, note_type="letter", site="")
     world.notes["odd"] = odd
+    Span.objects.filter(label__code="PATIENT", annotation_set__author__user__in=annotators[:2]).update(attributes=BOTH)
     bring_up_to_date(world.project)
     act = plan_majority(project=world.project, user=world.rita, key=uuid.uuid4())
     run_majority(act=act)
@@ -113,6 +121,7 @@ def _reviewed(world: SimpleNamespace) -> None:
     Span.objects.filter(annotation_set__author=world.run).update(
         confidence=0.1 + 0.2, raw_confidence=1 / 3, source="rule.of.mine"
     )
+    Span.objects.filter(annotation_set__author=world.run, start=0).update(attributes=BOTH)
     for author in (world.run, other, both):
         make.list_for_review(author)
     decide(world, notes[0], Act.ACCEPT, 0)

@@ -110,6 +110,39 @@ ROWS = [
     ("sets.jsonl", 3, {"spans": [{"start": 3, "end": 4, "label": "AGE"}] * 2}, "Two rows are the same"),
     ("sets.jsonl", 3, {"spans": [{"start": 0, "end": 4, "label": "AGE", "provenance": {"x": 1}}]}, "unknown key"),
     ("sets.jsonl", 3, {"spans": [{"start": 0, "end": 4, "label": "AGE", "confidence": "1"}]}, "must be a number"),
+    *(
+        (
+            "sets.jsonl",
+            3,
+            {"spans": [{"start": 0, "end": 4, "label": "AGE", "attributes": bad}]},
+            "“attributes” is not v",
+        )
+        for bad in (
+            [],
+            {},
+            "x",
+            {"a": False},
+            {"a": 1},
+            {"a": {}},
+            {"a": ""},
+            {"a": "x\n"},
+            {"a": "x" * 61},
+            {"<b>": True},
+        )
+    ),
+    *(
+        ("labels.jsonl", 1, {"attributes": bad}, "“attributes” is not valid: ")
+        for bad in (None, {}, [1], [{"name": "a", "x": 1}], [{"name": "a b"}], [{"name": "a", "values": ["|"]}])
+    ),
+    ("label_mappings.jsonl", 1, {"name": "a\u202eb"}, "“name” must be a name without hidden"),
+    ("label_mappings.jsonl", 1, {"name": " "}, "“name” must be a name without hidden"),
+    ("label_mappings.jsonl", 1, {"created_by": "nobody"}, "“created_by” names a person"),
+    ("mapped_labels.jsonl", 1, {"mapping": "none"}, "“mapping” names a label mapping"),
+    ("mapped_labels.jsonl", 1, {"label": "none"}, "“label” names a label"),
+    ("mapped_labels.jsonl", 1, {"code": "a\tb"}, "“code” may contain only"),
+    ("mapped_labels.jsonl", 1, {"code": "x" * 61}, "“code” must have at most 60"),
+    ("mapped_labels.jsonl", 2, {"code": "name"}, "“code” differs only in case"),
+    ("mapped_labels.jsonl", 1, {"label": "AGE"}, "Two rows are the same"),
     ("people.jsonl", 1, {"name": ""}, "must have a user name"),
     ("people.jsonl", 1, {"name": "a b/c\u202e"}, "user name"),
     ("people.jsonl", 2, {"name": "anna"}, "listed twice"),
@@ -127,6 +160,9 @@ ROWS = [
     ("second_reviews.jsonl", 1, {"kept": 3}, "“kept” must be null"),
     ("gold_version_notes.jsonl", 1, {"version": 7}, "“version” names a gold version"),
     ("gold_version_notes.jsonl", 1, {"spans": [[0, 1]]}, "“spans” must list spans"),
+    ("gold_version_notes.jsonl", 1, {"spans": [[0, 1, "AGE", None, None]]}, "“spans” is not valid"),
+    ("gold_version_notes.jsonl", 1, {"spans": [[0, 1, "AGE", None, {"a": 1}]]}, "“spans” is not valid"),
+    ("gold_version_notes.jsonl", 1, {"spans": [[0, 1, "AGE", None, {"a": True}, 1]]}, "“spans” must list spans"),
     ("adjudication_decisions.jsonl", 1, {"heard": [1]}, "“heard” must list pairs"),
     ("bulk_acts.jsonl", 1, {"rule": {"runs": [], "x": 1}}, "“rule” has an unknown key"),
     ("project.jsonl", 1, {"planted_share": 7}, "“planted_share” must be one of"),

@@ -12,7 +12,9 @@ from annotations.agreement.services.figures import figures_of
 from annotations.archives.services import tables
 from annotations.archives.services.reading import import_archive
 from annotations.archives.services.writing import write_archive
+from annotations.core.attributes import definitions
 from annotations.domain.agreement.units import Unit
+from annotations.domain.attributes import AttributeDef
 from annotations.gold.services.making import freeze
 from annotations.models import (
     Adjudication,
@@ -22,6 +24,7 @@ from annotations.models import (
     Document,
     GoldVersion,
     Handover,
+    LabelMapping,
     Membership,
     NoteMetadata,
     Project,
@@ -119,6 +122,28 @@ def open_in(note):
     return list(Span.objects.filter(annotation_set__in=sets, decision=None).values_list("pk", flat=True))
 
 
+def test_attributes_and_label_mappings_are_moved(world):
+    archive = archive_of(world.project)
+    both = {"Role": "patient", "initials": True}
+    spans = [span for row in rows_of(archive, "sets.jsonl") for span in row["spans"] if "attributes" in span]
+    assert both in [span["attributes"] for span in spans]
+    frozen = [span for row in rows_of(archive, "gold_version_notes.jsonl") for span in row["spans"]]
+    assert both in [rest for *_span, rest in (span for span in frozen if len(span) == 5)]
+    kept = [row["kept"] for row in rows_of(archive, "second_reviews.jsonl")]
+    assert both in [span[6] for one in kept for span in one["removed"]]
+    import_archive(file=io.BytesIO(archive), slug="copy")
+    copy = Project.objects.get(slug="copy")
+    assert definitions(make.label_of(copy, "PATIENT")) == (
+        AttributeDef("Role", ("patient", "relative")), AttributeDef("initials"),
+    )  # fmt: skip
+    moved = Span.objects.filter(annotation_set__document__project=copy, attributes__isnull=False)
+    assert moved.count() == len(spans)
+    mapping = LabelMapping.objects.get(project=copy)
+    assert (mapping.name, mapping.created_by) == ("For the registry", world.mia)
+    rows = mapping.rows.filter(label__label_set__project=copy).values_list("label__code", "code")
+    assert dict(rows) == {"PATIENT": "NAME", "AGE": ""}
+
+
 def test_people_get_their_roles_and_new_accounts_are_inactive(world, tmp_path):
     file = tmp_path / "one.zip"
     command("export_archive", "covid", file)
@@ -195,10 +220,11 @@ def test_work_during_the_export_does_not_change_what_it_reads(world):
 
 # Tables that an archive leaves out (annotations.archives.services.writing.LEFT_OUT says why).
 OUT = {
-    "AuditMark", "AuditNote", "AuditPlan", "Certificate", "Comparison", "Deletion", "Difference", "Event", "Figures",
-    "Import", "Job", "KnownPerson", "KnownUpload", "LeakFinding", "ListedTerm", "PersonalKey", "ProjectKey", "Release",
-    "ReleaseErasure", "ReleasePolicy", "ReleasedNote", "Search", "Share", "SigningKey", "Stale", "StoredChunk",
-    "StoredFile", "SuggestedLabel", "SuggestedString", "SurrogateEntity", "SurrogateKey", "SurrogateMention", "User",
+    "AuditMark", "AuditNote", "AuditPlan", "Certificate", "Comparison", "Deletion", "Difference", "DocumentSource",
+    "Event", "Figures", "Import", "Job", "KnownPerson", "KnownUpload", "LeakFinding", "ListedTerm", "PersonalKey",
+    "ProjectKey", "Release", "ReleaseErasure", "ReleasePolicy", "ReleasedNote", "Search", "Share", "SigningKey",
+    "Stale", "StoredChunk", "StoredFile", "SuggestedLabel", "SuggestedString", "SurrogateEntity", "SurrogateKey",
+    "SurrogateMention", "User",
 }  # fmt: skip
 
 

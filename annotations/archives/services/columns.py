@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -170,6 +170,12 @@ def json_column(
         return _prepared(field, into(keys, value))
 
     return Column(name, name, name, out, read, None if field.null else MISSING)
+
+
+def checked_column(model: type[models.Model], name: str, check: Callable[[Any], Any]) -> Column:
+    """The column of a field whose value is written as it is. `check` returns the value to store, or raises Bad."""
+    column = plain(model._meta.get_field(name))
+    return replace(column, into=lambda keys, value: column.into(keys, check(value)))
 
 
 def note_column(path: str = "document__name", attname: str = "document_id", *, null: bool = False) -> Column:

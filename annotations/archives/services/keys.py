@@ -14,6 +14,7 @@ from annotations.models import (
     Document,
     GoldVersion,
     Label,
+    LabelMapping,
     Project,
     Review,
     Span,
@@ -44,6 +45,7 @@ class Keys:
         self._numbered: dict[str, list[uuid.UUID]] = {"bulk": [], "vote": []}
         self._comments: list[int] | None = None
         self._versions: dict[int, int] = {}
+        self._mappings: dict[str, int] = {}
         self._notes: dict[str, Note] = {}
         self._sets: dict[tuple[int, int], int] = {}
         self._reviews: dict[tuple[int, int], int] = {}
@@ -118,6 +120,14 @@ class Keys:
         if type(number) is not int or number not in self._versions:
             raise Bad(_("names a gold version that is not in gold_versions.jsonl"))
         return self._versions[number]
+
+    def mapping(self, name: Any) -> int:
+        """The primary key of a label mapping by its name."""
+        if not self._mappings:
+            self._mappings = dict(LabelMapping.objects.filter(project=self.project).values_list("name", "pk"))
+        if not isinstance(name, str) or name not in self._mappings:
+            raise Bad(_("names a label mapping that is not in label_mappings.jsonl"))
+        return self._mappings[name]
 
     def comment(self, number: Any) -> int:
         """The primary key of a comment by its number. All comments must be stored."""

@@ -1,4 +1,4 @@
-"""JSON values that hold primary keys: provenance, decisions of adjudicators, rules of bulk acts, handovers."""
+"""JSON values of rows: provenance, attributes, decisions of adjudicators, rules of bulk acts, handovers."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -7,7 +7,11 @@ from django.utils.translation import gettext as _
 
 from annotations.archives.services.keys import Bad, Keys
 from annotations.archives.services.names import Names
+from annotations.core.attributes import stored
+from annotations.domain.attributes import AttributeDefError, as_data, attributes_of, definitions_of
+from annotations.domain.names import shown
 from annotations.domain.provenance import Backed, Doubt, Provenance, RunSays
+from annotations.review.services.log import whole_row
 
 Rows = list[list[Any]]
 # The keys of provenance with the types of their values; the other keys are read by functions of this module.
@@ -261,31 +265,59 @@ def _decision_in(keys: Keys, value: Any) -> Any:
 
 
 def _gold_out(names: Names, row: Any) -> Any:
-    start, end, label, confidence, source, provenance = row
-    return [start, end, names.label(label), confidence, source, provenance_out(names, provenance)]
+    start, end, label, confidence, source, provenance, attributes = whole_row(row)
+    how = provenance_out(names, provenance)
+    return [start, end, names.label(label), confidence, source, how, attributes or None]
 
 
 def _gold_in(keys: Keys, value: Any) -> Any:
     match value:
-        case [start, end, code, (int() | float() | None) as confidence, str(source), provenance]:
-            return [*bounds_in(keys, [start, end, code]), confidence, source, provenance_in(keys, provenance)]
-    raise Bad(_("must list gold spans as start, end, label, confidence, source and provenance"))
+        case [start, end, code, (int() | float() | None) as confidence, str(source), provenance, attributes]:
+            bounds, how = bounds_in(keys, [start, end, code]), provenance_in(keys, provenance)
+            return [*bounds, confidence, source, how, attributes_in(attributes)]
+    raise Bad(_("must list gold spans as start, end, label, confidence, source, provenance and attributes"))
 
 
 def frozen_out(names: Names, value: Any) -> Any:
-    """The spans of a frozen gold version: [start, end, label code, provenance]."""
-    return [[start, end, code, provenance_out(names, how)] for start, end, code, how in value]
+    """The spans of a frozen gold version: [start, end, label code, provenance], and attributes if a span has some."""
+    return [[start, end, code, provenance_out(names, how), *rest] for start, end, code, how, *rest in value]
 
 
 def frozen_in(keys: Keys, value: Any) -> Rows:
     found = []
     for span in _list(value):
         match span:
-            case [int(start), int(end), str(code), how] if keys.note and 0 <= start < end <= keys.note.length:
-                found.append([start, end, code, provenance_in(keys, how)])
+            case [int(start), int(end), str(code), how, *rest] if (
+                keys.note and 0 <= start < end <= keys.note.length and len(rest) <= 1
+            ):
+                found.append(
+                    [start, end, code, provenance_in(keys, how), *(attributes_in(part, null=False) for part in rest)]
+                )
             case _:
-                raise Bad(_("must list spans as start, end, label and provenance, within the note"))
+                raise Bad(_("must list spans as start, end, label, provenance and attributes, within the note"))
     return found
+
+
+def attributes_in(value: Any, *, null: bool = True) -> Any:
+    """The attributes of a span: a choice or true by name; null without attributes."""
+    if value is None and null:
+        return None
+    try:
+        return stored(attributes_of(value))
+    except AttributeDefError as error:
+        raise _invalid(error) from None
+
+
+def definitions_in(value: Any) -> Any:
+    """The attributes that the spans of a label may have."""
+    try:
+        return as_data(definitions_of(value))
+    except AttributeDefError as error:
+        raise _invalid(error) from None
+
+
+def _invalid(error: AttributeDefError) -> Bad:
+    return Bad(_("is not valid: %(error)s") % {"error": shown(str(error)).removesuffix(".")})
 
 
 def shares_in(keys: Keys, value: Any) -> Any:

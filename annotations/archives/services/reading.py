@@ -24,6 +24,7 @@ from annotations.domain.files.archives import MANIFEST, ArchiveError, ArchiveRea
 from annotations.domain.hashing import gold_hash, text_sha256
 from annotations.domain.names import bad_character
 from annotations.domain.strings import string_key
+from annotations.gold.selectors import hashed
 from annotations.models import (
     AnnotationSet,
     Author,
@@ -181,6 +182,8 @@ class _Reading:
             self._store(table)
             if table is tables.LABELS:
                 self._merge_labels()
+            if table is tables.MAPPED:
+                self._check_codes()
             if table is tables.AUTHORS:
                 self._keys.know_authors()
                 self._merge_runs()
@@ -258,6 +261,16 @@ class _Reading:
                 seen.add(code)
             if code:
                 raise ArchiveError("Labels are merged into each other in a circle.", file=tables.LABELS.name)
+
+    def _check_codes(self) -> None:
+        """The codes that a mapping writes must not differ only in case, because readers of the files confuse them."""
+        written: dict[tuple[str, str], str] = {}
+        for line, row in self._archive.rows(tables.MAPPED.name):
+            code = row.get("code", "")
+            if written.setdefault((row["mapping"], code.casefold()), code) != code:
+                raise ArchiveError(
+                    "“code” differs only in case from another code of the mapping.", file=tables.MAPPED.name, line=line
+                )
 
     def _merge_runs(self) -> None:
         for line, row in self._archive.rows(tables.AUTHORS.name):
@@ -390,7 +403,7 @@ class _Reading:
         for version in GoldVersion.objects.filter(project=self._project, erased_count=0):
             notes = GoldVersionNote.objects.filter(version=version).order_by()
             rows = notes.values_list("document__name", "document__sha256", "spans").iterator(chunk_size=BATCH)
-            found = gold_hash((name, sha256, (tuple(span[:3]) for span in spans)) for name, sha256, spans in rows)
+            found = gold_hash((name, sha256, map(hashed, spans)) for name, sha256, spans in rows)
             if found != version.content_hash:
                 raise ArchiveError(
                     f"The notes and spans of gold version {version.number} don't fit its content hash.",

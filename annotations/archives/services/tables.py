@@ -16,6 +16,7 @@ from annotations.archives.services import nested
 from annotations.archives.services.columns import (
     Column,
     author_column,
+    checked_column,
     columns_of,
     json_column,
     label_column,
@@ -25,6 +26,8 @@ from annotations.archives.services.columns import (
 )
 from annotations.archives.services.keys import Bad, Keys
 from annotations.archives.services.names import Names
+from annotations.domain.labels import CODE
+from annotations.domain.names import bad_character
 from annotations.models import (
     Adjudication,
     Amendment,
@@ -43,9 +46,11 @@ from annotations.models import (
     GoldVersionNote,
     Handover,
     Label,
+    LabelMapping,
     LabelSet,
     MajorityAct,
     MajorityNote,
+    MappedLabel,
     Membership,
     NoteMetadata,
     PlantedLeak,
@@ -176,6 +181,19 @@ def _text(keys: Keys, value: Any) -> Any:
     return value
 
 
+def _mapping_name(value: Any) -> Any:
+    if isinstance(value, str) and (not value.strip() or bad_character(value)):
+        raise Bad(_("must be a name without hidden characters"))
+    return value
+
+
+def _written_code(value: Any) -> Any:
+    """A code of a label mapping, which exports write to files; empty: the spans of the label are left out."""
+    if isinstance(value, str) and value and not CODE.fullmatch(value):
+        raise Bad(_("may contain only A-Z, a-z, 0-9, “_” and “-”, with a letter or digit"))
+    return value
+
+
 def _current(keys: Keys, value: Any) -> str:
     """An empty hash is filled in by the next comparison of the note; one of zeros never fits."""
     if type(value) is not bool:
@@ -198,7 +216,23 @@ LABELS = Table(
         "label_set_id": None,
         "category_id": Column("category", "category__code", "category_id", _as_it_is, Keys.category),
         "merged_into_id": Column("merged_into", "merged_into__code", "", _as_it_is, _text),
+        "attributes": checked_column(Label, "attributes", nested.definitions_in),
     }), constant="label_set_id",
+)  # fmt: skip
+MAPPINGS = Table(
+    "label_mappings.jsonl", LabelMapping, "project",
+    columns_of(LabelMapping, first=[], instead={
+        "project_id": None,
+        "name": checked_column(LabelMapping, "name", _mapping_name),
+        "created_by_id": person_column("created_by_id", null=True),
+    }),
+)  # fmt: skip
+MAPPED = Table(
+    "mapped_labels.jsonl", MappedLabel, "mapping__project",
+    columns_of(MappedLabel, first=[Column("mapping", "mapping__name", "mapping_id", _as_it_is, Keys.mapping)], instead={
+        "label_id": label_column("label_id"),
+        "code": checked_column(MappedLabel, "code", _written_code),
+    }), constant="",
 )  # fmt: skip
 AUTHORS = Table(
     "authors.jsonl", Author, "project",
@@ -346,7 +380,7 @@ REWRITTEN = Table(
 )  # fmt: skip
 
 # Before the notes and the annotation sets (gold spans name acts), and after them.
-BEFORE: Final = (LABEL_SET, CATEGORIES, LABELS, AUTHORS, BULK_ACTS, VOTES)
+BEFORE: Final = (LABEL_SET, CATEGORIES, LABELS, MAPPINGS, MAPPED, AUTHORS, BULK_ACTS, VOTES)
 AFTER: Final = (
     ASSIGNMENTS, REVIEWS, DECISIONS, PLANTED, HANDOVERS, SUGGESTED_NOTES, RESOLUTIONS, ADJUDICATIONS, VOTED,
     CAUSES, ERROR_CAUSES, COMMENTS, FLAGS, AMENDMENTS, GOLD_VERSIONS, GOLD_NOTES, REWRITTEN,
@@ -372,5 +406,8 @@ SPAN_COLUMNS: Final = columns_of(Span, first=[], instead={
     "annotation_set_id": None,
     "label_id": label_column("label_id"),
     "provenance": json_column(Span, "provenance", nested.provenance_out, nested.provenance_in),
+    "attributes": json_column(
+        Span, "attributes", lambda names, value: value or None, lambda keys, value: nested.attributes_in(value)
+    ),
     "string_key": None,
 })  # fmt: skip

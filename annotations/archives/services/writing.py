@@ -37,6 +37,7 @@ LEFT_OUT: Final = {
     "accounts": "Passwords, second factors, sessions, tokens, e-mail addresses and own shortcuts belong to people.",
     "audit log": "The log says what was done on this instance. The undo history, which uses it, stays with it.",
     "jobs and imports": "Jobs, uploads, exports and reports of imports belong to this instance.",
+    "originals of documents": "Notes keep their text; original files and source maps stay on this instance.",
     "runs and models": "Suggestions are archived; settings of runs, trained models, calibrations and judgings are not.",
     "releases": "Policies, releases, audits and certificates are signed or sealed with keys of this instance.",
     "surrogates and known people": "They are encrypted with the project's key, which never leaves this instance.",
