@@ -85,6 +85,11 @@ def _annotated(world: SimpleNamespace) -> None:
             make.make_set(note, person, spans, submitted=submitted, submitted_at=at, version=3)
             if submitted:
                 Assignment.objects.filter(document=note, user=person).update(state=Assignment.State.DONE)
+    # Attributes go on to adjudicated sets, gold and versions.
+    city = make.label_of(world.project, CITY[2])
+    city.attributes = [{"name": "Family"}, {"name": "Status", "values": ["current", "past"]}]
+    city.save()
+    Span.objects.filter(label=city).update(attributes={"Family": True, "Status": "past"})
     odd = make.make_note(world.project, ODD, "odd/ñame 😀", patient_id="P-2")
     NoteMetadata.objects.create(document=odd, note_type="letter", site="")
     world.notes["odd"] = odd

@@ -7,6 +7,7 @@ from django.utils.translation import gettext as _
 
 from annotations.archives.services.keys import Bad, Keys
 from annotations.archives.services.names import Names
+from annotations.domain.attributes import AttributeDefError, as_data, definitions_of
 from annotations.domain.provenance import Backed, Doubt, Provenance, RunSays
 
 Rows = list[list[Any]]
@@ -261,28 +262,53 @@ def _decision_in(keys: Keys, value: Any) -> Any:
 
 
 def _gold_out(names: Names, row: Any) -> Any:
-    start, end, label, confidence, source, provenance = row
-    return [start, end, names.label(label), confidence, source, provenance_out(names, provenance)]
+    start, end, label, confidence, source, provenance, *attributes = row
+    return [start, end, names.label(label), confidence, source, provenance_out(names, provenance), *attributes]
 
 
 def _gold_in(keys: Keys, value: Any) -> Any:
     match value:
-        case [start, end, code, (int() | float() | None) as confidence, str(source), provenance]:
-            return [*bounds_in(keys, [start, end, code]), confidence, source, provenance_in(keys, provenance)]
+        case [start, end, code, (int() | float() | None) as confidence, str(source), provenance, *more]:
+            bounds = bounds_in(keys, [start, end, code])
+            return [*bounds, confidence, source, provenance_in(keys, provenance), *_more_in(keys, more)]
     raise Bad(_("must list gold spans as start, end, label, confidence, source and provenance"))
 
 
+def _more_in(keys: Keys, more: list[Any]) -> list[Any]:
+    """The last items of a span's list: its attributes, or nothing."""
+    if len(more) > 1:
+        raise Bad(_("must give the attributes of a span as a choice or true by name"))
+    return [attributes_in(keys, each) for each in more]
+
+
+def attributes_in(keys: Keys, value: Any) -> Any:
+    """The attributes of a span: a choice or true by name, or null."""
+    if value is None or (
+        isinstance(value, dict) and all(each is True or isinstance(each, str) for each in value.values())
+    ):
+        return value
+    raise Bad(_("must give the attributes of a span as a choice or true by name"))
+
+
+def definitions_in(keys: Keys, value: Any) -> Any:
+    """The attributes that the spans of a label may have."""
+    try:
+        return as_data(definitions_of(value))
+    except AttributeDefError as error:
+        raise Bad(str(error)) from None
+
+
 def frozen_out(names: Names, value: Any) -> Any:
-    """The spans of a frozen gold version: [start, end, label code, provenance]."""
-    return [[start, end, code, provenance_out(names, how)] for start, end, code, how in value]
+    """The spans of a frozen gold version: [start, end, label code, provenance], and attributes if it has some."""
+    return [[start, end, code, provenance_out(names, how), *more] for start, end, code, how, *more in value]
 
 
 def frozen_in(keys: Keys, value: Any) -> Rows:
     found = []
     for span in _list(value):
         match span:
-            case [int(start), int(end), str(code), how] if keys.note and 0 <= start < end <= keys.note.length:
-                found.append([start, end, code, provenance_in(keys, how)])
+            case [int(start), int(end), str(code), how, *more] if keys.note and 0 <= start < end <= keys.note.length:
+                found.append([start, end, code, provenance_in(keys, how), *_more_in(keys, more)])
             case _:
                 raise Bad(_("must list spans as start, end, label and provenance, within the note"))
     return found

@@ -24,6 +24,7 @@ from annotations.domain.files.archives import MANIFEST, ArchiveError, ArchiveRea
 from annotations.domain.hashing import gold_hash, text_sha256
 from annotations.domain.names import bad_character
 from annotations.domain.strings import string_key
+from annotations.gold.selectors import hashed
 from annotations.models import (
     AnnotationSet,
     Author,
@@ -390,7 +391,7 @@ class _Reading:
         for version in GoldVersion.objects.filter(project=self._project, erased_count=0):
             notes = GoldVersionNote.objects.filter(version=version).order_by()
             rows = notes.values_list("document__name", "document__sha256", "spans").iterator(chunk_size=BATCH)
-            found = gold_hash((name, sha256, (tuple(span[:3]) for span in spans)) for name, sha256, spans in rows)
+            found = gold_hash((name, sha256, map(hashed, spans)) for name, sha256, spans in rows)
             if found != version.content_hash:
                 raise ArchiveError(
                     f"The notes and spans of gold version {version.number} don't fit its content hash.",

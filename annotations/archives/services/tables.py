@@ -198,6 +198,7 @@ LABELS = Table(
         "label_set_id": None,
         "category_id": Column("category", "category__code", "category_id", _as_it_is, Keys.category),
         "merged_into_id": Column("merged_into", "merged_into__code", "", _as_it_is, _text),
+        "attributes": json_column(Label, "attributes", _as_it_is, nested.definitions_in),
     }), constant="label_set_id",
 )  # fmt: skip
 AUTHORS = Table(
@@ -373,4 +374,5 @@ SPAN_COLUMNS: Final = columns_of(Span, first=[], instead={
     "label_id": label_column("label_id"),
     "provenance": json_column(Span, "provenance", nested.provenance_out, nested.provenance_in),
     "string_key": None,
+    "attributes": json_column(Span, "attributes", _as_it_is, nested.attributes_in),
 })  # fmt: skip
