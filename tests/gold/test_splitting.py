@@ -14,6 +14,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.progress import silent
 from annotations.core.stored_files import open_stored
 from annotations.domain.formats import FORMATS
+from annotations.domain.formats.base import Loaded
 from annotations.gold.events import GOLD_SPLIT
 from annotations.gold.services.diffing import version_diff
 from annotations.gold.services.making import freeze
@@ -182,8 +183,15 @@ def test_every_format_is_exported_in_folders(project, tmp_path):
         report = export_to_path(project=project, out=out, format=format, set_spec="gold:1", split="folders")
         manifest = json.loads((out / "export.json").read_text())
         assert manifest["split"] == {"seed": "s", "shares": SHARES, "layout": "folders", "notes": splits(version)}
-        files = {path.relative_to(out).as_posix() for path in out.rglob("*.txt")}
-        assert {f"{split}/{name}.txt" for name, split in splits(version).items()} <= files, format
+        files = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()}
+        if any(file.endswith(".txt") for file in files):
+            assert {f"{split}/{name}.txt" for name, split in splits(version).items()} <= files, format
+        reader, loaded = FORMATS[format], Loaded(lambda name, out=out: (out / name).read_bytes())
+        groups, _strays = reader.group(sorted(files))
+        labels = {"PATIENT": "PATIENT", "DATE": "DATE"}
+        notes = [note for group in groups for note in reader.read_many(group, loaded, labels)]
+        assert {note.name.rpartition("/")[2] for note in notes} == set(splits(version)) and len(notes) == 10, format
+        assert all(any(f"/{split}" in f"/{file}" for file in files) for split in splits(version).values()), format
         assert report["notes"] == 10 and "notes" not in report["split"]
     (event, *_) = Event.objects.filter(verb=NOTES_EXPORTED)
     assert "n0" not in json.dumps(event.data)

@@ -37,6 +37,7 @@ STAYS = {
     "annotations.Category": {"code": "shipped", "name": "shipped"},
     "annotations.Label": {
         "code": "listed", "name": "listed", "description": "listed", "placeholder": "listed", "hotkey": "one letter",
+        "attributes": "listed",
     },
     "annotations.LabelMapping": {"name": "listed", "target": "shipped"},
     "annotations.MappedLabel": {"code": "listed with the name"},

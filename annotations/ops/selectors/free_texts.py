@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from annotations.core.hooks import Hook
+from annotations.domain.attributes import as_data
 from annotations.models import (
     Amendment,
     Comment,
@@ -69,13 +70,14 @@ def _of_project(project: Project) -> Iterator[FreeText]:
 
 
 def _edited_labels(project: Project) -> int:
-    """Count the labels that somebody added or reworded in this project."""
+    """Count the labels that somebody added, reworded or gave attributes in this project."""
     try:
-        shipped = {(one.code, one.name, one.description) for one in shipped_set(project.label_set.key).labels()}
+        labels = list(shipped_set(project.label_set.key).labels())
     except FileNotFoundError:
-        shipped = set()
-    labels = Label.objects.filter(label_set__project=project).values_list("code", "name", "description")
-    return sum(label not in shipped for label in labels)
+        labels = []
+    shipped = {(one.code, one.name, one.description): as_data(one.attributes) for one in labels}
+    rows = Label.objects.filter(label_set__project=project).values_list("code", "name", "description", "attributes")
+    return sum(shipped.get((code, name, words)) != attributes for code, name, words, attributes in rows)
 
 
 def _of_gold(project: Project) -> Iterator[FreeText]:

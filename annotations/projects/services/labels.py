@@ -17,6 +17,7 @@ from annotations.domain.attributes import (
     AttributeDefError,
     as_data,
     as_lines,
+    check_definitions,
     definitions_in,
     definitions_of,
     joined,
@@ -223,6 +224,14 @@ def _check_merge(source: Label, target: Label) -> None:
         raise ServiceError(_("Labels of different projects can't be merged."), code="label-set")
     if source.merged_into_id or target.merged_into_id:
         raise ServiceError(_("This label was already merged."), code="merged")
+    try:
+        check_definitions(joined(definitions(target), definitions(source)))
+    except AttributeDefError as error:
+        raise ServiceError(
+            _("The labels have too many attributes to be merged. %(reason)s Remove some of them first.")
+            % {"reason": error},
+            code="attributes",
+        ) from error
 
 
 def merge_labels(*, source: Label, target: Label, actor: User | None) -> LabelMerged:
