@@ -13,7 +13,7 @@ from annotations.domain.files import archives as container
 from annotations.models import Document, Label, Project, User
 from tests.archives.archived_world import archive_of, changed, files_of, full_project, rows_of, zipped
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once]
 
 
 @pytest.fixture

@@ -57,6 +57,7 @@ def test_the_command_release_signs_what_it_exports(released, tmp_path, ending):
     assert json.loads(out.getvalue())["notes"] == 3
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("format", RELEASE_FORMATS)
 @pytest.mark.parametrize("out", ["folder", "release.zip"])
 def test_every_format_is_verified(certified, tmp_path, format, out):

@@ -51,6 +51,7 @@ def test_findings_must_be_decided_or_left_out(release, ward):
     assert (job.result["notes"], job.result["held_back"]) == (5, 0)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("format", RELEASE_FORMATS)
 def test_the_file_expires_and_names_nothing_of_the_project(release, ward, format):
     job = exported(release, ward.manager, format, leave_out=True)

@@ -176,6 +176,7 @@ def test_frozen_gold_of_a_merged_label_is_written_as_its_target(gold, tmp_path):
     assert report["labels"]["written"] == {"NAME": 1, "PLACE": 2}
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("format", [name for name in FORMATS if name != "text"])
 def test_every_format_writes_and_reads_the_codes(gold, tmp_path, format):
     report = export_to_path(
