@@ -65,7 +65,10 @@ def upload(client, files, **chosen):
     ("files", "format"),
     [
         ({"a.pdf": PDF}, "documents"),
-        ({"a.docx": DOCX, "b.txt": b"plain"}, "documents"),
+        ({"a.docx": DOCX, "b.txt": LATIN}, "documents"),
+        # The text in UTF-8 would not be kept exactly among documents.
+        ({"a.docx": DOCX, "b.txt": b"plain"}, "text"),
+        ({"a.txt": LATIN, "b.txt": b"plain"}, "text"),
         ({"a.doc": b"\xd0\xcf", "a.rtf": b"{\\rtf1 x}"}, "documents"),
         ({"a.odt": b"PK", "b.html": b"<p>x</p>"}, "documents"),
         ({"a.eml": b"From: a\n\nb"}, "documents"),

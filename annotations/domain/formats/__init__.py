@@ -61,7 +61,8 @@ _LOOKED_AT: Final = 50
 def detected(names: Iterable[str], files: Files, *, others: Iterable[InputFormat] = ()) -> str:
     """The first format of FORMATS that claims one of the files; plain text if none does.
 
-    `others` are asked before plain text. The first files of each ending are looked into.
+    `others` are asked before plain text, unless plain text would keep one of the files exactly and they would not. The
+    first files of each ending are looked into.
     """
     looked: dict[str, int] = {}
     heads: list[tuple[str, bytes]] = []
@@ -80,7 +81,11 @@ def detected(names: Iterable[str], files: Files, *, others: Iterable[InputFormat
         return any(format.claims(*head) for head in heads)
 
     found = next((name for name, format in FORMATS.items() if claimed(format)), "text")
-    return next((other.name for other in others if claimed(other)), "text") if found == "text" else found
+    if found != "text":
+        return found
+    asked = list(others)
+    exact = [head for head in heads if FORMATS["text"].claims(*head) and not any(one.claims(*head) for one in asked)]
+    return "text" if exact else next((one.name for one in asked if claimed(one)), "text")
 
 
 def reader(name: str, *, repair: bool = False) -> Format:
