@@ -17,7 +17,7 @@ from fixtures.quality.written_documents import docx, pdf
 from tests.domain.documents.helpers import docx as small_docx
 from tests.domain.documents.helpers import zipped
 from tests.domain.documents.test_pdf import one_page, shown
-from tests.waiting import wait_for
+from tests.waiting import HANGS, wait_for
 
 
 def codes(found):
@@ -111,7 +111,7 @@ def port():
 
 def attempt(port, *how):
     done = subprocess.run(
-        [sys.executable, "-c", TRY, str(port), *how], cwd=extracting.ROOT, capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", TRY, str(port), *how], cwd=extracting.ROOT, capture_output=True, text=True, timeout=HANGS
     )
     cut, *found = done.stdout.split()
     return cut == "True", found
@@ -260,7 +260,7 @@ def test_a_doc_that_libreoffice_wrote_is_read(tmp_path):
     source.write_bytes(docx(3).data)
     profile = f"-env:UserInstallation={(tmp_path / 'profile').as_uri()}"
     command = [program(), profile, "--headless", "--convert-to", "doc", "--outdir", str(tmp_path), str(source)]
-    subprocess.run(command, check=True, capture_output=True, timeout=120)
+    subprocess.run(command, check=True, capture_output=True, timeout=HANGS)
     with Extractor() as extractor:
         needs_namespace(extractor)
         (note,) = extractor.results("a.doc", Path(tmp_path / "a.doc").read_bytes())
