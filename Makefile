@@ -6,13 +6,14 @@ STAMPS := $(VENV)/stamps
 # npm writes this file when an installation is complete.
 NODE_TOOLS := node_modules/.package-lock.json
 
-.PHONY: help run setup setup-dev setup-models test-tools test coverage lint shell debug bench quality lock clean
+.PHONY: help run setup setup-dev setup-models setup-ldap test-tools test coverage lint shell debug bench quality lock clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make run           set up and start on http://127.0.0.1:8000 (PORT, HOST, DEIDREVIEW_DATA)"
 	@echo "make setup         install the packages for running"
 	@echo "make setup-models  add the packages for model workers (torch, transformers, spaCy)"
+	@echo "make setup-ldap    add the packages for sign-in by LDAP (compiled: needs Debian's libldap-dev and libsasl2-dev)"
 	@echo "make setup-dev     add the packages for tests and linters"
 	@echo "make test          run all tests, on SQLite and on PostgreSQL"
 	@echo "make coverage      show which lines the tests run, on SQLite; WHAT=tests/gold for a part"
@@ -32,11 +33,15 @@ setup: $(STAMPS)/base
 setup-models: $(STAMPS)/models
 	@:
 
+setup-ldap: $(STAMPS)/ldap
+	@:
+
 setup-dev: test-tools
 	@$(MAKE) --no-print-directory $(NODE_TOOLS)
 
 test-tools: $(STAMPS)/dev
 	@.ci/dev-packages
+	@$(MAKE) --no-print-directory $(STAMPS)/ldap
 
 test: test-tools setup-models
 	@$(PY) -m tests.run
@@ -84,6 +89,12 @@ $(STAMPS)/base: requirements.lock $(STAMPS)/venv
 $(STAMPS)/dev: requirements-dev.lock $(STAMPS)/base
 	@echo "Installing the test tools"
 	@$(INSTALL) -r requirements-dev.lock
+	@touch $@
+
+$(STAMPS)/ldap: requirements-ldap.lock $(STAMPS)/base
+	@.ci/ldap-packages
+	@echo "Installing the packages for sign-in by LDAP"
+	@$(INSTALL) -r requirements-ldap.lock
 	@touch $@
 
 # torch is installed last and alone, as pyproject.toml pins it: pip takes the build that it finds (a CPU build if there is one), whose
