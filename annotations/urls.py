@@ -6,6 +6,7 @@ from annotations.accounts.urls import urlpatterns as accounts
 from annotations.adjudicate.urls import urlpatterns as adjudicate
 from annotations.agreement.urls import urlpatterns as agreement
 from annotations.annotate.urls import urlpatterns as annotate
+from annotations.api.urls import urlpatterns as api
 from annotations.archives.urls import urlpatterns as archives
 from annotations.audits.urls import urlpatterns as audits
 from annotations.certificates.urls import urlpatterns as certificates
@@ -42,4 +43,5 @@ urlpatterns: list[URLPattern | URLResolver] = [
     *archives,
     *ops,
     *help_pages,
+    *api,
 ]

@@ -51,7 +51,7 @@ class Boundary:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         try:
-            _check_head(request)
+            check_head(request)
         except Malformed as refused:
             return _answer(request, refused)
         return self.get_response(request)
@@ -60,7 +60,7 @@ class Boundary:
         if any(isinstance(value, int) and value > MAX_ID for value in kwargs.values()):
             raise Http404("The number is too large for an id.")
         try:
-            _check_form(request)
+            check_form(request)
             if request.resolver_match is not None and request.resolver_match.app_name == "admin":
                 _check_admin(request)
         except Malformed as refused:
@@ -90,7 +90,8 @@ class JsonBody:
 # ── The head ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _check_head(request: HttpRequest) -> None:
+def check_head(request: HttpRequest) -> None:
+    """Check the URL, the query and the headers. Raises Malformed."""
     if (request.content_params or {}).get("charset", "").lower() not in UTF_8:
         raise Malformed(_("The request is not in UTF-8. Send it in UTF-8."), status=415)
     for name in COOKIES:
@@ -141,7 +142,8 @@ def _check_admin(request: HttpRequest) -> None:
 # ── The body ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _check_form(request: HttpRequest) -> None:
+def check_form(request: HttpRequest) -> None:
+    """Check the fields and names of files of a form. Raises Malformed."""
     if request.method in SAFE or request.content_type == JSON:
         return
     try:

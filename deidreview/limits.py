@@ -9,6 +9,7 @@ import time
 import zlib
 from collections import Counter
 from collections.abc import Callable
+from functools import cache
 from threading import Condition
 from typing import Final
 
@@ -95,7 +96,15 @@ class Threads:
             del counted[who]
 
 
+@cache
+def threads_of_process(threads: int) -> Threads:
+    """Return the threads of this process, which pages and the API share."""
+    return Threads(threads)
+
+
 windows = Windows()
+# Requests of each API token.
+token_windows = Windows()
 # The first half of the slots is for people, the second for addresses.
 HALF = Windows.SLOTS // 2
 # A form sent without signing in counts as this many requests, because checking a password takes long.
@@ -107,7 +116,7 @@ class RequestLimits:
 
     def __init__(self, get_response: GetResponse) -> None:
         self._get_response = get_response
-        self._threads = Threads(settings.WEB_THREADS)
+        self._threads = threads_of_process(settings.WEB_THREADS)
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if request.path_info in FREE:

@@ -164,6 +164,7 @@ def at_once() -> Iterator[Callable[..., list[Any]]]:
 @pytest.fixture(autouse=True)
 def _requests_of_this_test() -> None:
     """Reset the counts of requests by person and address, which are kept in memory."""
-    from deidreview.limits import windows
+    from deidreview.limits import token_windows, windows
 
     windows.clear()
+    token_windows.clear()

@@ -7,9 +7,11 @@ class AnnotateConfig(AppConfig):
     label = "annotate"
 
     def ready(self) -> None:
+        from annotations.api import registry
         from annotations.core import addresses, navigation, offers
         from annotations.core.access import Can
 
+        registry.register("annotations.annotate.api.router")
         navigation.extend("notes", "annotate", "next_note")
         navigation.working("annotate")
         navigation.register(navigation.Entry("account", 10, _("My keys"), "keys", Can.ANNOTATE))

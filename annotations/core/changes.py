@@ -69,11 +69,15 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A well-formed change. `annotate.services.spans` checks whether it fits the annotation set."""
+    """A well-formed change. `annotate.services.spans` checks whether it fits the annotation set.
+
+    `exact`: the change is refused (`stale`, 412) unless the annotation set still has this `version`.
+    """
 
     change_id: UUID
     kind: Kind
     version: int | None = None
+    exact: bool = False
     span: int | None = None
     seen: LabeledBounds | None = None
     start: int = -1

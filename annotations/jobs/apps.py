@@ -7,12 +7,17 @@ class JobsConfig(AppConfig):
     label = "jobs"
 
     def ready(self) -> None:
+        from annotations.api import registry
+        from annotations.api.services.kept_answers import forget_answers
         from annotations.core import navigation, offers
         from annotations.core.access import Can
+        from annotations.jobs import hooks
 
         navigation.add_group(navigation.Group("jobs", _("Jobs"), 10, navigation.Area.OWN))
         navigation.register(navigation.Entry("jobs", 10, _("Jobs"), "jobs", Can.READ_NOTES, frozenset({"job"})))
         offers.offer("frame.bar", "jobs/offers/indicator.html")
+        hooks.TIDIERS.append(forget_answers)
+        registry.register("annotations.jobs.api.router")
 
         from annotations.jobs import overview
 

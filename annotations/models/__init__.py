@@ -1,6 +1,7 @@
 """The database models of `annotations`, one subject per module."""
 
 from annotations.models.adjudication import Adjudication, Amendment, Figures, MajorityAct, MajorityNote, Resolution
+from annotations.models.api import ApiAnswer, ApiToken
 from annotations.models.assignment import Assignment
 from annotations.models.audits import AuditMark, AuditNote, AuditPlan
 from annotations.models.author import Author
@@ -35,6 +36,8 @@ __all__ = [
     "Adjudication",
     "Amendment",
     "AnnotationSet",
+    "ApiAnswer",
+    "ApiToken",
     "Assignment",
     "AuditMark",
     "AuditNote",

@@ -7,12 +7,14 @@ class NotesConfig(AppConfig):
     label = "notes"
 
     def ready(self) -> None:
+        from annotations.api import registry
         from annotations.core.hooks import patient_erased
         from annotations.jobs import hooks
         from annotations.notes.services.searching import forget_searches, purge_searches
 
         hooks.TIDIERS.append(purge_searches)
         patient_erased.add(forget_searches)
+        registry.register("annotations.notes.api.router")
 
         from annotations.core import addresses, navigation
         from annotations.core.access import Can

@@ -7,12 +7,14 @@ class OpsConfig(AppConfig):
     label = "ops"
 
     def ready(self) -> None:
+        from annotations.api import registry
         from annotations.core import navigation, offers
         from annotations.core.access import Can
         from annotations.jobs import hooks
         from annotations.ops.services.deleting import finish_deletions
 
         hooks.STEPS.append(finish_deletions)
+        registry.register("annotations.ops.api.router")
         navigation.register(navigation.Entry("project", 40, _("Patients"), "patients", Can.MANAGE))
         navigation.extend("project_settings", "project_delete")
         navigation.extend("notes", "note_delete")

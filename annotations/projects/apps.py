@@ -7,12 +7,14 @@ class ProjectsConfig(AppConfig):
     label = "projects"
 
     def ready(self) -> None:
+        from annotations.api import registry
         from annotations.core import addresses, navigation
         from annotations.core.access import Can
         from annotations.jobs import hooks
         from annotations.projects.services.idle import release_idle_notes
 
         hooks.TIDIERS.append(release_idle_notes)
+        registry.register("annotations.projects.api.router")
 
         navigation.add_group(
             navigation.Group("overview", _("Overview"), 10),

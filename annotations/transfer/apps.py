@@ -7,11 +7,13 @@ class TransferConfig(AppConfig):
     label = "transfer"
 
     def ready(self) -> None:
+        from annotations.api import registry
         from annotations.core.access import Can
         from annotations.core.stored_files import delete_expired
         from annotations.jobs import hooks
         from annotations.jobs.registry import JobKind, register
 
+        registry.register("annotations.transfer.api.router")
         register(
             {
                 "import": JobKind(

@@ -159,6 +159,8 @@ def _apply(document: Document, user: User, change: Change, blind: bool) -> Answe
     if change.kind is not Kind.DELETE:
         keep_labels(document.project_id)
     row = hold(document, user, change, span, blind)
+    if change.exact and change.version != row.version:
+        raise Refused("stale", gettext("The annotation set has another version. Nothing was saved."), status=412)
     effect = _effect(row, user, change, span, many)
     if effect.verb is not None:
         check_room(row.pk, effect.bounds, more=effect.adds)

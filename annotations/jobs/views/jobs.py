@@ -3,16 +3,16 @@
 from collections.abc import Callable
 
 from django.contrib import messages
-from django.http import Http404, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_POST, require_safe
 
-from annotations.core.access import Access, Can, closed_to, enter, require
+from annotations.core.access import Can, enter
 from annotations.core.errors import ServiceError
 from annotations.core.requests import Request, paged
-from annotations.jobs.registry import JOBS
 from annotations.jobs.services import queue
+from annotations.jobs.services.finding import job_for, job_to_control
 from annotations.jobs.services.status import status_of
 from annotations.models import Job
 
@@ -33,7 +33,7 @@ def jobs(request: Request, slug: str) -> HttpResponse:
 def job(request: Request, slug: str, number: int) -> HttpResponse:
     """Show one job: the page, or for htmx the part of it that changes."""
     access = enter(request.user, slug, Can.READ_NOTES)
-    row = _job_of(access, number)
+    row = job_for(access, number)
     context = {
         "access": access,
         "status": status_of(row, access),
@@ -66,22 +66,9 @@ def job_retry(request: Request, slug: str, number: int) -> HttpResponse:
 def _act(request: Request, slug: str, number: int, act: Callable[[Job], Job]) -> HttpResponse:
     """Do what a button says. People who may start such a job may also control it."""
     access = enter(request.user, slug, Can.READ_NOTES)
-    row = _job_of(access, number)
-    kind = JOBS.get(row.kind)
-    if kind is None:
-        raise Http404("This kind of job does not exist.")
-    require(access, kind.right)
+    row = job_to_control(access, number)
     try:
         act(row)
     except ServiceError as error:
         messages.error(request, str(error))
     return redirect("job", slug, row.number)
-
-
-def _job_of(access: Access, number: int) -> Job:
-    row = get_object_or_404(Job.objects.select_related("created_by"), project=access.project, number=number)
-    # The page of an export, a score or a comparison shows what annotation sets contain.
-    authors = [pk for pk in (row.params.get("author_id"), *row.params.get("authors", [])) if pk]
-    if closed_to(access, spec=str(row.params.get("set", "")), authors=authors):
-        raise Http404("This job does not exist.")
-    return row

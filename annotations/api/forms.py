@@ -1,0 +1,48 @@
+"""The form for a new token."""
+
+from typing import Any
+
+from django import forms
+from django.db.models import QuerySet
+from django.utils.translation import gettext_lazy as _
+
+from annotations.api.services.tokens import MOST_DAYS
+from annotations.core.fields import WholeField
+from annotations.core.offering import offer_rows
+from annotations.models import ApiToken, Project
+
+SCOPES = [
+    (ApiToken.Scope.READ, _("Read: everything that you may see")),
+    (ApiToken.Scope.WRITE, _("Write: also annotate, review and export")),
+    (ApiToken.Scope.MANAGE, _("Manage: also change projects, members, settings and releases")),
+]
+
+
+class TokenForm(forms.Form):
+    name = forms.CharField(
+        label=_("Name"),
+        max_length=80,
+        help_text=_("What the token is for, such as “Nightly import”."),
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    scope = forms.ChoiceField(
+        label=_("Scope"), choices=SCOPES, widget=forms.RadioSelect, initial=ApiToken.Scope.READ
+    )
+    project = forms.ModelChoiceField(
+        label=_("Project"),
+        queryset=Project.objects.none(),
+        required=False,
+        empty_label=_("All my projects"),
+        help_text=_("A token for one project can't reach any other."),
+    )
+    days = WholeField(
+        label=_("Valid for days"),
+        least=1,
+        most=MOST_DAYS,
+        initial=90,
+        widget=forms.NumberInput(attrs={"class": "short", "inputmode": "numeric"}),
+    )
+
+    def __init__(self, *args: Any, projects: "QuerySet[Project]", **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        offer_rows(self, "project", projects)

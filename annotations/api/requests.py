@@ -1,0 +1,55 @@
+"""The requests of the API: who sends them, and what their token allows. Routes enter projects with `enter`."""
+
+from typing import Final
+
+from django.http import Http404, HttpRequest
+from django.utils.translation import gettext as _
+
+from annotations.api.problems import Problem
+from annotations.core import access
+from annotations.core.access import Access, Can
+from annotations.models import ApiToken, User
+
+Scope = ApiToken.Scope
+_ORDER: Final = list(Scope)
+_READING: Final = ("GET", "HEAD")
+# Changes with these rights need a token that manages.
+_MANAGING: Final = frozenset({Can.MANAGE, Can.ARCHIVE, Can.RELEASE})
+
+
+class ApiRequest(HttpRequest):
+    """A request with a valid token: deidreview.api answers all others."""
+
+    user: User
+    token: ApiToken
+
+
+def enter(request: ApiRequest, slug: str, right: Can = Can.SEE_PROJECT) -> Access:
+    """Return the project `slug` for the token's person, as `annotations.core.access.enter` does for pages.
+
+    Raises Http404 where the token is for another project, and Problem (403) where its scope does not allow this.
+    """
+    project = request.token.project
+    if project is not None and project.slug != slug:
+        raise Http404("The token is for another project.")
+    require_scope(request, Scope.MANAGE if right in _MANAGING and request.method not in _READING else Scope.READ)
+    return access.enter(request.user, slug, right)
+
+
+def require_scope(request: ApiRequest, least: Scope) -> None:
+    """Raise Problem (403) unless the token's scope is `least` or more. Whatever changes anything needs `write`."""
+    if request.method not in _READING:
+        least = max(least, Scope.WRITE, key=_ORDER.index)
+    if _ORDER.index(Scope(request.token.scope)) < _ORDER.index(least):
+        raise Problem(
+            403,
+            "scope",
+            _("This request needs a token with the scope “%(scope)s”. Create one on the page “API tokens”.")
+            % {"scope": least.value},
+        )
+
+
+def require_any_project(request: ApiRequest) -> None:
+    """Raise Problem (403) where the token is for a single project."""
+    if request.token.project_id is not None:
+        raise Problem(403, "scope", _("This request needs a token that is not bound to one project."))

@@ -1,0 +1,134 @@
+"""Idempotency keys: a POST that is sent again with the same key gets the same answer, without a second effect.
+
+The key is claimed in a transaction of its own, so that a simultaneous second request sees the claim. The effect and the
+stored answer are one transaction: after a crash either both are there, or neither and the claim can be taken over.
+"""
+
+import base64
+import hashlib
+import json
+import uuid
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Final
+
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from annotations.api.problems import Problem
+from annotations.api.requests import ApiRequest
+from annotations.api.services.kept_answers import KEPT
+from annotations.core.sealing import instance_fernet, opened_by_instance
+from annotations.models import ApiAnswer, Project
+
+HEADER: Final = "Idempotency-Key"
+# A request that runs longer than this lost its claim: another one may run in its place.
+CLAIM: Final = timedelta(minutes=2)
+_LONGEST: Final = 255
+_PURPOSE: Final = "answers of the API"
+# Answers that a later request with the same key may get differently.
+_PASSING: Final = frozenset({401, 408, 429})
+
+
+def answered_once(request: ApiRequest, act: Callable[[], HttpResponseBase]) -> HttpResponseBase:
+    """Return the answer of `act`, or the stored one if the request was sent before with its idempotency key.
+
+    Raises Problem: 409 while the first request runs, 422 if the key was used for another request.
+    """
+    key = request.headers.get(HEADER, "")
+    if request.method != "POST" or not key:
+        return act()
+    if len(key) > _LONGEST:
+        raise Problem(400, "idempotency-key", _("The header Idempotency-Key can have at most 255 characters."))
+    row, claimed = _claim(request, key, fingerprint(request))
+    return _act(request, row, act) if claimed else _again(row)
+
+
+def fingerprint(request: HttpRequest) -> str:
+    """Return the SHA-256 of the method, the path and what was sent."""
+    hashing = hashlib.sha256(f"{request.method} {request.get_full_path()} {request.content_type}\n".encode())
+    if request.content_type != "multipart/form-data":
+        hashing.update(request.body)
+        return hashing.hexdigest()
+    hashing.update(json.dumps(sorted(request.POST.lists())).encode())
+    for name, files in sorted(request.FILES.lists()):
+        for file in files:
+            hashing.update(json.dumps([name, file.name, file.size]).encode())
+            for chunk in file.chunks():
+                hashing.update(chunk)
+            file.seek(0)
+    return hashing.hexdigest()
+
+
+def _claim(request: ApiRequest, key: str, mark: str) -> tuple[ApiAnswer, bool]:
+    """Return the row of the key, and whether this request may run. Raises Problem if another one does."""
+    now, claim = timezone.now(), uuid.uuid4()
+    found = ApiAnswer.objects.filter(token=request.token, key=key)
+    found.filter(created_at__lt=now - KEPT).delete()
+    with transaction.atomic():
+        row = ApiAnswer(token=request.token, key=key, fingerprint=mark, claim=claim, claimed_at=now)
+        ApiAnswer.objects.bulk_create([row], ignore_conflicts=True)
+        taken = found.filter(fingerprint=mark, status=None, claimed_at__lt=now - CLAIM)
+        taken.update(claim=claim, claimed_at=now)
+    row = found.get()
+    if row.claim == claim:
+        return row, True
+    if row.fingerprint != mark:
+        raise Problem(
+            422,
+            "idempotency-key",
+            _("This Idempotency-Key was used for another request. Use a new key for each request."),
+            errors=[(HEADER, _("The key belongs to another request."))],
+        )
+    if row.status is None:
+        raise Problem(
+            409,
+            "in-progress",
+            _("The first request with this Idempotency-Key is still running. Send it again in a moment."),
+            headers={"Retry-After": "1"},
+        )
+    return row, False
+
+
+def _act(request: ApiRequest, row: ApiAnswer, act: Callable[[], HttpResponseBase]) -> HttpResponseBase:
+    mine = ApiAnswer.objects.filter(pk=row.pk, claim=row.claim)
+    try:
+        with transaction.atomic():
+            response = act()
+            if response.status_code >= 400:
+                transaction.set_rollback(True)
+            elif not mine.update(**_columns(request, response)):
+                raise Problem(409, "in-progress", _("Another request with this Idempotency-Key took over."))
+    except BaseException:
+        mine.delete()
+        raise
+    if response.status_code >= 500 or response.status_code in _PASSING:
+        mine.delete()
+    elif response.status_code >= 400:
+        mine.update(**_columns(request, response))
+    return response
+
+
+def _columns(request: ApiRequest, response: HttpResponseBase) -> dict[str, object]:
+    assert isinstance(response, HttpResponse)  # Only reads are streamed.
+    slug = request.resolver_match.kwargs.get("slug") if request.resolver_match else None
+    said = {"headers": dict(response.headers), "body": base64.b64encode(response.content).decode()}
+    return {
+        "status": response.status_code,
+        "sealed": instance_fernet(_PURPOSE).encrypt(json.dumps(said).encode()),
+        "project": Project.objects.filter(slug=slug).first() if slug else None,
+    }
+
+
+def _again(row: ApiAnswer) -> HttpResponse:
+    """Return the stored answer."""
+    if row.sealed is None:
+        raise Problem(
+            409, "erased", _("The request was carried out. Its answer was deleted, since notes of the project were erased.")
+        )
+    said = json.loads(opened_by_instance(_PURPOSE, bytes(row.sealed)))
+    headers = said["headers"] | {"Idempotency-Replayed": "true"}
+    return HttpResponse(base64.b64decode(said["body"]), status=row.status, headers=headers)

@@ -1,0 +1,24 @@
+"""The description of the API: a page to read and try it, and the file for programs. Both say nothing about data."""
+
+import json
+
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from annotations.api.mount import api
+
+
+@login_not_required
+@require_safe
+def docs(request: HttpRequest) -> HttpResponse:
+    settings = {"url": reverse("api_openapi"), "deepLinking": True, "persistAuthorization": False}
+    return render(request, "api/docs.html", {"settings": json.dumps(settings)})
+
+
+@login_not_required
+@require_safe
+def openapi(request: HttpRequest) -> HttpResponse:
+    return JsonResponse(api().schema())

@@ -1,0 +1,101 @@
+"""Routes of jobs: list, read, cancel, pause, resume, retry."""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, Self
+
+from django.http import HttpResponseBase
+from ninja import Query, Router, Schema
+
+from annotations.api.paging import Page, Paging, paged_rows
+from annotations.api.requests import ApiRequest, enter
+from annotations.core.access import Access, Can
+from annotations.jobs.registry import JOBS
+from annotations.jobs.services import queue
+from annotations.jobs.services.finding import job_for, job_to_control
+from annotations.models import Job
+
+router = Router(tags=["Jobs"])
+
+
+class JobItem(Schema):
+    """A job. `done` and `total` count its units (mostly notes); `error` is a sentence. Ask again until it has ended.
+
+    `state` is queued, running, paused, done, failed or canceled.
+    """
+
+    number: int
+    kind: str
+    state: str
+    done: int
+    total: int
+    error: str
+    started_by: str | None
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+
+    @classmethod
+    def of(cls, job: Job) -> Self:
+        return cls(
+            number=job.number, kind=job.kind, state=job.state, done=job.done, total=job.total, error=job.error,
+            started_by=job.created_by.username if job.created_by else None, created_at=job.created_at,
+            started_at=job.started_at, finished_at=job.finished_at,
+        )  # fmt: skip
+
+
+class JobWithResult(JobItem):
+    """A job with its result, which depends on the kind of job; only for people who may start such a job."""
+
+    result: dict[str, Any] | None = None
+
+
+@router.get("/projects/{slug:slug}/jobs", response=Page[JobItem])
+def list_jobs(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
+    """List the jobs of a project, the newest first."""
+    access = enter(request, slug, Can.READ_NOTES)
+    rows = Job.objects.filter(project=access.project).select_related("created_by").defer("result")
+    return paged_rows(request, paging, rows, JobItem.of, newest_first=True, by="number")
+
+
+@router.get("/projects/{slug:slug}/jobs/{int:job}", response=JobWithResult)
+def read_job(request: ApiRequest, slug: str, job: int) -> JobWithResult:
+    """Read a job."""
+    access = enter(request, slug, Can.READ_NOTES)
+    return _shown(access, job_for(access, job))
+
+
+@router.post("/projects/{slug:slug}/jobs/{int:job}/cancel", response=JobWithResult)
+def cancel_job(request: ApiRequest, slug: str, job: int) -> JobWithResult:
+    """Stop a job for good and undo what it wrote."""
+    return _act(request, slug, job, queue.cancel)
+
+
+@router.post("/projects/{slug:slug}/jobs/{int:job}/pause", response=JobWithResult)
+def pause_job(request: ApiRequest, slug: str, job: int) -> JobWithResult:
+    """Pause a job."""
+    return _act(request, slug, job, queue.pause)
+
+
+@router.post("/projects/{slug:slug}/jobs/{int:job}/resume", response=JobWithResult)
+def resume_job(request: ApiRequest, slug: str, job: int) -> JobWithResult:
+    """Continue a paused job."""
+    return _act(request, slug, job, queue.resume)
+
+
+@router.post("/projects/{slug:slug}/jobs/{int:job}/retry", response=JobWithResult)
+def retry_job(request: ApiRequest, slug: str, job: int) -> JobWithResult:
+    """Restart a failed or canceled job."""
+    return _act(request, slug, job, queue.retry)
+
+
+def _act(request: ApiRequest, slug: str, number: int, act: Callable[[Job], Job]) -> JobWithResult:
+    access = enter(request, slug, Can.READ_NOTES)
+    return _shown(access, act(job_to_control(access, number)))
+
+
+def _shown(access: Access, job: Job) -> JobWithResult:
+    kind = JOBS.get(job.kind)
+    # A result may hold figures of what only people with this right may see.
+    result = job.result if kind is not None and access.can(kind.right) else None
+    return JobWithResult(**JobItem.of(job).dict(), result=result)

@@ -1,0 +1,182 @@
+"""Routes of notes and of their annotation sets, for reading."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Literal, Self
+
+from django.http import Http404, HttpResponseBase
+from ninja import Query, Router, Schema
+
+from annotations.api.paging import Page, Paging, paged
+from annotations.api.requests import ApiRequest, enter
+from annotations.core.access import Access, Can, note_for, notes_for, sets_for
+from annotations.core.events import NOTE_READ
+from annotations.core.hiding import hidden_in
+from annotations.core.spans import SpanItem, own_sets, spans_of
+from annotations.models import Document, Label, NoteMetadata
+from annotations.notes.selectors.annotation_sets import SetSummary, annotation_sets_of
+from annotations.notes.selectors.notes import NoteRow, Show, choices, note_page
+
+router = Router(tags=["Notes"])
+ShowName = Literal[tuple(Show.values)]  # type: ignore[valid-type]  # the choices are defined once, in Show
+
+
+class NoteItem(Schema):
+    """A note in a list. `length` is in code points; `own` is open, begun or done, or empty if it isn't assigned to you.
+
+    `submitted` and `drafts` name the authors of annotation sets, as far as the person may know them.
+    """
+
+    id: int
+    name: str
+    language: str
+    length: int
+    own: str
+    submitted: str
+    drafts: str
+    open: int
+    gold: bool
+    in_review: bool
+    flag: str
+
+    @classmethod
+    def of(cls, row: NoteRow) -> Self:
+        return cls(
+            id=row.pk, name=row.name, language=row.language, length=row.length, own=row.own, submitted=row.submitted,
+            drafts=row.drafts, open=row.open, gold=row.gold, in_review=row.in_review, flag=row.flag,
+        )  # fmt: skip
+
+
+class Note(Schema):
+    """A note with its text. The patient, the type and the site only for people who may read every note."""
+
+    id: int
+    name: str
+    language: str
+    length: int
+    text: str
+    created_at: datetime
+    patient_id: str | None = None
+    note_type: str | None = None
+    site: str | None = None
+
+
+class SetItem(Schema):
+    """An annotation set: its author, state, version (which counts its changes) and number of spans."""
+
+    id: int
+    author: str
+    kind: str
+    state: str
+    version: int
+    changed_at: datetime
+    spans: int
+
+    @classmethod
+    def of(cls, one: SetSummary) -> Self:
+        return cls(
+            id=one.pk, author=one.name, kind=one.kind, state=one.state, version=one.version, changed_at=one.changed,
+            spans=one.spans,
+        )  # fmt: skip
+
+
+class SpanOut(Schema):
+    """A span: offsets in code points, end-exclusive; the label's code; attributes by name."""
+
+    id: int
+    start: int
+    end: int
+    label: str
+    attributes: dict[str, str | bool] = {}
+
+    @classmethod
+    def of(cls, item: SpanItem, code: str) -> Self:
+        attributes = dict(item.get("attributes", {}))
+        return cls(id=item["id"], start=item["start"], end=item["end"], label=code, attributes=attributes)
+
+
+class SetWithSpans(SetItem):
+    items: list[SpanOut]
+
+
+def codes_of(project_id: int) -> dict[int, str]:
+    """Return the code of each label of the project by its id, merged labels included."""
+    return dict(Label.objects.filter(label_set__project_id=project_id).values_list("pk", "code"))
+
+
+@router.get("/projects/{slug:slug}/notes", response=Page[NoteItem])
+def list_notes(
+    request: ApiRequest, slug: str, paging: Query[Paging], state: ShowName = Show.ALL.value
+) -> dict[str, Any] | HttpResponseBase:
+    """List the notes that the person may open, by id. `state` filters them as on the page of notes."""
+    access = enter(request, slug)
+    shown = next((show for show in choices(access) if show == state), None)
+
+    def fetch(after: int | None, size: int) -> Sequence[NoteRow]:
+        return [] if shown is None else _rows(access, shown, after, size)
+
+    return paged(request, paging, fetch, NoteItem.of, lambda row: row.pk)
+
+
+def _rows(access: Access, shown: Show, after: int | None, size: int) -> list[NoteRow]:
+    """Return as many rows after a note as there are, over several windows of the filter if need be."""
+    rows: list[NoteRow] = []
+    while len(rows) < size:
+        page = note_page(access, shown, after=after, size=size - len(rows))
+        rows += page.rows
+        after = page.next or page.stopped
+        if after is None:
+            break
+    return rows
+
+
+@router.get("/projects/{slug:slug}/notes/{int:note}", response=Note)
+def read_note(request: ApiRequest, slug: str, note: int) -> Note:
+    """Read a note. The audit log records it."""
+    access = enter(request, slug)
+    found = note_for(access, note)
+    NOTE_READ.record(actor=access.user, project_id=found.project_id, document_id=found.pk)
+    more = _about(found) if access.can(Can.READ_NOTES) else {}
+    return Note(
+        id=found.pk, name=found.name, language=found.language, length=found.length, text=found.text,
+        created_at=found.created_at, **more,
+    )  # fmt: skip
+
+
+def _about(note: Document) -> dict[str, str]:
+    metadata = NoteMetadata.objects.filter(pk=note.pk).first() or NoteMetadata()
+    return {"patient_id": note.patient_id, "note_type": metadata.note_type, "site": metadata.site}
+
+
+@router.get("/projects/{slug:slug}/notes/{int:note}/sets", response=list[SetItem])
+def list_sets(request: ApiRequest, slug: str, note: int) -> list[SetItem]:
+    """List the annotation sets of a note: all that the person may see, or only the person's own."""
+    _access, _note, sets = _sets(request, slug, note)
+    return [SetItem.of(one) for one in sets]
+
+
+@router.get("/projects/{slug:slug}/notes/{int:note}/sets/{int:annotation_set}", response=SetWithSpans)
+def read_set(
+    request: ApiRequest, slug: str, note: int, annotation_set: int
+) -> SetWithSpans:
+    """Read an annotation set with its spans. The audit log records it."""
+    access, document, sets = _sets(request, slug, note)
+    chosen = next((one for one in sets if one.pk == annotation_set), None)
+    if chosen is None:
+        raise Http404("This note has no such annotation set.")
+    NOTE_READ.record(
+        actor=access.user, project_id=access.project.pk, document_id=document.pk, data={"set": chosen.pk}
+    )
+    hidden, codes = hidden_in(chosen.pk), codes_of(access.project.pk)
+    items = [SpanOut.of(span, codes[span["label"]]) for span in spans_of(chosen.pk) if span["id"] not in hidden]
+    return SetWithSpans(**SetItem.of(chosen).dict(), items=items)
+
+
+def _sets(request: ApiRequest, slug: str, note: int) -> tuple[Access, Document, list[SetSummary]]:
+    """Return the note, without its text, and those of its annotation sets that the person may see."""
+    access = enter(request, slug)
+    document = notes_for(access).defer("text").filter(pk=note).first()
+    if document is None:
+        raise Http404("This note does not exist.")
+    sets = sets_for(access).filter(document=document) if access.can(Can.READ_NOTES) else own_sets(note, access.user)
+    return access, document, annotation_sets_of(sets)

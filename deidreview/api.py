@@ -1,0 +1,140 @@
+"""The way of a request to the API: token, limits, idempotency key, route, and every error as a problem.
+
+Requests below /api/ end here. No session, cookie or CSRF token plays a part, so none of that middleware runs for them.
+"""
+
+import time
+import zlib
+from collections.abc import Callable
+from functools import partial
+from typing import Final, cast
+
+from django.conf import settings
+from django.core.handlers.exception import response_for_exception
+from django.http import Http404, HttpRequest, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.urls import resolve
+from django.utils.translation import gettext as _
+
+from annotations.accounts.services.lockout import client_ip
+from annotations.api.etags import with_etag
+from annotations.api.mount import operation_of
+from annotations.api.problems import Problem, answer, as_problem, problem_of
+from annotations.api.requests import ApiRequest, Scope, enter, require_scope
+from annotations.api.services.answers import answered_once
+from annotations.api.services.tokens import token_of
+from annotations.core.errors import LimitReached
+from annotations.core.requests import UPLOADS
+from annotations.domain.numbers import MAX_ID, whole
+from deidreview.body_size import REQUEST_BYTES
+from deidreview.boundary import Malformed, check_form, check_head
+from deidreview.limits import HALF, threads_of_process, token_windows, windows
+from deidreview.uploads import FORM_BYTES
+
+GetResponse = Callable[[HttpRequest], HttpResponseBase]
+BELOW: Final = "/api/"
+# Pages about the API.
+PAGES: Final = ("/api/docs", "/api/openapi.json")
+
+
+class Api:
+    """Middleware that answers requests to the API itself, and passes all others on."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self._get_response = get_response
+        self._threads = threads_of_process(settings.WEB_THREADS)
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        if not request.path_info.startswith(BELOW) or request.path_info in PAGES:
+            return self._get_response(request)
+        try:
+            response = self._answer(request)
+        except Malformed as error:
+            response = answer(Problem(error.status, error.code, str(error)))
+        except Exception as error:
+            problem = problem_of(error)
+            # Django logs the error of a server, and tells nobody else.
+            response = answer(problem) if problem else response_for_exception(request, error)
+        return with_etag(request, as_problem(response))
+
+    def _answer(self, request: HttpRequest) -> HttpResponseBase:
+        check_head(request)
+        signed = _with_token(request)
+        who = signed.user.pk
+        _count(token_windows.count(signed.token.pk), settings.REQUESTS_PER_WINDOW)
+        if not self._threads.take(who):
+            raise LimitReached(_("You sent too many requests at once."), code="requests", retry_after=1)
+        give_back = partial(self._threads.give_back, who)
+        try:
+            response = _route(signed)
+        except BaseException:
+            give_back()
+            raise
+        if isinstance(response, StreamingHttpResponse):
+            response._resource_closers.append(give_back)  # A stream needs its thread until its end.
+        else:
+            give_back()
+        return response
+
+
+def _with_token(request: HttpRequest) -> ApiRequest:
+    """Return the request with its token and person. Raises Problem (401) without a valid token."""
+    kind, _space, secret = request.headers.get("Authorization", "").partition(" ")
+    token = token_of(secret.strip()) if kind.lower() == "bearer" else None
+    if token is None:
+        slot = HALF + zlib.crc32(client_ip(request).encode()) % HALF
+        _count(windows.count(slot), settings.ANONYMOUS_PER_WINDOW)
+        raise Problem(
+            401,
+            "token",
+            _("Send a valid token in the header Authorization: Bearer. Create one on the page “API tokens”."),
+            headers={"WWW-Authenticate": 'Bearer realm="deidreview"'},
+        )
+    signed = cast(ApiRequest, request)  # Its two further attributes follow.
+    signed.user, signed.token = token.user, token
+    return signed
+
+
+def _count(requests: int, most: int) -> None:
+    """Raise LimitReached where these are more requests than one window allows."""
+    if requests > most:
+        window = settings.REQUEST_WINDOW_SECONDS
+        raise LimitReached(
+            _("Too many requests in %(seconds)s seconds; at most %(most)s are allowed. Wait, then send the request again.")
+            % {"seconds": window, "most": most},
+            code="requests",
+            retry_after=window - int(time.time()) % window,
+        )  # fmt: skip
+
+
+def _route(request: ApiRequest) -> HttpResponseBase:
+    """Find the route, check the size and the scope before the body is read, and call the route."""
+    match = resolve(request.path_info)
+    if any(isinstance(value, int) and value > MAX_ID for value in match.kwargs.values()):
+        raise Http404("The number is too large for an id.")
+    request.resolver_match = match
+    require_scope(request, Scope.READ)
+    _check_size(request)
+    check_form(request)
+    return answered_once(request, partial(match.func, request, *match.args, **match.kwargs))
+
+
+def _check_size(request: ApiRequest) -> None:
+    """Raise Problem for a body without a length (411) or one that is too large (413).
+
+    Only routes marked with `takes_uploads` take large bodies, from people with the right that the mark names.
+    """
+    size = whole(request.META.get("CONTENT_LENGTH") or "0")
+    if "HTTP_TRANSFER_ENCODING" in request.META or size is None:
+        raise Problem(411, "length", _("The request has no length. Send the header Content-Length."))
+    if size <= REQUEST_BYTES:
+        return
+    operation = operation_of(request)
+    uploads = getattr(operation.view_func, UPLOADS, None) if operation else None
+    limit = settings.UPLOAD_MAX_BYTES + FORM_BYTES if uploads else REQUEST_BYTES
+    if size > limit:
+        raise Problem(
+            413, "too-large", _("The request is too large. At most %(bytes)s bytes are allowed.") % {"bytes": limit}
+        )
+    if uploads is not None and uploads.right is not None and request.resolver_match is not None:
+        enter(request, request.resolver_match.kwargs["slug"], uploads.right)
