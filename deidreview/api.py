@@ -71,7 +71,8 @@ class Api:
             give_back()
             raise
         if isinstance(response, StreamingHttpResponse):
-            response._resource_closers.append(give_back)  # A stream needs its thread until its end.
+            # A stream needs its thread until its end.
+            response._resource_closers.append(give_back)  # type: ignore[attr-defined]  # as Django closes files
         else:
             give_back()
         return response
@@ -100,7 +101,7 @@ def _count(requests: int, most: int) -> None:
     if requests > most:
         window = settings.REQUEST_WINDOW_SECONDS
         raise LimitReached(
-            _("Too many requests in %(seconds)s seconds; at most %(most)s are allowed. Wait, then send the request again.")
+            _("At most %(most)s requests in %(seconds)s seconds are allowed. Wait, then send the request again.")
             % {"seconds": window, "most": most},
             code="requests",
             retry_after=window - int(time.time()) % window,

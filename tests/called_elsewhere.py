@@ -322,3 +322,13 @@ _.EndElementHandler
 _.ProcessingInstructionHandler
 _.StartElementHandler
 _.ordered_attributes
+
+# Called by django-ninja.
+_.get_openapi_operation_id
+_.get_operation_url_name
+_.on_exception
+_.parse_body
+
+# Fields of the API's schemas.
+_.changed_at
+_.started_by

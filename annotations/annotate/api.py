@@ -31,7 +31,6 @@ from annotations.models import Document, Label
 from annotations.notes.api import SpanOut, codes_of
 
 router = Router(tags=["Annotations"])
-Offset = int
 
 
 class OwnAnnotations(Schema):
@@ -97,9 +96,7 @@ def start_own_annotations(request: ApiRequest, response: HttpResponse, slug: str
 
 
 @router.post(f"{PATH}/spans", response={201: SavedSpan})
-def create_span(
-    request: ApiRequest, response: HttpResponse, slug: str, note: int, body: NewSpan
-) -> Status[SavedSpan]:
+def create_span(request: ApiRequest, response: HttpResponse, slug: str, note: int, body: NewSpan) -> Status[SavedSpan]:
     """Create a span. The same span again changes nothing."""
     access, document = _open(request, slug, note)
     start_annotations(access=access, note=document)

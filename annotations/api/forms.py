@@ -25,9 +25,7 @@ class TokenForm(forms.Form):
         help_text=_("What the token is for, such as “Nightly import”."),
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
-    scope = forms.ChoiceField(
-        label=_("Scope"), choices=SCOPES, widget=forms.RadioSelect, initial=ApiToken.Scope.READ
-    )
+    scope = forms.ChoiceField(label=_("Scope"), choices=SCOPES, widget=forms.RadioSelect, initial=ApiToken.Scope.READ)
     project = forms.ModelChoiceField(
         label=_("Project"),
         queryset=Project.objects.none(),

@@ -57,7 +57,7 @@ class Api(NinjaAPI):
     def get_openapi_operation_id(self, operation: Operation) -> str:
         return operation.view_func.__name__
 
-    def on_exception(self, request: HttpRequest, exc: Exception) -> HttpResponse:
+    def on_exception(self, request: HttpRequest, exc: Any) -> HttpResponse:
         """Answer errors of the request as problems; deidreview.api answers errors of the server."""
         problem = problem_of(exc)
         if problem is None:

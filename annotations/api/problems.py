@@ -1,6 +1,6 @@
 """Errors of the API as problem details (RFC 9457): what is wrong, in which field, and how to fix it.
 
-A problem never quotes what was sent, since that may be note text.
+Only the client sees a problem; nothing of it is logged, since the reason of a field may quote what was sent.
 """
 
 import json
@@ -114,6 +114,9 @@ def problem_of(error: Exception) -> Problem | None:
             return Problem(413, "too-large", _("The request is too large."))
         case UnreadablePostError() | BadRequest() | SuspiciousOperation() | MultiPartParserError():
             return Problem(400, "malformed", _("The request could not be read. Check it and send it again."))
+        case HttpError(__cause__=Problem() as cause):
+            # The framework wraps what the parser of bodies raises.
+            return cause
         case HttpError():
             return Problem(error.status_code, "malformed", HTTPStatus(error.status_code).phrase)
     return None

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from django.http import Http404, HttpResponseBase
 from ninja import Query, Router, Schema
@@ -18,7 +18,6 @@ from annotations.notes.selectors.annotation_sets import SetSummary, annotation_s
 from annotations.notes.selectors.notes import NoteRow, Show, choices, note_page
 
 router = Router(tags=["Notes"])
-ShowName = Literal[tuple(Show.values)]  # type: ignore[valid-type]  # the choices are defined once, in Show
 
 
 class NoteItem(Schema):
@@ -106,7 +105,7 @@ def codes_of(project_id: int) -> dict[int, str]:
 
 @router.get("/projects/{slug:slug}/notes", response=Page[NoteItem])
 def list_notes(
-    request: ApiRequest, slug: str, paging: Query[Paging], state: ShowName = Show.ALL.value
+    request: ApiRequest, slug: str, paging: Query[Paging], state: Show = Show.ALL
 ) -> dict[str, Any] | HttpResponseBase:
     """List the notes that the person may open, by id. `state` filters them as on the page of notes."""
     access = enter(request, slug)
@@ -156,17 +155,13 @@ def list_sets(request: ApiRequest, slug: str, note: int) -> list[SetItem]:
 
 
 @router.get("/projects/{slug:slug}/notes/{int:note}/sets/{int:annotation_set}", response=SetWithSpans)
-def read_set(
-    request: ApiRequest, slug: str, note: int, annotation_set: int
-) -> SetWithSpans:
+def read_set(request: ApiRequest, slug: str, note: int, annotation_set: int) -> SetWithSpans:
     """Read an annotation set with its spans. The audit log records it."""
     access, document, sets = _sets(request, slug, note)
     chosen = next((one for one in sets if one.pk == annotation_set), None)
     if chosen is None:
         raise Http404("This note has no such annotation set.")
-    NOTE_READ.record(
-        actor=access.user, project_id=access.project.pk, document_id=document.pk, data={"set": chosen.pk}
-    )
+    NOTE_READ.record(actor=access.user, project_id=access.project.pk, document_id=document.pk, data={"set": chosen.pk})
     hidden, codes = hidden_in(chosen.pk), codes_of(access.project.pk)
     items = [SpanOut.of(span, codes[span["label"]]) for span in spans_of(chosen.pk) if span["id"] not in hidden]
     return SetWithSpans(**SetItem.of(chosen).dict(), items=items)

@@ -14,6 +14,7 @@ from annotations.api.schemas import Body
 from annotations.core.access import Access, Can
 from annotations.core.errors import ServiceError
 from annotations.core.requests import takes_uploads
+from annotations.domain.formats import DETECT
 from annotations.domain.notes import NoteError, check_name
 from annotations.jobs.api import JobItem
 from annotations.models import Import
@@ -45,7 +46,7 @@ class NewNotes(Body):
 class FileOptions(Schema):
     """How files are read, as on the import page. `annotations`: none, gold, annotator or run."""
 
-    format: str = "detect"
+    format: str = DETECT
     annotations: str = "none"
     annotator: str = ""
     run: str = ""

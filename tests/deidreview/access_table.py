@@ -225,6 +225,13 @@ TABLE: dict[str, dict[str, str]] = {
     "agreement_start": {"GET": EVERYONE_405, "POST": done(ALL_NOTES)},
     "agreement_progress": {"GET": done(ALL_NOTES), "POST": EVERYONE_405},
 
+    # The API: its description, and the tokens of a person
+    "api_docs": {"GET": "200 200 200 200 200 200 200 200", "POST": OPEN_405},
+    "api_openapi": {"GET": "200 200 200 200 200 200 200 200", "POST": OPEN_405},
+    "api_tokens": {"GET": SIGNED_IN, "POST": done(SIGNED_IN, 422)},
+    # The token of the world belongs to nobody here.
+    "api_token_revoke": {"GET": EVERYONE_405, "POST": NOBODY},
+
     # Accounts
     "account_login": {"GET": "200 302 302 302 302 302 302 302", "POST": "200 302 302 302 302 302 302 302"},
     "account_logout": {"GET": SIGNED_IN, "POST": LEADS_ON},

@@ -3,19 +3,17 @@
 A URL that is not in the table fails the test, and so does a row without a URL.
 """
 
-from collections.abc import Callable
 from copy import copy
 from functools import partial
 
 import pytest
-from django.db import transaction
 from django.test import Client
 from django.utils import timezone
 
 from annotations.models import Membership, Project
 from models_runtime.core import external
 from tests.deidreview.access_table import EVERYONE_405, PERSONAS, TABLE
-from tests.deidreview.access_world import KINDS, ROUTES, SMALL, TALK, World, as_persona, ask, build_world
+from tests.deidreview.access_world import KINDS, ROUTES, SMALL, TALK, World, as_persona, ask, build_world, undone
 from tests.factories import make_note
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("fast_requests")]
@@ -30,20 +28,6 @@ def models_of_others(monkeypatch):
 @pytest.fixture
 def world() -> World:
     return build_world()
-
-
-class Undo(Exception):
-    pass
-
-
-def undone(act: Callable[[], int]) -> int:
-    """Return the result of `act`, and undo everything that it wrote."""
-    try:
-        with transaction.atomic():
-            status = act()
-            raise Undo
-    except Undo:
-        return status
 
 
 def test_the_table_and_the_urls_are_the_same():

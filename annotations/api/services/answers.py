@@ -127,7 +127,9 @@ def _again(row: ApiAnswer) -> HttpResponse:
     """Return the stored answer."""
     if row.sealed is None:
         raise Problem(
-            409, "erased", _("The request was carried out. Its answer was deleted, since notes of the project were erased.")
+            409,
+            "erased",
+            _("The request was carried out. Its answer was deleted, since notes of the project were erased."),
         )
     said = json.loads(opened_by_instance(_PURPOSE, bytes(row.sealed)))
     headers = said["headers"] | {"Idempotency-Replayed": "true"}

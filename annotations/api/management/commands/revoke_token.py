@@ -13,7 +13,9 @@ class Command(JourneyCommand):
     help = "Revoke an API token, so that it gives no access any more."
 
     def arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("token", metavar="ID", type=int, help="Number of the token, as the command tokens lists it.")
+        parser.add_argument(
+            "token", metavar="ID", type=int, help="Number of the token, as the command tokens lists it."
+        )
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         row = ApiToken.objects.select_related("user").filter(pk=options["token"]).first()

@@ -1,0 +1,80 @@
+"""The description of the API (OpenAPI) is true: what it allows gets an answer that it names, and nothing gets a 500."""
+
+import pytest
+import schemathesis
+from django.core.signals import request_finished, request_started
+from django.db import close_old_connections
+from hypothesis import HealthCheck, Phase, given, settings
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from annotations.api.mount import api
+from annotations.models import Job
+from deidreview.wsgi import application
+from tests.factories import make_set
+
+CHECKS = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+]
+
+
+@pytest.fixture
+def described(db):
+    """The description. Requests keep the connection, and so the transaction, of the test."""
+    for signal in (request_started, request_finished):
+        signal.disconnect(close_old_connections)
+    yield schemathesis.openapi.from_wsgi("/api/openapi.json", application)
+    for signal in (request_started, request_finished):
+        signal.connect(close_old_connections)
+
+
+@pytest.fixture
+def ids(world) -> dict[str, object]:
+    """The objects to which addresses lead, by the name of the parameter."""
+    held = make_set(world.note, world.manager, [(0, 11, "PATIENT")])
+    job = Job.objects.create(project=world.project, kind="gold", key="described")
+    return {
+        "slug": world.project.slug,
+        "note": world.note.pk,
+        "annotation_set": held.pk,
+        "span": held.spans.get().pk,
+        "job": job.number,
+    }
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("name", sorted(api().operations))
+def test_what_the_description_says(name, described, world, ids):
+    """A few requests for each route, always the same ones."""
+    all_operations = (found.ok() for found in described.get_all_operations())
+    operation = next(one for one in all_operations if one.definition.raw["operationId"] == name)
+
+    @given(case=operation.as_strategy())
+    @settings(max_examples=8, phases=[Phase.generate], derandomize=True, suppress_health_check=list(HealthCheck))
+    def send(case):
+        case.path_parameters = {key: ids.get(key, value) for key, value in (case.path_parameters or {}).items()}
+        case.call_and_validate(checks=CHECKS, headers=world.program.headers)
+
+    send()
+
+
+@pytest.mark.django_db
+def test_the_description_names_every_route(client):
+    described = client.get("/api/openapi.json").json()
+    named = {operation["operationId"] for path in described["paths"].values() for operation in path.values()}
+    assert named == set(api().operations)
+    assert all("description" in operation for path in described["paths"].values() for operation in path.values())
+
+
+def test_the_page_needs_nothing_from_elsewhere(client):
+    page = client.get("/api/docs").content.decode()
+    assert "http" not in page and "/static/ninja/swagger-ui-bundle.js" in page

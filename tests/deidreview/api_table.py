@@ -1,0 +1,71 @@
+"""Who may do what through the API: a row for every route, by the name of its function.
+
+The personas are those of access_table.py; each has a token with the scope `manage`. A row has the status for each
+persona, and the body, headers and files of a request that succeeds if it is allowed. A parameter of the address is
+named as the object in access_world.py that it stands for; `objects` names others.
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+MEMBERS = "401 404 200 200 200 200 404 404"
+ALL_NOTES = "401 404 200 403 200 200 404 404"  # all roles that see every note
+ANNOTATORS = "401 404 403 200 200 200 404 404"
+REVIEWERS = "401 404 403 403 200 200 404 404"
+MANAGERS = "401 404 403 403 403 200 404 404"
+SIGNED_IN = "401 200 200 200 200 200 200 200"
+
+
+@dataclass(frozen=True)
+class Row:
+    statuses: str
+    body: Any = None
+    headers: dict[str, str] = field(default_factory=dict)
+    objects: dict[str, str] = field(default_factory=dict)
+    files: dict[str, bytes] = field(default_factory=dict)
+
+    def answers(self, status: int) -> "Row":
+        """The same row with `status` in place of 200."""
+        return replace(self, statuses=self.statuses.replace("200", str(status)))
+
+
+ANY = {"If-Match": "*"}
+OPEN = {"note": "open_note"}
+CITY = {"start": 13, "end": 15, "label": "CITY", "quote": "54"}
+TABLE: dict[str, Row] = {
+    # Projects
+    "list_projects": Row(SIGNED_IN),
+    "new_project": Row("401 403 403 403 403 201 201 201", {"name": "A new one", "label_set": "meddocan"}),
+    "read_project": Row(MEMBERS),
+    "read_settings": Row(MANAGERS),
+    "change_settings": Row(MANAGERS, {"name": "Renamed"}),
+    # A job of the world waits.
+    "archive_project_now": Row(MANAGERS).answers(409),
+    "restore_project_now": Row(MANAGERS),
+    # The project is open.
+    "remove_project": Row(MANAGERS, {"name": "Ours"}).answers(409),
+    # Notes
+    "list_notes": Row(MEMBERS),
+    "read_note": Row(MEMBERS),
+    "list_sets": Row(MEMBERS),
+    "read_set": Row(MEMBERS),
+    "change_metadata": Row(MANAGERS, {"site": "Ward"}),
+    "remove_note": Row(MANAGERS).answers(204),
+    "import_notes_now": Row(MANAGERS, {"notes": [{"name": "new", "text": "A text."}]}).answers(202),
+    "import_files": Row(MANAGERS, files={"new.txt": b"A text."}).answers(202),
+    # The person's own annotations. Only the annotator has some, which are submitted.
+    "read_annotations": Row(ANNOTATORS),
+    "start_own_annotations": Row(ANNOTATORS),
+    "create_span": Row(ANNOTATORS, CITY, objects=OPEN).answers(201),
+    "change_span": Row("401 404 403 409 404 404 404 404", {"label": "CITY"}, ANY),
+    "delete_span": Row("401 404 403 409 404 404 404 404", headers=ANY),
+    "submit_annotations": Row(ANNOTATORS, headers=ANY, objects=OPEN),
+    "reopen_annotations": Row(ANNOTATORS),
+    # Jobs
+    "list_jobs": Row(ALL_NOTES),
+    "read_job": Row(ALL_NOTES),
+    "cancel_job": Row(REVIEWERS),
+    "pause_job": Row(REVIEWERS),
+    "resume_job": Row(REVIEWERS),
+    "retry_job": Row(REVIEWERS),
+}
