@@ -11,7 +11,7 @@ from typing import Final, cast
 
 from django.conf import settings
 from django.core.handlers.exception import response_for_exception
-from django.http import Http404, HttpRequest, StreamingHttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import resolve
 from django.utils.translation import gettext as _
@@ -55,7 +55,11 @@ class Api:
             problem = problem_of(error)
             # Django logs the error of a server, and tells nobody else.
             response = answer(problem) if problem else response_for_exception(request, error)
-        return with_etag(request, as_problem(response))
+        response = with_etag(request, as_problem(response))
+        if isinstance(response, HttpResponse):
+            # The web server would otherwise send chunks and could not keep the connection of all clients.
+            response.headers.setdefault("Content-Length", str(len(response.content)))
+        return response
 
     def _answer(self, request: HttpRequest) -> HttpResponseBase:
         check_head(request)

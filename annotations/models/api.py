@@ -41,13 +41,14 @@ class ApiToken(models.Model):
 class ApiAnswer(models.Model):
     """The answer to a request with an idempotency key, for a day.
 
-    `status` is null while the request runs under its `claim`. `sealed` holds the headers and the body, encrypted with a
-    key of the instance, since they may name notes; it is emptied when notes of the project are erased.
+    `status` is null while the request runs under its `claim`. `sealed` holds the headers and the body, encrypted with
+    the key of the project, or of the instance without a project. It and `fingerprint` are emptied when notes of the
+    project are erased.
     """
 
     token = models.ForeignKey(ApiToken, models.CASCADE, related_name="+", db_index=False)
-    key = models.CharField(max_length=255)
-    fingerprint = models.CharField(max_length=64, help_text="SHA-256 of the method, the path and the body.")
+    key = models.CharField(max_length=64, help_text="Keyed digest of the idempotency key.")
+    fingerprint = models.CharField(max_length=64, help_text="Keyed digest of the method, the path and the body.")
     claim = models.UUIDField()
     claimed_at = models.DateTimeField()
     status = models.PositiveSmallIntegerField(null=True)

@@ -19,6 +19,7 @@ ANNOTATIONS = [
     *(
         "core",
         "help",
+        "api",
         "jobs",
         "projects",
         "accounts",

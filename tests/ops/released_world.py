@@ -1,6 +1,10 @@
 """Everything of releases in the world of `test_erasing_everything`, made by the services that people use."""
 
+from datetime import timedelta
 from types import SimpleNamespace
+from uuid import uuid4
+
+from django.utils import timezone
 
 from annotations.audits.selectors.plans import Choices
 from annotations.audits.selectors.shown import shown_of
@@ -13,6 +17,8 @@ from annotations.jobs.runner import run as work
 from annotations.known.services.lists import add_terms
 from annotations.known.services.master import import_upload, stage_master
 from annotations.models import (
+    ApiAnswer,
+    ApiToken,
     KnownPerson,
     KnownUpload,
     LeakFinding,
@@ -31,7 +37,7 @@ from tests import factories as make
 TERMS = Terms("Teaching", "University of Milan", None)
 KINDS = {"PATIENT": "name", "DOCTOR": "staff", "DATE": "date", "CITY": "city", "HOSPITAL": "hospital", "AGE": "age"}
 # Each table with a sealed column. A test finds tables that are missing here.
-SEALED = [KnownPerson, KnownUpload, ListedTerm, SurrogateEntity]
+SEALED = [ApiAnswer, KnownPerson, KnownUpload, ListedTerm, SurrogateEntity]
 
 
 def sealed(project, *, without=()):
@@ -39,7 +45,7 @@ def sealed(project, *, without=()):
     key = project_key(project)
     for model in SEALED:
         if model not in without:
-            for row in model.objects.filter(project=project):
+            for row in model.objects.filter(project=project).exclude(sealed=None):
                 yield f"sealed {model.__name__}", repr(key.open(bytes(row.sealed)))
 
 
@@ -65,6 +71,7 @@ def prepared(world, action, **about):
 
 def known(world, patient, word):
     """The patient's row in the patient master, uploads that wait for confirmation, and listed terms with the name."""
+    _answered(world, word)
     table = f"patient_id,nome,cognome,comune\n{patient},{word},Rossi,Torino\n".encode()
     upload, job = stage_master(project=world.project, content=table, format="csv", actor=world.mia)
     work(job.pk)
@@ -75,6 +82,16 @@ def known(world, patient, word):
     for kind, label in ((ListedTerm.Kind.DENY, "CITY"), (ListedTerm.Kind.ALLOW, "")):
         add_terms(project=world.project, kind=kind, terms=[f"{word}bis"], label=label, actor=world.mia)
     add_terms(project=world.project, kind=ListedTerm.Kind.DENY, terms=["Milano"], label="CITY", actor=world.mia)
+
+
+def _answered(world, word):
+    """A stored answer of the API about the patient's note."""
+    expires = timezone.now() + timedelta(days=1)
+    token = ApiToken.objects.create(user=world.mia, name="x", digest="0", project=world.project, expires_at=expires)
+    ApiAnswer.objects.create(
+        token=token, key="0", fingerprint="0", claim=uuid4(), claimed_at=timezone.now(), status=200,
+        sealed=project_key(world.project).seal({"body": word}), project=world.project,
+    )  # fmt: skip
 
 
 def planned(release, first, actor):

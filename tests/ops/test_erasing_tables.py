@@ -29,6 +29,8 @@ STAYS = {
         "name": "listed", "guidelines": "listed", "slug": "listed with the name", "language": "a code",
     },
     "annotations.Membership": {},
+    "annotations.ApiToken": {"name": "a program", "prefix": "random", "digest": "of a random token"},
+    "annotations.ApiAnswer": {"key": "a keyed digest", "fingerprint": "emptied", "sealed": "emptied"},
     "annotations.User": {
         "password": "a hash", "username": "a member, not a patient", "first_name": "a member, not a patient",
         "last_name": "a member, not a patient", "email": "a member, not a patient",

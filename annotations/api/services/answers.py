@@ -5,7 +5,6 @@ stored answer are one transaction: after a crash either both are there, or neith
 """
 
 import base64
-import hashlib
 import json
 import uuid
 from collections.abc import Callable
@@ -16,12 +15,13 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils import timezone
+from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
 
 from annotations.api.problems import Problem
 from annotations.api.requests import ApiRequest
 from annotations.api.services.kept_answers import KEPT
-from annotations.core.sealing import instance_fernet, opened_by_instance
+from annotations.core.sealing import instance_fernet, opened_by_instance, project_key
 from annotations.models import ApiAnswer, Project
 
 HEADER: Final = "Idempotency-Key"
@@ -43,13 +43,15 @@ def answered_once(request: ApiRequest, act: Callable[[], HttpResponseBase]) -> H
         return act()
     if len(key) > _LONGEST:
         raise Problem(400, "idempotency-key", _("The header Idempotency-Key can have at most 255 characters."))
-    row, claimed = _claim(request, key, fingerprint(request))
+    digest = salted_hmac(f"{_PURPOSE}, key", key, algorithm="sha256").hexdigest()
+    row, claimed = _claim(request, digest, fingerprint(request))
     return _act(request, row, act) if claimed else _again(row)
 
 
 def fingerprint(request: HttpRequest) -> str:
-    """Return the SHA-256 of the method, the path and what was sent."""
-    hashing = hashlib.sha256(f"{request.method} {request.get_full_path()} {request.content_type}\n".encode())
+    """Return a keyed digest of the method, the path and what was sent, which may be text of notes."""
+    hashing = salted_hmac(_PURPOSE, b"", algorithm="sha256")
+    hashing.update(f"{request.method} {request.get_full_path()} {request.content_type}\n".encode())
     if request.content_type != "multipart/form-data":
         hashing.update(request.body)
         return hashing.hexdigest()
@@ -76,7 +78,7 @@ def _claim(request: ApiRequest, key: str, mark: str) -> tuple[ApiAnswer, bool]:
     row = found.get()
     if row.claim == claim:
         return row, True
-    if row.fingerprint != mark:
+    if row.fingerprint and row.fingerprint != mark:
         raise Problem(
             422,
             "idempotency-key",
@@ -116,11 +118,12 @@ def _columns(request: ApiRequest, response: HttpResponseBase) -> dict[str, objec
     assert isinstance(response, HttpResponse)  # Only reads are streamed.
     slug = request.resolver_match.kwargs.get("slug") if request.resolver_match else None
     said = {"headers": dict(response.headers), "body": base64.b64encode(response.content).decode()}
-    return {
-        "status": response.status_code,
-        "sealed": instance_fernet(_PURPOSE).encrypt(json.dumps(said).encode()),
-        "project": Project.objects.filter(slug=slug).first() if slug else None,
-    }
+    project = Project.objects.filter(slug=slug).first() if slug else None
+    # With the key of the project, which is deleted with the project.
+    sealed = (
+        project_key(project).seal(said) if project else instance_fernet(_PURPOSE).encrypt(json.dumps(said).encode())
+    )
+    return {"status": response.status_code, "sealed": sealed, "project": project}
 
 
 def _again(row: ApiAnswer) -> HttpResponse:
@@ -131,6 +134,9 @@ def _again(row: ApiAnswer) -> HttpResponse:
             "erased",
             _("The request was carried out. Its answer was deleted, since notes of the project were erased."),
         )
-    said = json.loads(opened_by_instance(_PURPOSE, bytes(row.sealed)))
+    sealed = bytes(row.sealed)
+    said = (
+        project_key(row.project_id).open(sealed) if row.project_id else json.loads(opened_by_instance(_PURPOSE, sealed))
+    )
     headers = said["headers"] | {"Idempotency-Replayed": "true"}
     return HttpResponse(base64.b64decode(said["body"]), status=row.status, headers=headers)

@@ -16,5 +16,5 @@ def forget_answers() -> None:
 
 
 def empty_answers(*, project: Project, **_about: object) -> None:
-    """Delete what answers in a project say, since it may name notes that are erased."""
-    ApiAnswer.objects.filter(project=project).update(sealed=None)
+    """Delete what answers in a project and their requests say, since they may name notes that are erased."""
+    ApiAnswer.objects.filter(project=project).update(sealed=None, fingerprint="")
