@@ -9,7 +9,10 @@ from annotations.domain.attributes import Value
 from annotations.domain.provenance import Provenance
 
 AdjudicatedSpan = tuple[int, int, int, Provenance | None, dict[str, Value] | None]
-"""Start, end, label id, provenance."""
+"""Start, end, label id, provenance, attributes."""
+
+HeardSpan = list[int | dict[str, Value]]
+"""An annotator's span as a decision keeps it: start, end, label id, and its attributes if it has some."""
 
 
 class Adjudicated(TypedDict):
@@ -19,7 +22,7 @@ class Adjudicated(TypedDict):
     end: int
     choice: str
     author: int | None
-    heard: dict[str, list[list[int]]]
+    heard: dict[str, list[HeardSpan]]
     by: int
     at: str
     spans: list[AdjudicatedSpan]

@@ -3,9 +3,10 @@
 import json
 from collections.abc import Mapping
 
-from django.utils.translation import pgettext
+from django.utils.translation import gettext, pgettext
 
-from annotations.domain.attributes import AttributeDef, Attributes, Value, definitions_of, fitting
+from annotations.core.errors import ServiceError
+from annotations.domain.attributes import AttributeDef, Attributes, Value, definitions_of, fitting, with_value
 from annotations.models import Label
 
 Stored = dict[str, Value]
@@ -41,6 +42,22 @@ def fitting_label(attributes: Mapping[str, Value] | None, label: int) -> Stored 
         return None
     data = Label.objects.filter(pk=label).values_list("attributes", flat=True).first()
     return stored(fitting(pairs_of(attributes), definitions_of(data or []))[0])
+
+
+def with_attribute(attributes: Mapping[str, Value] | None, label: int, name: str, value: Value | None) -> Stored | None:
+    """A span's attributes with one of them set to a value, or removed (None).
+
+    Raises ServiceError `attribute` for an attribute or a value that spans of this label can't have.
+    """
+    if value is not None:
+        data = Label.objects.filter(pk=label).values_list("attributes", flat=True).first()
+        defined = next((each for each in definitions_of(data or []) if each.name == name), None)
+        if defined is None or not defined.allows(value):
+            raise ServiceError(
+                gettext("The label of this span doesn't have this attribute or value. Reload the page."),
+                code="attribute",
+            )
+    return stored(with_value(pairs_of(attributes), name, value))
 
 
 def attribute_words(attributes: Mapping[str, Value]) -> list[str]:

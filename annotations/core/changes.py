@@ -120,8 +120,8 @@ def read_change(data: object) -> Change:
         label=_number(data, "label") if kind in (Kind.CREATE, Kind.RELABEL) else -1,
         quote=_quote(data) if moves else None,
         spans=_spans(data) if kind is Kind.CREATE_MANY else (),
-        name=_name(data) if kind is Kind.ATTRIBUTE else "",
-        value=_value(data) if kind is Kind.ATTRIBUTE else None,
+        name=name_of(data) if kind is Kind.ATTRIBUTE else "",
+        value=value_of(data) if kind is Kind.ATTRIBUTE else None,
     )
 
 
@@ -172,14 +172,16 @@ def _seen(data: Mapping[str, Any]) -> LabeledBounds:
     return value[0], value[1], value[2]
 
 
-def _name(data: Mapping[str, Any]) -> str:
+def name_of(data: Mapping[str, Any]) -> str:
+    """The name of the attribute that a change sets."""
     value = data.get("name")
     if not isinstance(value, str):
         raise malformed(_("The field “name” must be the name of an attribute."))
     return value
 
 
-def _value(data: Mapping[str, Any]) -> Value | None:
+def value_of(data: Mapping[str, Any]) -> Value | None:
+    """The value that a change gives to an attribute: a choice or true; None removes the attribute."""
     value: object = data.get("value")
     if value is None or value is True or isinstance(value, str):
         return value

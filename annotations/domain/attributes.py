@@ -172,3 +172,24 @@ def voted(votes: Sequence[Attributes]) -> Attributes:
     """The attributes and values that more than half of the annotators who marked a span gave to it."""
     counted = Counter(pair for attributes in votes for pair in attributes)
     return tuple(sorted(pair for pair, count in counted.items() if 2 * count > len(votes)))
+
+
+def is_tied(votes: Sequence[Attributes]) -> bool:
+    """Whether there is an attribute of which no value, nor its absence, has the votes of more than half."""
+    given = [dict(attributes) for attributes in votes]
+    names = {name for attributes in given for name in attributes}
+    most = (max(Counter(each.get(name) for each in given).values()) for name in names)
+    return any(2 * count <= len(votes) for count in most)
+
+
+def united(first: Attributes, second: Attributes) -> tuple[Attributes, list[str]]:
+    """The attributes of both, and the names of those with two different values, of which the first one is kept."""
+    found = dict(first)
+    conflicting = sorted(name for name, value in second if found.setdefault(name, value) != value)
+    return tuple(sorted(found.items())), conflicting
+
+
+def with_value(attributes: Attributes, name: str, value: Value | None) -> Attributes:
+    """The attributes with one of them set to a value, or removed (None)."""
+    kept = {each: old for each, old in attributes if each != name}
+    return tuple(sorted(kept.items() if value is None else (kept | {name: value}).items()))

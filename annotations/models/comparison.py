@@ -24,7 +24,10 @@ class Stale(models.Model):
 
 
 class Comparison(models.Model):
-    """The comparison of one note's submitted annotation sets by annotators."""
+    """The comparison of one note's submitted annotation sets by annotators.
+
+    Locations where only attributes of spans differ count as `disputed`; they don't change the `agreement`.
+    """
 
     document = models.OneToOneField(Document, models.CASCADE, primary_key=True, related_name="comparison")
     project = models.ForeignKey(Project, models.CASCADE, related_name="+", db_index=False)

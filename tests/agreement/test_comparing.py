@@ -89,7 +89,9 @@ def test_filters(world):
     assert [start for start, _ in found_locations(world, pair=(anna, bruno), kind="label")] == [44]
     assert found_locations(world, note=world.note.pk + 1) == []
     assert len(found_locations(world, unit="token")) == 3
-    assert counts(differences(world.project, Filters())).kinds == {"missed": 2, "boundary": 1, "label": 1, "both": 0}
+    assert counts(differences(world.project, Filters())).kinds == {
+        "missed": 2, "boundary": 1, "label": 1, "both": 0, "attributes": 0,
+    }  # fmt: skip
     tag(world, (0, 11), "AM")
     tag(world, (0, 11), "D")
     assert [start for start, _ in found_locations(world, cause="AM")] == [0]

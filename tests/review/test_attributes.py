@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotations.models import Label, Span
+from annotations.models import Event, Label, Span
 from annotations.review.services.log import whole_row
 from tests.worlds.pages import TEXT
 from tests.worlds.reviewing import decide, suggested
@@ -42,6 +42,48 @@ def test_a_corrected_suggestion_keeps_what_its_label_has(given, decide):
     seen = ["accepted", 6, 11, given.labels["PATIENT"]]
     decide("correct", **(shorter | {"label": given.labels["DOCTOR"]}), seen=seen)
     assert gold() == [("DOCTOR", {"Family": True})]
+
+
+def put(decide, world, name, value, **more):
+    return decide("attribute", start=0, end=11, label=world.labels["PATIENT"], name=name, value=value, **more)
+
+
+def test_a_reviewer_sets_attributes_of_gold(given, decide):
+    Label.objects.filter(name="PATIENT").update(attributes=[{"name": "Family"}, {"name": "Status", "values": ["past"]}])
+    assert put(decide, given, "Family", True).json["error"] == "moved"  # not in gold yet
+    decide("accept")
+    state = put(decide, given, "Family", None).json
+    assert state["gold"][0]["attributes"] == {"Status": "past"}
+    assert state["suggestions"][0]["state"] == "accepted"
+    assert gold() == [("PATIENT", {"Status": "past"})]
+    assert Span.objects.get(annotation_set__author__kind="gold").provenance["suggestion"] == given.name.pk
+    events = Event.objects.count()
+    put(decide, given, "Family", None)
+    assert Event.objects.count() == events  # changes nothing
+    decide("undo")
+    assert gold() == [("PATIENT", {"Family": True, "Status": "past"})]
+    decide("redo")
+    assert gold() == [("PATIENT", {"Status": "past"})]
+    assert put(decide, given, "Status", "future").json["error"] == "attribute"
+    assert put(decide, given, "Status", 3).status == 400
+    # A correction keeps what the reviewer set; a rejection and its undo, too.
+    shorter = {"start": 6, "end": 11, "label": given.labels["PATIENT"], "quote": TEXT[6:11]}
+    seen = ["accepted", 0, 11, given.labels["PATIENT"]]
+    decide("correct", **shorter, seen=seen)
+    assert gold() == [("PATIENT", {"Status": "past"})]
+    decide("reject", seen=["accepted", 6, 11, given.labels["PATIENT"]])
+    assert gold() == []
+    decide("undo")
+    assert gold() == [("PATIENT", {"Status": "past"})]
+
+
+def test_an_attribute_that_another_reviewer_changed_is_not_undone(given, decide, sign_in):
+    Label.objects.filter(name="PATIENT").update(attributes=[{"name": "Family"}, {"name": "Status", "values": ["past"]}])
+    decide("accept")
+    put(decide, given, "Family", None)
+    Span.objects.filter(annotation_set__author__kind="gold").update(attributes=None)
+    assert decide("undo").json["error"] == "moved"
+    assert gold() == [("PATIENT", None)]
 
 
 def test_an_added_span_has_none(given, decide):

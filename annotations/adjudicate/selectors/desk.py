@@ -11,7 +11,7 @@ from annotations.core.attributes import pairs_of
 from annotations.core.naming import annotator_names
 from annotations.domain.adjudicating.adjudication import Decision, Item, LocationState, items
 from annotations.domain.adjudicating.disagreement import Consensus, Version, consensus, majority_version
-from annotations.domain.attributes import Value
+from annotations.domain.attributes import Attributes, Value
 from annotations.domain.spans import Span as DomainSpan
 from annotations.models import (
     AnnotationSet,
@@ -140,7 +140,14 @@ def _decisions(own: AnnotationSet | None, resolutions: Iterable[Resolution]) -> 
 
 def _heard(resolution: Resolution, merged: Mapping[int, int | None]) -> dict[str, Version]:
     return {
-        author: tuple(sorted({DomainSpan(start, end, str(merged.get(label, label))) for start, end, label in spans}))
+        author: tuple(
+            sorted(
+                {
+                    DomainSpan(start, end, str(merged.get(label, label)), attributes=pairs_of(more[0] if more else None))
+                    for start, end, label, *more in spans
+                }
+            )
+        )
         for author, spans in resolution.heard.items()
     }
 
@@ -151,26 +158,36 @@ def triples(spans: Iterable[DomainSpan]) -> list[SpanTriple]:
 
 def key_of(found: Desk, item: Item) -> str:
     """A hash of all that a page shows of a location, so that an act on a location that changed since is refused."""
-    versions = [[each.number, triples(item.location.versions.get(each.author, ()))] for each in found.submitted]
+    given = [item.location.versions.get(each.author, ()) for each in found.submitted]
+    versions = [
+        [each.number, _with_attributes(version)] for each, version in zip(found.submitted, given, strict=True)
+    ]
     decided = []
     for decision in item.decisions:
         resolution = found.resolutions[decision.start, decision.end]
-        decided.append([decision.start, decision.end, resolution.choice, resolution.by_id, triples(decision.spans)])
+        decided.append([decision.start, decision.end, resolution.choice, resolution.by_id])
+        decided[-1].append(_with_attributes(decision.spans))
     content = json.dumps([item.start, item.end, item.state, versions, decided])
     return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
+def _with_attributes(spans: Iterable[DomainSpan]) -> list[tuple[int, int, int, Attributes]]:
+    return [(span.start, span.end, int(span.label), span.attributes) for span in spans]
+
+
 class ShownAttributes(TypedDict):
-    """The attributes of the spans that have some, by “start-end-label id”: for each annotator, and of the outcome."""
+    """The attributes of the spans that have some, by “start-end-label id”: of each annotator, the majority, the outcome."""
 
     versions: list[dict[str, dict[str, Value]]]
+    majority: dict[str, dict[str, Value]]
     outcome: dict[str, dict[str, Value]]
 
 
 class LocationItem(TypedDict):
     """A location as the page gets it. `versions` are in the order of `annotators`; `outcome` is None while undecided.
 
-    `annotator` is the number of the annotator whose version was accepted, if any.
+    `annotator` is the number of the annotator whose version was accepted, if any. `same_spans`: the annotators differ
+    only in attributes.
     """
 
     start: int
@@ -187,6 +204,7 @@ class LocationItem(TypedDict):
     at: str
     causes: list[str]
     attributes: NotRequired[ShownAttributes]
+    same_spans: NotRequired[bool]
 
 
 class AnnotatorItem(TypedDict):
@@ -231,7 +249,7 @@ def desk_state(project: Project, found: Desk) -> DeskState:
 
 def _location(found: Desk, item: Item, numbers: Mapping[str, int], causes: Iterable[Cause]) -> LocationItem:
     text, location = found.document.text, item.location
-    majority = majority_version(text, location) if location.versions and not location.agreed else None
+    majority = majority_version(text, location) if location.versions and not location.unanimous else None
     first = found.resolutions[item.decisions[0].start, item.decisions[0].end] if item.decisions else None
     versions = [location.versions.get(each.author, ()) for each in found.submitted]
     shown = LocationItem(
@@ -251,10 +269,14 @@ def _location(found: Desk, item: Item, numbers: Mapping[str, int], causes: Itera
         causes=kinds_at(causes, item.start, item.end),
     )
     attributes = ShownAttributes(
-        versions=[_attributes_in(version) for version in versions], outcome=_attributes_in(item.outcome)
+        versions=[_attributes_in(version) for version in versions],
+        majority=_attributes_in(majority or ()),
+        outcome=_attributes_in(item.outcome),
     )
     if attributes["outcome"] or any(attributes["versions"]):
         shown["attributes"] = attributes
+    if location.agreed and not location.unanimous:
+        shown["same_spans"] = True
     return shown
 
 

@@ -116,8 +116,9 @@ def check_unchanged(row: AnnotationSet, effect: Effect) -> None:
         raise ServiceError(_("Someone has changed this decision since, so it can't be undone."), code="moved")
 
 
-def _essence(row: Row) -> tuple[str, int, list[tuple[int, int, int]]]:
-    return row["choice"], row["by"], sorted(span[:3] for span in row["spans"])
+def _essence(row: Row) -> tuple[str, int, list[tuple[int, int, int, str]]]:
+    spans = sorted((*span[:3], json.dumps(span[4], sort_keys=True)) for span in row["spans"])
+    return row["choice"], row["by"], spans
 
 
 def last_act(row: AnnotationSet, user: User, *, redo: bool) -> Event:

@@ -127,7 +127,7 @@ def _vote(
 
 def _row(project: Project, user: User, document: Document, item: Item) -> Row | None:
     """The decision on a location; None where the vote is tied."""
-    if item.location.agreed:
+    if item.location.unanimous:
         return row_for(project, user, item, item.start, item.end, Choice.UNANIMOUS, unanimous_version(item))
     version = majority_version(document.text, item.location)
     return None if version is None else row_for(project, user, item, item.start, item.end, Choice.MAJORITY, version)

@@ -1,5 +1,6 @@
 """Plan an adjudicator's act: which decisions of the note it replaces, and by which."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
@@ -7,14 +8,20 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
-from annotations.adjudicate.events import AdjudicatedSpan
+from annotations.adjudicate.events import AdjudicatedSpan, HeardSpan
 from annotations.adjudicate.selectors.desk import Desk, key_of, label_exists
 from annotations.adjudicate.services.log import Effect, Row, rows_within
-from annotations.core.attributes import stored
+from annotations.core.attributes import fitting_label, pairs_of, stored, with_attribute
 from annotations.core.errors import ServiceError
 from annotations.domain.adjudicating.adjudication import Item, LocationState, touched, with_own, without
-from annotations.domain.adjudicating.disagreement import Version, locations, majority_version
-from annotations.domain.attributes import Attributes, voted
+from annotations.domain.adjudicating.disagreement import (
+    Location,
+    Version,
+    attributes_given,
+    locations,
+    majority_version,
+)
+from annotations.domain.attributes import Attributes, Value, voted
 from annotations.domain.provenance import Provenance
 from annotations.domain.spans import Span as DomainSpan
 from annotations.domain.spans import SpanError, checked, overlaps
@@ -33,6 +40,7 @@ class Act(StrEnum):
     OWN = "own"
     DROP = "drop"
     KEEP = "keep"
+    ATTRIBUTE = "attribute"
     UNANIMOUS = "unanimous"
     UNDO = "undo"
     REDO = "redo"
@@ -52,7 +60,8 @@ class Request:
     """The request for one act on the locations `seen`.
 
     `annotator` is the number of the annotator whose version is accepted. `span` (start, end, label id) is the
-    adjudicator's own span, whose text is `quote`, or a decided span to remove, without `quote`.
+    adjudicator's own span, whose text is `quote`, or a decided span to remove or to change, without `quote`.
+    `attribute` is the name of the attribute to set and its value; None removes it.
     """
 
     change_id: UUID
@@ -61,6 +70,7 @@ class Request:
     annotator: int | None = None
     span: tuple[int, int, int] | None = None
     quote: str | None = None
+    attribute: tuple[str, Value | None] | None = None
 
 
 def plan(document: Document, user: User, row: AnnotationSet, found: Desk, request: Request) -> Effect:
@@ -91,7 +101,6 @@ def plan(document: Document, user: User, row: AnnotationSet, found: Desk, reques
             spans,
             author=author,
             kept=_provenance(row, item),
-            as_given=request.act in (Act.ANNOTATOR, Act.DROP, Act.KEEP),
         )
     ]
     if not spans and not item.location.marked:
@@ -125,7 +134,7 @@ def unanimous_version(item: Item) -> Version:
 def _choice(document: Document, found: Desk, item: Item, request: Request) -> tuple[Choice, Version, int | None]:
     """The choice, the decided spans, and the author id of the annotator whose version was accepted, if any."""
     if request.act is Act.MAJORITY:
-        if item.location.agreed:
+        if item.location.unanimous:
             return Choice.UNANIMOUS, unanimous_version(item), None
         majority = majority_version(document.text, item.location)
         if majority is None:
@@ -143,15 +152,31 @@ def _choice(document: Document, found: Desk, item: Item, request: Request) -> tu
     if not item.decisions:
         raise ServiceError(_("This disagreement is not decided yet."), code="location")
     if request.act is Act.DROP:
-        assert request.span is not None  # The view requires it.
-        start, end, label = request.span
-        span = DomainSpan(start, end, str(label))
-        if span not in item.outcome:
-            raise _moved()
-        left = without(item, span)
+        left = without(item, _decided(item, request))
         return (Choice.OWN if left else Choice.NOTHING), left, None
+    if request.act is Act.ATTRIBUTE:
+        changed = _with_attribute(_decided(item, request), request)
+        return Choice.OWN, tuple(changed if span == changed else span for span in item.outcome), None
     only = found.resolutions[item.decisions[0].start, item.decisions[0].end] if len(item.decisions) == 1 else None
     return (Choice(only.choice) if only else Choice.OWN), item.outcome, only.author if only else None
+
+
+def _decided(item: Item, request: Request) -> DomainSpan:
+    """The decided span that a request names, with its attributes. Raises ServiceError (`moved`) if there is none."""
+    assert request.span is not None  # The view requires it.
+    start, end, label = request.span
+    span = next((each for each in item.outcome if each == DomainSpan(start, end, str(label))), None)
+    if span is None:
+        raise _moved()
+    return span
+
+
+def _with_attribute(span: DomainSpan, request: Request) -> DomainSpan:
+    """The span with the requested attribute. Raises ServiceError `attribute` where its label doesn't have it."""
+    assert request.attribute is not None  # The view requires it.
+    return replace(
+        span, attributes=pairs_of(with_attribute(dict(span.attributes), int(span.label), *request.attribute))
+    )
 
 
 def _own(document: Document, user: User, row: AnnotationSet, found: Desk, request: Request) -> Effect:
@@ -169,9 +194,21 @@ def _own(document: Document, user: User, row: AnnotationSet, found: Desk, reques
     whole = locations(versions, besides=[(start, end)])[0]
     kept = {span: provenance for item in parts for span, provenance in _provenance(row, item).items()}
     item = Item(whole, (), LocationState.OPEN)
-    given = tuple(replace(s, attributes=_voted(item, s)) if s == span else s for s in spans)
-    after = row_for(document.project, user, item, start, end, Choice.OWN, given, kept=kept, as_given=True)
+    own = replace(span, attributes=_attributes_of_own(span, parts, whole))
+    given = tuple(own if s == span else s for s in spans)
+    after = row_for(document.project, user, item, start, end, Choice.OWN, given, kept=kept)
     return _changed(row, start, end, [after])
+
+
+def _attributes_of_own(span: DomainSpan, parts: Sequence[Item], whole: Location[str]) -> Attributes:
+    """Those of the decided span that it relabels, if they fit the new label; else those that most annotators gave."""
+    decided_here = (each for item in parts for each in item.outcome)
+    before = next((each for each in decided_here if (each.start, each.end) == (span.start, span.end)), None)
+    if before is not None and before.attributes:
+        if before.label == span.label:
+            return before.attributes
+        return pairs_of(fitting_label(dict(before.attributes), int(span.label)))
+    return voted(attributes_given(whole, span))
 
 
 def _checked(document: Document, request: Request) -> DomainSpan:
@@ -212,12 +249,8 @@ def _provenance(row: AnnotationSet, item: Item) -> dict[tuple[int, int, str], Pr
 def row_for(
     project: Project, user: User, item: Item, start: int, end: int, choice: Choice, spans: Version, *,
     author: int | None = None, kept: dict[tuple[int, int, str], Provenance | None] | None = None, rule: bool = False,
-    as_given: bool = False,
 ) -> Row:  # fmt: skip
-    """A decided location. A span that the same choice of the same annotators decided before keeps its provenance.
-
-    The spans have the attributes that most annotators gave to them, or those of `spans` if they are `as_given`.
-    """
+    """A decided location. A span that the same choice of the same annotators decided before keeps its provenance."""
     act = decided(None if rule else user, project)
     rows: list[AdjudicatedSpan] = []
     for span in spans:
@@ -232,34 +265,32 @@ def row_for(
         before = (kept or {}).get((span.start, span.end, span.label))
         if before and before.get("annotators") == how["annotators"] and before.get("choice") == how["choice"]:
             how = before
-        rows.append(
-            (span.start, span.end, int(span.label), how, stored(span.attributes if as_given else _voted(item, span)))
-        )
+        rows.append((span.start, span.end, int(span.label), how, stored(span.attributes)))
     return {
         "start": start, "end": end, "choice": str(choice), "author": author, "heard": _heard(item),
         "by": user.pk, "at": act["at"], "spans": rows,
     }  # fmt: skip
 
 
-def _voted(item: Item, span: DomainSpan) -> Attributes:
-    """The attributes that more than half of the annotators who marked the span gave to it."""
-    marked = [mine.attributes for version in item.location.versions.values() for mine in version if mine == span]
-    return voted(marked)
-
-
-def _heard(item: Item) -> dict[str, list[list[int]]]:
+def _heard(item: Item) -> dict[str, list[HeardSpan]]:
     """The version of each annotator at a location, to be stored with the decision."""
     return {
-        author: [[span.start, span.end, int(span.label)] for span in version]
+        author: [
+            [span.start, span.end, int(span.label), *([dict(span.attributes)] if span.attributes else [])]
+            for span in version
+        ]
         for author, version in item.location.versions.items()
     }
 
 
 def _changes(item: Item, span: DomainSpan) -> list[str]:
-    """How a decided span differs from the annotators' spans: not at all, by `bounds`, `label`, both, or `added`."""
+    """How a decided span differs from the annotators' spans.
+
+    Not at all, by `attributes` that nobody gave, by `bounds`, `label` or both, or `added`.
+    """
     marked = item.location.marked
     if span in marked:
-        return []
+        return [] if span.attributes in attributes_given(item.location, span) else ["attributes"]
     near = [other for other in marked if overlaps(other, span)]
     if not near:
         return ["added"]

@@ -17,7 +17,8 @@ from annotations.adjudicate.services.plan import Request as AdjudicateRequest
 from annotations.agreement.services.causes import change_cause
 from annotations.core.access import Access, Can, enter, note_for
 from annotations.core.answers import json_answers
-from annotations.core.changes import change_id_of, malformed, not_one_of
+from annotations.core.attributes import Stored
+from annotations.core.changes import change_id_of, malformed, name_of, not_one_of, value_of
 from annotations.core.errors import ServiceError
 from annotations.core.events import NOTE_READ
 from annotations.core.labels import labels_of
@@ -25,7 +26,7 @@ from annotations.core.requests import Request, body_of, bounds_of, is_json, whol
 from annotations.domain.numbers import MAX_OFFSET
 from annotations.models import AnnotationSet, Author, Cause, Document
 
-WITH_A_SPAN = (Act.OWN, Act.DROP)
+WITH_A_SPAN = (Act.OWN, Act.DROP, Act.ATTRIBUTE)
 # A request names the locations of its act. A note can't have more locations than this, because its spans are limited.
 MOST_LOCATIONS = 20_000
 
@@ -86,8 +87,9 @@ def _gold(note: Document) -> dict[str, Any]:
     return {"set": own, "gold": gold, "is_gold": is_gold, "same": same and is_gold}
 
 
-def _spans(each: AnnotationSet) -> list[tuple[int, int, int]]:
-    return sorted(each.spans.values_list("start", "end", "label_id"))
+def _spans(each: AnnotationSet) -> dict[tuple[int, int, int], Stored | None]:
+    rows = each.spans.values_list("start", "end", "label_id", "attributes")
+    return {(start, end, label): attributes for start, end, label, attributes in rows}
 
 
 @require_POST
@@ -161,6 +163,7 @@ def _read(data: dict[str, Any]) -> AdjudicateRequest:
         annotator=whole_of(data.get("annotator"), "annotator") if act is Act.ANNOTATOR else None,
         span=bounds_of([data.get(field) for field in ("start", "end", "label")]) if act in WITH_A_SPAN else None,
         quote=quote if act is Act.OWN else None,
+        attribute=(name_of(data), value_of(data)) if act is Act.ATTRIBUTE else None,
     )
 
 

@@ -1,13 +1,14 @@
 """The locations where annotators disagree, filtered and in context."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
+from annotations.core.attributes import attribute_words, pairs_of
 from annotations.core.naming import annotator_names
 from annotations.domain.adjudicating.disagreement import Kind, Rows, bio_rows
 from annotations.domain.agreement import Unit
@@ -80,6 +81,8 @@ def differences(project: Project, filters: Filters) -> QuerySet[Difference]:
         found = found.filter(document_id=filters.note)
     if filters.unit and filters.unit != Unit.ENTITY:
         found = found.filter(tokens=True)
+    elif filters.unit:
+        found = found.exclude(kinds=f",{Kind.ATTRIBUTES},")  # No coefficient counts attributes.
     if filters.round is not None:
         found = found.filter(_of_round(project, filters.round))
     if filters.cause:
@@ -129,7 +132,10 @@ def counts(found: QuerySet[Difference]) -> Counts:
 
 @dataclass(frozen=True)
 class Shown:
-    """One location as the page shows it. `annotators` are names by the keys of `rows`."""
+    """One location as the page shows it. `annotators` are names by the keys of `rows`.
+
+    `attributes` lists, for each annotator's name, the spans there with their attributes; empty if no span has any.
+    """
 
     row: Difference
     note: Document
@@ -138,6 +144,7 @@ class Shown:
     annotators: dict[str, str]
     causes: list[str]
     comments: int
+    attributes: list[tuple[str, list[str]]]
     adjudicated: str  # The state of the note's adjudication; empty before it begins.
 
 
@@ -212,11 +219,27 @@ def in_context(project: Project, rows: Sequence[Difference], *, everyone: bool, 
                 rows=bio_rows(note.text, row.start, row.end, own, label_order=order),
                 annotators=annotators,
                 causes=kinds_at(causes[row.document_id], row.start, row.end),
+                attributes=_attributes(row, own, annotators),
                 comments=sum(start < row.end and row.start < end for start, end in comments[row.document_id]),
                 adjudicated=adjudicated.get(row.document_id, ""),
             )
         )
     return shown
+
+
+def _attributes(
+    row: Difference, annotation_sets: Mapping[str, Iterable[DomainSpan]], names: Mapping[str, str]
+) -> list[tuple[str, list[str]]]:
+    here = {
+        names.get(author, "?"): [span for span in spans if row.start <= span.start and span.end <= row.end]
+        for author, spans in annotation_sets.items()
+    }
+    if not any(span.attributes for spans in here.values() for span in spans):
+        return []
+    return [
+        (name, [" · ".join([span.label, *attribute_words(dict(span.attributes))]) for span in spans])
+        for name, spans in here.items()
+    ]
 
 
 class Located(Protocol):
@@ -260,9 +283,10 @@ def annotation_sets_in(
             low, high = bounds[document]
             wanted |= Q(annotation_set_id=pk, start__lt=high, end__gt=low)
     spans = Span.objects.filter(wanted).order_by("start", "end")
-    for pk, start, end, code in spans.values_list("annotation_set_id", "start", "end", "label__code"):
+    columns = ("annotation_set_id", "start", "end", "label__code", "attributes")
+    for pk, start, end, code, attributes in spans.values_list(*columns):
         document, author_id = home[pk]
-        found[document][author_id].append(DomainSpan(start, end, code))
+        found[document][author_id].append(DomainSpan(start, end, code, attributes=pairs_of(attributes)))
     return found
 
 

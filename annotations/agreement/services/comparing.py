@@ -1,6 +1,7 @@
 """Keep the comparisons of a project's notes up to date: only notes whose annotations changed are compared again."""
 
 import hashlib
+import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -9,6 +10,7 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import OuterRef, Subquery
 
+from annotations.core.attributes import pairs_of
 from annotations.core.erasures import hold
 from annotations.domain.adjudicating.disagreement import (
     Location,
@@ -105,21 +107,23 @@ def _read(ids: Sequence[int]) -> dict[int, _Note]:
     for pk, text in Document.objects.filter(pk__in=notes).values_list("pk", "text"):
         notes[pk].text = text
     spans = Span.objects.filter(annotation_set__in=list(home)).order_by("start", "end", "label_id")
-    for pk, start, end, label in spans.values_list("annotation_set_id", "start", "end", "label_id"):
+    columns = ("annotation_set_id", "start", "end", "label_id", "attributes")
+    for pk, start, end, label, attributes in spans.values_list(*columns):
         document, author_id = home[pk]
-        notes[document].annotation_sets[author_id].append(DomainSpan(start, end, str(label)))
+        span = DomainSpan(start, end, str(label), attributes=pairs_of(attributes))
+        notes[document].annotation_sets[author_id].append(span)
     return notes
 
 
 def _comparison(project: Project, pk: int, note: _Note, found: Sequence[Location[str]]) -> Comparison:
-    disputed = sum(not location.agreed for location in found)
+    disputed = sum(not location.unanimous for location in found)
     return Comparison(
         document_id=pk,
         project=project,
         annotators=len(note.annotation_sets),
         blind_annotators=len(note.counted),
         disputed=disputed,
-        tied=sum(not each.agreed and majority_version(note.text, each) is None for each in found),
+        tied=sum(not each.unanimous and majority_version(note.text, each) is None for each in found),
         agreed=len(found) - disputed,
         agreement=marked_agreement(note.text, found),
         heard=annotation_sets_hash(note.annotation_sets),
@@ -128,21 +132,26 @@ def _comparison(project: Project, pk: int, note: _Note, found: Sequence[Location
 
 
 def annotation_sets_hash(annotation_sets: dict[str, list[DomainSpan]]) -> str:
-    """A hash of all spans of a note's sets with their authors (author ids, code points, label ids)."""
+    """A hash of all spans of a note's sets with their authors (author ids, code points, label ids, attributes)."""
     digest = hashlib.sha256()
     for author in sorted(annotation_sets):
-        spans = ";".join(f"{span.start},{span.end},{span.label}" for span in sorted(annotation_sets[author]))
+        spans = ";".join(_hashed(span) for span in sorted(annotation_sets[author]))
         digest.update(f"{author}:{spans}\n".encode())
     return digest.hexdigest()
 
 
+def _hashed(span: DomainSpan) -> str:
+    """A span as it enters the hash; without attributes as before spans had any."""
+    return f"{span.start},{span.end},{span.label}" + (f",{json.dumps(span.attributes)}" if span.attributes else "")
+
+
 def _differences(project: Project, pk: int, note: _Note, found: Sequence[Location[str]]) -> list[Difference]:
     if note.counted == set(note.annotation_sets):
-        return [_difference(project, pk, note, location, Scope.EITHER) for location in found if not location.agreed]
-    rows = [_difference(project, pk, note, location, Scope.ALL) for location in found if not location.agreed]
+        return [_difference(project, pk, note, location, Scope.EITHER) for location in found if not location.unanimous]
+    rows = [_difference(project, pk, note, location, Scope.ALL) for location in found if not location.unanimous]
     blind = {author: spans for author, spans in note.annotation_sets.items() if author in note.counted}
     rows += [
-        _difference(project, pk, note, location, Scope.BLIND) for location in locations(blind) if not location.agreed
+        _difference(project, pk, note, location, Scope.BLIND) for location in locations(blind) if not location.unanimous
     ]
     return rows
 

@@ -31,6 +31,10 @@ KINDS = {
     Kind.BOUNDARY: (gettext_lazy("Different bounds"), gettext_lazy("The same label on different bounds.")),
     Kind.LABEL: (gettext_lazy("Different label"), gettext_lazy("The same bounds with a different label.")),
     Kind.BOTH: (gettext_lazy("Different bounds and label"), gettext_lazy("Both the bounds and the label differ.")),
+    Kind.ATTRIBUTES: (
+        gettext_lazy("Different attributes"),
+        gettext_lazy("The same spans with different attributes. The agreement figures don’t count attributes."),
+    ),
 }
 # Seconds for which a request may compare notes: for the page itself, and for its progress bar.
 AT_ONCE, IN_STEPS = 0.4, 1.5

@@ -23,16 +23,16 @@ from annotations.annotate.events import (
 )
 from annotations.annotate.services import history
 from annotations.annotate.services.locking import Locked, count_change, hold, target
-from annotations.core.attributes import fitting_label
+from annotations.core.attributes import fitting_label, with_attribute
 from annotations.core.changes import Change, Kind, LabeledBounds, Refused, Wanted
+from annotations.core.errors import ServiceError
 from annotations.core.events import Verb
 from annotations.core.label_lock import keep_labels
 from annotations.core.labels import labels_of_today
 from annotations.core.room import check_room
 from annotations.core.spans import SpanItem, own_set, spans_of
 from annotations.domain import spans as domain
-from annotations.domain.attributes import definitions_of
-from annotations.models import AnnotationSet, Document, Event, Label, Span, User
+from annotations.models import AnnotationSet, Document, Event, Span, User
 
 TRIES = 3
 
@@ -285,19 +285,10 @@ def _alter(row: Locked, span: domain.Span | None, change: Change) -> Effect:
 def _set_attribute(row: Locked, rows: "QuerySet[Span]", change: Change) -> Effect:
     """Set one attribute of a span; the value None removes it. Only values that the label has can be set."""
     assert change.seen is not None  # read_change requires `seen`.
-    if change.value is not None:
-        data = Label.objects.filter(pk=change.seen[2]).values_list("attributes", flat=True).first()
-        defined = next((each for each in definitions_of(data or []) if each.name == change.name), None)
-        if defined is None or not defined.allows(change.value):
-            raise Refused(
-                "attribute",
-                gettext("The label of this span doesn't have this attribute or value. Reload the page."),
-                status=409,
-            )
-    kept = {name: value for name, value in (row.attributes or {}).items() if name != change.name}
-    if change.value is not None:
-        kept[change.name] = change.value
-    after = dict(sorted(kept.items())) or None
+    try:
+        after = with_attribute(row.attributes, change.seen[2], change.name, change.value)
+    except ServiceError as error:
+        raise Refused(error.code, str(error), status=409) from None
     if not rows.update(attributes=after):
         raise _changed_meanwhile()
     changed = _one(change.span, change.seen, change.seen)

@@ -140,7 +140,13 @@ def spans_in(keys: Keys, value: Any) -> Rows:
 def heard_out(names: Names, value: Any) -> Any:
     """The annotators' versions at a location, as a list of [author, spans] in the order of the authors."""
     known = [(names.author(int(author)), spans) for author, spans in sorted(value.items(), key=lambda one: int(one[0]))]
-    return [[author, spans_out(names, spans)] for author, spans in known if author]
+    return [[author, _heard_spans_out(names, spans)] for author, spans in known if author]
+
+
+def _heard_spans_out(names: Names, value: Any) -> Any:
+    """Spans as [start, end, label], and attributes if a span has some; those of deleted labels are left out."""
+    named = [[*bounds_out(names, span), *span[3:]] for span in value]
+    return [span for span in named if span[2] is not None]
 
 
 def heard_in(keys: Keys, value: Any) -> dict[str, Rows]:
@@ -148,10 +154,17 @@ def heard_in(keys: Keys, value: Any) -> dict[str, Rows]:
     for pair in _list(value):
         match pair:
             case [author, spans]:
-                found[str(keys.author(author))] = spans_in(keys, spans)
+                found[str(keys.author(author))] = [_heard_span_in(keys, span) for span in _list(spans)]
             case _:
                 raise Bad(_("must list pairs of an author and spans"))
     return found
+
+
+def _heard_span_in(keys: Keys, value: Any) -> list[Any]:
+    match value:
+        case [start, end, code, attributes]:
+            return [*bounds_in(keys, [start, end, code]), attributes_in(attributes, null=False)]
+    return bounds_in(keys, value)
 
 
 def rule_out(names: Names, value: Any) -> Any:

@@ -1,20 +1,23 @@
 """Adjudication of one note: which locations are open, decided, or changed since they were decided.
 
 Decisions are stored by location. When an annotation set changes, the decision stays until an adjudicator changes it;
-its location is `changed` where an annotator's spans differ from those that the decision was based on. Offsets are code
-points, end-exclusive.
+its location is `changed` where an annotator's spans or their attributes differ from those that the decision was based
+on. Offsets are code points, end-exclusive.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from annotations.domain.adjudicating.disagreement import Location, Version, locations
+from annotations.domain.adjudicating.disagreement import Location, Version, attributes_in, locations
 from annotations.domain.spans import Span, overlaps
 
 
 class LocationState(StrEnum):
-    """The state of a location. `agreed`: all annotators marked the same spans, and nobody has accepted them yet."""
+    """The state of a location.
+
+    `agreed`: all annotators marked the same spans with the same attributes, and nobody has accepted them yet.
+    """
 
     OPEN = "open"
     AGREED = "agreed"
@@ -82,13 +85,14 @@ def items(
 
 def _state(location: Location[str], decisions: Sequence[Decision]) -> LocationState:
     if not decisions:
-        return LocationState.AGREED if location.agreed else LocationState.OPEN
+        return LocationState.AGREED if location.unanimous else LocationState.OPEN
     if len(decisions) > 1 or (decisions[0].start, decisions[0].end) != (location.start, location.end):
         return LocationState.CHANGED
     decision = decisions[0]
     for annotator, now in location.versions.items():
         # An annotator who submitted after the decision changes its state only if their spans differ from the outcome.
-        if decision.heard.get(annotator, decision.spans) != now:
+        then = decision.heard.get(annotator, decision.spans)
+        if then != now or attributes_in(then) != attributes_in(now):
             return LocationState.CHANGED
     # An annotator who has reopened the note has no submitted set; until they submit again the decision stands.
     return LocationState.DECIDED

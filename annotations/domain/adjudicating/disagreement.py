@@ -6,13 +6,14 @@ of a location is the spans that they marked inside it, which may be none. Offset
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import combinations
 from operator import eq
 from typing import Generic, TypeVar
 
 from annotations.domain.adjudicating.majority import majority
+from annotations.domain.attributes import Attributes, is_tied, voted
 from annotations.domain.bio import encode_tokens
 from annotations.domain.sentences import around
 from annotations.domain.spans import Bounds, Span
@@ -24,12 +25,13 @@ Version = tuple[Span, ...]
 
 
 class Kind(StrEnum):
-    """How two versions of a location differ."""
+    """How two versions of a location differ. `attributes`: their spans are the same, and attributes of them differ."""
 
     MISSED = "missed"
     BOUNDARY = "boundary"
     LABEL = "label"
     BOTH = "both"
+    ATTRIBUTES = "attributes"
 
 
 class Consensus(StrEnum):
@@ -51,12 +53,22 @@ class Location(Generic[Annotator]):
 
     @property
     def agreed(self) -> bool:
-        """Whether all annotators marked exactly the same spans."""
+        """Whether all annotators marked exactly the same spans. Attributes don't count."""
         return len(set(self.versions.values())) <= 1
+
+    @property
+    def unanimous(self) -> bool:
+        """Whether all annotators marked exactly the same spans with the same attributes."""
+        return self.agreed and len(set(map(attributes_in, self.versions.values()))) <= 1
 
     @property
     def marked(self) -> set[Span]:
         return {span for version in self.versions.values() for span in version}
+
+
+def attributes_in(version: Version) -> tuple[Attributes, ...]:
+    """The attributes of each span of a version, in order."""
+    return tuple(span.attributes for span in version)
 
 
 def locations(
@@ -85,19 +97,19 @@ def locations(
 
 
 def disagreements(annotation_sets: Mapping[Annotator, Sequence[Span]]) -> list[Location[Annotator]]:
-    """The locations where not all annotators marked the same spans."""
-    return [location for location in locations(annotation_sets) if not location.agreed]
+    """The locations where not all annotators marked the same spans with the same attributes."""
+    return [location for location in locations(annotation_sets) if not location.unanimous]
 
 
 def kind_between(one: Version, other: Version) -> Kind | None:
     """How two versions of one location differ, leaving aside the spans that both have. None: they are the same.
 
     `missed`: one version has no other spans. `label`: same bounds, other labels. `boundary`: same labels, other bounds.
-    `both`: bounds and labels differ.
+    `both`: bounds and labels differ. `attributes`: the same spans, with other attributes.
     """
     mine, theirs = set(one) - set(other), set(other) - set(one)
     if not mine and not theirs:
-        return None
+        return None if attributes_in(one) == attributes_in(other) else Kind.ATTRIBUTES
     if not mine or not theirs:
         return Kind.MISSED
     if {(span.start, span.end) for span in mine} == {(span.start, span.end) for span in theirs}:
@@ -118,10 +130,13 @@ def kinds_by_pair(location: Location[Annotator]) -> dict[tuple[Annotator, Annota
 
 
 def disputed_labels(location: Location[Annotator]) -> set[str]:
-    """The labels of the spans that not all annotators marked."""
+    """The labels of the spans that not all annotators marked, or to which they gave different attributes."""
     versions = [set(version) for version in location.versions.values()]
     shared = set.intersection(*versions) if versions else set()
-    return {span.label for span in location.marked - shared}
+    given: dict[Span, set[Attributes]] = {}
+    for span in (span for version in location.versions.values() for span in version):
+        given.setdefault(span, set()).add(span.attributes)
+    return {span.label for span, several in given.items() if span not in shared or len(several) > 1}
 
 
 def tokens_differ(text: str, location: Location[Annotator]) -> bool:
@@ -148,7 +163,7 @@ def tokens_of(text: str, start: int, end: int, spans: Iterable[Span]) -> list[To
 
 def consensus(text: str, location: Location[Annotator]) -> Consensus:
     """`one`: a single annotator marked something. `majority`: the vote decides the whole location."""
-    if location.agreed:
+    if location.unanimous:
         return Consensus.ALL
     if sum(bool(version) for version in location.versions.values()) == 1:
         return Consensus.ONE
@@ -156,13 +171,30 @@ def consensus(text: str, location: Location[Annotator]) -> Consensus:
 
 
 def majority_version(text: str, location: Location[Annotator]) -> Version | None:
-    """The spans that the majority vote gives a location; None if the vote leaves a part of it open."""
+    """The spans that the majority vote gives a location; None if the vote leaves a part of it open.
+
+    A span gets the attributes that more than half of those who marked it gave to it. Where only attributes differ, the
+    vote leaves the location open if it decides one of them neither way.
+    """
+    if location.agreed:
+        version = next(iter(location.versions.values()), ())
+        tied = any(is_tied(attributes_given(location, span)) for span in version)
+        return None if tied else tuple(_with_votes(location, span) for span in version)
     start = location.start
     moved = [[Span(s.start - start, s.end - start, s.label) for s in version] for version in location.versions.values()]
     vote = majority(text[start : location.end], moved)
     if vote.open:
         return None
-    return tuple(Span(s.start + start, s.end + start, s.label) for s in vote.spans)
+    return tuple(_with_votes(location, Span(s.start + start, s.end + start, s.label)) for s in vote.spans)
+
+
+def attributes_given(location: Location[Annotator], span: Span) -> list[Attributes]:
+    """The attributes that each annotator who marked the span gave to it."""
+    return [mine.attributes for version in location.versions.values() for mine in version if mine == span]
+
+
+def _with_votes(location: Location[Annotator], span: Span) -> Span:
+    return replace(span, attributes=voted(attributes_given(location, span)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,15 +13,17 @@ from uuid import UUID
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
+from annotations.core.attributes import with_attribute
 from annotations.core.errors import ServiceError
 from annotations.core.label_lock import keep_labels
+from annotations.domain.attributes import Value
 from annotations.domain.provenance import Provenance
 from annotations.domain.reviewing.conflicts import LabeledBounds
 from annotations.domain.spans import Span as DomainSpan
 from annotations.domain.spans import SpanError, checked
 from annotations.gold.services.provenance import decided
 from annotations.models import AnnotationSet, Author, Document, Event, Label, Review, User
-from annotations.review.events import REVIEW_UNDONE, ReviewDecided
+from annotations.review.events import REVIEW_UNDONE, GoldRow, ReviewDecided
 from annotations.review.selectors.state import ReviewState, Seen, review_state
 from annotations.review.selectors.suggestions import (
     Suggestion,
@@ -42,8 +44,8 @@ REVERTING = (Act.UNDO, Act.REDO)
 class Request:
     """One act of a reviewer.
 
-    `suggestion`: for accept, reject and correct. `bounds` (start, end, label id): for correct, add and remove. `quote`:
-    the text at the bounds. `seen`: the suggestion's state on the page, so that the act does not overwrite a decision
+    `suggestion`: for accept, reject and correct. `bounds` (start, end, label id): for correct, add, remove and attribute.
+    `quote`: the text at the bounds. `attribute`: its name and value; None removes it. `seen`: the suggestion's state on the page, so that the act does not overwrite a decision
     that the reviewer has not seen.
     """
 
@@ -53,6 +55,7 @@ class Request:
     bounds: LabeledBounds | None = None
     quote: str | None = None
     seen: Seen | None = None
+    attribute: tuple[str, Value | None] | None = None
 
 
 def decide(*, document: Document, author: Author, user: User, request: Request) -> ReviewState:
@@ -61,7 +64,7 @@ def decide(*, document: Document, author: Author, user: User, request: Request) 
     An act that changes nothing is not recorded.
     Raises ServiceError: `suggestion` (not of this run and note), `label`, `quote`, `outside`, `empty`, `finished` (the
     review is finished), `nothing` (to undo or redo), `moved` (changed by others), `elsewhere` (accepted from another
-    run).
+    run), `attribute` (the span's label doesn't have this attribute or value).
     """
     try:
         with transaction.atomic():
@@ -121,7 +124,10 @@ def _touched(effect: Effect | None, named: Iterable[Suggestion], bounds: Labeled
 def _on_text(
     held: LockedNotes, document: Document, user: User, bounds: LabeledBounds | None, request: Request
 ) -> Effect | None:
-    """The effect of adding a span to gold (`bounds`) or of removing one; None if gold already has the added span."""
+    """The effect of adding a span to gold (`bounds`), of removing one, or of setting an attribute of one.
+
+    None if gold already has the added span or the attribute.
+    """
     rows = held.rows[document.pk]
     if bounds is not None:
         return (
@@ -129,11 +135,20 @@ def _on_text(
             if bounds in rows
             else Effect(None, None, None, [(*bounds, None, "", _added(document, user), None)], [])
         )
-    assert request.bounds is not None  # the view checks that remove has bounds
+    assert request.bounds is not None  # the view checks that remove and attribute have bounds
     if request.bounds not in rows:
         raise ServiceError(_("This span is no longer in gold. The page now shows the current gold."), code="moved")
+    if request.act is Act.ATTRIBUTE:
+        return _with_attribute(rows[request.bounds], request)
     held.check_accepted_elsewhere(document.pk, request.bounds, None)
     return Effect(None, None, None, [], [rows[request.bounds]])
+
+
+def _with_attribute(row: GoldRow, request: Request) -> Effect | None:
+    """The effect of setting an attribute of a gold span, which keeps everything else."""
+    assert request.attribute is not None  # the view checks it
+    after = with_attribute(row[6], row[2], *request.attribute)
+    return None if after == row[6] else Effect(None, None, None, [(*row[:6], after)], [row])
 
 
 def _check_seen(held: LockedNotes, user: User, one: Suggestion, seen: Seen | None, wanted: Seen) -> None:

@@ -247,7 +247,10 @@ class LockedNotes:
         stays = accepted in rows and rows[accepted] not in removed
         added: list[GoldRow] = []
         if not stays:
-            attributes = one.attributes if accepted[2] == one.label_id else fitting_label(one.attributes, accepted[2])
+            # A corrected suggestion keeps the attributes that a person gave to its gold span.
+            label, attributes = (removed[0][2], removed[0][6]) if removed else (one.label_id, one.attributes)
+            if accepted[2] != label:
+                attributes = fitting_label(attributes, accepted[2])
             added.append((*accepted, one.confidence, one.source, self._provenance(one, accepted), attributes))
         beside: list[Beside] = [(each.pk, None, self._state_after(None)) for each in excluded]
         return Effect(one.pk, before, after, added, removed, beside)
@@ -309,8 +312,11 @@ class LockedNotes:
         if effect.suggestion is not None and effect.before:
             data |= self._overruled(named[effect.suggestion])
         data = data | self._passes.get(review.pk, {}) | (noted or {})
-        self.remove_rows(note, effect.removed, effect.suggestion)
-        self.add_rows(note, effect.added)
+        if effect.sets_attributes:
+            self._replace_rows(note, effect.added)
+        else:
+            self.remove_rows(note, effect.removed, effect.suggestion)
+            self.add_rows(note, effect.added)
         for pk, after in [(effect.suggestion, effect.after), *((row[0], row[2]) for row in effect.beside)]:
             if pk is not None:
                 self.set_decision(named[pk], review, self._user.pk, after)
@@ -342,6 +348,10 @@ class LockedNotes:
     def check_unchanged(self, note: int, effect: Effect, named: Mapping[int, Suggestion]) -> None:
         """Raise ServiceError `moved` if decisions made since keep this effect from being undone or redone."""
         rows = self.rows[note]
+        if effect.sets_attributes:
+            if any(_bounds(row) not in rows or rows[_bounds(row)][6] != row[6] for row in effect.removed):
+                raise _changed_since()
+            return
         before = [(effect.suggestion, effect.before), *((row[0], row[1]) for row in effect.beside)]
         unchanged = (
             all(_bounds(row) in rows for row in effect.removed)
@@ -352,9 +362,7 @@ class LockedNotes:
             and all(pk in named and self.state(named[pk]) == state for pk, state in before if pk is not None)
         )
         if not unchanged:
-            raise ServiceError(
-                _("Later decisions changed this span, so this step can't be undone or redone."), code="moved"
-            )
+            raise _changed_since()
 
     # ── Rows ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -375,6 +383,14 @@ class LockedNotes:
             bounds = _bounds(row)
             if bounds not in self.rows[note]:
                 self.rows[note][bounds] = self._made[note, bounds] = row
+
+    def _replace_rows(self, note: int, rows: Iterable[GoldRow]) -> None:
+        """Replace the rows of gold spans by rows with other attributes."""
+        for row in rows:
+            bounds = _bounds(row)
+            if (pk := self._pks.pop((note, bounds), None)) is not None:
+                self._removed.append(pk)
+            self.rows[note][bounds] = self._made[note, bounds] = row
 
     def set_decision(self, one: Suggestion, review: Review, reviewer: int, after: DecisionState | None) -> None:
         """Set or delete (None) the decision on a suggestion."""
@@ -451,6 +467,12 @@ def _spans() -> "QuerySet[Span, Any]":
         "attributes",
     )
     return Span.objects.order_by().values_list(*columns)
+
+
+def _changed_since() -> ServiceError:
+    return ServiceError(
+        _("Later decisions changed this span, so this step can't be undone or redone."), code="moved"
+    )
 
 
 def _bounds(row: GoldRow) -> LabeledBounds:

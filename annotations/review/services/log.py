@@ -27,6 +27,7 @@ class Act(StrEnum):
     CORRECT = "correct"
     ADD = "add"
     REMOVE = "remove"
+    ATTRIBUTE = "attribute"
     UNDO = "undo"
     REDO = "redo"
 
@@ -59,6 +60,11 @@ class Effect:
         return known
 
     @property
+    def sets_attributes(self) -> bool:
+        """Whether the effect only gives other attributes to gold spans."""
+        return self.suggestion is None and bool(self.added) and _places(self.added) == _places(self.removed)
+
+    @property
     def decided(self) -> list[int]:
         """The ids of the suggestions that the effect decides."""
         return [pk for pk in (self.suggestion, *(row[0] for row in self.beside)) if pk is not None]
@@ -66,6 +72,10 @@ class Effect:
     def opposite(self) -> "Effect":
         beside = [(suggestion, after, before) for suggestion, before, after in self.beside]
         return Effect(self.suggestion, self.after, self.before, self.removed, self.added, beside)
+
+
+def _places(rows: list[GoldRow]) -> list[tuple[int, int, int]]:
+    return [(start, end, label) for start, end, label, *_ in rows]
 
 
 def row_of(span: Span) -> GoldRow:

@@ -17,7 +17,7 @@ from annotations.annotate.selectors.personal import own_labels
 from annotations.core.access import Access, Can, enter
 from annotations.core.addresses import address
 from annotations.core.answers import json_answers
-from annotations.core.changes import change_id_of, malformed, not_one_of
+from annotations.core.changes import change_id_of, malformed, name_of, not_one_of, value_of
 from annotations.core.errors import ServiceError
 from annotations.core.events import NOTE_READ
 from annotations.core.labels import placeholders_of
@@ -46,7 +46,7 @@ from annotations.review.services.offering import ONE_IN, next_offered
 from annotations.review.services.queue import next_in_queue
 
 ON_A_SUGGESTION = (Act.ACCEPT, Act.REJECT, Act.CORRECT)
-WITH_BOUNDS = (Act.CORRECT, Act.ADD, Act.REMOVE)
+WITH_BOUNDS = (Act.CORRECT, Act.ADD, Act.REMOVE, Act.ATTRIBUTE)
 QUOTED = (Act.CORRECT, Act.ADD)
 # Filters that are carried from note to note. The searched text is not, because URLs must not hold note text.
 KEPT = ("order", "label", "source", "state", "agree", "least", "most")
@@ -305,6 +305,7 @@ def _decision_of(data: dict[str, Any], known: Callable[[int], int]) -> ReviewReq
         bounds=bounds_of([data.get(field) for field in ("start", "end", "label")]) if act in WITH_BOUNDS else None,
         quote=quote if act in QUOTED else None,
         seen=_seen(data.get("seen")) if act in ON_A_SUGGESTION else None,
+        attribute=(name_of(data), value_of(data)) if act is Act.ATTRIBUTE else None,
     )
 
 

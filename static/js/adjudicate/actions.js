@@ -1,7 +1,7 @@
 /** Every key of the adjudication page: what it does and how the `?` sheet names it. Labels bring their own keys. */
 
 import { KEYS } from "../agreement/causes.js";
-import { asking, ending, labeling, moving, selecting, undoing } from "../editor/deciding/actions.js";
+import { asking, describing, ending, labeling, moving, selecting, undoing } from "../editor/deciding/actions.js";
 import { leaver } from "../editor/deciding/page.js";
 import { words } from "./words.js";
 
@@ -30,6 +30,7 @@ export function actions(work) {
     { keys: ["x"], group: decide, what: what.nothing, run: () => work.nothing() },
     { keys: ["e"], group: decide, what: what.keep, run: () => work.keep() },
     { keys: ["w"], group: decide, what: what.why, run: () => work.askWhy() },
+    ...describing(work, decide),
     ...undoing(work, decide),
     { keys: ["m"], group: own, what: what.mark, run: () => work.mark() },
     ...selecting(work, own),

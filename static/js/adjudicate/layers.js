@@ -99,7 +99,15 @@ export class Layers {
   #majority(tokens, location, disabled) {
     if (location.consensus === "all" || location.majority === null) return [];
     const chosen = location.state === "decided" && location.choice === "majority";
-    return this.#layer(tokens, location, location.majority, { act: "majority", key: "a", name: words.majority, chosen, disabled, kind: "is-vote" });
+    return this.#layer(tokens, location, location.majority, {
+      act: "majority",
+      key: "a",
+      name: words.majority,
+      chosen,
+      disabled,
+      kind: "is-vote",
+      attributes: location.attributes?.majority,
+    });
   }
 
   #outcome(tokens, location) {

@@ -1,5 +1,6 @@
 /** The adjudication page: builds its parts and connects them. */
 
+import { AttributeList } from "../editor/attribute_list.js";
 import { Keys } from "../editor/keys.js";
 import { KeySheet } from "../editor/sheet.js";
 import { NoteView } from "../editor/render.js";
@@ -31,11 +32,18 @@ const panel = new AdjudicationPanel({
     keep: () => work.keep(),
     drop: (span) => work.drop(span),
     let: () => work.dropText(),
+    attributes: () => work.openAttributes(),
     cause: (kind) => work.cause(kind),
   },
 });
 const work = new AdjudicationWork({ note, view: new NoteView(root, index, names), panel, labels, index, cursor, layout, names });
 work.saving = adjudicationSaving({ api, urls: data.urls, note, panel, work, quote });
+work.attributes = new AttributeList({
+  labels,
+  targets: () => work.attributed(),
+  set: (span, name, value) => work.setAttribute(span, name, value),
+  back: () => work.focusNote(),
+});
 work.palette = new Palette(byId("palette"), data.labels, (label) => work.applyLabel(label), () => work.focusNote());
 
 const ofPage = actions(work);

@@ -12,8 +12,10 @@
  * @property {Triple[]|null} majority  null where there is no majority
  * @property {Triple[]|null} outcome  null while undecided
  * @property {string[]} causes
- * @property {{versions: Array<Record<string, Record<string, string|true>>>, outcome: Record<string, Record<string, string|true>>}} [attributes]
- *   of spans that have some, by "start-end-label"
+ * @property {{versions: Attributes[], majority: Attributes, outcome: Attributes}} [attributes]  of spans that have some
+ * @property {boolean} [same_spans]  whether the annotators differ only in attributes
+ *
+ * @typedef {Record<string, Record<string, string|true>>} Attributes  a choice or true by name, by "start-end-label"
  */
 
 import { Decisions, around, beside } from "../editor/deciding/queue.js";
@@ -115,6 +117,17 @@ export class Adjudication extends Decisions {
     return this.#decide(location, { act: "drop", start, end, label }, left, left.length ? "own" : "nothing");
   }
 
+  /** Set an attribute of a decided span; null removes it. @param {Triple} span @param {string|true|null} value */
+  attribute(location, [start, end, label], name, value) {
+    if ((this.attributesOf(location, [start, end, label])[name] ?? null) === value) return null;
+    return this.queue({ act: "attribute", start, end, label, name, value, about: [this.#about(location)] });
+  }
+
+  /** The attributes of a decided span. @param {Triple} span */
+  attributesOf(location, span) {
+    return location.attributes?.outcome[span.join("-")] ?? {};
+  }
+
   /** Add the adjudicator's own span, which replaces the decided spans that it overlaps. */
   own(start, end, label) {
     const parts = this.#locations.filter((location) => overlap(location, { start, end }));
@@ -187,6 +200,7 @@ export class Adjudication extends Decisions {
       annotator: () => [location.versions[this.annotators.findIndex(({ number }) => number === change.annotator)] ?? [], "annotator"],
       nothing: () => [[], "nothing"],
       keep: () => [location.outcome ?? [], location.choice],
+      attribute: () => [location.outcome ?? [], "own"],
       drop: () => {
         const left = (location.outcome ?? []).filter((span) => !same(span, [change.start, change.end, change.label]));
         return [left, left.length ? "own" : "nothing"];
@@ -198,8 +212,24 @@ export class Adjudication extends Decisions {
       this.#locations = this.#locations.filter((other) => other !== location); // Nobody marks anything here any more.
       return;
     }
+    location.attributes = this.#attributesAfter(change, location);
     Object.assign(location, { outcome, choice, state: "decided", touched: true, by: this.person, at: "" });
     if (change.act !== "keep") location.annotator = change.act === "annotator" ? change.annotator : null;
+  }
+
+  #attributesAfter(change, { consensus, outcome, attributes = { versions: [], majority: {}, outcome: {} } }) {
+    const of = {
+      majority: () => (consensus === "all" ? attributes.versions[0] : attributes.majority),
+      unanimous: () => attributes.versions[0],
+      annotator: () => attributes.versions[this.annotators.findIndex(({ number }) => number === change.annotator)],
+      nothing: () => ({}),
+      attribute: () => {
+        const key = [change.start, change.end, change.label].join("-");
+        const { [change.name]: _old, ...others } = attributes.outcome[key] ?? {};
+        return { ...attributes.outcome, [key]: change.value === null ? others : { ...others, [change.name]: change.value } };
+      },
+    }[change.act];
+    return { ...attributes, outcome: (of ? of() : outcome && attributes.outcome) ?? {} };
   }
 
   #foreseeOwn({ start, end, label }) {
@@ -221,6 +251,11 @@ export class Adjudication extends Decisions {
       by: this.person,
       at: "",
       causes: [...new Set(parts.flatMap(({ causes }) => causes))],
+      attributes: {
+        versions: this.annotators.map((_, index) => Object.assign({}, ...parts.map(({ attributes }) => attributes?.versions[index]))),
+        majority: {},
+        outcome: Object.assign({}, ...parts.map(({ attributes }) => attributes?.outcome)),
+      },
       touched: true,
     };
     this.#locations = [...rest, whole].sort((a, b) => a.start - b.start);

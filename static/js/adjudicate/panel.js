@@ -14,7 +14,7 @@ export class AdjudicationPanel extends Panel {
 
   /**
    * @param {ConstructorParameters<typeof Panel>[0] & {layers: import("./layers.js").Layers, acts: Record<string, (value?: any) => void>}} parts
-   *   `acts`: choose, walk, majority, annotator, nothing, keep, drop, let, cause
+   *   `acts`: choose, walk, majority, annotator, nothing, keep, drop, let, attributes, cause
    */
   constructor({ layers, acts, ...parts }) {
     super(parts);
@@ -97,6 +97,7 @@ export class AdjudicationPanel extends Panel {
       return words.decided(location.choice, location.choice === "annotator" ? annotator : "", by, location.at);
     }
     if (location.state === "agreed") return note.isOpen(location) ? words.agreed : words.passes;
+    if (location.same_spans) return location.majority === null ? words.otherAttributes : words.attributesByMajority;
     return location.majority === null ? words.tie : "";
   }
 
@@ -115,6 +116,7 @@ export class AdjudicationPanel extends Panel {
       location.state === "changed" && button("keep", words.keep, "e", "primary"),
       location.consensus === "all" && location.state !== "decided" && button("majority", words.consensus.all, "a", "primary"),
       button("nothing", words.nothing, "x"),
+      location.state === "decided" && (location.outcome ?? []).some(([, , id]) => this.label(id).attributes) && button("attributes", words.attributes, "F4"),
       ...drops.map((span) => button("drop", words.remove(this.label(span[2]).name), drops.length === 1 ? "Del" : "", "quiet", span.join("-"))),
     ];
   }

@@ -3,6 +3,7 @@
 import { words as disagreements } from "../agreement/words.js";
 import { gettext, interpolate, listed, ngettext, pgettext } from "../core/translating.js";
 import { whoWhen, words as shared } from "../editor/deciding/words.js";
+import { words as editor } from "../editor/words.js";
 
 const CHOICES = {
   majority: gettext("majority version"),
@@ -56,6 +57,11 @@ export const words = {
   passes: gettext("All annotators agree here. This project accepts unanimous annotations when you finish."),
   agreed: gettext("All annotators agree here. Press A to accept this location, or * to accept all unanimous locations."),
   tie: gettext("No version has a majority here. Press a digit to accept an annotator's version, or mark your own span."),
+  otherAttributes: gettext("All annotators marked the same spans, with different attributes. Press a digit to accept an annotator's version."),
+  attributesByMajority: gettext(
+    "All annotators marked the same spans, with different attributes. Press A for the attributes that most of them gave, or a digit for an annotator's version.",
+  ),
+  attributes: editor.attributes,
   empty: gettext("No annotator marked anything in this note. Read the note, mark what is missing, then finish."),
   allDone: gettext("All disagreements are decided. Read the note once more for missed identifiers, then finish."),
   pick: gettext("No disagreement is selected. Press J for the next one, or click one."),

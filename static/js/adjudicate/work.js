@@ -57,6 +57,7 @@ export class AdjudicationWork extends NoteWork {
       label: this.#names.of(`✓ ${this.name(id)}`, this.labels.get(id) ?? UNKNOWN),
       look: "is-decided-location",
       stateWord: words.states.decided,
+      attributes: this.note.attributesOf(location, [start, end, id]),
     }));
   }
 
@@ -163,6 +164,20 @@ export class AdjudicationWork extends NoteWork {
     const said = words.said.drop(this.name(span[2]), this.quote({ start: span[0], end: span[1] }));
     this.made(this.note.drop(location, span), said);
     return true;
+  }
+
+  /** The decided spans of the selected location. */
+  attributed() {
+    const { location } = this;
+    return (location ? decidedSpans(location) : []).map((span) => {
+      const [start, end, label] = span;
+      return { key: span.join("-"), start, end, label, attributes: this.note.attributesOf(location, span) };
+    });
+  }
+
+  setAttribute({ start, end, label }, name, value) {
+    const change = this.note.attribute(this.location, [start, end, label], name, value);
+    this.attributeMade(change, label, this.note.attributesOf(this.location, [start, end, label]));
   }
 
   unanimous() {

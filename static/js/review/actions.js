@@ -1,6 +1,6 @@
 /** The keys of the review page: what each does, and its text in the list of keys. Labels add their own keys. */
 
-import { asking, ending, labeling, moving, selecting, undoing } from "../editor/deciding/actions.js";
+import { asking, describing, ending, labeling, moving, selecting, undoing } from "../editor/deciding/actions.js";
 import { leaver } from "../editor/deciding/page.js";
 import { words } from "./words.js";
 
@@ -29,6 +29,7 @@ export function actions(work, labels) {
     },
     { keys: ["e"], group: decide, what: what.ends, run: () => work.useAsBounds() },
     { keys: ["="], group: decide, what: what.first, run: () => work.decideLikeFirst() },
+    ...describing(work, decide),
     ...undoing(work, decide),
     { keys: ["v"], group: note, what: what.mask, run: () => work.views.next() },
     { keys: ["m"], group: missed, what: what.mark, run: () => work.mark() },

@@ -1,5 +1,6 @@
 /** The entry point of the review page: connects the model, the note, the panel, keys, mouse and outbox. */
 
+import { AttributeList } from "../editor/attribute_list.js";
 import { Keys } from "../editor/keys.js";
 import { KeySheet } from "../editor/sheet.js";
 import { NoteView } from "../editor/render.js";
@@ -30,6 +31,7 @@ const panel = new ReviewPanel({
     remove: () => work.remove(),
     ends: () => work.useAsBounds(),
     drop: () => work.dropText(),
+    attributes: () => work.openAttributes(),
     first: () => work.decideLikeFirst(),
   },
 });
@@ -56,6 +58,12 @@ note.facts = {
   positions: new Map(data.labels.map(({ id }, position) => [id, position])),
 };
 
+work.attributes = new AttributeList({
+  labels,
+  targets: () => work.attributed(),
+  set: (span, name, value) => work.setAttribute(span, name, value),
+  back: () => work.focusNote(),
+});
 // Besides the labels, the palette has a button that uses the selected text as bounds of the selected suggestion.
 work.palette = new Palette(
   byId("palette"),

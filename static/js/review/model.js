@@ -196,6 +196,13 @@ export class Review extends Decisions {
     return this.queue({ act: "remove", ...bare(span) });
   }
 
+  /** Set an attribute of a gold span; null removes it. @param {string|true|null} value */
+  attribute(span, name, value) {
+    const gold = this.goldAt(span);
+    if (!gold || (gold.attributes?.[name] ?? null) === value) return null;
+    return this.queue({ act: "attribute", ...bare(span), name, value });
+  }
+
   /** The conflicting suggestions of a suggestion in a merged list. */
   conflicting(suggestion) {
     return (suggestion.conflicting ?? []).map((id) => this.get(id)).filter(Boolean);
@@ -221,9 +228,11 @@ export class Review extends Decisions {
     const was = new Map(before.suggestions.map((suggestion) => [suggestion.id, String(seenOf(suggestion))]));
     const changed = this.base.suggestions.find((suggestion) => was.get(suggestion.id) !== String(seenOf(suggestion)));
     if (changed) return `p${changed.id}`;
-    const there = new Set(before.gold.map(keyOf));
-    const come = this.base.gold.find((span) => !there.has(keyOf(span)));
-    return come ? keyOf(come) : null;
+    const there = new Map(before.gold.map((span) => [keyOf(span), JSON.stringify(span.attributes)]));
+    const come = this.base.gold.find((span) => there.get(keyOf(span)) !== JSON.stringify(span.attributes) || !there.has(keyOf(span)));
+    if (!come) return null;
+    const suggestion = this.base.suggestions.find((one) => one.state === "accepted" && same(boundsOf(one), come));
+    return suggestion ? `p${suggestion.id}` : keyOf(come);
   }
 
   /** Apply every waiting change to the server's state, except undo and redo, whose effect is not known here. */
@@ -234,8 +243,15 @@ export class Review extends Decisions {
       const held = [...suggestions.values()].some((one) => one.id !== id && one.state === "accepted" && same(boundsOf(one), bounds));
       if (!held) gold = gold.filter((span) => !same(span, bounds));
     };
-    const enter = (bounds) => {
-      if (!gold.some((span) => same(span, bounds))) gold.push({ ...bare(bounds), from: `reviewer:${this.person}`, by: this.person });
+    const enter = (bounds, attributes) => {
+      if (!gold.some((span) => same(span, bounds))) gold.push({ ...bare(bounds), from: `reviewer:${this.person}`, by: this.person, attributes });
+    };
+    const attribute = ({ name, value, ...span }) => {
+      gold = gold.map((one) => {
+        if (!same(one, span)) return one;
+        const { [name]: _old, ...others } = one.attributes ?? {};
+        return { ...one, attributes: value === null ? others : { ...others, [name]: value } };
+      });
     };
     for (const change of this.pending) {
       const suggestion = suggestions.get(change.suggestion);
@@ -244,10 +260,11 @@ export class Review extends Decisions {
         const bounds = change.act === "correct" ? change : suggestion;
         const kept = change.act === "reject" ? null : [bounds.start, bounds.end, bounds.label];
         Object.assign(suggestion, { state: kept ? "accepted" : "rejected", bounds: kept, by: this.person, at: null });
-        if (kept) enter(boundsOf(suggestion));
+        if (kept) enter(boundsOf(suggestion), suggestion.attributes);
         if (kept) this.#rejectConflicting(suggestion, suggestions, gold);
       } else if (change.act === "add") enter(change);
       else if (change.act === "remove") leave(change, null);
+      else if (change.act === "attribute") attribute(change);
     }
     for (const suggestion of suggestions.values()) {
       // A suggestion whose exact span is in gold needs no decision.

@@ -3,7 +3,7 @@
 import { Panel, fill, keepInList, row } from "../editor/deciding/panel.js";
 import { byId, el } from "../editor/dom.js";
 import { shorten } from "../editor/panel.js";
-import { attributeWords } from "../editor/words.js";
+import { attributeWords, words as editor } from "../editor/words.js";
 import { boundsOf } from "./model.js";
 import { words } from "./words.js";
 
@@ -13,7 +13,7 @@ const RECENT = 8;
 export class ReviewPanel extends Panel {
   /**
    * @param {ConstructorParameters<typeof Panel>[0] & {acts: Record<string, (value?: any) => void>}} parts
-   *   `acts`: choose, walk, accept, reject, remove, ends, drop, first
+   *   `acts`: choose, walk, accept, reject, remove, ends, drop, attributes, first
    */
   constructor({ acts, ...parts }) {
     super(parts);
@@ -99,7 +99,7 @@ export class ReviewPanel extends Panel {
       this.#line(span),
       this.#attributes(span),
       history && el("p", { class: "mute small" }, history),
-      this.#buttons(review, [["remove", words.remove, "danger", "Del"]]),
+      this.#buttons(review, [["remove", words.remove, "danger", "Del"], this.#attributesButton(span)]),
     ];
   }
 
@@ -119,7 +119,7 @@ export class ReviewPanel extends Panel {
     const changed = ["start", "end", "label"].some((part) => bounds[part] !== suggestion[part]);
     return [
       this.#line(suggestion),
-      this.#attributes(suggestion),
+      this.#attributes((state === "accepted" && review.goldAt(bounds)) || suggestion),
       facts && el("p", { class: "mute small" }, facts),
       suggestion.planted && el("p", { class: "small rv-planted" }, words.planted[suggestion.planted]),
       state === "open" ? null : el("p", { class: `rv-verdict is-${state}` }, this.#verdict(review, suggestion)),
@@ -132,6 +132,7 @@ export class ReviewPanel extends Panel {
         ["accept", words.accept, state === "open" ? "primary" : "", "A"],
         ["reject", words.reject, "danger", "X"],
         suggestion.differs && ["first", words.decideLikeFirst(review.between.first), "", "="],
+        state === "accepted" && this.#attributesButton(bounds),
         rest && ["ends", words.labelRest(rest), "", "E"],
       ]),
       state === "open" && el("p", { class: "mute small rv-hint" }, words.hint),
@@ -203,6 +204,10 @@ export class ReviewPanel extends Panel {
   #parts(span) {
     const label = this.label(span.label);
     return [el("bdi", {}, shorten(this.quote(span))), " ", el("span", { class: `chip hue-${label.hue}`, title: label.name }, label.name)];
+  }
+
+  #attributesButton({ label }) {
+    return this.label(label).attributes && ["attributes", editor.attributes, "", "F4"];
   }
 
   #attributes({ attributes }) {

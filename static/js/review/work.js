@@ -341,6 +341,19 @@ export class ReviewWork extends NoteWork {
     return true;
   }
 
+  /** The gold span of the selected item. */
+  attributed() {
+    const { suggestion, other } = this.selected ?? {};
+    const bounds = other ?? (suggestion?.state === "accepted" ? boundsOf(suggestion) : null);
+    const gold = bounds && this.note.goldAt(bounds);
+    return gold ? [{ key: this.key, ...gold }] : [];
+  }
+
+  setAttribute(span, name, value) {
+    const change = this.note.attribute(span, name, value);
+    this.attributeMade(change, span.label, this.note.goldAt(span)?.attributes);
+  }
+
   #toDecide() {
     if (!this.isOpen()) return null;
     if (!this.#suggestion) this.panel.say(words.nothing);

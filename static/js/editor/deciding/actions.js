@@ -1,4 +1,4 @@
-/** Keys that review and adjudication share: moving, undo, selecting words, finishing. `what` holds the page's descriptions of keys. */
+/** Keys that review and adjudication share: moving, undo, attributes, selecting words, finishing. `what` holds the page's descriptions of keys. */
 
 import { words } from "./words.js";
 
@@ -19,6 +19,10 @@ export function undoing(work, group) {
     { keys: ["u", "Ctrl+z"], group, what: keys.undo, run: () => work.undo() },
     { keys: ["Ctrl+Shift+z", "Ctrl+y"], group, what: keys.redo, run: () => work.redo() },
   ];
+}
+
+export function describing(work, group) {
+  return [{ keys: ["F4"], group, what: keys.attributes, run: () => work.openAttributes() }];
 }
 
 export function selecting(work, group) {

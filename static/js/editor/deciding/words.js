@@ -22,11 +22,13 @@ export const words = {
   notFinished: gettext("Not finished: some decisions are not saved yet. They are kept on this page."),
   finishLost: gettext("The server can't be reached. The note was not finished. Try again."),
   letGo: gettext("Clear selection"),
+  decideFirst: gettext("Only accepted and decided spans have attributes that you can set. Decide first, then press F4."),
   keys: {
     escape: gettext("Clear the selection; again: leave the text"),
     undo: gettext("Undo your last decision"),
     redo: gettext("Redo the decision that you undid"),
     word: gettext("Next word, previous word"),
+    attributes: gettext("Set attributes of the accepted or decided span: then press a number"),
     finish: gettext("Finish when nothing is open; with text selected, choose a label"),
     sheet: gettext("This list"),
   },

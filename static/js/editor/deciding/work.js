@@ -7,6 +7,7 @@
 import { byId } from "../dom.js";
 import { shorten } from "../panel.js";
 import { trim } from "../../text/tokens.js";
+import { attributeWords, words as editorWords } from "../words.js";
 import { words as shared } from "./words.js";
 
 // Scroll if the selection is within this share of the window's height from the top or bottom edge.
@@ -25,6 +26,7 @@ export class NoteWork {
   saving = null;
   palette = null;
   sheet = null;
+  attributes = null; // the list of attributes that F4 opens
 
   constructor({ note, view, panel, labels, index, cursor, layout }) {
     Object.assign(this, { note, view, panel, labels, index, cursor, layout });
@@ -44,6 +46,7 @@ export class NoteWork {
     if (!this.selected) this.key = null;
     this.view.select(this.drawn(this.key));
     this.show();
+    this.attributes?.refresh();
     if (this.range) this.layout.show(this.range.start, this.range.end);
   }
 
@@ -58,6 +61,7 @@ export class NoteWork {
   selectSpan(key) {
     this.letGo();
     this.key = key;
+    this.attributes?.refresh();
     const chosen = this.selected;
     const piece = this.view.select(chosen ? this.drawn(key) : []);
     this.show();
@@ -114,6 +118,28 @@ export class NoteWork {
     this.redraw();
     this.panel.say(change ? said : shared.asItWas);
     if (change) this.saving.poke();
+  }
+
+  // ── Attributes ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** The gold or decided spans of the selected item, whose attributes can be set. @returns {Array<import("../attribute_list.js").Target & {start: number, end: number}>} */
+  attributed() {
+    return [];
+  }
+
+  /** Open the list of attributes of the selected item. False where nothing is selected. */
+  openAttributes() {
+    if (this.range || !this.selected) return false;
+    if (!this.isOpen()) return true;
+    const spans = this.attributed();
+    const message = spans.length ? this.attributes.open(this.layout.box(spans[0].start, spans.at(-1).end)) : shared.decideFirst;
+    if (message) this.panel.tell(message);
+    return true;
+  }
+
+  /** Set an attribute of a span (`null` removes it). `change` is the queued change, or null if nothing changed. */
+  attributeMade(change, label, attributes) {
+    this.made(change, editorWords.attributesNow(this.name(label), attributeWords(attributes)));
   }
 
   // ── Selecting text ────────────────────────────────────────────────────────────────────────────────────────────────
