@@ -182,11 +182,12 @@ def is_tied(votes: Sequence[Attributes]) -> bool:
     return any(2 * count <= len(votes) for count in most)
 
 
-def united(first: Attributes, second: Attributes) -> tuple[Attributes, list[str]]:
-    """The attributes of both, and the names of those with two different values, of which the first one is kept."""
-    found = dict(first)
-    conflicting = sorted(name for name, value in second if found.setdefault(name, value) != value)
-    return tuple(sorted(found.items())), conflicting
+def united(given: Iterable[Attributes]) -> tuple[Attributes, list[str]]:
+    """The attributes of several, and the names of those with two different values, of which the first one is kept."""
+    found: dict[str, Value] = {}
+    pairs = [pair for attributes in given for pair in attributes]
+    differing = {name for name, value in pairs if found.setdefault(name, value) != value}
+    return tuple(sorted(found.items())), sorted(differing)
 
 
 def with_value(attributes: Attributes, name: str, value: Value | None) -> Attributes:

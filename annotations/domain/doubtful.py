@@ -33,8 +33,9 @@ def doubtful(span: Span, doubt: Doubt) -> Doubtful:
     """The span of a suggestion that was stored with this provenance."""
     removed, unsupported = (tuple((start, end) for start, end in doubt[key]) for key in ("removed", "unsupported"))
     return Doubtful(
-        span.start, span.end, span.label, span.confidence, span.source, removed, unsupported, doubt.get("places", 0)
-    )
+        span.start, span.end, span.label, span.confidence, span.source, removed, unsupported, doubt.get("places", 0),
+        attributes=span.attributes,
+    )  # fmt: skip
 
 
 def shifted(span: Span, by: int) -> Span:

@@ -42,6 +42,7 @@ class NoteSource:
 
     `file` is its name in the import. `cleaned` counts the changes of each clean-up rule. `places` is the source map:
     for each part of the document its offsets in the text (code points, end-exclusive) and its name, such as “page 3”.
+    `ocr` is the mean confidence of the words (0 to 1) if OCR read the text, else None.
     """
 
     file: str
@@ -49,6 +50,7 @@ class NoteSource:
     encoding: str
     cleaned: dict[str, int]
     places: list[tuple[int, int, str]]
+    ocr: float | None = None
 
 
 @dataclass(slots=True)

@@ -20,6 +20,8 @@ class Backed(TypedDict):
     agree: int
     of: int
     clear: int
+    # Names of attributes to which two of the runs gave different values.
+    attributes: NotRequired[list[str]]
     # As in Doubt, if all runs that suggested the span doubt it.
     removed: NotRequired[list[list[int]]]
     unsupported: NotRequired[list[list[int]]]

@@ -52,7 +52,7 @@ class DocumentSource(models.Model):
     """The document from which the text of a note was extracted.
 
     `places` is the source map, a list of [start, end, place]: offsets in code points, end-exclusive, and the name of a
-    page or part. Several notes may come from one original; it is deleted when one of them is erased.
+    page or part. `ocr_confidence` is null unless OCR read the text. Several notes may come from one original; it is deleted when one of them is erased.
     """
 
     document = models.OneToOneField(Document, models.CASCADE, primary_key=True, related_name="source")
@@ -62,6 +62,7 @@ class DocumentSource(models.Model):
     encoding = models.CharField(max_length=40, blank=True)
     cleaned = models.JSONField(default=dict, help_text="Number of changes by clean-up rule.")
     places = models.JSONField(default=list)
+    ocr_confidence = models.FloatField(null=True, help_text="Mean confidence of the words that OCR read, from 0 to 1.")
 
     def __str__(self) -> str:
         return f"source of note {self.document_id}"

@@ -12,6 +12,7 @@ from typing import Any
 
 from django.utils.translation import gettext
 
+from annotations.core.attributes import pairs_of
 from annotations.core.errors import ServiceError
 from annotations.domain.combining.merging import merge
 from annotations.domain.combining.voting import Member, Method
@@ -148,9 +149,10 @@ def _stored(author: Author, notes: Sequence[Document], *, doubts: bool = False) 
         annotation_set__state=AnnotationSet.State.SUBMITTED,
         annotation_set__document__in=notes,
     ).order_by("start", "end", "id")
-    for note, start, end, code, confidence, source, provenance in rows.values_list(
-        "annotation_set__document", "start", "end", "label__code", "confidence", "source", "provenance"
+    columns = ("annotation_set__document", "start", "end", "label__code", "confidence", "source")
+    for note, start, end, code, confidence, source, provenance, attributes in rows.values_list(
+        *columns, "provenance", "attributes"
     ):
-        span = DomainSpan(start, end, code, confidence, source)
+        span = DomainSpan(start, end, code, confidence, source, attributes=pairs_of(attributes))
         found[note].append(doubtful(span, provenance) if doubts and provenance and is_doubtful(provenance) else span)
     return [found[note.pk] for note in notes]

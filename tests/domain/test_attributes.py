@@ -10,8 +10,11 @@ from annotations.domain.attributes import (
     definitions_in,
     definitions_of,
     fitting,
+    is_tied,
     joined,
+    united,
     voted,
+    with_value,
 )
 from annotations.domain.formats import FORMATS
 from annotations.domain.formats.base import OutNote
@@ -104,6 +107,31 @@ def test_the_hash_of_spans_without_attributes_stays() -> None:
     # As computed before spans had attributes.
     assert without == "9b237807e39766f0a620170fcc64a925d62acbc60a91d178277a44a97776f43b"
     assert gold_hash([("a", "h", [(0, 5, "NAME", (("F", True),))])]) != without
+
+
+PAST, CURRENT, KIN = ("Status", "past"), ("Status", "current"), ("Family", True)
+
+
+@pytest.mark.parametrize(
+    ("votes", "tied"),
+    [
+        ([(PAST,), (PAST,)], False),
+        ([(PAST,), ()], True),
+        ([(PAST,), (PAST,), ()], False),
+        ([(PAST,), (), ()], False),  # most say that it has none
+        ([(PAST,), (CURRENT,), ()], True),
+        ([(KIN, PAST), (KIN, CURRENT)], True),
+        ([], False),
+    ],
+)
+def test_ties(votes: list[tuple[tuple[str, str | bool], ...]], tied: bool) -> None:
+    assert is_tied(votes) is tied
+
+
+def test_attributes_of_several_and_changed_ones() -> None:
+    assert united([(PAST,), (KIN, CURRENT), ()]) == ((KIN, PAST), ["Status"])
+    assert with_value((PAST,), "Family", True) == (KIN, PAST)
+    assert with_value((KIN, PAST), "Family", None) == (PAST,)
 
 
 # ── brat ─────────────────────────────────────────────────────────────────────────────────────────────────────────────

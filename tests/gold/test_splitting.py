@@ -6,6 +6,7 @@ import zipfile
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.urls import reverse
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
@@ -16,6 +17,7 @@ from annotations.core.stored_files import open_stored
 from annotations.domain.formats import FORMATS
 from annotations.domain.formats.base import Loaded
 from annotations.gold.events import GOLD_SPLIT
+from annotations.gold.services.differing import difference
 from annotations.gold.services.diffing import version_diff
 from annotations.gold.services.making import freeze
 from annotations.gold.services.splitting import patients_in_two_splits, split_table, split_version
@@ -247,13 +249,30 @@ def two_versions(project):
 
 def test_what_changed_between_two_versions(project):
     found = version_diff(*two_versions(project))
-    assert found["spans"] == {"added": 1, "removed": 1, "relabeled": 1, "moved": 1, "replaced": 1}
+    assert found["spans"] == {"added": 1, "removed": 1, "relabeled": 1, "moved": 1, "replaced": 1, "attributes": 0}
     assert found["notes"] == {"both": 9, "changed": 4, "added": 1, "removed": 1}
     assert [n for _, n in found["added"]] == [2] and [n for _, n in found["removed"]] == [1]
     pk = Document.objects.get(name="n0").pk
     assert found["changes"][0] == (pk, "relabeled", (0, 11, "PATIENT"), (0, 11, "DOCTOR"))
     back = version_diff(*reversed(GoldVersion.objects.order_by("number")))
     assert back["spans"] == found["spans"] and back["notes"]["added"] == 1
+
+
+def test_spans_whose_attributes_alone_changed(project, sign_in):
+    first = frozen(project)
+    Span.objects.filter(annotation_set__document__name="n0").update(attributes={"Status": "past"})
+    assert difference(first).spans == 1
+    second = frozen(project)
+    found = version_diff(first, second)
+    assert {kind for kind, n in found["spans"].items() if n} == {"attributes"}
+    pk = Document.objects.get(name="n0").pk
+    assert found["changes"] == [(pk, "attributes", (0, 11, "PATIENT"), (0, 11, "PATIENT", {"Status": "past"}))]
+    out = io.StringIO()
+    call_command("diff_gold", "p", "1", "2", stdout=out)
+    assert "n0 attributes: [0, 11) PATIENT to [0, 11) PATIENT (Status: past)" in out.getvalue()
+    client = sign_in(make.make_member(project, "reviewer", "rita"))
+    page = client.get(reverse("gold_changes", args=["p", 2]) + "?kind=attributes").content.decode()
+    assert "Different attributes" in page and "Status: past" in page
 
 
 def test_a_diff_after_an_erasure_is_not_the_old_one(project):

@@ -113,6 +113,17 @@ def test_one_list_of_what_all_runs_suggest(world):
     assert "together-1" not in str(hints_of(world.notes[0], world.author.project.authors.get(name="a")))
 
 
+def test_attributes_of_all_runs_reach_the_list_and_gold(world):
+    for name, given in (("a", {"Status": "past"}), ("b", {"Family": True, "Status": "current"})):
+        Span.objects.filter(annotation_set__author__name=name, start=0, end=11).update(attributes=given)
+    world.merged("a", "b")
+    span = world.span(WHOLE, "PATIENT")
+    shown = review_state(document=world.notes[0], author=world.author)["suggestions"][0]
+    assert (shown["attributes"], shown["differing"]) == ({"Family": True, "Status": "past"}, ["Status"])
+    world.decide(Act.ACCEPT, span)
+    assert Span.objects.get(annotation_set__author__kind="gold").attributes == {"Family": True, "Status": "past"}
+
+
 def test_a_suggestion_that_all_its_runs_doubt_is_doubtful_in_the_list(world):
     doubt = {"removed": [], "unsupported": [[6, 11]], "places": 2}
     Span.objects.filter(annotation_set__author__name__in=["a", "c"]).update(provenance=doubt)

@@ -143,7 +143,9 @@ def _heard(resolution: Resolution, merged: Mapping[int, int | None]) -> dict[str
         author: tuple(
             sorted(
                 {
-                    DomainSpan(start, end, str(merged.get(label, label)), attributes=pairs_of(more[0] if more else None))
+                    DomainSpan(
+                        start, end, str(merged.get(label, label)), attributes=pairs_of(more[0] if more else None)
+                    )
                     for start, end, label, *more in spans
                 }
             )
@@ -159,9 +161,7 @@ def triples(spans: Iterable[DomainSpan]) -> list[SpanTriple]:
 def key_of(found: Desk, item: Item) -> str:
     """A hash of all that a page shows of a location, so that an act on a location that changed since is refused."""
     given = [item.location.versions.get(each.author, ()) for each in found.submitted]
-    versions = [
-        [each.number, _with_attributes(version)] for each, version in zip(found.submitted, given, strict=True)
-    ]
+    versions = [[each.number, _with_attributes(version)] for each, version in zip(found.submitted, given, strict=True)]
     decided = []
     for decision in item.decisions:
         resolution = found.resolutions[decision.start, decision.end]

@@ -28,6 +28,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "guidelines": (int,),
     "agree": (int,),
     "clear": (int,),
+    "attributes": (list,),
     "removed": (list,),
     "unsupported": (list,),
     "places": (int,),

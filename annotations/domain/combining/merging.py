@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from annotations.domain.attributes import Attributes, united
 from annotations.domain.combining.voting import joined
 from annotations.domain.doubtful import Doubtful
 from annotations.domain.provenance import Backed, Doubt, RunSays
@@ -30,19 +31,23 @@ class Merged(Span):
     """A span with the runs that suggested it (`backing`), out of `of` runs.
 
     `clear` is the number of runs that suggested it if every conflicting span has fewer, else 0. `doubt` is the doubt of
-    the first of these runs if all of them doubt the span, else None.
+    the first of these runs if all of them doubt the span, else None. `attributes` are those of all these runs;
+    `differing` names those to which two runs gave different values, of which the first run's is kept.
     """
 
     backing: tuple[Backing, ...] = field(default=(), compare=False)
     of: int = field(default=0, compare=False)
     clear: int = field(default=0, compare=False)
     doubt: Doubt | None = field(default=None, compare=False)
+    differing: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def provenance(self) -> Backed:
         """The provenance that is stored with the suggestion."""
         runs = [RunSays(run=b.run, confidence=b.confidence, source=b.source) for b in self.backing]
         found: Backed = {"runs": runs, "agree": len(runs), "of": self.of, "clear": self.clear}
+        if self.differing:
+            found["attributes"] = list(self.differing)
         return {**found, **self.doubt} if self.doubt else found
 
 
@@ -55,12 +60,14 @@ def merge(names: Sequence[str], annotation_sets: Sequence[Sequence[Span]]) -> li
     """
     found: dict[Span, list[Backing]] = {}
     doubts: dict[Span, list[Doubt | None]] = {}
+    given: dict[Span, list[Attributes]] = {}
     for run, annotation_set in zip(names, annotation_sets, strict=True):
         for span in annotation_set:
             plain = Span(span.start, span.end, span.label)  # A doubtful span is never equal to a plain one.
             backing = found.setdefault(plain, [])
             if not backing or backing[-1].run != run:
                 backing.append(Backing(run, span.confidence, span.source))
+                given.setdefault(plain, []).append(span.attributes)
                 doubts.setdefault(plain, []).append(span.provenance if isinstance(span, Doubtful) else None)
     spans = sorted(found)
     bounds = [(span.start, span.end) for span in spans]
@@ -69,12 +76,13 @@ def merge(names: Sequence[str], annotation_sets: Sequence[Sequence[Span]]) -> li
     for span, others in zip(spans, against, strict=True):
         backing = found[span]
         confidence = sum(1.0 if b.confidence is None else b.confidence for b in backing) / len(names)
+        attributes, differing = united(given[span])
         most = max((len(found[spans[other]]) for other in others), default=0)
         merged.append(
             Merged(
                 span.start, span.end, span.label, round(confidence, 4), joined([b.run for b in backing], SOURCE),
                 tuple(backing), len(names), len(backing) if len(backing) > most else 0,
-                doubts[span][0] if all(doubts[span]) else None,
+                doubts[span][0] if all(doubts[span]) else None, tuple(differing), attributes=attributes,
             )
         )  # fmt: skip
     return merged

@@ -10,11 +10,12 @@ labels found 0.1 points more characters with three members and 0.6 with two, at 
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import chain
 from typing import Final, Generic, TypeVar
 
+from annotations.domain.attributes import Attributes, united
 from annotations.domain.spans import Bounds, Span, overlaps
 
 LEAST: Final = 2
@@ -45,12 +46,13 @@ class Member:
 
 @dataclass(frozen=True, slots=True, order=True)
 class _Ballot:
-    """A member's span with one label, and the member's confidence in it."""
+    """A member's span with one label, the member's confidence in it, and its attributes."""
 
     start: int
     end: int
     member: int
     confidence: float
+    attributes: Attributes = field(default=(), compare=False)
 
 
 Item = TypeVar("Item", Span, _Ballot)
@@ -75,7 +77,9 @@ def vote(method: Method, members: Sequence[Member], annotation_sets: Sequence[Se
     `confidence` is the mean, over the members (by weight in a weighted vote) and over the span's characters, of the
     confidence in the label: 0 for a member that doesn't mark it, 1 for a member that marks it without a confidence.
     `source` is the method and the members that mark the label, in order (`majority:rules+ours`), at most SOURCE
-    characters. Bounds are always bounds that a member gave, so that no span starts or ends with white space. Raises
+    characters. `attributes` are those of all members that gave exactly these bounds; where two of them gave different
+    values, the first member's is kept. Bounds are always bounds that a member gave, so that no span starts or ends with
+    white space. Raises
     ValueError for fewer than two members, another number of annotation sets, or a weight that isn't above 0.
     """
     _check(members, annotation_sets)
@@ -111,7 +115,7 @@ def _by_label(annotation_sets: Sequence[Sequence[Span]]) -> dict[str, list[_Ball
     for member, annotation_set in enumerate(annotation_sets):
         for span in {(span.start, span.end, span.label): span for span in annotation_set}.values():
             confidence = 1.0 if span.confidence is None else span.confidence
-            found[span.label].append(_Ballot(span.start, span.end, member, confidence))
+            found[span.label].append(_Ballot(span.start, span.end, member, confidence, span.attributes))
     return {label: sorted(ballots) for label, ballots in found.items()}
 
 
@@ -158,7 +162,8 @@ class _Poll:
 
     def _span(self, label: str, count: "_Count", bounds: Bounds) -> Span:
         confidence, said = count.confidence(bounds)
-        return Span(*bounds, label, confidence, source_of(self._method, [self._names[member] for member in said]))
+        source = source_of(self._method, [self._names[member] for member in said])
+        return Span(*bounds, label, confidence, source, attributes=count.attributes(bounds))
 
 
 class _Near(Generic[Item]):
@@ -215,6 +220,11 @@ class _Count:
             total += self._weights[ballot.member] * ballot.confidence * shared
             said.add(ballot.member)
         return round(min(total / sum(self._weights) / (end - start), 1.0), 4), sorted(said)
+
+    def attributes(self, bounds: Bounds) -> Attributes:
+        """The attributes that members gave to a span with exactly these bounds, the first member's first."""
+        ballots = [ballot for ballot in self._near.over(*bounds) if (ballot.start, ballot.end) == bounds]
+        return united(ballot.attributes for ballot in sorted(ballots, key=lambda ballot: ballot.member))[0]
 
     def _best(self, stretch: Bounds, won: Sequence[Bounds]) -> list[Bounds]:
         """The bounds that win a disputed stretch, as a list; empty if all candidates overlap a winner."""

@@ -11,6 +11,8 @@ from annotations.domain.names import shown, unkeepable
 from annotations.domain.notes import NoteError, Problem
 
 BETWEEN_PARTS: Final = "\n\n"
+TIME: Final = "time"
+"""The code of the problem of a document that takes too long."""
 
 
 class PartKind(StrEnum):
@@ -50,7 +52,7 @@ class Extracted:
 
     `parts` is the source map: parts are in order and don't overlap; only white space is between them. `cleaned` counts
     the changes of each clean-up rule that changed anything. `encoding` is empty for documents that state their own.
-    `warnings` are sentences about what was not read; they never quote the text.
+    `ocr` is the mean confidence of the words (0 to 1) if OCR read the text, else None. `warnings` are sentences about what was not read; they never quote the text.
     """
 
     name: str
@@ -61,6 +63,7 @@ class Extracted:
     encoding: str = ""
     warnings: tuple[str, ...] = ()
     patient_id: str = ""
+    ocr: float | None = None
 
     def parts_of(self, start: int, end: int) -> list[Part]:
         """The parts of the document from which a span of the text comes."""
@@ -72,7 +75,9 @@ class Limits:
     """What reading one file may take. A file that needs more is refused, and the message names the limit."""
 
     seconds: float = 60
-    """Time to the next note of the file (wall clock)."""
+    """Time to the next note of the file, or to its next page that OCR reads (wall clock)."""
+    ocr_pages: int = 500
+    """Pages of one document that OCR reads."""
     memory: int = 2 << 30
     """Address space of the child process, in bytes."""
     characters: int = 20_000_000
@@ -95,6 +100,7 @@ class Draft:
         self.encoding = ""
         self.warnings: list[str] = []
         self.patient_id = ""
+        self.ocr: float | None = None
         self.parts: list[Part] = []
         self._file = source.name
         self._most = source.limits.characters
@@ -157,7 +163,8 @@ class Source:
 
     `depth` counts the archives and resources around it. `encoding` is what a person chose; it wins over everything that
     is detected. `nested` reads a document within this one. `programs` says whether other programs may be started, which
-    is only so where the network is cut off for them, too.
+    is only so where the network is cut off for them, too. OCR reads the text in `language`, if it can. `alive` tells
+    the caller that the document is still being read, so that its time begins again.
     """
 
     name: str
@@ -168,6 +175,8 @@ class Source:
     budget: Budget
     depth: int = 0
     programs: bool = False
+    language: str = ""
+    alive: Callable[[], None] = lambda: None
 
     def load(self) -> bytes:
         """The complete content."""

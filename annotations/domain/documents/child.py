@@ -1,7 +1,7 @@
 """`python -m annotations.domain.documents.child PARENT LIMITS`: the child process that `extracting` starts.
 
 It has no network, limited memory, and gets each document as an open file. Standard input is a socket on which requests
-arrive with these files; standard output gets a line of JSON for each note.
+arrive with these files; standard output gets a line of JSON for each note, and for each page that OCR has read.
 """
 
 import json
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any, Final
 
-from annotations.domain.documents import isolation, office
+from annotations.domain.documents import isolation, ocr, office
 from annotations.domain.documents.base import Extracted, Limits, Result
 from annotations.domain.documents.cleaning import Rule
 from annotations.domain.documents.reading import MEMORY, read_document
@@ -32,7 +32,7 @@ def main(parent: int, limits: Limits) -> None:
     requests = socket.socket(fileno=os.dup(0))
     cut = isolation.cut_network()
     isolation.limit(limits.memory)
-    isolation.guard(office.program() if cut else None)
+    isolation.guard({*filter(None, [office.program()]), *ocr.programs()} if cut else ())
     say({"namespace": cut})
     for number in range(1, MOST_DOCUMENTS + 1):
         data, files, _flags, _address = socket.recv_fds(requests, LONGEST_REQUEST, 1)
@@ -48,8 +48,9 @@ def _answer(request: dict[str, Any], descriptor: int, limits: Limits, cut: bool,
     with os.fdopen(descriptor, "rb") as file:
         rules = [Rule(name) for name in request["rules"]]
         for each in read_document(
-            request["name"], file, limits=limits, encoding=request["encoding"], rules=rules, programs=cut
-        ):
+            request["name"], file, limits=limits, encoding=request["encoding"], rules=rules, programs=cut,
+            language=request["language"], alive=lambda: say({"alive": True}),
+        ):  # fmt: skip
             say(_message(each))
             exhausted = exhausted or (not isinstance(each, Extracted) and each.problems[0].code == MEMORY)
     return exhausted

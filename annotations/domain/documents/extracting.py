@@ -23,7 +23,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any, Final, Self
 
-from annotations.domain.documents.base import Extracted, Limits, Part, PartKind, Result, refused
+from annotations.domain.documents.base import TIME, Extracted, Limits, Part, PartKind, Result, refused
 from annotations.domain.documents.cleaning import ALL_RULES, Rule
 from annotations.domain.notes import NoteError, Problem
 
@@ -32,8 +32,6 @@ CHILD: Final = "annotations.domain.documents.child"
 # The child's interpreter must have started by then (seconds).
 START_SECONDS: Final = 60
 _CHUNK: Final = 1 << 20
-TIME: Final = "time"
-"""The code of the problem of a document that takes too long."""
 
 
 def extract(
@@ -74,27 +72,31 @@ class Extractor:
         self._stop()
 
     def results(
-        self, name: str, data: bytes | IO[bytes], *, encoding: str | None = None, rules: Collection[Rule] = ALL_RULES
-    ) -> Iterator[Result]:
+        self, name: str, data: bytes | IO[bytes], *, encoding: str | None = None, rules: Collection[Rule] = ALL_RULES,
+        language: str = "",
+    ) -> Iterator[Result]:  # fmt: skip
         """The notes of a document, and a NoteError for each one that can't be read, as they are found.
 
         `name` is its relative path with ending; notes are named by it without the ending, notes in archives and tables
         by their own path or id. `data` is the content, or a file on disk open for reading in binary mode, if it is
         too large for the memory. `encoding` is what a person chose for text; None detects it.
+        `language` is the code of the language in which OCR reads.
         """
         with _on_disk(data) as file:
             finished = False
             try:
                 child = self._running()
-                child.ask(file, {"name": name, "encoding": encoding, "rules": sorted(rules)})
+                child.ask(file, {"name": name, "encoding": encoding, "rules": sorted(rules), "language": language})
                 while True:
                     message = child.message(self._limits.seconds)
+                    if "alive" in message:
+                        continue
                     if "end" in message:
                         finished = not message["last"]
                         return
                     yield _result(message)
             except TimeoutError:
-                reason = f"Reading takes more than {self._limits.seconds:g} s for one note. Split the document."
+                reason = f"Reading takes more than {self._limits.seconds:g} s for one note or page. Split the document."
                 yield refused(name, TIME, reason)
             except _TooLong:
                 yield refused(name, "too long", "The document gives more text than can be kept. Split it.")
@@ -199,7 +201,7 @@ class _Child:
         return signal.Signals(-code).name if code < 0 else f"status {code}"
 
     def stop(self) -> None:
-        """End the child, and LibreOffice if it runs, and delete what they wrote."""
+        """End the child, and the program that it runs, if any, and delete what they wrote."""
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()

@@ -23,18 +23,20 @@ DOCUMENTS: Final = "documents"
 class DocumentsFormat:
     """Documents of any kind that `extracting` reads; each file is a group, and may hold many notes.
 
-    `encoding` is as in `Extractor.results`. The format takes an `extractor` that the caller closes; without one it can
+    `encoding` and `language` are as in `Extractor.results`. The format takes an `extractor` that the caller closes; without one it can
     group and claim files only.
     """
 
     name = DOCUMENTS
 
     def __init__(
-        self, extractor: Extractor | None = None, *, encoding: str = "", rules: Collection[Rule] = ALL_RULES
-    ) -> None:
+        self, extractor: Extractor | None = None, *, encoding: str = "", rules: Collection[Rule] = ALL_RULES,
+        language: str = "",
+    ) -> None:  # fmt: skip
         self._extractor = extractor
         self._encoding = encoding or None
         self._rules = rules
+        self._language = language
 
     def claims(self, name: str, head: bytes) -> bool:
         """See `Format.claims`. Text in UTF-8 is claimed only if it is HL7 by its name."""
@@ -75,7 +77,9 @@ class DocumentsFormat:
             with files.open(file) as opened:
                 # What is in memory has no descriptor that another process could read.
                 data = opened.read() if isinstance(opened, io.BytesIO) else opened
-                for each in self._extractor.results(file, data, encoding=self._encoding, rules=self._rules):
+                for each in self._extractor.results(
+                    file, data, encoding=self._encoding, rules=self._rules, language=self._language
+                ):
                     yield each if isinstance(each, NoteError) else _parsed(note, file, each)
         except NoteError as error:
             yield error
@@ -98,7 +102,7 @@ def _parsed(note: NoteFiles, file: str, found: Extracted) -> ParsedNote | NoteEr
         None,
         [Problem(name, None, "document", warning) for warning in found.warnings],
         found.patient_id,
-        source=NoteSource(file, found.kind, found.encoding, dict(found.cleaned), places),
+        source=NoteSource(file, found.kind, found.encoding, dict(found.cleaned), places, found.ocr),
     )
 
 

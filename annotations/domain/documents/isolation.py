@@ -1,9 +1,9 @@
-"""What the child process may do: no network, limited memory, no other programs but LibreOffice.
+"""What the child process may do: no network, limited memory, no other programs but LibreOffice and OCR.
 
 The network is cut off by a namespace of its own (Linux; `CLONE_NEWNET`), which holds for every program and library.
 Where the kernel or a container forbids that, an audit hook of Python refuses sockets: this holds for all Python code,
-but not for C libraries that open sockets themselves (none that reads documents here does), and LibreOffice is not
-started.
+but not for C libraries that open sockets themselves (none that reads documents here does), and neither
+LibreOffice nor OCR is started.
 """
 
 import ctypes
@@ -11,6 +11,7 @@ import os
 import resource
 import signal
 import sys
+from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -76,11 +77,11 @@ def limit(memory: int) -> None:
         resource.setrlimit(kind, (least, least))
 
 
-def guard(program: str | None) -> None:
-    """Refuse sockets and all programs but the one at this path, for the rest of this process."""
+def guard(programs: Collection[str]) -> None:
+    """Refuse sockets and all programs but those at these paths, for the rest of this process."""
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
-        if event.startswith(_FORBIDDEN) or (event == "subprocess.Popen" and arguments[0] != program):
+        if event.startswith(_FORBIDDEN) or (event == "subprocess.Popen" and arguments[0] not in programs):
             raise PermissionError(f"{event} is not allowed while documents are read.")
 
     sys.addaudithook(hook)

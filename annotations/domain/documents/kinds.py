@@ -27,6 +27,7 @@ class Kind(StrEnum):
     HTML = "html"
     MAIL = "eml"
     TEXT = "text"
+    IMAGE = "image"
     ZIP = "zip"
     TAR = "tar"
     HL7 = "hl7"
@@ -61,6 +62,11 @@ ENDINGS: Final = {
     "bz2": Kind.TAR,
     "txz": Kind.TAR,
     "xz": Kind.TAR,
+    "png": Kind.IMAGE,
+    "jpg": Kind.IMAGE,
+    "jpeg": Kind.IMAGE,
+    "tif": Kind.IMAGE,
+    "tiff": Kind.IMAGE,
     "hl7": Kind.HL7,
     "er7": Kind.HL7,
     "json": Kind.FHIR,
@@ -72,12 +78,9 @@ ENDINGS: Final = {
 """The endings of documents that are read, in lower case and without dot."""
 
 _OLD_OFFICE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_IMAGES: Final = (b"\x89PNG", b"\xff\xd8\xff", b"II*\0", b"MM\0*")
 _OTHERS: Final = (
-    (b"\x89PNG", "a picture"),
-    (b"\xff\xd8\xff", "a picture"),
     (b"GIF8", "a picture"),
-    (b"II*\0", "a picture"),
-    (b"MM\0*", "a picture"),
     (b"Rar!", "a RAR archive"),
     (b"7z\xbc\xaf", "a 7z archive"),
     (b"\x7fELF", "a program"),
@@ -118,6 +121,8 @@ def _by_content(source: Source, head: bytes, ending: str) -> Kind | None:
         return _in_zip(source)
     if head.startswith(_OLD_OFFICE):
         return _in_old_office(source, ending)
+    if head.startswith(_IMAGES) and not _is_text(head):
+        return Kind.IMAGE
     if head.startswith(b"PAR1"):
         return Kind.OMOP_PARQUET
     if head.startswith((b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0")) or head[257:262] == b"ustar":
@@ -134,7 +139,7 @@ def _by_content(source: Source, head: bytes, ending: str) -> Kind | None:
         return Kind.FHIR
     other = next((name for magic, name in _OTHERS if head.startswith(magic)), None)
     if other is not None and not _is_text(head):
-        advice = "Use OCR first, and import its text" if other == "a picture" else "Import the documents themselves"
+        advice = "Save it as PNG" if other == "a picture" else "Import the documents themselves"
         raise refused(source.name, "unknown kind", f"The file is {other}, not a document with text. {advice}.")
     return None
 

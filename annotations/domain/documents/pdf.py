@@ -1,21 +1,20 @@
 """PDF with a text layer (pdfminer.six): pages in order, with form fields and comments of each page after its text.
 
-A PDF without a text layer (pictures of pages) and an encrypted one are refused. No OCR is done.
+A PDF without a text layer (pictures of pages) is read by OCR where that is installed. An encrypted one is refused.
 """
 
 from collections.abc import Iterator
 from itertools import chain
 from typing import Any, BinaryIO, Final, cast
 
+from annotations.domain.documents import ocr
 from annotations.domain.documents.base import Draft, PartKind, Source, count, refused
 
 # Above this share of characters that the fonts give no letters for, the text layer is useless.
 _MOST_UNKNOWN: Final = 0.3
 _NAMED: Final = 20
-_NO_TEXT_LAYER: Final = (
-    "The PDF has no text layer: its pages are pictures. Use OCR first (for example ocrmypdf, which adds a text layer), "
-    "then import the result."
-)
+_NO_TEXT_LAYER: Final = "The PDF has no text layer: its pages are pictures."
+_UNREADABLE: Final = "The PDF has no readable text layer: its fonts don't say which letters they show."
 
 
 def read(source: Source) -> Iterator[Draft]:
@@ -63,10 +62,9 @@ def _read_pages(source: Source, pages: Iterator[Any]) -> Draft:
     if number == 0:
         raise refused(source.name, "damaged", "The PDF has no pages. Print it to a new PDF.")
     if not any(part.kind is PartKind.PAGE for part in draft.parts):
-        raise refused(source.name, "no text layer", _NO_TEXT_LAYER)
+        return ocr.read_pdf(source, number, _NO_TEXT_LAYER)
     if unknown > _MOST_UNKNOWN * len(draft.text):
-        message = "The PDF has no readable text layer: its fonts don't say which letters they show. Use OCR on it."
-        raise refused(source.name, "no text layer", message)
+        return ocr.read_pdf(source, number, _UNREADABLE)
     if unknown:
         characters = count(unknown, "character has", "characters have")
         draft.warn(f"{characters} no letter in the PDF's fonts. U+FFFD stands in the place.")

@@ -1,6 +1,6 @@
 """Reading a document of any kind in this process. Other rooms call `extracting`, which does it in a child process."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from posixpath import splitext
 from typing import IO, Final
 
@@ -11,6 +11,7 @@ from annotations.domain.documents import (
     hl7,
     html,
     mail,
+    ocr,
     odt,
     office,
     omop,
@@ -35,6 +36,7 @@ _READERS: Final[dict[Kind, Reader]] = {
     Kind.HTML: html.read,
     Kind.MAIL: mail.read,
     Kind.TEXT: text.read,
+    Kind.IMAGE: ocr.read_image,
     Kind.ZIP: archives.read_zip,
     Kind.TAR: archives.read_tar,
     Kind.HL7: hl7.read,
@@ -52,13 +54,20 @@ def read_document(
     encoding: str | None,
     rules: Collection[Rule],
     programs: bool = False,
+    language: str = "",
+    alive: Callable[[], None] = lambda: None,
 ) -> Iterator[Result]:
-    """The notes of a document, and a NoteError for each one that can't be read. Raises nothing for bad documents."""
+    """The notes of a document, and a NoteError for each one that can't be read. Raises nothing for bad documents.
+
+    For `programs`, `language` and `alive` see `Source`.
+    """
 
     def nested(source: Source) -> Iterator[Result]:
         return _read(source, rules)
 
-    return nested(Source(name, file, limits, encoding or None, nested, Budget(limits.unpacked), programs=programs))
+    budget = Budget(limits.unpacked)
+    source = Source(name, file, limits, encoding or None, nested, budget, 0, programs, language, alive)
+    return nested(source)
 
 
 def _read(source: Source, rules: Collection[Rule]) -> Iterator[Result]:
@@ -104,4 +113,5 @@ def _finished(draft: Draft, source: Source, kind: Kind, rules: Collection[Rule])
         encoding=draft.encoding,
         warnings=tuple(draft.warnings),
         patient_id=draft.patient_id,
+        ocr=draft.ocr,
     )

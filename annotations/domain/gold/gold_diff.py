@@ -9,13 +9,17 @@ from annotations.domain.spans import Span
 
 
 class ChangeKind(StrEnum):
-    """How a span changed: a moved span has new bounds, a relabeled one a new label, a replaced one both."""
+    """How a span changed: a moved span has new bounds, a relabeled one a new label, a replaced one both.
+
+    `attributes`: only the span's attributes changed.
+    """
 
     ADDED = "added"
     REMOVED = "removed"
     RELABELED = "relabeled"
     MOVED = "moved"
     REPLACED = "replaced"
+    ATTRIBUTES = "attributes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +43,15 @@ def diff(before: Iterable[Span], after: Iterable[Span]) -> list[Change]:
     Spans that differ and overlap are paired one to one by `domain.matching`. A span that moved without overlapping its
     old bounds counts as one removed and one added.
     """
-    old, new = set(before), set(after)
-    gone, come = sorted(old - new), sorted(new - old)
+    old, new = ({span: span for span in spans} for spans in (before, after))
+    gone, come = sorted(old.keys() - new.keys()), sorted(new.keys() - old.keys())
     pairs = match(come, gone)
     found = [Change(_kind(gone[g], come[c]), gone[g], come[c]) for c, g in pairs]
     paired_c, paired_g = {c for c, _ in pairs}, {g for _, g in pairs}
     found += [Change(ChangeKind.REMOVED, span, None) for at, span in enumerate(gone) if at not in paired_g]
     found += [Change(ChangeKind.ADDED, None, span) for at, span in enumerate(come) if at not in paired_c]
+    both = ((old[span], new[span]) for span in old.keys() & new.keys())
+    found += [Change(ChangeKind.ATTRIBUTES, *pair) for pair in both if pair[0].attributes != pair[1].attributes]
     return sorted(found, key=lambda change: (change.start, change.end, change.kind))
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from django.db import transaction
 
+from annotations.core.attributes import pairs_of
 from annotations.core.erasures import ErasedMeanwhile, erasures_of, unerased
 from annotations.core.gold_sets import gold_sets
 from annotations.core.kept import Kind, keep, kept, key_of
@@ -16,7 +17,7 @@ from annotations.domain.gold.gold_diff import ChangeKind, diff
 from annotations.domain.spans import Span as DomainSpan
 from annotations.models import GoldVersion, GoldVersionNote, Span
 
-REVISION = 1
+REVISION = 2
 # Up to this many notes are read by their ids; for more, all notes are read by one query.
 BATCH = 500
 
@@ -82,10 +83,11 @@ def _pairs(version: GoldVersion, todo: Sets) -> Iterator[tuple[int, list[DomainS
         spans = spans.filter(annotation_set__in=gold_sets(version.project).order_by())
     else:
         spans = spans.filter(annotation_set__in=list(note_of))
-    columns = spans.values_list("annotation_set_id", "start", "end", "label__code")
-    for pk, start, end, code in columns.iterator(chunk_size=5000):
+    columns = spans.values_list("annotation_set_id", "start", "end", "label__code", "attributes")
+    for pk, start, end, code, attributes in columns.iterator(chunk_size=5000):
         if pk in note_of:
-            present.setdefault(note_of[pk], []).append(DomainSpan(start, end, code))
+            span = DomainSpan(start, end, code, attributes=pairs_of(attributes))
+            present.setdefault(note_of[pk], []).append(span)
     frozen = _frozen(version, todo)
     for note in todo:
         yield note, frozen.get(note, []), present.get(note, [])
@@ -97,7 +99,7 @@ def _frozen(version: GoldVersion, notes: Mapping[int, object] | set[int]) -> dic
     if len(notes) <= BATCH:
         rows = rows.filter(document__in=list(notes))
     return {
-        note: [DomainSpan(*span[:3]) for span in spans]
+        note: [DomainSpan(*span[:3], attributes=pairs_of(span[4] if len(span) > 4 else None)) for span in spans]
         for note, spans in rows.values_list("document_id", "spans").iterator(chunk_size=BATCH)
         if note in notes
     }

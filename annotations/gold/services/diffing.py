@@ -4,19 +4,23 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TypedDict
 
+from annotations.core.attributes import Stored, pairs_of, stored
 from annotations.core.kept import Kind, keep, kept, key_of
 from annotations.domain.gold.gold_diff import ChangeKind, diff
 from annotations.domain.spans import Span
 from annotations.models import GoldVersion, GoldVersionNote
 
 BATCH = 500
-REVISION = 2
+REVISION = 3
 # The maximum number of changes that are stored and shown; all changes are counted.
 MOST_CHANGES = 50_000
 
-LabeledBounds = tuple[int, int, str]
-"""Start, end (code points, end-exclusive), label code; a list of the same three values after it was stored as JSON."""
-Changed = tuple[int, str, LabeledBounds | None, LabeledBounds | None]
+FrozenSpan = tuple[int, int, str] | tuple[int, int, str, Stored]
+"""Start, end (code points, end-exclusive), label code, and attributes if the span has some.
+
+A list of the same values after it was stored as JSON.
+"""
+Changed = tuple[int, str, FrozenSpan | None, FrozenSpan | None]
 """Note, kind of change, before, after."""
 
 
@@ -51,8 +55,8 @@ DIFF: Kind[VersionDiff] = Kind("gold-diff")
 def version_diff(before: GoldVersion, after: GoldVersion) -> VersionDiff:
     """Count and list the changes between two versions.
 
-    A change is [note, kind, before or null, after or null], and a span in it is [start, end, label]. Spans are
-    compared in notes that both versions contain. `added` and `removed` list the notes that only one version contains.
+    A change is [note, kind, before or null, after or null], and a span in it is [start, end, label], with
+    attributes as a fourth item if it has some. Spans are compared in notes that both versions contain. `added` and `removed` list the notes that only one version contains.
     Erased notes are in neither list; each version records how many of its notes were erased.
     """
     states = [
@@ -78,7 +82,7 @@ def _diff(before: GoldVersion, after: GoldVersion) -> VersionDiff:
         changed_notes += bool(found)
         kinds.update(str(change.kind) for change in found)
         changes += [
-            (note, str(change.kind), _bounds(change.before), _bounds(change.after))
+            (note, str(change.kind), _row(change.before), _row(change.after))
             for change in found[: max(0, MOST_CHANGES - len(changes))]
         ]
     return {
@@ -100,13 +104,17 @@ def _pairs(before: GoldVersion, after: GoldVersion, notes: list[int]) -> Iterato
         old, new = (_spans(version, batch) for version in (before, after))
         for note in batch:
             if old[note] != new[note]:
-                yield note, [Span(*bounds) for bounds in old[note]], [Span(*bounds) for bounds in new[note]]
+                yield note, [_span(row) for row in old[note]], [_span(row) for row in new[note]]
 
 
-def _spans(version: GoldVersion, notes: list[int]) -> dict[int, list[LabeledBounds]]:
+def _span(row: FrozenSpan) -> Span:
+    return Span(row[0], row[1], row[2], attributes=pairs_of(row[3] if len(row) > 3 else None))
+
+
+def _spans(version: GoldVersion, notes: list[int]) -> dict[int, list[FrozenSpan]]:
     rows = GoldVersionNote.objects.filter(version=version, document__in=notes)
     return {
-        note: [(span[0], span[1], span[2]) for span in spans]
+        note: [(span[0], span[1], span[2], *span[4:]) for span in spans]
         for note, spans in rows.values_list("document_id", "spans")
     }
 
@@ -120,5 +128,8 @@ def _span_counts(version: GoldVersion, notes: list[int]) -> list[list[int]]:
     return found
 
 
-def _bounds(span: Span | None) -> LabeledBounds | None:
-    return (span.start, span.end, span.label) if span else None
+def _row(span: Span | None) -> FrozenSpan | None:
+    if span is None:
+        return None
+    given = stored(span.attributes)
+    return (span.start, span.end, span.label, given) if given else (span.start, span.end, span.label)

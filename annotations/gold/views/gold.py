@@ -40,6 +40,7 @@ CHANGE_KINDS = {
     ChangeKind.RELABELED: gettext_lazy("Different label"),
     ChangeKind.MOVED: gettext_lazy("Different bounds"),
     ChangeKind.REPLACED: gettext_lazy("Different label and bounds"),
+    ChangeKind.ATTRIBUTES: gettext_lazy("Different attributes"),
 }
 
 

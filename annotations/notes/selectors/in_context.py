@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from annotations.core.attributes import attribute_words
 from annotations.core.labels import UNDERLINES
 from annotations.domain.sentences import around
 from annotations.models import Document, Label, Project
@@ -44,10 +45,11 @@ def label_looks(project: Project, into: str = "") -> dict[str, LabelLook]:
 
 @dataclass(frozen=True)
 class LabeledText:
-    """A span for display: its label and its text."""
+    """A span for display: its label, its text and its attributes, each as its name or its name and value."""
 
     look: LabelLook
     quote: str
+    attributes: list[str]
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,8 @@ class Entry:
 
 
 def entries(rows: Sequence[Sequence[Any]], looks: dict[str, LabelLook]) -> list[Entry]:
-    """Entries of rows [note id, kind, first span or null, second span or null] with spans [start, end, code].
+    """Entries of rows [note id, kind, first span or null, second span or null] with spans [start, end, code], and
+    attributes as a fourth item if a span has some.
 
     Rows of erased notes are left out.
     """
@@ -111,8 +114,10 @@ def _entry(row: Sequence[Any], name: str, language: str, text: str, looks: dict[
 def _labeled(span: Sequence[Any] | None, text: str, looks: dict[str, LabelLook]) -> LabeledText | None:
     if not span:
         return None
-    start, end, code = span
-    return LabeledText(looks.get(code) or LabelLook(code, code), text[start:end])
+    start, end, code, *more = span
+    return LabeledText(
+        looks.get(code) or LabelLook(code, code), text[start:end], attribute_words(more[0]) if more else []
+    )
 
 
 def note_names(notes: Iterable[int]) -> dict[int, str]:

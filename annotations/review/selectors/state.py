@@ -36,7 +36,9 @@ class Shown(TypedDict):
     by: str | None
     at: str | None
     # In a merged list: the runs that suggest it, the number of runs merged, and the ids of conflicting suggestions.
+    # `differing`: names of attributes to which two of these runs gave different values.
     runs: NotRequired[list[RunSays]]
+    differing: NotRequired[list[str]]
     of: NotRequired[int]
     conflicting: NotRequired[list[int]]
     # From a language model: words beside the span that it removed too, words of the span without support, or the number
@@ -136,6 +138,8 @@ def review_state(*, document: Document, author: Author, user: User | None = None
         conflicting, by_id = conflicting_among(merged), {suggestion["id"]: suggestion for suggestion in suggestions}
         for pk, _, _, backing in merged:
             by_id[pk] |= {"runs": backing["runs"], "of": backing["of"], "conflicting": conflicting[pk]}
+            if differing := backing.get("attributes"):
+                by_id[pk]["differing"] = differing
     finished = review is not None and review.finished_by_id is not None
     meets = between(review.pk, user) if review and review.handed_over and not finished else None
     stage = meets.stage if meets else "finished" if finished else "first"

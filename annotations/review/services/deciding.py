@@ -44,9 +44,9 @@ REVERTING = (Act.UNDO, Act.REDO)
 class Request:
     """One act of a reviewer.
 
-    `suggestion`: for accept, reject and correct. `bounds` (start, end, label id): for correct, add, remove and attribute.
-    `quote`: the text at the bounds. `attribute`: its name and value; None removes it. `seen`: the suggestion's state on the page, so that the act does not overwrite a decision
-    that the reviewer has not seen.
+    `suggestion`: for accept, reject and correct. `bounds` (start, end, label id): for correct, add, remove and
+    attribute. `quote`: the text at the bounds. `attribute`: its name and value; None removes it. `seen`: the
+    suggestion's state on the page, so that the act does not overwrite a decision that the reviewer has not seen.
     """
 
     change_id: UUID

@@ -470,9 +470,7 @@ def _spans() -> "QuerySet[Span, Any]":
 
 
 def _changed_since() -> ServiceError:
-    return ServiceError(
-        _("Later decisions changed this span, so this step can't be undone or redone."), code="moved"
-    )
+    return ServiceError(_("Later decisions changed this span, so this step can't be undone or redone."), code="moved")
 
 
 def _bounds(row: GoldRow) -> LabeledBounds:

@@ -54,4 +54,6 @@ def opened_format(row: Import, limits: Limits | None = None) -> Iterator[InputFo
         yield reader(row.format, repair=row.repair_offsets)
         return
     with Extractor(limits) as extractor:
-        yield DocumentsFormat(extractor, encoding=row.encoding, rules=ALL_RULES - set(map(Rule, row.no_cleanup)))
+        rules = ALL_RULES - set(map(Rule, row.no_cleanup))
+        language = row.language or row.project.language
+        yield DocumentsFormat(extractor, encoding=row.encoding, rules=rules, language=language)

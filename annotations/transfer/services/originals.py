@@ -34,6 +34,7 @@ def store_originals(context: ImportContext, plan: Plan, ids: dict[str, int]) -> 
             encoding=source.encoding,
             cleaned=source.cleaned,
             places=source.places,
+            ocr_confidence=source.ocr,
         )
         for pk, source in sources
     )

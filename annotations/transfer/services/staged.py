@@ -31,9 +31,11 @@ from annotations.transfer.services.reading import batches, grouped, note_names, 
 from annotations.transfer.services.sources import ZipSource, megabytes, read_patients
 
 PREVIEWED = 200
-# Reading documents takes long, and the page waits: the first notes, each at most so many seconds and characters.
+# Reading documents takes long, and the page waits: the first notes, each at most so many seconds, pages read by OCR, and
+# characters.
 PREVIEWED_DOCUMENTS: Final = 3
 SECONDS: Final = 10
+OCR_PAGES: Final = 3
 SHOWN_CHARACTERS: Final = 5000
 
 
@@ -109,7 +111,7 @@ def preview_import(row: Import) -> dict[str, Any]:
         context = import_context(row, source, row.created_by, preview=True)
         groups, strays = grouped(row.format, source)
         context.report.refuse_files(strays)
-        with closing(batches(context, groups, most=most, limits=Limits(seconds=SECONDS))) as found:
+        with closing(batches(context, groups, most=most, limits=Limits(seconds=SECONDS, ocr_pages=OCR_PAGES))) as found:
             parsed, looked_at = next(found, ([], 0))
         if documents:
             _not_yet(context.report)
@@ -150,6 +152,7 @@ def _shown(note: ParsedNote) -> dict[str, Any]:
         "kind": note.source.kind,
         "encoding": note.source.encoding,
         "cleaned": list(note.source.cleaned.items()),
+        "ocr": note.source.ocr,
         "pieces": pieces,
         "length": len(note.text),
         "cut": len(note.text) > SHOWN_CHARACTERS,

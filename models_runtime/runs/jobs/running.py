@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotations.core import hiding
+from annotations.core.attributes import as_json, stored
 from annotations.core.bulk import SpanRow, insert_objects, insert_spans
 from annotations.core.erasures import hold
 from annotations.core.errors import ServiceError
@@ -237,7 +238,10 @@ class _SpanMapper:
             confidence = self._curves(code, raw)
         provenance = json.dumps(span.provenance) if isinstance(span, Merged | Doubtful) else None
         string = string_key(text[span.start : span.end])
-        return SpanRow(0, span.start, span.end, label, confidence, span.source[:80], provenance, raw, string)
+        attributes = as_json(stored(span.attributes))
+        return SpanRow(
+            0, span.start, span.end, label, confidence, span.source[:80], provenance, raw, string, attributes
+        )
 
 
 def _too_many(crowd: Crowd) -> str:

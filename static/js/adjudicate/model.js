@@ -117,13 +117,14 @@ export class Adjudication extends Decisions {
     return this.#decide(location, { act: "drop", start, end, label }, left, left.length ? "own" : "nothing");
   }
 
-  /** Set an attribute of a decided span; null removes it. @param {Triple} span @param {string|true|null} value */
-  attribute(location, [start, end, label], name, value) {
-    if ((this.attributesOf(location, [start, end, label])[name] ?? null) === value) return null;
+  /** Set an attribute of a decided span; null removes it. @param {LocationState} location @param {Triple} span @param {string|true|null} value */
+  attribute(location, span, name, value) {
+    if ((this.attributesOf(location, span)[name] ?? null) === value) return null;
+    const [start, end, label] = span;
     return this.queue({ act: "attribute", start, end, label, name, value, about: [this.#about(location)] });
   }
 
-  /** The attributes of a decided span. @param {Triple} span */
+  /** The attributes of a decided span. @param {LocationState} location @param {Triple} span */
   attributesOf(location, span) {
     return location.attributes?.outcome[span.join("-")] ?? {};
   }

@@ -2,7 +2,12 @@
  * A list of the attributes that spans may have, yes-or-no ones and choices, set by number or by click. It belongs to the element `palette`,
  * beside which it opens.
  *
- * @typedef {{key: string, label: number, attributes?: Record<string, string|true>}} Target  a span; `key` is the same while it is the same span
+ * @typedef {object} Target  a span
+ * @property {string} key  the same while it is the same span
+ * @property {number} start
+ * @property {number} end
+ * @property {number} label
+ * @property {Record<string, string|true>} [attributes]
  */
 
 import { Popover, itemBeside } from "./popover.js";

@@ -149,9 +149,10 @@ export class ReviewPanel extends Panel {
   }
 
   /** The merged runs that suggest the span, with their confidence. */
-  #backing({ runs, of }) {
+  #backing({ runs, of, differing }) {
     const each = words.facts(runs.map(({ run, confidence }) => words.backer(run, confidence)));
-    return el("p", { class: "small rv-backing" }, el("strong", {}, words.agree(runs.length, of)), ` ${each}`);
+    const said = differing ? ` ${words.differing(differing)}` : "";
+    return el("p", { class: "small rv-backing" }, el("strong", {}, words.agree(runs.length, of)), ` ${each}${said}`);
   }
 
   /** Why the suggestion is doubtful: the place that the model means is unclear, or words make the bounds doubtful. */

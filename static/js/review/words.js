@@ -111,6 +111,7 @@ export const words = {
   agreeShort: (count, total) => interpolate(gettext("%(at)s of %(total)s"), { at: count, total }),
   backer: (run, confidence) =>
     confidence === null ? run : interpolate(gettext("%(run)s (%(percent)s)"), { run, percent: percent(confidence) }),
+  differing: (names) => interpolate(gettext("The runs give different values to: %(names)s. The first run's are shown."), { names: listed(names) }),
   removedToo: gettext("Doubtful bounds. The model also removed these words:"),
   places: (count) =>
     interpolate(

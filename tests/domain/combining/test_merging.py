@@ -85,3 +85,12 @@ def test_no_span_is_lost_and_conflicts_are_mutual(annotation_sets):
         for other in range(len(merged)):
             expected = other != at and overlaps(one, merged[other]) and not runs[at] & runs[other]
             assert (other in found[at]) == expected == (at in found[other])
+
+
+def test_attributes_of_all_runs_are_kept_and_differing_ones_named():
+    given = [(("Family", True), ("Status", "past")), (("Status", "current"),), ()]
+    one, other = merge(NAMES, [[Span(0, 5, "PATIENT", attributes=each), Span(9, 12, "CITY")] for each in given])
+    assert one.attributes == (("Family", True), ("Status", "past"))
+    assert one.differing == ("Status",)
+    assert one.provenance["attributes"] == ["Status"]
+    assert (other.attributes, "attributes" in other.provenance) == ((), False)

@@ -230,3 +230,10 @@ def test_a_majority_marks_every_stretch_that_most_members_mark(given_annotation_
 def test_the_order_of_members_changes_no_span(given_annotation_sets, method) -> None:
     members = [Member(str(at)) for at in range(len(given_annotation_sets))]
     assert vote(method, members, given_annotation_sets) == vote(method, members[::-1], given_annotation_sets[::-1])
+
+
+@pytest.mark.parametrize("method", ALL)
+def test_attributes_of_the_members_with_these_bounds_are_kept(method: Method) -> None:
+    given = [(("Status", "past"),), (("Family", True), ("Status", "current"))]
+    (found,) = vote(method, [A, B], [[Span(0, 10, "NAME", attributes=each)] for each in given])
+    assert found.attributes == (("Family", True), ("Status", "past"))

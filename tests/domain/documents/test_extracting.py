@@ -82,7 +82,7 @@ import socket, subprocess, sys, urllib.request
 from annotations.domain.documents import isolation
 cut = isolation.cut_network() if "cut" in sys.argv else False
 if "guard" in sys.argv:
-    isolation.guard(None)
+    isolation.guard(())
 found = []
 for act in (
     lambda: socket.create_connection(("127.0.0.1", int(sys.argv[1])), 5),

@@ -50,3 +50,11 @@ def test_changes_lead_from_one_to_the_other_and_back(data) -> None:
     turned = {ChangeKind.ADDED: ChangeKind.REMOVED, ChangeKind.REMOVED: ChangeKind.ADDED}
     back = [turned.get(change.kind, change.kind) for change in diff(after, before)]
     assert sorted(back) == sorted(change.kind for change in changes)
+
+
+def test_a_span_whose_attributes_alone_changed() -> None:
+    plain_one, past = Span(0, 5, "A"), Span(0, 5, "A", attributes=(("Status", "past"),))
+    assert diff([past], [past]) == []
+    (change,) = diff([plain_one, Span(7, 9, "B")], [past, Span(7, 9, "B")])
+    assert change.kind is ChangeKind.ATTRIBUTES
+    assert change.after is not None and change.after.attributes == (("Status", "past"),)

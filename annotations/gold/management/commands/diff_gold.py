@@ -2,6 +2,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from annotations.core.attributes import attribute_words
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.gold.services.diffing import version_diff
@@ -55,5 +56,5 @@ class Command(JourneyCommand):
 
 
 def _shown(span: list[Any]) -> str:
-    start, end, label = span
-    return f"[{start}, {end}) {label}"
+    start, end, label, *attributes = span
+    return " ".join([f"[{start}, {end}) {label}", *(f"({', '.join(attribute_words(given))})" for given in attributes)])

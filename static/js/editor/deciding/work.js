@@ -122,7 +122,7 @@ export class NoteWork {
 
   // ── Attributes ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** The gold or decided spans of the selected item, whose attributes can be set. @returns {Array<import("../attribute_list.js").Target & {start: number, end: number}>} */
+  /** The gold or decided spans of the selected item, whose attributes can be set. @returns {import("../attribute_list.js").Target[]} */
   attributed() {
     return [];
   }

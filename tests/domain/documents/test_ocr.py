@@ -1,0 +1,122 @@
+"""Pictures of pages: read by Tesseract where it is installed (.ci/dev-packages), else refused by name."""
+
+import io
+import subprocess
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from fpdf import FPDF
+
+from annotations.domain.documents import ocr
+from annotations.domain.documents.base import Extracted, Limits
+from annotations.domain.documents.extracting import Extractor
+from annotations.domain.documents.reading import read_document
+from annotations.domain.notes import NoteError
+
+FIRST = ["Paciente: José Muñoz Núñez", "Fecha de ingreso: 12/03/2021"]
+SECOND = ["Médico: Dra. García"]
+
+
+@pytest.fixture(scope="module")
+def scan(tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
+    """A PDF with pictures of two pages, and the pictures."""
+    folder = tmp_path_factory.mktemp("scan")
+    text, pictures = FPDF(), FPDF()
+    for lines in (FIRST, SECOND):
+        text.add_page()
+        text.set_font("helvetica", size=16)
+        for line in lines:
+            text.cell(0, 14, line, new_x="LMARGIN", new_y="NEXT")
+    (folder / "text.pdf").write_bytes(bytes(text.output()))
+    subprocess.run(["pdftoppm", "-png", "-gray", "-r", "150", "text.pdf", "page"], cwd=folder, check=True)
+    names = sorted(folder.glob("page*.png"))
+    for name in names:
+        pictures.add_page()
+        pictures.image(str(name), 0, 0, 210)
+    return SimpleNamespace(pdf=bytes(pictures.output()), png=names[0].read_bytes())
+
+
+def read_here(name: str, data: bytes, limits: Limits | None = None, **more: object) -> Extracted | NoteError:
+    """Read a document in this process, as the child does where it may start programs."""
+    options = {"programs": True, "language": "es"} | more
+    (found,) = read_document(
+        name, io.BytesIO(data), limits=limits or Limits(), encoding=None, rules=(), **options
+    )  # fmt: skip
+    assert isinstance(found, Extracted | NoteError)
+    return found
+
+
+def test_a_scanned_pdf_is_read_page_by_page(scan: SimpleNamespace) -> None:
+    pages: list[None] = []
+    found = read_here("scan.pdf", scan.pdf, alive=lambda: pages.append(None))
+    assert isinstance(found, Extracted)
+    assert found.kind == "pdf"
+    assert found.text.split() == " ".join(FIRST + SECOND).split()
+    assert [(str(part), found.text[part.start : part.end].split()) for part in found.parts] == [
+        ("page 1", " ".join(FIRST).split()),
+        ("page 2", SECOND[0].split()),
+    ]
+    assert found.ocr is not None and 0.7 < found.ocr <= 1
+    assert found.warnings == (
+        f"The text was read by OCR (Tesseract), with a mean confidence of {found.ocr:.0%}. Compare it with the pages.",
+    )
+    assert len(pages) == 2
+
+
+def test_a_picture_is_read(scan: SimpleNamespace) -> None:
+    found = read_here("scan.png", scan.png)
+    assert isinstance(found, Extracted)
+    assert (found.kind, found.text.split()) == ("image", " ".join(FIRST).split())
+    assert [str(part) for part in found.parts] == ["page 1"]
+
+
+def test_a_language_without_pack_is_said(scan: SimpleNamespace) -> None:
+    found = read_here("scan.png", scan.png, language="xx")
+    assert isinstance(found, Extracted)
+    assert found.warnings[0].startswith("Tesseract has no language pack for “xx”.")
+
+
+def test_the_child_reads_scans_without_network(scan: SimpleNamespace) -> None:
+    with Extractor() as extractor:
+        if not extractor.network_is_cut():
+            pytest.skip("The kernel or a container forbids namespaces here.")
+        (found,) = extractor.results("scan.pdf", scan.pdf, language="es")
+    assert isinstance(found, Extracted)
+    assert "José Muñoz Núñez" in found.text and found.ocr is not None
+
+
+def refusal_of(found: object) -> tuple[str, str]:
+    assert isinstance(found, NoteError)
+    return found.problems[0].code, found.problems[0].message
+
+
+def test_without_the_programs_scans_are_refused_with_what_to_install(
+    scan: SimpleNamespace, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    code, message = refusal_of(read_here("scan.pdf", scan.pdf))
+    assert code == "no text layer"
+    assert "has no text layer" in message and "tesseract-ocr, poppler-utils" in message
+    code, message = refusal_of(read_here("scan.png", scan.png))
+    assert code == "no text layer"
+    assert "is a picture" in message and "tesseract-ocr" in message and "poppler-utils" not in message
+
+
+def test_scans_are_refused_where_programs_may_not_start(scan: SimpleNamespace) -> None:
+    code, message = refusal_of(read_here("scan.pdf", scan.pdf, programs=False))
+    assert code == "no text layer" and "can't cut off OCR from the network" in message
+
+
+def test_too_many_pages_and_damaged_and_empty_pictures_are_refused(scan: SimpleNamespace) -> None:
+    code, message = refusal_of(read_here("scan.pdf", scan.pdf, Limits(ocr_pages=1)))
+    assert code == "time" and "at most 1 pages" in message
+    code, message = refusal_of(read_here("a.png", scan.png[:200]))
+    assert code == "damaged" and "tesseract" in message
+    blank = FPDF()
+    blank.add_page()
+    assert refusal_of(read_here("a.pdf", bytes(blank.output())))[0] == "no text"
+
+
+def test_every_pack_is_named_once() -> None:
+    assert len(set(ocr.PACKS.values())) == len(ocr.PACKS)
