@@ -52,7 +52,8 @@ class DocumentSource(models.Model):
     """The document from which the text of a note was extracted.
 
     `places` is the source map, a list of [start, end, place]: offsets in code points, end-exclusive, and the name of a
-    page or part. `ocr_confidence` is null unless OCR read the text. Several notes may come from one original; it is deleted when one of them is erased.
+    page or part. `ocr_confidence` is null unless OCR read the text. Several notes may come from one original; it is
+    deleted when one of them is erased.
     """
 
     document = models.OneToOneField(Document, models.CASCADE, primary_key=True, related_name="source")

@@ -1,6 +1,6 @@
 from django.urls import URLPattern, path
 
-from annotations.transfer.views import exports, files, imports, label_mappings, starting
+from annotations.transfer.views import exports, files, imports, label_mappings, pages, starting
 
 urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/export/", exports.export, name="export"),
@@ -14,6 +14,7 @@ urlpatterns: list[URLPattern] = [
     ),
     path("projects/<slug:slug>/files/<int:pk>", files.file_download, name="file_download"),
     path("projects/<slug:slug>/notes/<int:pk>/original", files.note_original, name="note_original"),
+    path("projects/<slug:slug>/notes/<int:pk>/original/pages/<int:page>", pages.source_page, name="source_page"),
     path("projects/<slug:slug>/import/", imports.import_notes, name="import"),
     path("projects/<slug:slug>/import/<int:pk>/", imports.import_preview, name="import_preview"),
     path("projects/<slug:slug>/import/<int:pk>/report.csv", imports.import_report, name="import_report"),

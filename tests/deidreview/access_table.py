@@ -116,6 +116,7 @@ TABLE: dict[str, dict[str, str]] = {
     "label_mapping": {"GET": REVIEWERS, "POST": done(MANAGERS)},
     "label_mapping_delete": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
     "note_original": {"GET": REVIEWERS, "POST": EVERYONE_405},
+    "source_page": {"GET": MEMBERS, "POST": EVERYONE_405},
     "file_download": {"GET": REVIEWERS, "POST": EVERYONE_405},
     "audit": {"GET": MANAGERS, "POST": EVERYONE_405},
 

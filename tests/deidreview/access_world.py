@@ -146,8 +146,8 @@ def fill(project: Project, manager: User, annotator: User) -> dict[str, int]:
     certificate = certified(project)
     mention = Mention(0, 11, "PATIENT", Kind.NAME, note.text[:11])
     surrogates_for(project=project, notes=[NoteMentions(note.pk, "", "it", note.text, [mention])])
-    original = StoredFile.objects.create(project=project, kind=StoredFile.Kind.ORIGINAL, name="a.pdf")
-    DocumentSource.objects.create(document=note, original=original, name="a.pdf", kind="pdf")
+    original = StoredFile.objects.create(project=project, kind=StoredFile.Kind.ORIGINAL, name="a.png")
+    DocumentSource.objects.create(document=note, original=original, name="a.png", kind="image")
     return {
         "certificate": certificate.number,
         "certified_release": certificate.release.number,
@@ -248,7 +248,7 @@ ADJUDICATED = {f"adjudicate{act}" for act in ("", "_decide", "_cause", "_state",
 KINDS = {
     "entity": {"surrogate", "surrogate_change"},
     "note": {"note", "note_delete", "note_gold", "note_gold_withdraw", "annotate", "note_data", "spans", "reopen"}
-    | {"note_surrogates", "note_original"}
+    | {"note_surrogates", "note_original", "source_page"}
     | TALK
     | REVIEWED
     | ADJUDICATED,
@@ -342,6 +342,7 @@ def url_of(name: str, world: World, slug: str = "ours", objects: str = "ours") -
         "policy": "mask",
         "start": 0,
         "end": 11,
+        "page": 1,
         "object_id": ids[model[1]] if model and "object_id" in ROUTES[name] else 0,
     }
     return "/" + re.sub(r"<\w+:(\w+)>", lambda found: str(values[found[1]]), ROUTES[name])

@@ -51,8 +51,9 @@ def test_an_apt_that_fails_is_said(bare):
 
 
 def test_where_nothing_is_missing_nothing_is_called(bare):
-    for name in ("chromium", "node", "npm", "initdb", "nginx", "openssl"):
+    for name in ("chromium", "node", "npm", "initdb", "nginx", "openssl", "pdftoppm"):
         bare.add(name, "exit 0")
+    bare.add("tesseract", "printf 'eng\\nspa\\nita\\n'")
     done = bare.run(".ci/dev-packages")
 
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
@@ -65,4 +66,7 @@ def test_only_what_is_missing_is_asked_for(bare):
     done = bare.run(".ci/dev-packages")
 
     assert done.returncode == 1
-    assert done.stderr.endswith("On Debian: apt-get install chromium-headless-shell nodejs npm openssl\n")
+    assert done.stderr.endswith(
+        "On Debian: apt-get install chromium-headless-shell nodejs npm openssl "
+        "tesseract-ocr-eng tesseract-ocr-spa tesseract-ocr-ita tesseract-ocr poppler-utils\n"
+    )

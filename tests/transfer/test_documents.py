@@ -16,9 +16,12 @@ from annotations.core.progress import silent
 from annotations.core.stored_files import delete_expired, read_chunks
 from annotations.domain.documents.base import Limits, refused
 from annotations.domain.documents.extracting import TIME, Extractor
+from annotations.domain.documents.importing import DocumentsFormat
 from annotations.domain.formats import FORMATS
-from annotations.models import Document, DocumentSource, Event, Import, StoredFile
+from annotations.domain.notes import NoteSource, ParsedNote, Problem
+from annotations.models import Assignment, Document, DocumentSource, Event, Import, StoredFile
 from annotations.ops.services.erasing import delete_note, erase_patient, note_preview
+from annotations.transfer.selectors.places import places_in
 from annotations.transfer.services import reading, staged
 from annotations.transfer.services.importing import import_files, run_import, undo_import
 from annotations.transfer.services.input_formats import INPUT_FORMATS, input_format
@@ -266,7 +269,9 @@ def test_the_note_page_names_the_places(empty, mia, sign_in):
     note = Document.objects.get()
     make_set(note, empty.ann, [(14, 23, "PATIENT"), (26, 32, "PATIENT"), (33, 37, "PATIENT")], submitted=True)
     html = check_page(mia.get(reverse("note", args=["covid", note.pk])))
-    assert "a.pdf" in html and '<th scope="row">page 2</th><td class="num">26–38</td><td class="num">2</td>' in html
+    page = reverse("source_page", args=["covid", note.pk, 2])
+    row = f'<th scope="row"><a href="{page}" target="_blank">page 2</a></th><td class="num">26–38</td>'
+    assert "a.pdf" in html and f'{row}<td class="num">2</td>' in html
     url = reverse("note_original", args=["covid", note.pk])
     assert url in html
     response = mia.get(url)
@@ -274,6 +279,51 @@ def test_the_note_page_names_the_places(empty, mia, sign_in):
     event = Event.objects.get(verb="file.downloaded")
     assert (event.document_id, event.data["file"]) == (note.pk, note.source.original_id)
     assert mia.get(reverse("note_original", args=["covid", note.pk + 1])).status_code == 404
+
+
+def test_pages_of_the_document_are_shown_to_who_reads_the_note(empty, sign_in):
+    import_files(project=empty.project, files=[("a.pdf", PDF)], format="documents")
+    note = Document.objects.get()
+    ann = sign_in(empty.ann)
+    page = reverse("source_page", args=["covid", note.pk, 2])
+    assert ann.get(page).status_code == 404, "the note is not assigned to this person"
+    Assignment.objects.create(project=empty.project, document=note, user=empty.ann)
+    shown = ann.get(reverse("note_data", args=["covid", note.pk])).json()["source"]
+    assert shown[1] == [26, 38, "page 2", page]
+    with Extractor() as extractor:
+        if not extractor.network_is_cut():
+            pytest.skip("The kernel or a container forbids namespaces here.")
+    response = ann.get(page)
+    assert response["Content-Type"] == "image/png" and response.content.startswith(b"\x89PNG")
+    assert Event.objects.filter(verb="note.read", document_id=note.pk, data__what="page").count() == 1
+    assert ann.get(reverse("source_page", args=["covid", note.pk, 3])).status_code == 404
+
+
+def test_parts_without_pages_have_no_address(empty, monkeypatch):
+    import_files(project=empty.project, files=[("a.docx", DOCX), ("b.pdf", PDF)], format="documents")
+    by_name = dict(Document.objects.values_list("name", "pk"))
+    assert [place[2:] for place in places_in("covid", by_name["a"])] == [("body", "")]
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert [place[2:] for place in places_in("covid", by_name["b"])] == [("page 1", ""), ("page 2", "")]
+    assert places_in("covid", 0) == []
+
+
+def test_a_text_that_ocr_read_is_marked(empty, mia, monkeypatch):
+    source = NoteSource("scan.pdf", "pdf", "", {}, [(0, 9, "page 1")], ocr=0.914)
+    warning = Problem(
+        "scan.pdf", None, "document", "The text was read by OCR (Tesseract), with a mean confidence of 91%."
+    )
+    parsed = ParsedNote("scan", "Anna Neri", None, [warning], source=source)
+    monkeypatch.setattr(DocumentsFormat, "read_many", lambda *_: iter([parsed]))
+    row = stage(empty, {"scan.pdf": PDF})
+    html = check_page(mia.get(page_of(row)))
+    assert "Text read by Tesseract, mean confidence 91%" in html
+    mia.post(reverse("job_start_import", args=["covid", row.pk]))
+    run_import(import_id=row.pk, progress=silent)
+    assert DocumentSource.objects.get().ocr_confidence == 0.914
+    assert "read by OCR" in mia.get(page_of(row)).content.decode()
+    note = Document.objects.get()
+    assert "mean confidence 91%" in check_page(mia.get(reverse("note", args=["covid", note.pk])))
 
 
 def test_an_original_can_not_be_downloaded_as_an_export(empty, mia):

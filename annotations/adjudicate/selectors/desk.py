@@ -176,7 +176,10 @@ def _with_attributes(spans: Iterable[DomainSpan]) -> list[tuple[int, int, int, A
 
 
 class ShownAttributes(TypedDict):
-    """The attributes of the spans that have some, by “start-end-label id”: of each annotator, the majority, the outcome."""
+    """The attributes of the spans that have some, by “start-end-label id”.
+
+    Of each annotator's version, of the majority's, and of the outcome.
+    """
 
     versions: list[dict[str, dict[str, Value]]]
     majority: dict[str, dict[str, Value]]

@@ -24,6 +24,7 @@ from annotations.core.spans import SpanItem, began_from, own_set, spans_of
 from annotations.models import AnnotationSet, Document, Flag
 from annotations.notes.selectors.outcome import outcome_set
 from annotations.projects.selectors.projects import own_work
+from annotations.transfer.selectors.places import places_in
 
 # The parameter that names the note that was just submitted.
 SUBMITTED = "submitted"
@@ -117,6 +118,7 @@ def _as_json(access: Access, opened: Opened) -> dict[str, Any]:
         "person": access.user.pk,
         "labels_stamp": labels_stamp(opened.labels),
         "urls": {name: reverse(view, args=[slug, note.pk]) for name, view in URLS.items()},
+        "source": places_in(slug, note.pk),
         "work": _work(slug, opened),
     }
 

@@ -52,7 +52,8 @@ class Extracted:
 
     `parts` is the source map: parts are in order and don't overlap; only white space is between them. `cleaned` counts
     the changes of each clean-up rule that changed anything. `encoding` is empty for documents that state their own.
-    `ocr` is the mean confidence of the words (0 to 1) if OCR read the text, else None. `warnings` are sentences about what was not read; they never quote the text.
+    `ocr` is the mean confidence of the words (0 to 1) if OCR read the text, else None. `warnings` are sentences about
+    what was not read; they never quote the text.
     """
 
     name: str

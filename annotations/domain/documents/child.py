@@ -8,14 +8,16 @@ import json
 import os
 import socket
 import sys
+from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 from annotations.domain.documents import isolation, ocr, office
-from annotations.domain.documents.base import Extracted, Limits, Result
+from annotations.domain.documents.base import Budget, Extracted, Limits, Result, Source
 from annotations.domain.documents.cleaning import Rule
 from annotations.domain.documents.reading import MEMORY, read_document
+from annotations.domain.notes import NoteError
 
 LONGEST_REQUEST: Final = 64 * 1024
 # After so many documents the parent starts another child: libraries keep memory.
@@ -46,6 +48,9 @@ def _answer(request: dict[str, Any], descriptor: int, limits: Limits, cut: bool,
     """Read one document. True if it took all memory, so that this process should not go on."""
     exhausted = False
     with os.fdopen(descriptor, "rb") as file:
+        if "page" in request:
+            say(_picture(request, file, limits, cut))
+            return False
         rules = [Rule(name) for name in request["rules"]]
         for each in read_document(
             request["name"], file, limits=limits, encoding=request["encoding"], rules=rules, programs=cut,
@@ -54,6 +59,15 @@ def _answer(request: dict[str, Any], descriptor: int, limits: Limits, cut: bool,
             say(_message(each))
             exhausted = exhausted or (not isinstance(each, Extracted) and each.problems[0].code == MEMORY)
     return exhausted
+
+
+def _picture(request: dict[str, Any], file: BinaryIO, limits: Limits, cut: bool) -> dict[str, Any]:
+    """A page of a PDF as PNG in base64, or why it can't be drawn."""
+    source = Source(request["name"], file, limits, None, lambda _: iter(()), Budget(0), programs=cut)
+    try:
+        return {"picture": b64encode(ocr.picture_of(source, request["page"])).decode()}
+    except NoteError as error:
+        return _message(error)
 
 
 def _message(result: Result) -> dict[str, Any]:

@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from base64 import b64decode
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
@@ -111,6 +112,21 @@ class Extractor:
                 # Also if the caller stops before the end: the child would go on with this document.
                 if not finished:
                     self._stop()
+
+    def picture(self, name: str, data: bytes | IO[bytes], page: int) -> bytes:
+        """A page (from 1) of a PDF as PNG. Raises NoteError if it can't be drawn."""
+        with _on_disk(data) as file:
+            try:
+                child = self._running()
+                child.ask(file, {"name": name, "page": page})
+                message = child.message(self._limits.seconds)
+                child.message(self._limits.seconds)  # the end
+            except (TimeoutError, _TooLong, _Lost):
+                self._stop()
+                raise refused(name, TIME, "Drawing the page takes too long, or too much memory.") from None
+        if "picture" not in message:
+            raise NoteError([Problem(**each) for each in message["problems"]])
+        return b64decode(message["picture"])
 
     def network_is_cut(self) -> bool:
         """Whether the child has a namespace without network. If not, only its Python code is kept from the network."""

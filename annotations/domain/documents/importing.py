@@ -23,8 +23,8 @@ DOCUMENTS: Final = "documents"
 class DocumentsFormat:
     """Documents of any kind that `extracting` reads; each file is a group, and may hold many notes.
 
-    `encoding` and `language` are as in `Extractor.results`. The format takes an `extractor` that the caller closes; without one it can
-    group and claim files only.
+    `encoding` and `language` are as in `Extractor.results`. The format takes an `extractor` that the caller closes;
+    without one it can group and claim files only.
     """
 
     name = DOCUMENTS

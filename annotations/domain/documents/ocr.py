@@ -25,6 +25,8 @@ PACKS: Final = {
 _FALLBACK: Final = "eng"
 # Pixels of the long side of a page: 300 dpi for A4. A fixed number also limits what a huge page takes.
 _LONG_SIDE: Final = 3508
+# Pixels of the long side of a page that people see.
+_SHOWN_SIDE: Final = 1600
 _WORD: Final = "5"
 _COLUMNS: Final = 12
 
@@ -72,14 +74,28 @@ def read_pdf(source: Source, pages: int, why: str) -> Draft:
         document.write_bytes(source.load())
         for number in range(1, pages + 1):
             picture = Path(folder) / "page"
-            only = ["-f", str(number), "-l", str(number), "-singlefile"]
-            _run(source, [PDFTOPPM, "-gray", "-scale-to", str(_LONG_SIDE), *only, str(document), str(picture)])
+            _draw(source, document, picture, number, ["-gray", "-scale-to", str(_LONG_SIDE)])
             drawn = picture.with_suffix(".pgm")
             found.append((number, [word._replace(page=number) for word in _read(source, draft, drawn)]))
             drawn.unlink()
             source.alive()
     _fill(source, draft, found)
     return draft
+
+
+def picture_of(source: Source, page: int) -> bytes:
+    """One page of a PDF as PNG. Raises NoteError if pdftoppm is not there or can't draw it."""
+    _check_programs(source, [PDFTOPPM], "The page is drawn by pdftoppm.")
+    with tempfile.TemporaryDirectory() as folder:
+        document, picture = Path(folder) / "document.pdf", Path(folder) / "page"
+        document.write_bytes(source.load())
+        _draw(source, document, picture, page, ["-png", "-scale-to", str(_SHOWN_SIDE)])
+        return picture.with_suffix(".png").read_bytes()
+
+
+def _draw(source: Source, document: Path, picture: Path, page: int, how: Sequence[str]) -> None:
+    only = ["-f", str(page), "-l", str(page), "-singlefile"]
+    _run(source, [PDFTOPPM, *how, *only, str(document), str(picture)])
 
 
 def _check_programs(source: Source, needed: Sequence[str], why: str) -> None:

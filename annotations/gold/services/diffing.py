@@ -55,9 +55,10 @@ DIFF: Kind[VersionDiff] = Kind("gold-diff")
 def version_diff(before: GoldVersion, after: GoldVersion) -> VersionDiff:
     """Count and list the changes between two versions.
 
-    A change is [note, kind, before or null, after or null], and a span in it is [start, end, label], with
-    attributes as a fourth item if it has some. Spans are compared in notes that both versions contain. `added` and `removed` list the notes that only one version contains.
-    Erased notes are in neither list; each version records how many of its notes were erased.
+    A change is [note, kind, before or null, after or null], and a span in it is [start, end, label], with attributes as
+    a fourth item if it has some. Spans are compared in notes that both versions contain. `added` and `removed` list the
+    notes that only one version contains. Erased notes are in neither list; each version records how many of its notes
+    were erased.
     """
     states = [
         [version.pk, version.content_hash, version.erased_count, version.notes.count()] for version in (before, after)

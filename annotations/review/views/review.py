@@ -44,6 +44,7 @@ from annotations.review.services.finishing import finish_review, reopen_review
 from annotations.review.services.log import Act
 from annotations.review.services.offering import ONE_IN, next_offered
 from annotations.review.services.queue import next_in_queue
+from annotations.transfer.selectors.places import places_in
 
 ON_A_SUGGESTION = (Act.ACCEPT, Act.REJECT, Act.CORRECT)
 WITH_BOUNDS = (Act.CORRECT, Act.ADD, Act.REMOVE, Act.ATTRIBUTE)
@@ -151,6 +152,7 @@ def review(request: Request, slug: str, author: int, pk: int) -> HttpResponse:
             "placeholders": placeholders_of(access.project),
             "rates": [[*key, rate.right, rate.decided] for key, rate in rates_of(run).items()],
             "hints": hints_of(note, run),
+            "source": places_in(slug, note.pk),
             **state,
         },
     }

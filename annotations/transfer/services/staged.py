@@ -31,8 +31,8 @@ from annotations.transfer.services.reading import batches, grouped, note_names, 
 from annotations.transfer.services.sources import ZipSource, megabytes, read_patients
 
 PREVIEWED = 200
-# Reading documents takes long, and the page waits: the first notes, each at most so many seconds, pages read by OCR, and
-# characters.
+# Reading documents takes long, and the page waits: the first notes, each at most so many seconds, pages that OCR reads,
+# and characters.
 PREVIEWED_DOCUMENTS: Final = 3
 SECONDS: Final = 10
 OCR_PAGES: Final = 3

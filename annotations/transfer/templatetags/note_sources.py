@@ -5,19 +5,21 @@ from typing import Any
 from django import template
 
 from annotations.models import DocumentSource
+from annotations.transfer.selectors.places import places_of
 
 register = template.Library()
 
 
-@register.filter
-def places_with(source: DocumentSource, spans: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The places of the source map, each with the number of spans in it."""
+@register.simple_tag
+def places_with(slug: str, source: DocumentSource, spans: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The places of the source map, each with the number of spans in it, and the address of its page or ""."""
     return [
         {
             "place": place,
             "start": start,
             "end": end,
+            "url": url,
             "spans": sum(span["start"] < end and start < span["end"] for span in spans),
         }
-        for start, end, place in source.places
+        for start, end, place, url in places_of(slug, source)
     ]

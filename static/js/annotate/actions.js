@@ -1,6 +1,7 @@
 /** The keys of the workbench, as they are bound and listed on the `?` sheet. Labels and parts add their own keys. */
 
 import { byId } from "../editor/dom.js";
+import { placesOf } from "../editor/source_page.js";
 import { words } from "../editor/words.js";
 
 const { change, note, labels: labelsGroup } = words.groups;
@@ -24,6 +25,7 @@ export function actions(workbench) {
     { keys: [".", " "], group: change, what: what.repeat, run: () => labeling.repeat() },
     { keys: ["F2"], group: change, what: what.palette, run: () => work.openPalette(true) },
     ...work.attributes.actions(),
+    workbench.page.action(change, () => (work.selected ? placesOf(workbench.note.source, work.selected) : [])),
     ...work.mentions.actions(),
     ...labeling.autoNext.actions(),
     { keys: ["Delete", "Backspace"], group: change, what: what.remove, run: () => labeling.remove() },

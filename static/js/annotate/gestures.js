@@ -9,6 +9,7 @@ import { Mentions } from "./mentions.js";
 import { Moving } from "./moving.js";
 import { Picker } from "./picker.js";
 import { Resizing } from "./resizing.js";
+import { placesOf } from "../editor/source_page.js";
 import { shorten } from "../editor/panel.js";
 import { words } from "../editor/words.js";
 
@@ -221,6 +222,7 @@ export class Gestures {
       isOpen: this.#note.annotationSet.isOpen,
       sameLabel: span ? this.#note.annotationSet.count(span.label) : 0,
       mentions: () => this.mentions.count(span),
+      places: span ? placesOf(this.#note.source, span) : [],
       acts: {
         relabel: () => this.openPalette(true),
         attributes: () => this.attributes.open(),

@@ -30,6 +30,7 @@ export class Visit {
     this.language = data.note.language;
     this.text = data.text;
     this.urls = data.urls;
+    this.source = data.source;
     this.index = new TextIndex(data.text);
     this.annotationSet = new AnnotationSet(data);
     this.cursor = new Cursor(stopsOf(this.index, tokenize(data.text)));

@@ -15,6 +15,7 @@ import { Api } from "../editor/api.js";
 import { byId } from "../editor/dom.js";
 import { Gestures } from "./gestures.js";
 import { Keys } from "../editor/keys.js";
+import { SourcePage } from "../editor/source_page.js";
 import { Submitting } from "./submitting.js";
 import { KeySheet } from "../editor/sheet.js";
 import { Mouse } from "../editor/mouse.js";
@@ -56,6 +57,8 @@ export class Workbench {
     this.#visiting = new Visiting(this, (visit) => this.saving.attach(visit));
     this.add(new Frame(this));
     this.palette = new Palette(byId("palette"), data.labels, (label) => this.work.applyLabel(label), () => this.work.focusNote());
+    this.page = new SourcePage(() => this.work.focusNote());
+    this.on("leave", () => this.page.close());
     this.mouse = new Mouse(this.work, byId("note"));
   }
 

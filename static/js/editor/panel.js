@@ -3,6 +3,7 @@
 import { AfterFrame } from "./after_frame.js";
 import { byId, el } from "./dom.js";
 import { Bar } from "./bar.js";
+import { placesLine } from "./source_page.js";
 import { attributeWords, words } from "./words.js";
 
 const QUOTE_LENGTH = 160;
@@ -76,7 +77,7 @@ export class Panel extends Bar {
   /**
    * Show the selected span; without one (null), the selected text or what happens to the next selection.
    * @param {object|null} span
-   * @param {{quote: string, armed: number|null, isOpen: boolean, sameLabel: number, mentions: () => number, acts: Record<string, () => void>}} about
+   * @param {{quote: string, armed: number|null, isOpen: boolean, sameLabel: number, mentions: () => number, places: import("./source_page.js").Place[], acts: Record<string, () => void>}} about
    *   `quote`: the text of the span or the selection; `sameLabel`: the number of spans with the same label, so that the number of other
    *   mentions is updated with it
    */
@@ -89,8 +90,8 @@ export class Panel extends Bar {
     this.#later.put("selected", () => this.#show(span, signature, about));
   }
 
-  #show(span, signature, { quote, armed, isOpen, mentions }) {
-    this.#selectedRoot.replaceChildren(...(span ? this.#span(span, quote, isOpen) : this.#nothing(armed, isOpen, quote)));
+  #show(span, signature, { quote, armed, isOpen, mentions, places }) {
+    this.#selectedRoot.replaceChildren(...(span ? this.#span(span, quote, isOpen, places) : this.#nothing(armed, isOpen, quote)));
     // Counting the other mentions can wait until the span is painted.
     if (span && isOpen) setTimeout(() => this.#signature === signature && this.#others(mentions()), LATER);
   }
@@ -109,7 +110,7 @@ export class Panel extends Bar {
     return el("button", { type: "button", class: `btn small${look}`, "data-act": act }, text, " ", el("kbd", {}, key));
   }
 
-  #span({ start, end, label: id, attributes }, quote, isOpen) {
+  #span({ start, end, label: id, attributes }, quote, isOpen, places) {
     const label = this.#labels.get(id);
     const shown = attributeWords(attributes);
     return [
@@ -129,6 +130,7 @@ export class Panel extends Bar {
           label?.attributes && this.#button("attributes", words.attributes, "F4"),
           this.#button("remove", words.remove, words.removeKey, " danger"),
         ),
+      placesLine(places),
       el("p", { class: "mute small wb-offsets" }, words.offsets(start, end)),
     ].filter(Boolean);
   }

@@ -5,6 +5,7 @@ import { Keys } from "../editor/keys.js";
 import { KeySheet } from "../editor/sheet.js";
 import { NoteView } from "../editor/render.js";
 import { Palette } from "../editor/palette.js";
+import { SourcePage } from "../editor/source_page.js";
 import { begin, listen } from "../editor/deciding/page.js";
 import { byId, el } from "../editor/dom.js";
 import { foldNotes } from "../editor/folding.js";
@@ -20,6 +21,7 @@ import { words } from "./words.js";
 const { data, index, root, labels, quote, cursor, layout, api } = begin("review-data");
 const note = new Review(data, data.name);
 const panel = new ReviewPanel({
+  source: data.source,
   labels,
   person: data.name,
   quote,
@@ -73,7 +75,8 @@ work.palette = new Palette(
 );
 work.endsButton = el("button", { type: "button", class: "btn small", id: "palette-ends" }, " ", el("kbd", {}, "e"));
 
-const keys = new Keys(actions(work, data.labels));
+const page = new SourcePage(() => work.focusNote());
+const keys = new Keys([...actions(work, data.labels), page.action(words.groups.note, () => work.places(data.source))]);
 work.sheet = new KeySheet(byId("keys"), byId("keys-list"), keys);
 listen({ work, root, handle: (event) => keys.handle(event) });
 

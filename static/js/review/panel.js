@@ -3,6 +3,7 @@
 import { Panel, fill, keepInList, row } from "../editor/deciding/panel.js";
 import { byId, el } from "../editor/dom.js";
 import { shorten } from "../editor/panel.js";
+import { placesLine, placesOf } from "../editor/source_page.js";
 import { attributeWords, words as editor } from "../editor/words.js";
 import { boundsOf } from "./model.js";
 import { words } from "./words.js";
@@ -11,12 +12,15 @@ import { words } from "./words.js";
 const RECENT = 8;
 
 export class ReviewPanel extends Panel {
+  #source;
+
   /**
-   * @param {ConstructorParameters<typeof Panel>[0] & {acts: Record<string, (value?: any) => void>}} parts
-   *   `acts`: choose, walk, accept, reject, remove, ends, drop, attributes, first
+   * @param {ConstructorParameters<typeof Panel>[0] & {acts: Record<string, (value?: any) => void>, source: import("../editor/source_page.js").Place[]}} parts
+   *   `source`: the source map of the note; `acts`: choose, walk, accept, reject, remove, ends, drop, attributes, first
    */
-  constructor({ acts, ...parts }) {
+  constructor({ acts, source, ...parts }) {
     super(parts);
+    this.#source = source;
     for (const list of ["suggestions", "recent", "chosen"]) {
       this.listen(byId(list), "suggestion", (button) => acts.choose(`p${button.dataset.suggestion}`));
     }
@@ -217,7 +221,9 @@ export class ReviewPanel extends Panel {
   }
 
   #line(span) {
-    return el("p", { class: "wb-quote" }, ...this.#parts(span));
+    const line = el("p", { class: "wb-quote" }, ...this.#parts(span));
+    const places = placesLine(placesOf(this.#source, span));
+    return places ? el("div", {}, line, places) : line;
   }
 
   #hintRow(hint, chosen) {

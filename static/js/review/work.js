@@ -4,6 +4,7 @@ import { byId } from "../editor/dom.js";
 import { NoteWork } from "../editor/deciding/work.js";
 import { around } from "../editor/deciding/queue.js";
 import { hintsOf } from "./hints.js";
+import { placesOf } from "../editor/source_page.js";
 import { boundsOf } from "./model.js";
 import { words } from "./words.js";
 
@@ -339,6 +340,13 @@ export class ReviewWork extends NoteWork {
     this.made(this.note.remove(other), words.saidRemoved(this.name(other.label), this.quote(other)));
     this.focusNote();
     return true;
+  }
+
+  /** The parts of the document from which the selected item comes. @param {import("../editor/source_page.js").Place[]} source */
+  places(source) {
+    const { suggestion, other, hint } = this.selected ?? {};
+    const span = other ?? hint ?? (suggestion && boundsOf(suggestion));
+    return span ? placesOf(source, span) : [];
   }
 
   /** The gold span of the selected item. */
