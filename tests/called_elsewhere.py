@@ -47,12 +47,13 @@ _.loose
 _.may_sign
 _.missed_share
 _.moved_spans
-_.no_label
-_.no_worker
-_.only_gold
-_.only_here
 _.new_name
 _.new_slug
+_.no_label
+_.no_worker
+_.ocr_confidence
+_.only_gold
+_.only_here
 _.optional
 _.outdated
 _.predicted_end
@@ -70,6 +71,7 @@ _.retries
 _.role_name
 _.row_head
 _.same_category
+_.same_spans
 _.seed_from
 _.source_line
 _.span_shares

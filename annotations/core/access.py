@@ -147,10 +147,14 @@ def closed_to(access: Access, *, spec: str = "", authors: Collection[int] = ()) 
     return spec.partition(":")[0] in access.closed_kinds or (bool(authors) and named.exists())
 
 
-def note_for(access: Access, pk: int) -> Document:
-    """Return a note. Raises Http404 where this person may not open it, as for a note that does not exist."""
+def note_for(access: Access, pk: int, *, with_source: bool = False) -> Document:
+    """Return a note, with the source of its text in the same query if wanted.
+
+    Raises Http404 where this person may not open it, as for a note that does not exist.
+    """
+    notes = notes_for(access)
     try:
-        return notes_for(access).get(pk=pk)
+        return (notes.select_related("source") if with_source else notes).get(pk=pk)
     except Document.DoesNotExist:
         raise Http404("This note does not exist.") from None
 

@@ -50,7 +50,7 @@ class Opened:
 
 def _open(access: Access, pk: int, *, ahead: bool = False) -> Opened:
     """Read a note, and record that it was shown, or with `ahead` that it was fetched before it is shown."""
-    note = note_for(access, pk)
+    note = note_for(access, pk, with_source=True)
     verb: Verb[NoteRead] = NOTE_FETCHED if ahead else NOTE_READ
     verb.record(actor=access.user, project_id=note.project_id, document_id=note.pk)
     annotation_set = own_set(note.pk, access.user)
@@ -118,7 +118,7 @@ def _as_json(access: Access, opened: Opened) -> dict[str, Any]:
         "person": access.user.pk,
         "labels_stamp": labels_stamp(opened.labels),
         "urls": {name: reverse(view, args=[slug, note.pk]) for name, view in URLS.items()},
-        "source": places_in(slug, note.pk),
+        "source": places_in(slug, note),
         "work": _work(slug, opened),
     }
 

@@ -152,7 +152,7 @@ def review(request: Request, slug: str, author: int, pk: int) -> HttpResponse:
             "placeholders": placeholders_of(access.project),
             "rates": [[*key, rate.right, rate.decided] for key, rate in rates_of(run).items()],
             "hints": hints_of(note, run),
-            "source": places_in(slug, note.pk),
+            "source": places_in(slug, note),
             **state,
         },
     }

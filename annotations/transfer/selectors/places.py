@@ -7,7 +7,7 @@ from posixpath import splitext
 from django.urls import reverse
 
 from annotations.domain.documents.ocr import PDFTOPPM
-from annotations.models import DocumentSource, StoredFile
+from annotations.models import Document, DocumentSource, StoredFile
 
 IMAGES = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg"}
 """Media types of pictures that browsers show, by ending."""
@@ -20,9 +20,9 @@ The address is empty where no picture of the page can be shown.
 """
 
 
-def places_in(slug: str, note: int) -> list[Place]:
+def places_in(slug: str, note: Document) -> list[Place]:
     """The source map of a note; empty for a note that was not extracted from a document."""
-    source = DocumentSource.objects.filter(document_id=note).only("kind", "name", "places", "original_id").first()
+    source: DocumentSource | None = getattr(note, "source", None)
     return [] if source is None else places_of(slug, source)
 
 

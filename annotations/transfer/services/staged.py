@@ -13,8 +13,7 @@ from django.utils.translation import gettext
 
 from annotations.core.errors import ServiceError
 from annotations.core.stored_files import store_file
-from annotations.domain.documents.base import Limits
-from annotations.domain.documents.extracting import TIME
+from annotations.domain.documents.base import TIME, Limits
 from annotations.domain.documents.importing import DOCUMENTS
 from annotations.domain.notes import ParsedNote, Problem
 from annotations.models import Import, Project, StoredFile, User
