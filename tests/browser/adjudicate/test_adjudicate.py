@@ -9,9 +9,9 @@ from playwright.sync_api import Page, expect
 
 from annotations.annotate.services.annotation_set import reopen, submit
 from annotations.jobs.performing import perform
-from annotations.models import Adjudication, AnnotationSet, Cause, GoldVersion, Job, Project, Role, Span
+from annotations.models import Adjudication, AnnotationSet, Cause, GoldVersion, Job, Label, Project, Role, Span
 from tests import factories as make
-from tests.browser.annotate.steps import click_text, drag, label_button, open_note, press
+from tests.browser.annotate.steps import click_text, drag, label_button, open_note, press, saved
 
 # The table of disagreements in the thesis, as one note (its tokens are the sentences').
 TEXT = (
@@ -394,3 +394,30 @@ def test_attributes_are_shown(world: SimpleNamespace, page_of: Any, live: Any, a
     assert axe(page) == []
     expect(page.locator("#chosen .is-outcome .ad-attributes")).to_have_text("Status: past")
     assert Span.objects.get(annotation_set__author__kind="adjudicated").attributes == {"Status": "past"}
+
+
+def test_attributes_are_set_by_key_and_by_click(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
+    read_by_three(world)
+    Label.objects.filter(name="DATE").update(attributes=[{"name": "Family"}, {"name": "Status", "values": ["past"]}])
+    Span.objects.filter(annotation_set__author__name="anna", label__name="DATE").update(attributes={"Status": "past"})
+    page = open_desk(page_of(world.rita), live, world)
+    page.locator("#list .de-row", has_text="12/03/2021").click()
+    expect(page.locator("#chosen")).to_contain_text("marked the same spans, with different attributes")
+    press(page, "F4")
+    expect(page.locator("#notice")).to_contain_text("Decide first, then press F4")
+    press(page, "1")
+    page.locator("#list .de-row", has_text="12/03/2021").click()
+    expect(page.locator("#chosen .is-outcome .ad-attributes")).to_have_text("Status: past")
+    press(page, "F4")
+    window = page.get_by_role("dialog", name="Attributes")
+    assert axe(page) == []
+    press(page, "1")
+    expect(window.get_by_role("button", pressed=True)).to_have_text(["1Family", "2past"])
+    window.get_by_role("button", name="past").click()
+    press(page, "Escape")
+    expect(page.locator("#chosen .is-outcome .ad-attributes")).to_have_text("Family")
+    saved(page)
+    rows = Span.objects.filter(annotation_set__author__kind="adjudicated")
+    assert list(rows.values_list("attributes", flat=True)) == [{"Family": True}]
+    press(page, "u")
+    expect(page.locator("#chosen .is-outcome .ad-attributes")).to_have_text("Family · Status: past")

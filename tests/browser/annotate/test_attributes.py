@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotations.models import Label, Span
+from annotations.models import DocumentSource, Label, Span, StoredFile
 from tests.browser.annotate.steps import click_text, open_note, press, saved
 
 PHONE = {"width": 390, "height": 844}
@@ -118,3 +118,19 @@ def test_a_submitted_note_shows_attributes_and_keeps_them(given: SimpleNamespace
     expect(page.locator("#selected").get_by_role("button", name="Attributes")).to_have_count(0)
     press(page, "F4")
     expect(page.get_by_role("dialog", name="Attributes")).to_be_hidden()
+
+
+def test_the_page_of_the_document_beside_the_text(world: SimpleNamespace, page_of: Any, live: Any) -> None:
+    original = StoredFile.objects.create(project=world.project, kind=StoredFile.Kind.ORIGINAL, name="a.pdf")
+    places = [[0, world.note.length, "page 3"]]
+    DocumentSource.objects.create(document=world.note, original=original, name="a.pdf", kind="pdf", places=places)
+    page = page_of(world.ann)
+    page.route("**/original/pages/*", lambda route: route.fulfill(status=404))
+    open_note(page, live, world.note)
+    label_the_name(page)
+    press(page, "F2", "Escape", "F8")
+    expect(page.locator("#selected .wb-places")).to_contain_text("In the document: page 3")
+    beside = page.get_by_role("complementary", name="page 3")
+    expect(beside).to_contain_text("The page can't be shown.")
+    press(page, "F8")
+    expect(beside).to_be_hidden()

@@ -1,5 +1,6 @@
 """The review page in Chromium: by mouse, by keyboard alone, and finishing."""
 
+import base64
 import re
 from types import SimpleNamespace
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotations.models import AnnotationSet, Decision, Review, Span
+from annotations.models import AnnotationSet, Decision, DocumentSource, Label, Review, Span, StoredFile
 from tests import factories as make
 from tests.browser.annotate.steps import click_text, drag, label_button, painted, press, saved
 from tests.browser.review.steps import (
@@ -23,6 +24,11 @@ from tests.browser.review.steps import (
 )
 
 __all__ = ["opened", "world"]
+
+# The smallest PNG.
+PIXEL = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNg+M9QDwADgQGAWjR9awAAAABJRU5ErkJggg=="
+)
 
 
 # ── By mouse ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -358,3 +364,46 @@ def test_attributes_are_shown_and_kept(world: SimpleNamespace, page_of: Any, liv
     saved(page)
     expect(page.locator("#note .has-attributes").first).to_have_attribute("aria-label", re.compile("PATIENT, Family"))
     assert Span.objects.get(annotation_set__author__kind="gold").attributes == {"Family": True}
+
+
+def test_attributes_are_set_by_key_and_by_click(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
+    Label.objects.filter(name="PATIENT").update(attributes=[{"name": "Family"}, {"name": "Status", "values": ["past"]}])
+    page = open_review(page_of(world.rita), live, world)
+    press(page, "F4")
+    expect(page.locator("#notice")).to_contain_text("Decide first, then press F4")
+    press(page, "a", "k", "F4")
+    window = page.get_by_role("dialog", name="Attributes")
+    assert axe(page) == []
+    press(page, "1")
+    window.get_by_role("button", name="past").click()
+    press(page, "Escape")
+    expect(page.locator("#chosen .wb-attributes")).to_have_text("Family · Status: past")
+    saved(page)
+    assert Span.objects.get(annotation_set__author__kind="gold").attributes == {"Family": True, "Status": "past"}
+    press(page, "u")
+    expect(page.locator("#chosen .wb-attributes")).to_have_text("Family")
+    act(page, "attributes").click()
+    expect(window.get_by_role("button", pressed=True)).to_have_text(["1Family"])
+
+
+def test_the_page_of_the_document_beside_the_text(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
+    original = StoredFile.objects.create(project=world.project, kind=StoredFile.Kind.ORIGINAL, name="a.pdf")
+    places = [[0, 11, "page 1"], [13, len(TEXT), "page 2"]]
+    DocumentSource.objects.create(document=world.note, original=original, name="a.pdf", kind="pdf", places=places)
+    page = page_of(world.rita)
+    page.route("**/original/pages/*", lambda route: route.fulfill(content_type="image/png", body=PIXEL))
+    open_review(page, live, world)
+    expect(page.locator("#chosen .wb-places")).to_contain_text("In the document: page 1")
+    press(page, "F8")
+    beside = page.get_by_role("complementary", name="page 1")
+    expect(beside.get_by_role("img", name="Picture of the document: page 1")).to_be_visible()
+    assert axe(page) == []
+    press(page, "Escape")
+    expect(beside).to_be_hidden()
+    press(page, "j")
+    page.locator("#chosen .wb-places a").click()
+    expect(page.get_by_role("complementary", name="page 2")).to_be_visible()
+    page.set_viewport_size({"width": 390, "height": 844})
+    expect(page.locator(".wb-page")).to_be_in_viewport(ratio=0.99)
+    page.get_by_role("button", name="Close page").click()
+    expect(page.locator(".wb-page")).to_be_hidden()
