@@ -137,7 +137,7 @@ export const words = {
   source: gettext("In the document:"),
   closePage: gettext("Close page"),
   pageOf: (name) => interpolate(gettext("Picture of the document: %(name)s"), { name }),
-  noPage: gettext("The page can't be shown. Open the note's own page to see its source."),
+  noPage: gettext("The page can't be shown. Reviewers and managers can download the document from the page of the note."),
   wider: gettext("Wider"),
   narrower: gettext("Narrower"),
   more: gettext("More keys"),

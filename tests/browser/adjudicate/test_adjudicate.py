@@ -11,7 +11,7 @@ from annotations.annotate.services.annotation_set import reopen, submit
 from annotations.jobs.performing import perform
 from annotations.models import Adjudication, AnnotationSet, Cause, GoldVersion, Job, Label, Project, Role, Span
 from tests import factories as make
-from tests.browser.annotate.steps import click_text, drag, label_button, open_note, press, saved
+from tests.browser.annotate.steps import click_text, drag, label_button, open_note, press
 
 # The table of disagreements in the thesis, as one note (its tokens are the sentences').
 TEXT = (

@@ -2,6 +2,7 @@
 
 import base64
 import re
+from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
@@ -398,6 +399,8 @@ def test_the_page_of_the_document_beside_the_text(world: SimpleNamespace, page_o
     beside = page.get_by_role("complementary", name="page 1")
     expect(beside.get_by_role("img", name="Picture of the document: page 1")).to_be_visible()
     assert axe(page) == []
+    columns = [page.locator(part).bounding_box() for part in (".wb-middle", ".wb-page", ".wb-side")]
+    assert all(one and other and one["x"] + one["width"] <= other["x"] + 1 for one, other in pairwise(columns))
     press(page, "Escape")
     expect(beside).to_be_hidden()
     press(page, "j")
