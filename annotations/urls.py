@@ -22,6 +22,7 @@ from annotations.review.urls import urlpatterns as review
 from annotations.scores.urls import urlpatterns as scores
 from annotations.surrogates.urls import urlpatterns as surrogates
 from annotations.transfer.urls import urlpatterns as transfer
+from annotations.webhooks.urls import urlpatterns as webhooks
 
 urlpatterns: list[URLPattern | URLResolver] = [
     *annotate,
@@ -40,6 +41,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     *release,
     *audits,
     *certificates,
+    *webhooks,
     *archives,
     *ops,
     *help_pages,

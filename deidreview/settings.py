@@ -15,6 +15,7 @@ from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 from redis.connection import parse_url
 
+from annotations.domain.web_hosts import read_hosts
 from models_runtime.backends.llm.servers import read_servers
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -184,6 +185,12 @@ try:
 except ValueError as error:
     raise ImproperlyConfigured(str(error)) from error
 
+# ── Webhooks: hosts to which projects may send messages ──────────────────────────────────────────────────────────────
+try:
+    WEBHOOK_HOSTS = read_hosts(str(env.str("DEIDREVIEW_WEBHOOK_HOSTS", default="")).replace(",", " ").split())
+except ValueError as error:
+    raise ImproperlyConfigured(f"DEIDREVIEW_WEBHOOK_HOSTS: {error}") from error
+
 # ── Limits ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 UPLOAD_MAX_BYTES = _positive("DEIDREVIEW_UPLOAD_MB", 200) * 1024 * 1024
 NOTE_MAX_BYTES = _positive("DEIDREVIEW_NOTE_MB", 5) * 1024 * 1024
@@ -233,6 +240,7 @@ INSTALLED_APPS = [
     "annotations.release",
     "annotations.audits",
     "annotations.certificates",
+    "annotations.webhooks",
     "annotations.archives",
     "annotations.ops",
     "models_runtime",

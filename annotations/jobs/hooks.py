@@ -16,3 +16,11 @@ TIDIERS: list[Callable[[], object]] = []
 STEPS: list[Callable[[], object]] = []
 # A worker calls these with every heartbeat.
 REPORTS: list[Report] = []
+# These are called with the id and the state of a job that is done or failed, in the transaction that writes the state.
+ENDED: list[Callable[[int, str], object]] = []
+
+
+def ended(job_id: int, state: str) -> None:
+    """Call ENDED."""
+    for hear in ENDED:
+        hear(job_id, state)

@@ -31,6 +31,7 @@ from annotations.models.stored_file import StoredChunk, StoredFile
 from annotations.models.surrogates import SurrogateEntity, SurrogateKey, SurrogateMention
 from annotations.models.talk import Comment, Flag
 from annotations.models.user import User
+from annotations.models.webhook import Delivery, Webhook
 
 __all__ = [
     "Adjudication",
@@ -51,6 +52,7 @@ __all__ = [
     "Comparison",
     "Decision",
     "Deletion",
+    "Delivery",
     "Difference",
     "Document",
     "DocumentSource",
@@ -101,4 +103,5 @@ __all__ = [
     "SurrogateKey",
     "SurrogateMention",
     "User",
+    "Webhook",
 ]

@@ -306,6 +306,11 @@ TABLE: dict[str, dict[str, str]] = {
     "known_people": {"GET": MANAGERS, "POST": EVERYONE_405},
     "known_person": {"GET": MANAGERS, "POST": MANAGERS},
 
+    # Webhooks. The test of a POST sends no address.
+    "webhooks": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
+    "webhook": {"GET": MANAGERS, "POST": done(MANAGERS)},
+    "webhook_resend": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
+
     # Audits
     "audits": {"GET": REVIEWERS, "POST": EVERYONE_405},
     "release_audit": {"GET": REVIEWERS, "POST": EVERYONE_405},

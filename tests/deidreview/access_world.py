@@ -24,6 +24,7 @@ from annotations.models import (
     AuditPlan,
     BulkAct,
     Certificate,
+    Delivery,
     Document,
     DocumentSource,
     GoldVersion,
@@ -45,6 +46,7 @@ from annotations.models import (
     SuggestedString,
     SurrogateEntity,
     User,
+    Webhook,
 )
 from annotations.release.services.policies import codes_of, save_policy
 from annotations.surrogates.services.making import NoteMentions, surrogates_for
@@ -148,7 +150,15 @@ def fill(project: Project, manager: User, annotator: User) -> dict[str, int]:
     surrogates_for(project=project, notes=[NoteMentions(note.pk, "", "it", note.text, [mention])])
     original = StoredFile.objects.create(project=project, kind=StoredFile.Kind.ORIGINAL, name="a.png")
     DocumentSource.objects.create(document=note, original=original, name="a.png", kind="image")
+    original = StoredFile.objects.create(project=project, kind=StoredFile.Kind.ORIGINAL, name="a.pdf")
+    DocumentSource.objects.create(document=note, original=original, name="a.pdf", kind="pdf")
+    webhook = Webhook.objects.create(project=project, url="https://hooks.example.org/", sealed=b"", kinds=["job.done"])
+    delivery = Delivery.objects.create(
+        webhook=webhook, kind="job.done", due_at=timezone.now(), state=Delivery.State.FAILED
+    )
     return {
+        "webhook": webhook.pk,
+        "delivery": delivery.pk,
         "certificate": certificate.number,
         "certified_release": certificate.release.number,
         "fingerprint": fingerprint_of(bytes(certificate.key.public)),
@@ -253,6 +263,7 @@ KINDS = {
     | REVIEWED
     | ADJUDICATED,
     "open_note": {"changes", "start_annotations", "submit"},
+    "webhook": {"webhook", "webhook_resend"},
     "known_upload": {"known_upload"},
     "known_person": {"known_person"},
     "release": {
@@ -330,6 +341,7 @@ def url_of(name: str, world: World, slug: str = "ours", objects: str = "ours") -
         # A released note has the number of its release and the id of its note.
         "pk": ids["note"] if name == "release_note" else ids.get(kind_of(name), 0),
         "number": ids.get(kind_of(name), 0),
+        "delivery": ids["delivery"],
         "author": ids["run_author"],
         "version": ids["version"],
         "search": ids["search"],
@@ -364,6 +376,7 @@ def form_of(name: str, world: World, objects: str = "ours") -> dict:
         "disagreement_talk": {"text": "A word."},
         "import_preview": {"do": "discard"},
         "known_lists": {"do": "add", "which": "deny", "terms": "Villa Verde", "label": "CITY"},
+        "webhook": {"do": "off"},
         "known_upload": {"do": "discard"},
         "known_person": {"do": "show"},
         "member_role": {"role": "viewer"},

@@ -30,7 +30,7 @@ ANNOTATIONS = [
         "agreement",
         "adjudicate",
     ),
-    *("review", "scores", "known", "surrogates", "release", "audits", "certificates", "archives", "ops"),
+    *("review", "scores", "known", "surrogates", "release", "audits", "certificates", "webhooks", "archives", "ops"),
 ]
 MODELS = ["calibration", "training", "runs", "judging", "comparing", "relexicalizing", "loop"]
 # Folders of templates, and of scripts, that every feature may use.

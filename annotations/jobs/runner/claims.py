@@ -12,6 +12,7 @@ from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Coalesce, Now
 
 from annotations.core.progress import Canceled
+from annotations.jobs.hooks import ended
 from annotations.jobs.runner.stopping import stopping
 from annotations.models import Job, Share
 
@@ -21,6 +22,8 @@ MAX_ATTEMPTS = 5
 WRITE_EVERY = 0.5
 # In these states another worker will continue the job.
 WAITING = (Job.State.QUEUED, Job.State.PAUSED)
+# Other features hear of these states.
+TOLD = (Job.State.DONE, Job.State.FAILED)
 
 
 class LostLease(BaseException):
@@ -167,9 +170,12 @@ class Claim:
 
     def _end(self, **values: Any) -> None:
         values = {"finished_at": Now(), "lease_token": None, "lease_until": None} | values
-        if not self._rows().update(**values):
-            self.lost = True
-            raise LostLease
+        with transaction.atomic():
+            if not self._rows().update(**values):
+                self.lost = True
+                raise LostLease
+            if values["state"] in TOLD:
+                ended(self.job_id, values["state"])
         # This worker's share is free at once; a job that ended has no shares any more.
         release(Share.objects.filter(**({"token": self.token} if values["state"] in WAITING else {"job": self.job_id})))
 

@@ -9,6 +9,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from annotations.jobs.hooks import ended
 from annotations.jobs.registry import JOBS
 from annotations.jobs.runner.claims import MAX_ATTEMPTS, release
 from annotations.jobs.runner.execute import gave_up
@@ -73,6 +74,8 @@ def _recover(job: Job) -> str | None:
         if job.attempt >= _attempts_of(job.kind):
             values = {"state": Job.State.FAILED, "finished_at": Now(), "error": gave_up(job.attempt)}
         mine.update(lease_token=None, lease_until=None, **values)
+        if values["state"] == Job.State.FAILED:
+            ended(job.pk, Job.State.FAILED)
         shares = Share.objects.filter(job=job)
         if values["state"] == Job.State.QUEUED:
             shares = shares.filter(token__in=[job.lease_token])

@@ -1,0 +1,27 @@
+from django.apps import AppConfig
+from django.utils.translation import gettext_noop as _
+
+
+class WebhooksConfig(AppConfig):
+    name = "annotations.webhooks"
+    label = "webhooks"
+
+    def ready(self) -> None:
+        from annotations.annotate.events import SET_SUBMITTED
+        from annotations.core import navigation
+        from annotations.core.access import Can
+        from annotations.gold.events import GOLD_FROZEN
+        from annotations.jobs import hooks
+        from annotations.webhooks import overview
+        from annotations.webhooks.services.recording import gold_frozen, job_ended, note_submitted
+        from annotations.webhooks.services.sending import forget_old, send_waiting
+
+        hooks.ENDED.append(job_ended)
+        hooks.STEPS.append(send_waiting)
+        hooks.TIDIERS.append(forget_old)
+        SET_SUBMITTED.watch(note_submitted)
+        GOLD_FROZEN.watch(gold_frozen)
+        navigation.register(
+            navigation.Entry("project", 60, _("Webhooks"), "webhooks", Can.MANAGE, frozenset({"webhook"}))
+        )
+        overview.register()

@@ -1,0 +1,29 @@
+"""A stopped webhook, as something that waits for a manager on the project's overview."""
+
+from collections.abc import Iterable
+
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from annotations.core import overview
+from annotations.core.access import Access, Can
+from annotations.models import Webhook
+
+POSITION = 90
+
+
+def register() -> None:
+    overview.needs.register(POSITION, Can.MANAGE, stopped)
+
+
+def stopped(access: Access) -> Iterable[overview.Need]:
+    """The webhooks that stopped because their deliveries failed."""
+    count = Webhook.objects.filter(project=access.project, state=Webhook.State.STOPPED).count()
+    if count:
+        text = ngettext(
+            "%(count)d webhook was stopped after repeated failures.",
+            "%(count)d webhooks were stopped after repeated failures.",
+            count,
+        ) % {"count": count}
+        yield overview.Need(text, reverse("webhooks", args=[access.project.slug]), _("Open webhooks"))
