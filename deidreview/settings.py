@@ -4,6 +4,7 @@ A malformed value stops the start with one line: ImproperlyConfigured names the 
 """
 
 import os
+import re
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from redis.connection import parse_url
 
 from annotations.domain.web_hosts import read_hosts
 from models_runtime.backends.llm.servers import read_servers
+from models_runtime.backends.remote.servers import read_remote_models
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VERSION = "0.1.0"
@@ -179,11 +181,19 @@ RELAY_INTERVAL_SECONDS = 1.0
 # Another worker joins a run only if the run would take longer than this, since the worker must load the model first.
 JOB_JOIN_SECONDS = 10.0
 
-# ── Language models: servers to which notes may be sent ──────────────────────────────────────────────────────────────
+# ── Language models and other models: servers to which notes may be sent ─────────────────────────────────────────────
 try:
     LLM_SERVERS = read_servers(os.environ)
+    REMOTE_MODELS = read_remote_models(os.environ)
 except ValueError as error:
     raise ImproperlyConfigured(str(error)) from error
+
+# ── Models that are served to other tools ────────────────────────────────────────────────────────────────────────────
+SERVING_KEY = str(env.str("DEIDREVIEW_SERVING_KEY", default=""))
+if SERVING_KEY and not re.fullmatch(r"[A-Za-z0-9_-]{20,200}", SERVING_KEY):
+    raise ImproperlyConfigured(
+        "DEIDREVIEW_SERVING_KEY: Set a random value of 20 to 200 letters, digits, “-” and “_”, or none."
+    )
 
 # ── Webhooks: hosts to which projects may send messages ──────────────────────────────────────────────────────────────
 try:
@@ -252,6 +262,7 @@ INSTALLED_APPS = [
     "models_runtime.relexicalizing",
     "models_runtime.comparing",
     "models_runtime.loop",
+    "models_runtime.serving",
     "models_runtime.ops",
     "deidreview",
 ]

@@ -1,18 +1,20 @@
-"""External models on this machine: spaCy pipelines and folders of weights, trained elsewhere with other labels.
+"""External models, trained elsewhere with other labels: spaCy pipelines, folders of weights, and models on servers.
 
-An operator installs them with pip or copies them. An uploaded file never becomes an external model.
+An operator installs them with pip, copies them, or lists their servers. An uploaded file never becomes an external
+model.
 """
 
 from models_runtime.core.external_model import ExternalModel
 from models_runtime.core.pipelines import pipelines
-from models_runtime.core.registry import PIPELINE, TAGGER
+from models_runtime.core.registry import PIPELINE, REMOTE, TAGGER
+from models_runtime.core.remote_models import remote_models
 from models_runtime.core.weights import taggers
 
-FOUND = {PIPELINE: pipelines, TAGGER: taggers}
+FOUND = {PIPELINE: pipelines, TAGGER: taggers, REMOTE: remote_models}
 
 
 def external_models() -> list[ExternalModel]:
-    """List all external models on this machine, by kind and name."""
+    """List all external models, by kind and name."""
     return [model for found in FOUND.values() for model in found()]
 
 

@@ -1,11 +1,14 @@
 from dataclasses import dataclass
 
+from models_runtime.backends.listed import Listed
+
 
 @dataclass(frozen=True)
 class ExternalModel:
     """A model that was trained elsewhere. `backend` is the key of its backend; `labels` are the model's own labels.
 
-    `path` is the package or folder that it is loaded from; `folder` tells whether it is a folder.
+    `path` is the package or folder that it is loaded from; `folder` tells whether it is a folder. A model on another
+    server has a `server` in place of a path.
     """
 
     backend: str
@@ -16,3 +19,4 @@ class ExternalModel:
     version: str = ""
     description: str = ""
     folder: bool = True
+    server: Listed | None = None

@@ -21,13 +21,13 @@ from models_runtime.core import pipelines, weights
 from models_runtime.core.embeddings import factory_params
 from models_runtime.core.external import external_model_named
 from models_runtime.core.known import known_backend
-from models_runtime.core.registry import EXTERNAL, KNOWN, PIPELINE, TAGGER, backend_kind, trainable_kind
+from models_runtime.core.registry import EXTERNAL, KNOWN, PIPELINE, REMOTE, TAGGER, backend_kind, trainable_kind
 from models_runtime.models import TrainedModel
 
 # Incomplete files of killed workers are deleted after this time (seconds).
 LEFT = 3600
 # The parameter of a run that names its external model.
-NAMED_BY = {PIPELINE: "pipeline", TAGGER: "folder"}
+NAMED_BY = {PIPELINE: "pipeline", TAGGER: "folder", REMOTE: "server"}
 HOMES = {PIPELINE: lambda: pipelines.home(), TAGGER: lambda: weights.home()}
 
 
@@ -48,6 +48,8 @@ def load_backend(key: str, project: Project, params: dict[str, Any]) -> Backend:
     """Load a backend that needs no trained model of the project. Raises LookupError, ServiceError and BackendError."""
     if key == KNOWN:
         return known_backend(project)
+    if key == REMOTE:
+        return _remote(project, params)
     if key in EXTERNAL:
         return _external(key, project, params)
     backend: Backend = load_factory(backend_kind(key).factory)(label_set=project.label_set.key, **params)
@@ -64,6 +66,18 @@ def _external(key: str, project: Project, params: dict[str, Any]) -> Backend:
         )
     labels, label_set = params["labels"], project.label_set.key
     return load(backend_kind(key).factory, path=found.path, labels=labels, label_set=label_set)
+
+
+def _remote(project: Project, params: dict[str, Any]) -> Backend:
+    """Load a model on another server, anew for each run: its version may have changed."""
+    name = params[NAMED_BY[REMOTE]]
+    server = settings.REMOTE_MODELS.get(name)
+    if server is None:
+        raise BackendError(f"This worker's DEIDREVIEW_REMOTE_MODELS has no server “{name}”. Add it.", permanent=True)
+    backend: Backend = load_factory(backend_kind(REMOTE).factory)(
+        server=server, labels=params["labels"], label_set=project.label_set.key
+    )
+    return backend
 
 
 def missing_labels(model: TrainedModel, labels: tuple[str, ...] | list[str]) -> str:

@@ -79,6 +79,20 @@ TAGGER_KIND = BackendKind(
 )
 
 
+# Not in BACKENDS: a model on another server needs a mapping of its labels.
+REMOTE = "remote"
+
+
+REMOTE_KIND = BackendKind(
+    title=_("Remote models"),
+    factory="models_runtime.backends.remote.backend.RemoteBackend",
+    description=_("Models on servers that the administrator listed, by the protocols of INCEpTION and Label Studio."),
+    queue="llm",
+    # A library for HTTP, which comes with openai.
+    needs="httpx2",
+)
+
+
 # Not in BACKENDS: a language model needs a server and a model, so it has its own form (runs.services.llm).
 LLM = "llm"
 
@@ -101,11 +115,11 @@ CASE = "models_runtime.backends.llm.judging.Case"
 
 
 # Backends with their own start page.
-SET_UP = {LLM: LLM_KIND, PIPELINE: PIPELINE_KIND, TAGGER: TAGGER_KIND}
+SET_UP = {LLM: LLM_KIND, PIPELINE: PIPELINE_KIND, TAGGER: TAGGER_KIND, REMOTE: REMOTE_KIND}
 
 
 # Backends that run models which were trained elsewhere, with other labels.
-EXTERNAL = (PIPELINE, TAGGER)
+EXTERNAL = (PIPELINE, TAGGER, REMOTE)
 
 
 def backend_kind(name: str) -> BackendKind:

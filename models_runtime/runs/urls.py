@@ -1,6 +1,6 @@
 from django.urls import URLPattern, path
 
-from models_runtime.core.registry import PIPELINE, TAGGER
+from models_runtime.core.registry import PIPELINE, REMOTE, TAGGER
 from models_runtime.runs.views import backends, combining, external, llm, merging, rewritten, runs
 
 urlpatterns: list[URLPattern] = [
@@ -18,6 +18,12 @@ urlpatterns: list[URLPattern] = [
         external.run_external,
         {"backend": TAGGER},
         name="run_tagger",
+    ),
+    path(
+        "projects/<slug:slug>/runs/remote/<str:name>/",
+        external.run_external,
+        {"backend": REMOTE},
+        name="run_remote",
     ),
     path("projects/<slug:slug>/runs/together", merging.runs_together, name="runs_together"),
     path("projects/<slug:slug>/runs/combine/", combining.run_combine, name="run_combine"),

@@ -181,6 +181,7 @@ TABLE: dict[str, dict[str, str]] = {
     "run_combine": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
     "run_pipeline": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
     "run_tagger": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
+    "run_remote": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
     "run_retry": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
     "run_placeholders": {"GET": MANAGERS, "POST": done(MANAGERS)},
     "run_rewritten": {"GET": REVIEWERS, "POST": EVERYONE_405},

@@ -32,7 +32,7 @@ ANNOTATIONS = [
     ),
     *("review", "scores", "known", "surrogates", "release", "audits", "certificates", "webhooks", "archives", "ops"),
 ]
-MODELS = ["calibration", "training", "runs", "judging", "comparing", "relexicalizing", "loop"]
+MODELS = ["calibration", "training", "runs", "judging", "comparing", "relexicalizing", "loop", "serving"]
 # Folders of templates, and of scripts, that every feature may use.
 SHARED = ["errors", "includes", "editor", "text"]
 # How templates and scripts name a template, a script or a page.

@@ -115,7 +115,7 @@ class LabelStudioFormat(JsonFormat):
         spans, losses = given_spans(note, labels)
         results: list[dict[str, Any]] = []
         for number, (span, code) in enumerate(spans, 1):
-            results += _results(span, code, note.text, f"s{number}")
+            results += results_of(span, code, note.text, f"s{number}")
             losses += [Loss(note.name, span, reason) for reason in _same_as_name(span)]
         task: dict[str, Any] = {"data": {"name": note.name, "text": note.text}}
         scores = [span.confidence for span, _ in spans if span.confidence is not None]
@@ -341,17 +341,22 @@ def _same_quote(found: str, quote: str) -> bool:
     return found == quote or _UNQUOTED.sub("", found) == _UNQUOTED.sub("", quote)
 
 
-def _results(span: Span, code: str, text: str, identity: str) -> list[dict[str, Any]]:
-    """The result with the label of a span, and one for each of its attributes."""
+def results_of(
+    span: Span, code: str, text: str, identity: str, *, control: str = "label", shown: str = "text"
+) -> list[dict[str, Any]]:
+    """The result with the label of a span, and one for each of its attributes.
+
+    `control` is the name of the tag with the labels, `shown` that of the tag with the text.
+    """
     quote = _BREAK.sub(r"\\n", text[span.start : span.end])
     place = {"start": span.start, "end": span.end, "text": quote}
-    given: list[tuple[str, str, dict[str, Any]]] = [("label", "labels", {"labels": [code]})]
+    given: list[tuple[str, str, dict[str, Any]]] = [(control, "labels", {"labels": [code]})]
     for name, choice in span.attributes:
         given.append((name, "choices", {"choices": [name if choice is True else choice]}))
     score = {} if span.confidence is None else {"score": span.confidence}
     return [
-        {"id": identity, "from_name": control, "to_name": "text", "type": kind, "value": place | value} | score
-        for control, kind, value in given
+        {"id": identity, "from_name": named, "to_name": shown, "type": kind, "value": place | value} | score
+        for named, kind, value in given
     ]
 
 

@@ -72,6 +72,24 @@ _HEAD: Final = (
 )
 
 
+def xmi_document(text: str, annotations: list[str]) -> bytes:
+    """The XMI of a text, with the elements of its annotations. Their ids count from 2, and their `sofa` is 1."""
+    members = " ".join(map(str, range(2, 2 + len(annotations))))
+    end = (
+        f'<cas:Sofa xmi:id="1" sofaNum="1" sofaID="{INITIAL_VIEW}" mimeType="text" sofaString={as_attribute(text)}/>\n'
+        f'<cas:View sofa="1" members="{members}"/>\n</xmi:XMI>\n{replaced_characters(text)}'
+    )
+    return (_HEAD + "\n".join([*annotations, end])).encode()
+
+
+def read_cas(data: bytes, file: str, types: TypeSystem) -> Cas:
+    """The content of an XMI file. Raises NoteError; `file` is its name for messages."""
+    handler = _Handler(Cas(file, types))
+    for _ in parse(BytesIO(data), file, handler):
+        pass
+    return handler.finished()
+
+
 class XmiFormat:
     """Reads and writes UIMA CAS XMI."""
 
@@ -128,13 +146,7 @@ class XmiFormat:
                 f'<ner:NamedEntity xmi:id="{number}" sofa="1" begin="{units(entity.start)}" '
                 f'end="{units(entity.end)}" {LABEL}="{entity.code}"{features}/>'
             )
-        members = " ".join(map(str, range(2, 2 + len(parts))))
-        parts.append(
-            f'<cas:Sofa xmi:id="1" sofaNum="1" sofaID="{INITIAL_VIEW}" mimeType="text" '
-            f"sofaString={as_attribute(text)}/>\n"
-            f'<cas:View sofa="1" members="{members}"/>\n</xmi:XMI>\n{replaced_characters(text)}'
-        )
-        out = {f"{name}.xmi": (_HEAD + "\n".join(parts)).encode()}
+        out = {f"{name}.xmi": xmi_document(text, parts)}
         attributes = feature_types(found)
         if attributes:
             out[f"{name}.{_TYPES}"] = type_system_xml(written_types(attributes))
@@ -171,10 +183,7 @@ def _read(note: NoteFiles, files: Files) -> Cas:
         data = files.load(file)
         if beside is not None:
             types = read_type_system(files.load(beside), beside)
-    handler = _Handler(Cas(file, types))
-    for _ in parse(BytesIO(data), file, handler):
-        pass
-    return handler.finished()
+    return read_cas(data, file, types)
 
 
 def _unpacked(data: bytes, file: str) -> tuple[bytes, bytes | None]:

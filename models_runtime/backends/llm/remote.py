@@ -21,7 +21,7 @@ from openai.types.chat import ChatCompletion
 
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.llm.asking import Answer, Meter, Question
-from models_runtime.backends.llm.bounded import MOST_BYTES, BoundedTransport, TooLong
+from models_runtime.backends.bounded import MOST_BYTES, BoundedTransport, TooLong
 from models_runtime.backends.llm.servers import Server
 
 TRIES: Final = 5

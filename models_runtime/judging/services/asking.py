@@ -22,7 +22,8 @@ from models_runtime.judging.events import JUDGING_STARTED
 from models_runtime.judging.jobs import ready_again
 from models_runtime.judging.services.rules import PROMPTS, checked_temperature, rules_named, unit_named
 from models_runtime.models import Judge, Judging
-from models_runtime.runs.services.llm import check_consent, prompt_labels
+from models_runtime.runs.services.consent import check_consent
+from models_runtime.runs.services.llm import prompt_labels
 
 MOST_JUDGES: Final = 9
 

@@ -32,7 +32,8 @@ from models_runtime.core.llm import capacity_of
 from models_runtime.core.registry import RELEXICALIZER
 from models_runtime.core.usage import Bill
 from models_runtime.relexicalizing.services.answers import SealedAnswers
-from models_runtime.runs.services.llm import check_consent, servers
+from models_runtime.runs.services.consent import check_consent
+from models_runtime.runs.services.llm import servers
 
 MOST_TAKEN: Final = 100
 """Surrogates of a patient that the model is told not to use again."""

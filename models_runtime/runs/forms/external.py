@@ -8,6 +8,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
 from annotations.models import Label
+from models_runtime.runs.forms.llm import agreed_field
 from models_runtime.runs.forms.names import name_field
 from models_runtime.runs.services.external import Choice
 
@@ -31,8 +32,12 @@ class _LabelField(forms.ChoiceField):
 
 
 class ExternalForm(forms.Form):
-    """Has a field `label:LABEL` for each label of the model. Its value is a project label, or empty to ignore it."""
+    """Has a field `label:LABEL` for each label of the model. Its value is a project label, or empty to ignore it.
 
+    `may_leave` is the consent to send notes to another machine, which only models on other machines need.
+    """
+
+    may_leave = agreed_field()
     name = name_field()
 
     def __init__(self, *args: Any, choices: Sequence[Choice], labels: Sequence[Label], **kwargs: Any) -> None:

@@ -18,9 +18,10 @@ from models_runtime.core import pipelines, weights
 from models_runtime.core.external import FOUND, external_model_named
 from models_runtime.core.external_model import ExternalModel
 from models_runtime.core.model_files import NAMED_BY
-from models_runtime.core.registry import PIPELINE, TAGGER
+from models_runtime.core.registry import PIPELINE, REMOTE, TAGGER
 from models_runtime.models import Run
 from models_runtime.runs.services.backends import Chosen
+from models_runtime.runs.services.consent import check_consent
 from models_runtime.runs.services.runs import started
 
 USUAL = Path(settings.FIXTURES_DIR / "pipeline_labels.json")
@@ -37,6 +38,9 @@ INSTALL = {
             "machine and on those of the workers."
         )
         % {"folder": weights.home()}
+    ),
+    REMOTE: lambda: gettext(
+        "No remote model is configured. Ask the administrator to list servers in DEIDREVIEW_REMOTE_MODELS."
     ),
 }
 
@@ -57,7 +61,7 @@ def find_external(backend: str, name: str) -> ExternalModel:
         if not choices:
             raise ServiceError(INSTALL[backend](), code=code)
         raise ServiceError(
-            gettext("This machine has no model “%(name)s”. Available: %(choices)s.")
+            gettext("There is no model “%(name)s”. Available: %(choices)s.")
             % {"name": name, "choices": choices},
             code=code,
         )
@@ -113,15 +117,19 @@ def start_external(
     actor: User | None,
     name: str = "",
     key: str,
+    may_leave: bool = False,
 ) -> Run:
     """Start a run of an external model. `labels` maps each of its labels to a project label, or to "" to ignore it.
 
-    Raises ServiceError, also for a label without a decision, so that no label is lost silently.
+    Raises ServiceError, also for a label without a decision, so that no label is lost silently, and `leaves` if notes
+    would be sent to another machine and `may_leave` is not set.
     """
     existing = started_with(Run, project, "run", key)
     if existing is not None:
         return existing
     found = find_external(backend, model)
+    if found.server is not None:
+        check_consent([found.server], may_leave=may_leave)
     params: dict[str, Any] = {NAMED_BY[backend]: found.name, "labels": _decided(project, found, labels)}
     choice = Chosen(backend, None, found.name.rpartition("/")[2])
     return started(project=project, choice=choice, actor=actor, name=name, params=params, key=key)

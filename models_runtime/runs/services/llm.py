@@ -19,6 +19,7 @@ from models_runtime.backends.llm.servers import Server
 from models_runtime.core.registry import LLM
 from models_runtime.models import Judge, LlmUsage, Run
 from models_runtime.runs.services.backends import Chosen
+from models_runtime.runs.services.consent import check_consent
 from models_runtime.runs.services.placeholders import mapping_for
 from models_runtime.runs.services.runs import started
 
@@ -41,20 +42,6 @@ def checked_params(given: Mapping[str, object], *, may_leave: bool) -> Params:
         raise ServiceError(str(error), code="params") from error
     check_consent([settings.LLM_SERVERS[params.server]], may_leave=may_leave)
     return params
-
-
-def check_consent(chosen: list[Server], *, may_leave: bool) -> None:
-    """Raise ServiceError `leaves` if notes would leave this machine and `may_leave` is not set."""
-    hosts = sorted({server.host for server in chosen if server.leaves_machine})
-    if hosts and not may_leave:
-        raise ServiceError(
-            _(
-                "The notes would be sent to another machine (%(choices)s). Nothing was sent. Confirm that they "
-                "may be sent."
-            )
-            % {"choices": ", ".join(hosts)},
-            code="leaves",
-        )
 
 
 def prompt_labels(project: Project) -> list[LabelWord]:

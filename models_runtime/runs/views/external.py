@@ -41,15 +41,17 @@ def run_external(request: Request, slug: str, name: str, backend: str) -> HttpRe
                 labels=form.decided,
                 actor=access.user,
                 name=form.cleaned_data["name"],
+                may_leave=form.cleaned_data["may_leave"],
                 key=form_key(request, access),
             )
             return redirect("run", slug, run.pk)
         except ServiceError as error:
-            add_error(form, error, {"exists": "name"})
+            add_error(form, error, {"exists": "name", "leaves": "may_leave"})
     context = {
         "access": access,
         "model": model,
         "is_pipeline": backend == PIPELINE,
+        "leaving": [model.server] if model.server and model.server.leaves_machine else [],
         "form": form,
         "rows": form.rows(),
         "token": form_token(request) or uuid.uuid4(),

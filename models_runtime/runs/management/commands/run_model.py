@@ -13,7 +13,7 @@ from annotations.models import Job, Project, User
 from models_runtime.backends.llm.params import OMEGA, PASSES, STRATEGIES
 from models_runtime.backends.llm.prompts import LANGUAGES
 from models_runtime.core.model_files import NAMED_BY
-from models_runtime.core.registry import BACKENDS, ENSEMBLE, EXTERNAL, LLM, PIPELINE, SET_UP, TAGGER
+from models_runtime.core.registry import BACKENDS, ENSEMBLE, EXTERNAL, LLM, PIPELINE, REMOTE, SET_UP, TAGGER
 from models_runtime.models import Run
 from models_runtime.runs.services.ensembles import MemberChoice, start_ensemble, weight_of
 from models_runtime.runs.services.external import choices_of, find_external, start_external
@@ -49,7 +49,9 @@ class Command(JourneyCommand):
             help="Weights in the order of the members. Default: hold-out scores.",
         )
         parser.add_argument(
-            "--server", metavar="NAME", help="Server of a language model, listed in DEIDREVIEW_LLM_SERVERS."
+            "--server", metavar="NAME", 
+            help=f"Server of a language model, listed in DEIDREVIEW_LLM_SERVERS, or of {REMOTE}, listed in "
+            "DEIDREVIEW_REMOTE_MODELS.",
         )
         parser.add_argument("--model", metavar="NAME", help="Name of a language model. Default: the server's first.")
         parser.add_argument(
@@ -120,6 +122,8 @@ class Command(JourneyCommand):
             return start_llm_run(
                 project=project, given=given, may_leave=options["may_leave"], actor=actor, name=name, key=key
             )
+        if options["backend"] == REMOTE:
+            given.pop("server", None)
         if given:
             raise ServiceError(f"{', '.join(OF_LLM[word] for word in given)} can only be used with {LLM}.", code="llm")
         if options["backend"] in EXTERNAL:
@@ -146,7 +150,7 @@ class Command(JourneyCommand):
     def _external(self, project: Project, actor: User | None, options: dict[str, Any]) -> Run:
         """Start a run with the labels of --map; for other labels, use the last run's or the usual mapping."""
         backend = options["backend"]
-        model = find_external(backend, options[NAMED_BY[backend]])
+        model = find_external(backend, options[NAMED_BY[backend]] or "")
         labels = {row.label: row.ours for row in choices_of(project, model) if row.ours is not None}
         for pair in filter(None, options["map"].split(",")):
             theirs, equals, ours = pair.partition("=")
@@ -157,8 +161,9 @@ class Command(JourneyCommand):
             labels[theirs.strip()] = ours.strip()
         name, key = options["name"], uuid.uuid4().hex
         return start_external(
-            project=project, backend=backend, model=model.name, labels=labels, actor=actor, name=name, key=key
-        )
+            project=project, backend=backend, model=model.name, labels=labels, actor=actor, name=name, key=key,
+            may_leave=options["may_leave"],
+        )  # fmt: skip
 
     def say(self, result: dict[str, Any]) -> str:
         said = (

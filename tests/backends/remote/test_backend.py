@@ -1,0 +1,238 @@
+"""Errors of servers: retried, given up, named without their words; credentials, batches, and stopping."""
+
+import base64
+import json
+import threading
+from typing import Any
+
+import pytest
+
+from annotations.domain.spans import Span
+from models_runtime.backends import BackendError
+from models_runtime.backends.remote import exchange, inception
+from models_runtime.backends.remote.exchange import GIVE_UP, TRIES
+from models_runtime.backends.remote.servers import read_remote_models
+from tests.backends.remote.scripted import Asked, remote, scripted
+
+TEXT = "Rita Neri, Madrid"
+LABELS: dict[str, str | None] = {"PER": "PATIENT", "LOC": None}
+
+
+def studio(asked: Asked) -> tuple[int, Any]:
+    """A server of Label Studio's protocol, which finds each “Rita”."""
+    if asked.path == "/model/health":
+        return 200, {"status": "UP"}
+    if asked.path == "/model/setup":
+        return 200, {"model_version": "v7"}
+    results = []
+    for task in asked.body["tasks"]:
+        text = task["data"]["text"]
+        value = {"start": text.find("Rita"), "end": text.find("Rita") + 4, "text": "Rita", "labels": ["PER"]}
+        results.append({"result": [{"type": "labels", "value": value, "score": 0.5}] if "Rita" in text else []})
+    return 200, {"results": results, "model_version": "v7"}
+
+
+def failing(*statuses: int):
+    """Like `studio`, but requests for predictions get these statuses in turn, with the note in the answer."""
+    left = list(statuses)
+
+    def script(asked: Asked) -> tuple[int, Any]:
+        if asked.path == "/model/predict" and left:
+            return left.pop(0), {"error": json.dumps(asked.body)}
+        return studio(asked)
+
+    return script
+
+
+def test_texts_are_sent_in_batches_and_empty_ones_not_at_all():
+    texts = [TEXT, "", "nobody", *["Rita"] * 5]
+    with scripted(studio) as server:
+        found = remote(server.url, "label-studio", LABELS, batch=4, at_once=1).predict(texts)
+    assert [len(spans) for spans in found] == [1, 0, 0, 1, 1, 1, 1, 1]
+    assert (found[0][0].label, found[0][0].confidence, found[0][0].source) == ("PATIENT", 0.5, "remote-there")
+    sizes = [len(asked.body["tasks"]) for asked in server.asked if asked.path == "/model/predict"]
+    assert sorted(sizes) == [3, 4]
+    sent = json.dumps([asked.body for asked in server.asked])
+    assert "there" not in sent, "nothing names the server, the project or the note"
+
+
+def test_the_version_of_the_model_is_part_of_the_revision():
+    def newer(asked: Asked) -> tuple[int, Any]:
+        status, answer = studio(asked)
+        return status, answer | {"model_version": "v8"}
+
+    with scripted(studio) as server:
+        one, same = (remote(server.url, "label-studio", LABELS).revision for _ in range(2))
+        other_map = remote(server.url, "label-studio", LABELS | {"LOC": "CITY"}).revision
+        server.script = newer
+        other_version = remote(server.url, "label-studio", LABELS).revision
+    assert one == same and len({one, other_map, other_version}) == 3
+
+
+@pytest.mark.parametrize("statuses", [(503,), (429, 500, 502), (408,)])
+def test_passing_errors_are_retried(statuses):
+    with scripted(failing(*statuses)) as server:
+        (spans,) = remote(server.url, "label-studio", LABELS).predict([TEXT])
+    assert len(spans) == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "reason"), [(401, "rejected the key"), (403, "rejected the key"), (404, "no such address"), (302, "redirects")]
+)
+def test_errors_that_end_the_run(status, reason):
+    with scripted(failing(status)) as server:
+        backend = remote(server.url, "label-studio", LABELS)
+        with pytest.raises(BackendError, match=reason) as error:
+            backend.predict_each([TEXT])
+    assert error.value.permanent and "Rita" not in str(error.value)
+    assert sum(asked.path == "/model/predict" for asked in server.asked) == 1
+
+
+def test_a_note_that_fails_does_not_affect_the_others():
+    def picky(asked: Asked) -> tuple[int, Any]:
+        if asked.path == "/model/predict" and any("bad" in task["data"]["text"] for task in asked.body["tasks"]):
+            return 500, {"error": json.dumps(asked.body)}
+        return studio(asked)
+
+    with scripted(picky) as server:
+        found = remote(server.url, "label-studio", LABELS, batch=4).predict_each([TEXT, "bad Rita", "Rita"])
+    assert [isinstance(each, BackendError) for each in found] == [False, True, False]
+    assert not found[1].permanent and "Rita" not in str(found[1]) and "(500)" in str(found[1])
+
+
+def test_after_failures_in_a_row_the_run_ends():
+    with scripted(failing(*[500] * 100)) as server:
+        backend = remote(server.url, "label-studio", LABELS, batch=1, at_once=1)
+        with pytest.raises(BackendError, match=f"after {GIVE_UP} failures in a row") as error:
+            backend.predict_each(["Rita"] * 20)
+    assert error.value.permanent
+    assert sum(asked.path == "/model/predict" for asked in server.asked) == GIVE_UP * TRIES
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (b"<html>Rita</html>", "no JSON"),
+        (b"[" * 100_000, "no JSON"),
+        ({"results": []}, "does not have 1 results"),
+        ({"results": [{"result": [{"type": "labels", "value": {"start": 0, "end": 99, "labels": ["PER"]}}]}]}, "doesn't fit"),
+    ],
+)
+def test_unusable_answers(answer, reason):
+    def script(asked: Asked) -> tuple[int, Any]:
+        return (200, answer) if asked.path == "/model/predict" else studio(asked)
+
+    with scripted(script) as server:
+        (found,) = remote(server.url, "label-studio", LABELS).predict_each([TEXT])
+    assert isinstance(found, BackendError) and reason in str(found)
+    assert "Rita" not in str(found) and not found.permanent
+
+
+@pytest.mark.parametrize("protocol", ["label-studio", "inception"])
+def test_a_label_that_is_not_listed_ends_the_run_without_its_name(protocol):
+    def script(asked: Asked) -> tuple[int, Any]:
+        if asked.path != "/model/predict":
+            return studio(asked)
+        if protocol == "inception":
+            again = inception.Asked(asked.body)
+            return 200, again.answer([Span(0, 4, "Neri")])
+        value = {"start": 0, "end": 4, "labels": ["Neri"]}
+        return 200, {"results": [{"result": [{"type": "labels", "value": value}]}]}
+
+    with scripted(script) as server, pytest.raises(BackendError, match="DEIDREVIEW_REMOTE_THERE_LABELS") as error:
+        remote(server.url, protocol, LABELS).predict_each([TEXT])
+    assert error.value.permanent and "Neri" not in str(error.value)
+
+
+def test_a_server_that_does_not_respond():
+    with scripted(studio) as server:
+        url = server.url
+    with pytest.raises(BackendError, match="Start the server") as error:
+        remote(url, "label-studio", LABELS)
+    assert error.value.permanent
+    with pytest.raises(BackendError, match="Start the server"):
+        remote(url, "inception", LABELS).predict([TEXT])
+
+
+def test_answers_are_limited_in_size_and_time(monkeypatch):
+    monkeypatch.setattr(exchange, "MOST_BYTES", 20_000)
+
+    def huge(asked: Asked) -> tuple[int, Any]:
+        return (200, b"[" + b"1," * 20_000 + b"1]") if asked.path == "/model/predict" else studio(asked)
+
+    with scripted(huge) as server:
+        (found,) = remote(server.url, "label-studio", LABELS).predict_each([TEXT])
+    assert "sent more than" in str(found)
+
+
+def test_credentials(monkeypatch):
+    monkeypatch.setenv("DEIDREVIEW_REMOTE_THERE_KEY", "s3cret")
+    with scripted(studio) as server:
+        remote(server.url, "label-studio", LABELS, key_variable="DEIDREVIEW_REMOTE_THERE_KEY")
+        remote(server.url, "label-studio", LABELS, key_variable="DEIDREVIEW_REMOTE_THERE_KEY", user="ana")
+        remote(server.url, "label-studio", LABELS)
+    sent = [asked.headers.get("authorization", asked.headers.get("Authorization")) for asked in server.asked[::2]]
+    assert sent == ["Bearer s3cret", f"Basic {base64.b64encode(b'ana:s3cret').decode()}", None]
+
+
+def test_an_exception_of_check_ends_the_work(monkeypatch):
+    monkeypatch.setattr("models_runtime.backends.remote.backend.TICK", 0.01)
+    gate = threading.Event()
+
+    def slow(asked: Asked) -> tuple[int, Any]:
+        if asked.path == "/model/predict":
+            gate.wait(10)
+        return studio(asked)
+
+    class Canceled(Exception):
+        pass
+
+    def check() -> None:
+        gate.set()
+        raise Canceled
+
+    with scripted(slow) as server:
+        backend = remote(server.url, "label-studio", LABELS, batch=1, at_once=1)
+        with pytest.raises(Canceled):
+            backend.predict_each(["Rita"] * 50, check)
+    assert sum(asked.path == "/model/predict" for asked in server.asked) <= 2
+
+
+def test_a_list_with_all_its_settings():
+    models = read_remote_models({
+        "DEIDREVIEW_REMOTE_MODELS": "ner=inception+http://127.0.0.1:5000/spacy_ner, studio=label-studio+https://ml.example.org/",
+        "DEIDREVIEW_REMOTE_NER_LABELS": "PER LOC,ORG PER",
+        "DEIDREVIEW_REMOTE_STUDIO_LABELS": "Person",
+        "DEIDREVIEW_REMOTE_STUDIO_KEY": "secret",
+        "DEIDREVIEW_REMOTE_STUDIO_USER": "ana",
+        "DEIDREVIEW_REMOTE_STUDIO_BATCH": "16",
+        "DEIDREVIEW_REMOTE_STUDIO_AT_ONCE": "2",
+        "DEIDREVIEW_REMOTE_STUDIO_SECONDS": "30",
+    })  # fmt: skip
+    ner, other = models.values()
+    assert (ner.protocol, ner.url, ner.labels) == ("inception", "http://127.0.0.1:5000/spacy_ner", ("LOC", "ORG", "PER"))
+    assert not ner.leaves_machine and other.leaves_machine and not other.in_clear
+    assert (other.user, other.batch, other.at_once, other.seconds) == ("ana", 16, 2, 30)
+    assert "secret" not in repr(models)
+    assert read_remote_models({}) == {}
+
+
+@pytest.mark.parametrize(
+    ("environ", "words"),
+    [
+        ({"MODELS": "http://h/"}, "is not a name=address pair"),
+        ({"MODELS": "a=http://h/"}, "The address of “a”"),
+        ({"MODELS": "a=spacy+http://h/"}, "The address of “a”"),
+        ({"MODELS": "a=inception+ftp://h/"}, "The address of “a”"),
+        ({"MODELS": "a=inception+http://u:p@h/"}, "The address of “a”"),
+        ({"MODELS": "a=inception+http://h/"}, "DEIDREVIEW_REMOTE_A_LABELS"),
+        ({"MODELS": "a=inception+http://h/", "A_LABELS": "P" * 81}, "at most 80 characters"),
+        ({"MODELS": "a=inception+http://h/", "A_LABELS": "P", "A_BATCH": "2"}, "one note in a request"),
+        ({"MODELS": "a=inception+http://h/", "A_LABELS": "P", "A_USER": "x"}, "Set the password"),
+        ({"MODELS": "a=inception+http://h/", "A_LABELS": "P", "A_AT_ONCE": "0"}, "DEIDREVIEW_REMOTE_A_AT_ONCE"),
+        ({"MODELS": "a=inception+http://h/", "A_LABELS": "P", "B_LABELS": "P"}, "DEIDREVIEW_REMOTE_B_LABELS"),
+    ],
+)
+def test_errors_name_the_variable(environ, words):
+    with pytest.raises(ValueError, match=words):
+        read_remote_models({f"DEIDREVIEW_REMOTE_{name}": value for name, value in environ.items()})

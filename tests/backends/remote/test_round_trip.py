@@ -1,0 +1,72 @@
+"""Our client and our server, by both protocols: the spans of a backend come back as they are."""
+
+import ipaddress
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from models_runtime.backends import Backend
+from models_runtime.backends.rules import RulesBackend
+from tests.backends.contract import HOSTILE, MANY, BackendContract, key
+from tests.backends.remote.scripted import KEY, remote, serving
+
+RULES = RulesBackend(label_set="redactor-33")
+SAME = {label: label for label in RULES.labels}
+
+
+@pytest.fixture(scope="module")
+def servers() -> Iterator[dict[str, str]]:
+    with serving(RULES, "inception") as first, serving(RULES, "label-studio") as second:
+        yield {"inception": first, "label-studio": second}
+
+
+class RemoteContract(BackendContract):
+    most = 60_000
+    protocol = ""
+
+    @pytest.fixture
+    def backend(self, servers: dict[str, str]) -> Backend:
+        batch = 8 if self.protocol == "label-studio" else 1
+        return remote(f"{servers[self.protocol]}/{KEY}", self.protocol, SAME, batch=batch)
+
+    def test_no_network(self, backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
+        """This backend asks the listed server only."""
+        real = socket.socket.connect
+
+        def loopback_alone(self: socket.socket, address: tuple[str, int]) -> None:
+            assert ipaddress.ip_address(address[0]).is_loopback
+            real(self, address)
+
+        monkeypatch.setattr(socket.socket, "connect", loopback_alone)
+        backend.predict(MANY)
+
+    def test_spans_are_those_of_the_model(self, backend: Backend) -> None:
+        there, here = backend.predict(MANY), RULES.predict(MANY)
+        for found, expected in zip(there, here, strict=True):
+            assert [row[:4] for row in key(found)] == [row[:4] for row in key(expected)]
+            assert {span.source for span in found} <= {"remote-there"}
+        assert any(there)
+
+
+class TestInception(RemoteContract):
+    protocol = "inception"
+
+
+class TestLabelStudio(RemoteContract):
+    protocol = "label-studio"
+
+
+@pytest.mark.parametrize("protocol", ["inception", "label-studio"])
+def test_labels_are_mapped_left_out_and_merged(protocol: str) -> None:
+    text = f"{HOSTILE['emoji before and inside']}\n{HOSTILE['byte order mark']}"
+    (plain,) = RULES.predict([text])
+    kinds = sorted({span.label for span in plain})
+    assert len(kinds) >= 3
+    labels: dict[str, str | None] = dict.fromkeys(RULES.labels, "OTHER") | {kinds[0]: None}
+    with serving(RULES, protocol) as url:
+        (found,) = remote(f"{url}/{KEY}", protocol, labels).predict([text])
+    assert {(span.start, span.end) for span in found} == {
+        (span.start, span.end) for span in plain if span.label != kinds[0]
+    }
+    assert {span.label for span in found} == {"OTHER"}
