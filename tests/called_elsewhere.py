@@ -13,6 +13,7 @@ _.application
 _.borrower
 _.by_pass
 _.can_cancel
+_.can_resend
 _.can_resume
 _.cause_names
 _.cause_rows
@@ -97,7 +98,9 @@ _.TWENTY
 _.UNSURE
 _.blind_annotators
 _.cleared_by
+_.claimed_until
 _.decided_at
+_.due_at
 _.edited_by
 _.ended_at
 _.erasures
@@ -135,6 +138,7 @@ _.LlmJudge
 _.NoNoteText
 _.PasswordAgain
 _.PipelineBackend
+_.RemoteBackend
 _.Relexicalizer
 _.Renderer
 _.RequestLimits
@@ -148,6 +152,8 @@ _.idle_logoff
 _.locked_out
 _.lockout_parameters
 _.read_servers
+_.read_hosts
+_.read_remote_models
 _.response_headers
 _.script_words_address
 _.time_zone
@@ -318,6 +324,14 @@ _.zips
 _.notes_without_row
 _.patients_without_notes
 _.uncovered
+
+# socketserver and wsgiref call or read these of a server.
+_.address_family
+_.daemon_threads
+_.handle_error
+_.log_message
+_.server_bind
+_.server_name
 
 # Settings of expat's parser.
 _.EndElementHandler

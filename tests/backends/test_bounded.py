@@ -11,8 +11,8 @@ from contextlib import contextmanager, suppress
 import pytest
 
 from models_runtime.backends.base import BackendError
-from models_runtime.backends.llm.asking import Meter, Question
 from models_runtime.backends.bounded import MOST_BYTES
+from models_runtime.backends.llm.asking import Meter, Question
 from models_runtime.backends.llm.remote import RemoteCompletion
 from models_runtime.backends.llm.servers import Server
 from tests.waiting import HANGS, crowding

@@ -97,7 +97,9 @@ def test_not_listed(listed, host, port):
     assert not HostList().lists(host, port)
 
 
-@pytest.mark.parametrize("word", ["https://hooks.example.org", "a b", "-a.org", "10.1.2.3/8", "a:0", "a:99999", "", "*x"])
+@pytest.mark.parametrize(
+    "word", ["https://hooks.example.org", "a b", "-a.org", "10.1.2.3/8", "a:0", "a:99999", "", "*x"]
+)
 def test_the_list_says_what_is_wrong(word):
     with pytest.raises(ValueError, match="is no host"):
         read_hosts([word])

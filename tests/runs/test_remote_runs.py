@@ -57,7 +57,10 @@ def test_from_the_page_to_suggestions(ward, client, server):
     assert (job.error, job.state, job.queue) == ("", Job.State.DONE, Job.Queue.LLM)
     run.refresh_from_db()
     assert run.revision.startswith(f"1-{server}-")
-    spans = [(TEXT[span.start : span.end], span.label.code) for span in Span.objects.filter(annotation_set__author=run.author)]
+    spans = [
+        (TEXT[span.start : span.end], span.label.code)
+        for span in Span.objects.filter(annotation_set__author=run.author)
+    ]
     assert spans == [("Julián Otero Paz", "DOCTOR")]
     assert "Label mapping" in check_page(client.get(answer.url))
 
@@ -81,7 +84,7 @@ def test_from_the_command_line(ward, server, capsys):
     call_command(*words, "--wait", "--json")
     answer = json.loads(capsys.readouterr().out)
     assert (answer["run"], answer["state"], answer["done"]) == ("ner-1", "done", 1)
-    with pytest.raises(CommandError, match="no model “none”. Available: far, ner"):
+    with pytest.raises(CommandError, match=r"no model “none”\. Available: far, ner"):
         call_command("run_model", "ward", "remote", "--server", "none")
 
 

@@ -52,7 +52,9 @@ def studio():
         yield url
 
 
-@pytest.mark.parametrize(("path", "headers"), [("", BEARER), ("", BASIC), (f"/{KEY}", {})], ids=["bearer", "basic", "path"])
+@pytest.mark.parametrize(
+    ("path", "headers"), [("", BEARER), ("", BASIC), (f"/{KEY}", {})], ids=["bearer", "basic", "path"]
+)
 def test_each_way_to_send_the_key(studio, path, headers):
     status, answer, _ = ask(studio, f"{path}/predict", TASKS, **headers)
     assert status == 200

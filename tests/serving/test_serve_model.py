@@ -41,7 +41,11 @@ def test_a_backend_is_loaded_and_recorded(project, settings):
 
 @pytest.mark.parametrize(
     ("model", "reason"),
-    [("nothing", "There is no backend “nothing”"), ("llm", "needs a server"), ("remote", "Choose a model of this type")],
+    [
+        ("nothing", "There is no backend “nothing”"),
+        ("llm", "needs a server"),
+        ("remote", "Choose a model of this type"),
+    ],
 )
 def test_what_is_not_served(project, model, reason):
     with pytest.raises(CommandError, match=reason):

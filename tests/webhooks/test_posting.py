@@ -1,4 +1,4 @@
-"""Requests over real connections: which addresses are reached, time limits, redirects, TLS, answers that are no HTTP."""
+"""Requests over real connections: which addresses are reached, limits, redirects, TLS, answers that are no HTTP."""
 
 import socket
 import time
@@ -93,7 +93,9 @@ def test_the_status_is_returned_and_redirects_are_not_followed(receiver, status)
 
 
 def test_interim_responses_are_skipped(receiver):
-    receiver.raw = lambda handler: handler.wfile.write(b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 201 C\r\n\r\n")
+    receiver.raw = lambda handler: handler.wfile.write(
+        b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 201 C\r\n\r\n"
+    )
     assert post(posting(receiver.url()), django_settings.WEBHOOK_HOSTS) == 201
 
 

@@ -5,6 +5,7 @@ import hashlib
 import hmac
 import json
 from datetime import timedelta
+from itertools import pairwise
 
 import pytest
 from django.utils import timezone
@@ -102,7 +103,7 @@ def test_a_failure_is_tried_again_later_with_the_same_id(delivery, receiver):
 def test_pauses_grow_to_hours():
     pauses = [pause_after(tried) for tried in range(1, TRIES)]
     assert 30 <= pauses[0] <= 33 and 30_000 < pauses[-1] < 36_000
-    assert all(later > 3 * before for before, later in zip(pauses, pauses[1:], strict=False))
+    assert all(later > 3 * before for before, later in pairwise(pauses))
 
 
 def test_a_webhook_is_stopped_after_repeated_failures(world, made, receiver):

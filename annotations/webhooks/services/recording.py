@@ -5,7 +5,7 @@ from typing import cast
 from django.utils import timezone
 
 from annotations.gold.events import GoldFrozen as FrozenVersion
-from annotations.models import Delivery, Event, Job, Project, Span, Webhook
+from annotations.models import Delivery, Event, Job, Span, Webhook
 from annotations.webhooks.selectors.kinds import (
     GOLD_FROZEN,
     JOB_DONE,
@@ -25,7 +25,7 @@ def job_ended(job_id: int, state: str) -> None:
     job = Job.objects.only("project_id", "number", "kind", "done", "total").get(pk=job_id)
     if not (wanting := _wanting(job.project_id, kind)):
         return
-    slug = _slug(job.project_id)
+    slug = _slug(wanting)
     data = JobEnded(
         project=slug, job=job.number, kind=job.kind, done=job.done, total=job.total,
         link=link_to(slug, "jobs", job.number),
@@ -38,7 +38,7 @@ def note_submitted(event: Event) -> None:
     note, annotation_set, project = event.document_id, event.annotation_set_id, event.project_id
     if note is None or annotation_set is None or not (wanting := _wanting(project, NOTE_SUBMITTED)):
         return
-    slug = _slug(project)
+    slug = _slug(wanting)
     data = NoteSubmitted(
         project=slug,
         note=note,
@@ -53,7 +53,7 @@ def gold_frozen(event: Event) -> None:
     """A gold version is frozen (annotations.gold.events.GOLD_FROZEN)."""
     if not (wanting := _wanting(event.project_id, GOLD_FROZEN)):
         return
-    slug = _slug(event.project_id)
+    slug = _slug(wanting)
     # The type of the data of this verb's events; the column has JSON of all verbs.
     version = cast(FrozenVersion, event.data)
     data = GoldFrozen(
@@ -66,21 +66,19 @@ def gold_frozen(event: Event) -> None:
     put_in_line(wanting, GOLD_FROZEN, data)
 
 
-def put_in_line(
-    webhooks: list[Webhook], kind: str, data: Data, *, note: int | None = None
-) -> list[Delivery]:
+def put_in_line(webhooks: list[Webhook], kind: str, data: Data, *, note: int | None = None) -> list[Delivery]:
     """Make a delivery for each webhook. The relay sends them at once."""
     rows = [
-        Delivery(webhook=webhook, kind=kind, note_id=note, data=data, due_at=timezone.now())
-        for webhook in webhooks
+        Delivery(webhook=webhook, kind=kind, note_id=note, data=data, due_at=timezone.now()) for webhook in webhooks
     ]
     return Delivery.objects.bulk_create(rows)
 
 
 def _wanting(project_id: int | None, kind: str) -> list[Webhook]:
     rows = Webhook.objects.filter(project=project_id, state=Webhook.State.ON)
-    return [webhook for webhook in rows.defer("sealed") if kind in webhook.kinds]
+    return [webhook for webhook in rows.select_related("project").defer("sealed") if kind in webhook.kinds]
 
 
-def _slug(project_id: int | None) -> str:
-    return Project.objects.values_list("slug", flat=True).get(pk=project_id)
+def _slug(webhooks: list[Webhook]) -> str:
+    """The short name of the project of these webhooks."""
+    return webhooks[0].project.slug

@@ -25,8 +25,8 @@ from django.utils import timezone
 from annotations.core.sealing import OtherSecretKey, project_key
 from annotations.models import Delivery, Webhook
 from annotations.webhooks.events import WEBHOOK_STOPPED
-from annotations.webhooks.services import posting
 from annotations.webhooks.selectors.kinds import TEST
+from annotations.webhooks.services import posting
 from annotations.webhooks.services.posting import NotSent, Posting
 
 logger = logging.getLogger("deidreview.webhooks")
@@ -163,7 +163,7 @@ def _count_failure(webhook: Webhook) -> None:
 
 
 class _Sending:
-    """The threads that send. They are daemons: if the relay ends, their claims expire, and the messages are sent again."""
+    """The threads that send. They are daemons: if the relay ends, claims expire, and the messages are sent again."""
 
     def __init__(self) -> None:
         self._open: set[int] = set()

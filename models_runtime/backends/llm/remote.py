@@ -20,8 +20,8 @@ from openai import DefaultHttpxClient, OpenAI
 from openai.types.chat import ChatCompletion
 
 from models_runtime.backends.base import BackendError
-from models_runtime.backends.llm.asking import Answer, Meter, Question
 from models_runtime.backends.bounded import MOST_BYTES, BoundedTransport, TooLong
+from models_runtime.backends.llm.asking import Answer, Meter, Question
 from models_runtime.backends.llm.servers import Server
 
 TRIES: Final = 5

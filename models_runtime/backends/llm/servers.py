@@ -95,7 +95,8 @@ def _address(name: str, url: str) -> SplitResult:
     found = http_address(url)
     if found is None:
         raise ValueError(
-            f"{LIST}: The address of “{name}” must be http(s)://host[:port]/path or file:///folder, without user, ? or #."
+            f"{LIST}: The address of “{name}” must be http(s)://host[:port]/path or file:///folder, without user, "
+            "? or #."
         )
     return found
 

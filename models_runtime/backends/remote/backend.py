@@ -119,7 +119,9 @@ class RemoteBackend:
         except UnknownLabel:
             raise self._unknown_label() from None
         except Malformed as error:
-            raise BackendError(f"The server “{server.name}” sent an unusable answer. {error}", permanent=False) from None
+            raise BackendError(
+                f"The server “{server.name}” sent an unusable answer. {error}", permanent=False
+            ) from None
 
     def _mapped(self, spans: list[Span]) -> list[Span]:
         """The spans with the project's labels. Several labels may become one, so equal spans are left out."""
@@ -128,13 +130,15 @@ class RemoteBackend:
             if span.label not in self._map:
                 raise self._unknown_label()
             if ours := self._map[span.label]:
-                found.setdefault((span.start, span.end, ours), replace(span, label=ours, source=self._source, attributes=()))
+                found.setdefault(
+                    (span.start, span.end, ours), replace(span, label=ours, source=self._source, attributes=())
+                )
         return sorted(found.values())
 
     def _unknown_label(self) -> BackendError:
         """The label is not named, since a server may put a word of the note in its place."""
         return BackendError(
-            f"The server “{self._server.name}” has a label that is not in {self._server.labels_variable}. Add all labels "
-            "of the model there, and start another run.",
+            f"The server “{self._server.name}” has a label that is not in {self._server.labels_variable}. Add all "
+            "labels of the model there, and start another run.",
             permanent=True,
         )

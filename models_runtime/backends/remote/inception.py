@@ -1,8 +1,8 @@
 """INCEpTION's protocol for external recommenders, for both sides: requests, answers, and how spans stand in them.
 
 `POST /predict` has a UIMA CAS as XMI in a JSON object, with its type system, and the layer and the feature to predict.
-The answer is the same CAS with annotations of that layer, in which `inception_internal_predicted` is true. Offsets count
-UTF-16 code units. Source: INCEpTION's developer guide, "External recommender".
+The answer is the same CAS with annotations of that layer, in which `inception_internal_predicted` is true. Offsets
+count UTF-16 code units. Source: INCEpTION's developer guide, "External recommender".
 """
 
 from collections.abc import Mapping
@@ -53,7 +53,7 @@ def types_xml() -> str:
 def request_of(text: str, types: str) -> dict[str, Any]:
     """The request for one text. `types` is `types_xml()`. Nothing in it names the note or the project."""
     units = Utf16(text)
-    parts = []
+    parts: list[str] = []
     for tag, places in (("Sentence", sentences(text)), ("Token", [(each.start, each.end) for each in tokenize(text)])):
         for start, end in places:
             parts.append(

@@ -61,8 +61,7 @@ def find_external(backend: str, name: str) -> ExternalModel:
         if not choices:
             raise ServiceError(INSTALL[backend](), code=code)
         raise ServiceError(
-            gettext("There is no model “%(name)s”. Available: %(choices)s.")
-            % {"name": name, "choices": choices},
+            gettext("There is no model “%(name)s”. Available: %(choices)s.") % {"name": name, "choices": choices},
             code=code,
         )
     if not found.labels:

@@ -90,8 +90,8 @@ class Answering:
             return rest.strip("/")
         raise _Problem(
             HTTPStatus.UNAUTHORIZED,
-            "The key is missing or wrong. Send it as a bearer token, as the password of basic authentication, or as the "
-            "first part of the path.",
+            "The key is missing or wrong. Send it as a bearer token, as the password of basic authentication, or as "
+            "the first part of the path.",
         )
 
     def _inception(self, body: dict[str, Any]) -> dict[str, Any]:
@@ -147,7 +147,8 @@ def _body(environ: dict[str, Any]) -> dict[str, Any]:
     length = int(word[:12])
     if length > MOST_BYTES:
         raise _Problem(
-            HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"The request has more than {MOST_BYTES // 2**20} MB. Send fewer texts."
+            HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+            f"The request has more than {MOST_BYTES // 2**20} MB. Send fewer texts.",
         )
     try:
         body = json.loads(environ["wsgi.input"].read(length))

@@ -35,9 +35,7 @@ def served(*, project: Project, model: str, protocol: str, actor: User | None) -
         raise ServiceError(str(error), code="model") from None
     _check(backend, choice.stem)
     key = settings.SERVING_KEY or secrets.token_urlsafe(24)
-    MODEL_SERVED.record(
-        actor=actor, project_id=project.pk, data={"backend": choice.backend, "protocol": protocol}
-    )
+    MODEL_SERVED.record(actor=actor, project_id=project.pk, data={"backend": choice.backend, "protocol": protocol})
     # A database is not needed any more, and an idle connection would be closed by its server.
     connection.close()
     answering = Answering(backend, protocol, one_key(key), choice.stem)

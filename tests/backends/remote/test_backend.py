@@ -77,7 +77,8 @@ def test_passing_errors_are_retried(statuses):
 
 
 @pytest.mark.parametrize(
-    ("status", "reason"), [(401, "rejected the key"), (403, "rejected the key"), (404, "no such address"), (302, "redirects")]
+    ("status", "reason"),
+    [(401, "rejected the key"), (403, "rejected the key"), (404, "no such address"), (302, "redirects")],
 )
 def test_errors_that_end_the_run(status, reason):
     with scripted(failing(status)) as server:
@@ -115,7 +116,10 @@ def test_after_failures_in_a_row_the_run_ends():
         (b"<html>Rita</html>", "no JSON"),
         (b"[" * 100_000, "no JSON"),
         ({"results": []}, "does not have 1 results"),
-        ({"results": [{"result": [{"type": "labels", "value": {"start": 0, "end": 99, "labels": ["PER"]}}]}]}, "doesn't fit"),
+        (
+            {"results": [{"result": [{"type": "labels", "value": {"start": 0, "end": 99, "labels": ["PER"]}}]}]},
+            "doesn't fit",
+        ),
     ],
 )
 def test_unusable_answers(answer, reason):
@@ -210,7 +214,11 @@ def test_a_list_with_all_its_settings():
         "DEIDREVIEW_REMOTE_STUDIO_SECONDS": "30",
     })  # fmt: skip
     ner, other = models.values()
-    assert (ner.protocol, ner.url, ner.labels) == ("inception", "http://127.0.0.1:5000/spacy_ner", ("LOC", "ORG", "PER"))
+    assert (ner.protocol, ner.url, ner.labels) == (
+        "inception",
+        "http://127.0.0.1:5000/spacy_ner",
+        ("LOC", "ORG", "PER"),
+    )
     assert not ner.leaves_machine and other.leaves_machine and not other.in_clear
     assert (other.user, other.batch, other.at_once, other.seconds) == ("ana", 16, 2, 30)
     assert "secret" not in repr(models)

@@ -36,9 +36,12 @@ def test_a_recommender_reads_tokens_and_its_predictions_are_read():
         for label, predicted, score in (("PER", True, 0.75), ("LOC", False, 0.5)):
             cas.add(
                 kind(
-                    begin=first.begin, end=last.end, value=label,
-                    inception_internal_predicted=predicted, value_score=score,
-                )  # fmt: skip
+                    begin=first.begin,
+                    end=last.end,
+                    value=label,
+                    inception_internal_predicted=predicted,
+                    value_score=score,
+                )
             )
 
     (span,) = inception.spans_in(recommender(request, predict), TEXT)

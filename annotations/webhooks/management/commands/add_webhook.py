@@ -4,8 +4,8 @@ from django.core.management.base import CommandParser
 
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.models import User
-from annotations.webhooks.selectors.webhooks import as_dict
 from annotations.webhooks.selectors.kinds import KINDS
+from annotations.webhooks.selectors.webhooks import as_dict
 from annotations.webhooks.services.webhooks import add_webhook
 
 

@@ -5,8 +5,8 @@ from django.core.management.base import CommandParser
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.models import User
-from annotations.webhooks.selectors.webhooks import as_dict, find_webhook
 from annotations.webhooks.selectors.kinds import KINDS
+from annotations.webhooks.selectors.webhooks import as_dict, find_webhook
 from annotations.webhooks.services.webhooks import change_webhook, renew_secret, switch
 
 

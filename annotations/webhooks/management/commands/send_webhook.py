@@ -23,7 +23,7 @@ class Command(JourneyCommand):
         webhook = find_webhook(find_project(options["project"]), options["webhook"])
         if options["again"]:
             key = uuid_of(options["again"])
-            delivery = Delivery.objects.filter(webhook=webhook, key=key).first()
+            delivery = Delivery.objects.filter(webhook=webhook, key=key).first() if key else None
             if delivery is None:
                 raise ServiceError(f"This webhook has no delivery “{options['again']}”.", code="delivery")
             send_again(delivery=delivery, actor=actor)

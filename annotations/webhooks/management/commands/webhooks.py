@@ -30,5 +30,7 @@ class Command(JourneyCommand):
             lines.append(f"{row['webhook']}  {row['state']:7}  {row['url']}  ({', '.join(row['events'])})")
             for sent in row["deliveries"]:
                 how = f"status {sent['status']}" if sent["status"] else sent["reason"] or ""
-                lines.append(f"    {sent['at']}  {sent['event']:14}  {sent['state']:9}  {sent['delivery']}  {how}".rstrip())
+                lines.append(
+                    f"    {sent['at']}  {sent['event']:14}  {sent['state']:9}  {sent['delivery']}  {how}".rstrip()
+                )
         return "\n".join(lines) or "This project has no webhooks."

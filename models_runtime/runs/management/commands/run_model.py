@@ -49,7 +49,8 @@ class Command(JourneyCommand):
             help="Weights in the order of the members. Default: hold-out scores.",
         )
         parser.add_argument(
-            "--server", metavar="NAME", 
+            "--server",
+            metavar="NAME",
             help=f"Server of a language model, listed in DEIDREVIEW_LLM_SERVERS, or of {REMOTE}, listed in "
             "DEIDREVIEW_REMOTE_MODELS.",
         )

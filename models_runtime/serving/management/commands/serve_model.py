@@ -21,15 +21,15 @@ class Command(JourneyCommand):
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")
         parser.add_argument("model", metavar="MODEL", help="A backend, or a trained model (its name or model:ID).")
-        parser.add_argument("--protocol", required=True, choices=list(PROTOCOLS), help="The protocol of the other tool.")
+        parser.add_argument(
+            "--protocol", required=True, choices=list(PROTOCOLS), help="The protocol of the other tool."
+        )
         parser.add_argument("--host", default="127.0.0.1", help="The address to listen on. Default: this machine only.")
         parser.add_argument("--port", type=int, default=9090, help="The port to listen on. Default: 9090.")
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         protocol, host = options["protocol"], options["host"]
-        found = served(
-            project=find_project(options["project"]), model=options["model"], protocol=protocol, actor=actor
-        )
+        found = served(project=find_project(options["project"]), model=options["model"], protocol=protocol, actor=actor)
         try:
             server = server_for(found.answering, host, options["port"])
         except (OSError, OverflowError) as error:
