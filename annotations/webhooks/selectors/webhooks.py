@@ -37,7 +37,7 @@ class DeliveryRow:
 
     @property
     def event(self) -> str:
-        return str(KINDS.get(self.delivery.kind, self.delivery.kind))
+        return str(KINDS.get(self.delivery.kind, _("A test")))
 
     @property
     def can_resend(self) -> bool:
