@@ -4,7 +4,6 @@ A malformed value stops the start with one line: ImproperlyConfigured names the 
 """
 
 import os
-import re
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
@@ -187,13 +186,6 @@ try:
     REMOTE_MODELS = read_remote_models(os.environ)
 except ValueError as error:
     raise ImproperlyConfigured(str(error)) from error
-
-# ── Models that are served to other tools ────────────────────────────────────────────────────────────────────────────
-SERVING_KEY = str(env.str("DEIDREVIEW_SERVING_KEY", default=""))
-if SERVING_KEY and not re.fullmatch(r"[A-Za-z0-9_-]{20,200}", SERVING_KEY):
-    raise ImproperlyConfigured(
-        "DEIDREVIEW_SERVING_KEY: Set a random value of 20 to 200 letters, digits, “-” and “_”, or none."
-    )
 
 # ── Webhooks: hosts to which projects may send messages ──────────────────────────────────────────────────────────────
 try:

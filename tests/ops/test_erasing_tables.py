@@ -20,6 +20,7 @@ EMPTIED = {
     "annotations.SurrogateKey": "with its entity, or with what only the notes say of it",
     "annotations.StoredFile": "uploads, exports, and originals of the notes; a manager is asked to retire models",
     "annotations.StoredChunk": "with its file",
+    "annotations.Delivery": "those about the notes",
     "annotations.SuggestedString": "its count drops by the spans of the note; a string without spans is deleted",
     "annotations.Stale": "those of the notes",
 }
@@ -78,6 +79,7 @@ STAYS = {
         "error": "in plain words, without names of notes or files",
     },
     "annotations.Share": {},
+    "annotations.Webhook": {"url": "listed", "kinds": "choices", "sealed": "random"},
     "models_runtime.Run": {"backend": "a key", "revision": "a hash", "params": "listed where they hold a prompt"},
     "models_runtime.TrainedModel": {
         "name": "listed", "backend": "a key", "params": "choices", "card": "figures, ids of notes", "losses": "numbers",

@@ -78,7 +78,7 @@ def test_each_way_to_send_the_key(studio, path, headers):
 )
 def test_other_requests_are_refused_before_they_are_read(studio, path, headers):
     status, answer, sent = ask(studio, f"{path}/predict", b"no JSON", **headers)
-    assert status == 401 and "key is missing or wrong" in answer["error"] and "Basic" in sent["WWW-Authenticate"]
+    assert status == 401 and "token is missing or wrong" in answer["error"] and "Basic" in sent["WWW-Authenticate"]
 
 
 def test_health_needs_no_key_and_says_nothing_of_the_model(studio):

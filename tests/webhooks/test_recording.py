@@ -12,6 +12,7 @@ from annotations.jobs.registry import JOBS, JobKind
 from annotations.jobs.runner.claims import take
 from annotations.jobs.runner.execute import run
 from annotations.models import Delivery, Job, Webhook
+from annotations.ops.selectors.free_texts import free_texts
 from annotations.ops.services.erasing import delete_note
 from annotations.webhooks.selectors.kinds import KINDS, link_to
 from annotations.webhooks.services.webhooks import add_webhook, switch
@@ -109,6 +110,7 @@ def test_erasing_a_note_erases_its_deliveries(world, webhook):
     ended(world.project, "done")
     delete_note(project=world.project, note=world.note.pk, actor=world.mia)
     assert [delivery.kind for delivery in Delivery.objects.all()] == ["job.done"]
+    assert "Addresses of webhooks" in [text.what for text in free_texts(world.project)]
 
 
 @pytest.mark.once

@@ -42,6 +42,7 @@ LEFT_OUT: Final = {
     "releases": "Policies, releases, audits and certificates are signed or sealed with keys of this instance.",
     "surrogates and known people": "They are encrypted with the project's key, which never leaves this instance.",
     "searches": "They hold what people typed.",
+    "webhooks": "Their hosts are allowed by this instance, and their secrets never leave it.",
     "figures": "Agreement, scores and lists for review are computed again.",
 }
 

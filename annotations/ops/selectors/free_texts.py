@@ -25,6 +25,7 @@ from annotations.models import (
     Project,
     Release,
     ReleasePolicy,
+    Webhook,
 )
 from annotations.projects.selectors.label_maps import shipped_set
 
@@ -67,6 +68,8 @@ def _of_project(project: Project) -> Iterator[FreeText]:
         yield FreeText(_("Names and descriptions of labels"), labels, reverse("labels", args=[slug]))
     if mappings := LabelMapping.objects.filter(project=project).count():
         yield FreeText(_("Names and codes of label mappings"), mappings, reverse("label_mappings", args=[slug]))
+    if webhooks := Webhook.objects.filter(project=project).count():
+        yield FreeText(_("Addresses of webhooks"), webhooks, reverse("webhooks", args=[slug]))
 
 
 def _edited_labels(project: Project) -> int:

@@ -1,6 +1,6 @@
 """The WSGI application that answers the requests of INCEpTION or Label Studio with one loaded model.
 
-A request needs the key: as `Authorization: Bearer KEY`, as the password of HTTP basic authentication, which Label
+A request needs a token: as `Authorization: Bearer TOKEN`, as the password of HTTP basic authentication, which Label
 Studio sends, or as the first part of the path, since INCEpTION can send neither. Texts are kept nowhere and logged
 nowhere, and no error repeats them.
 """
@@ -26,7 +26,7 @@ WAIT: Final = 60.0
 """How long a request waits for the model, which reads for one request at a time (seconds)."""
 
 Accepts = Callable[[str], bool]
-"""Whether a key is right. What it compares with is up to the caller: one key, or the tokens of people."""
+"""Whether a token is right."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Answering:
     """Answers with a model, by one protocol. `name` is the name of the model, which other tools show."""
 
     def __init__(self, backend: Backend, protocol: str, accepts: Accepts, name: str) -> None:
-        self._backend, self._protocol, self._accepts, self._name = backend, protocol, accepts, name
+        self._backend, self._protocol, self._accepts, self.name = backend, protocol, accepts, name
         self._lock = threading.Lock()
         self._version = f"{name} {backend.revision}"[:200]
 
@@ -80,9 +80,9 @@ class Answering:
         return handlers[do](_body(environ))
 
     def _entered(self, environ: dict[str, Any], path: str) -> str:
-        """The path without the key, if the request has the right one. Raises _Problem."""
+        """The path without the token, if the request has a right one. Raises _Problem."""
         first, _, rest = path.partition("/")
-        given = _key_in(environ.get("HTTP_AUTHORIZATION", ""))
+        given = _token_in(environ.get("HTTP_AUTHORIZATION", ""))
         if given:
             if self._accepts(given):
                 return path
@@ -90,7 +90,7 @@ class Answering:
             return rest.strip("/")
         raise _Problem(
             HTTPStatus.UNAUTHORIZED,
-            "The key is missing or wrong. Send it as a bearer token, as the password of basic authentication, or as "
+            "The token is missing or wrong. Send it as a bearer token, as the password of basic authentication, or as "
             "the first part of the path.",
         )
 
@@ -126,8 +126,8 @@ class Answering:
             self._lock.release()
 
 
-def _key_in(header: str) -> str:
-    """The key in a header Authorization; empty if it has none."""
+def _token_in(header: str) -> str:
+    """The token in a header Authorization; empty if it has none."""
     scheme, _, rest = header.strip().partition(" ")
     if scheme.lower() == "bearer":
         return rest.strip()

@@ -1,10 +1,25 @@
-"""The key of a served model."""
+"""Who may use a served model: people who may read every note of its project, by the tokens of the API."""
 
-import hmac
+from django.core.exceptions import PermissionDenied
+from django.http import Http404
 
+from annotations.api.services.tokens import token_of
+from annotations.core.access import Can, enter
+from annotations.models import Project
 from models_runtime.serving.services.answering import Accepts
 
 
-def one_key(key: str) -> Accepts:
-    """Accept exactly this key."""
-    return lambda given: hmac.compare_digest(given.encode(), key.encode())
+def tokens_for(project: Project) -> Accepts:
+    """Accept the valid tokens of these people. A token that is limited to a project must be limited to this one."""
+
+    def accepts(given: str) -> bool:
+        token = token_of(given)
+        if token is None or token.project_id not in (None, project.pk):
+            return False
+        try:
+            enter(token.user, project.slug, Can.READ_NOTES)
+        except (Http404, PermissionDenied):
+            return False
+        return True
+
+    return accepts

@@ -1,10 +1,12 @@
-"""The HTTP server of a served model: threads, limits, and no log of requests, whose paths may have the key."""
+"""The HTTP server of a served model: threads, limits, and no log of requests, whose paths may have the token."""
 
 import socket
 import threading
 from socketserver import ThreadingMixIn
 from typing import Any, Final
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
+
+from django.db import connection
 
 from models_runtime.serving.services.answering import Answering
 
@@ -38,6 +40,7 @@ class _Server(ThreadingMixIn, WSGIServer):
         try:
             super().process_request_thread(request, client_address)
         finally:
+            connection.close()
             self._free.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:

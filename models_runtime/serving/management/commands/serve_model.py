@@ -14,8 +14,8 @@ from models_runtime.serving.services.serving import served
 
 class Command(JourneyCommand):
     help = (
-        "Serve a model to INCEpTION or Label Studio, until the command is stopped. Set DEIDREVIEW_SERVING_KEY, or use "
-        "the key that the command makes and prints."
+        "Serve a model to INCEpTION or Label Studio, until the command is stopped. The other tool needs a token of "
+        "the API (create_token) of somebody who may read every note of the project."
     )
 
     def arguments(self, parser: CommandParser) -> None:
@@ -29,24 +29,23 @@ class Command(JourneyCommand):
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         protocol, host = options["protocol"], options["host"]
-        found = served(project=find_project(options["project"]), model=options["model"], protocol=protocol, actor=actor)
+        answering = served(
+            project=find_project(options["project"]), model=options["model"], protocol=protocol, actor=actor
+        )
         try:
-            server = server_for(found.answering, host, options["port"])
+            server = server_for(answering, host, options["port"])
         except (OSError, OverflowError) as error:
             raise ServiceError(
                 f"The address {host}, port {options['port']}, can't be used ({error}). Choose another one.", code="port"
             ) from None
         shown = f"[{host}]" if ":" in host else host
-        self.stderr.write(
-            f"{found.name} answers {PROTOCOLS[protocol]} at http://{shown}:{server.server_port}/ "
-            + (f"with the key {found.made_key}" if found.made_key else "with the key in DEIDREVIEW_SERVING_KEY")
-        )
+        self.stderr.write(f"{answering.name} answers {PROTOCOLS[protocol]} at http://{shown}:{server.server_port}/")
         if threading.current_thread() is threading.main_thread():
             for signum in (signal.SIGTERM, signal.SIGINT):
                 signal.signal(signum, lambda *_: threading.Thread(target=server.shutdown, daemon=True).start())
         with server:
             server.serve_forever()
-        return {"model": found.name, "protocol": protocol}
+        return {"model": answering.name, "protocol": protocol}
 
     def say(self, result: dict[str, Any]) -> str:
         return f"{result['model']} is not served any more."
