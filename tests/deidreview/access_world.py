@@ -150,8 +150,6 @@ def fill(project: Project, manager: User, annotator: User) -> dict[str, int]:
     surrogates_for(project=project, notes=[NoteMentions(note.pk, "", "it", note.text, [mention])])
     original = StoredFile.objects.create(project=project, kind=StoredFile.Kind.ORIGINAL, name="a.png")
     DocumentSource.objects.create(document=note, original=original, name="a.png", kind="image")
-    original = StoredFile.objects.create(project=project, kind=StoredFile.Kind.ORIGINAL, name="a.pdf")
-    DocumentSource.objects.create(document=note, original=original, name="a.pdf", kind="pdf")
     webhook = Webhook.objects.create(project=project, url="https://hooks.example.org/", sealed=b"", kinds=["job.done"])
     delivery = Delivery.objects.create(
         webhook=webhook, kind="job.done", due_at=timezone.now(), state=Delivery.State.FAILED
