@@ -5,7 +5,6 @@ A malformed value stops the start with one line: ImproperlyConfigured names the 
 
 import os
 from ipaddress import ip_address
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
@@ -15,9 +14,9 @@ from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 from redis.connection import parse_url
 
+from annotations.domain.installation import CODE, SHIPPED, data_folder
 from models_runtime.backends.llm.servers import read_servers
 
-BASE_DIR = Path(__file__).resolve().parent.parent
 VERSION = "0.1.0"
 
 env = environ.Env()
@@ -71,7 +70,7 @@ def _count(name: str) -> int:
 
 
 # ── Where data lives ─────────────────────────────────────────────────────────────────────────────────────────────────
-DATA_DIR = Path(_read("str", "DEIDREVIEW_DATA", str(BASE_DIR / "var"), "a folder")).expanduser().absolute()
+DATA_DIR = data_folder(os.environ)
 DEMO = _yes_no("DEIDREVIEW_DEMO")
 DEBUG = _yes_no("DEIDREVIEW_DEBUG")
 
@@ -197,6 +196,8 @@ FILE_UPLOAD_TEMP_DIR = None
 FILE_UPLOAD_PERMISSIONS = 0o600
 
 # ── Applications ─────────────────────────────────────────────────────────────────────────────────────────────────────
+# The packages of deidreview among the applications.
+OWN_PACKAGES = ("annotations", "models_runtime", "deidreview")
 INSTALLED_APPS = [
     "django.contrib.admin",
     "django.contrib.auth",
@@ -281,7 +282,7 @@ WSGI_APPLICATION = "deidreview.wsgi.application"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "templates"],
+        "DIRS": [SHIPPED / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -399,7 +400,7 @@ LANGUAGES = [("en", "English")]
 TIME_ZONE = _time_zone()
 # To add a language, run `manage.py makemessages -l it` (and `-d djangojs` for the scripts), which writes its strings
 # here, then `manage.py compilemessages`, and add ("it", "Italiano") to LANGUAGES. See docs/operations.md.
-LOCALE_PATHS = [BASE_DIR / "deidreview" / "locale"]
+LOCALE_PATHS = [CODE / "deidreview" / "locale"]
 # With one language nothing is translated: looking up translations would take a tenth of every page's time.
 USE_I18N = len(LANGUAGES) > 1
 if USE_I18N:
@@ -410,12 +411,13 @@ if USE_I18N:
 USE_TZ = True
 STATIC_URL = "static/"
 STATIC_ROOT = DATA_DIR / "static"
-STATICFILES_DIRS = [BASE_DIR / "static", ("guide", str(BASE_DIR / "docs" / "guide" / "images"))]
+STATICFILES_DIRS = [SHIPPED / "static", ("guide", str(SHIPPED / "docs" / "guide" / "images"))]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "deidreview.storage.StaticFiles"},
 }
-FIXTURES_DIR = BASE_DIR / "fixtures"
+FIXTURES_DIR = SHIPPED / "fixtures"
+DOCS_DIR = SHIPPED / "docs"
 
 # ── Logs: events, never note text ────────────────────────────────────────────────────────────────────────────────────
 LOG_LEVEL = _one_of("DEIDREVIEW_LOG_LEVEL", "WARNING", ["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"])
