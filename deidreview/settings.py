@@ -4,7 +4,7 @@ A malformed value stops the start with one line: ImproperlyConfigured names the 
 """
 
 import os
-from ipaddress import ip_address
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import Any
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
@@ -195,6 +195,20 @@ DATA_UPLOAD_MAX_NUMBER_FILES = 5000
 FILE_UPLOAD_TEMP_DIR = None
 FILE_UPLOAD_PERMISSIONS = 0o600
 
+
+# ── Metrics: for this machine only, unless addresses or a token say otherwise ────────────────────────────────────────
+def _networks(name: str, default: list[str]) -> list[IPv4Network | IPv6Network]:
+    try:
+        return [ip_network(each.strip()) for each in env.list(name, default=default) if each.strip()]
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name}: {error}. List addresses or networks such as 10.0.0.0/24.") from error
+
+
+METRICS_FROM = _networks("DEIDREVIEW_METRICS_FROM", ["127.0.0.0/8", "::1"])
+METRICS_TOKEN: str = env.str("DEIDREVIEW_METRICS_TOKEN", default="")
+if METRICS_TOKEN and len(METRICS_TOKEN) < 20:
+    raise ImproperlyConfigured("DEIDREVIEW_METRICS_TOKEN: Set a random value of at least 20 characters.")
+
 # ── Applications ─────────────────────────────────────────────────────────────────────────────────────────────────────
 # The packages of deidreview among the applications.
 OWN_PACKAGES = ("annotations", "models_runtime", "deidreview")
@@ -251,6 +265,7 @@ INSTALLED_APPS = [
 AUTH_USER_MODEL = "annotations.User"
 
 MIDDLEWARE = [
+    "deidreview.watching.Watched",
     "django.middleware.security.SecurityMiddleware",
     "deidreview.middleware.ContentSecurityPolicy",
     "deidreview.middleware.response_headers",
@@ -388,7 +403,7 @@ SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 SECURE_SSL_REDIRECT = HTTPS
-SECURE_REDIRECT_EXEMPT = [r"^healthz$"]
+SECURE_REDIRECT_EXEMPT = [r"^(healthz|readyz|metrics)$"]
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
@@ -421,12 +436,16 @@ DOCS_DIR = SHIPPED / "docs"
 
 # ── Logs: events, never note text ────────────────────────────────────────────────────────────────────────────────────
 LOG_LEVEL = _one_of("DEIDREVIEW_LOG_LEVEL", "WARNING", ["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"])
+LOG_FORMAT = _one_of("DEIDREVIEW_LOG_FORMAT", "line", ["line", "json"])
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "filters": {"no_note_text": {"()": "deidreview.logs.NoNoteText"}},
-    "formatters": {"line": {"()": "deidreview.logs.LineFormatter"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["no_note_text"]}},
+    "formatters": {
+        "line": {"()": "deidreview.logs.LineFormatter"},
+        "json": {"()": "deidreview.json_logs.JsonFormatter"},
+    },
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT, "filters": ["no_note_text"]}},
     "root": {"handlers": ["console"], "level": LOG_LEVEL},
     "loggers": {
         "django": {"handlers": [], "propagate": True},

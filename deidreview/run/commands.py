@@ -40,6 +40,10 @@ def main(arguments: Sequence[str]) -> int:
 
         return supervisor.main(rest)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "deidreview.settings")
+    if "DJANGO_AUTO_COMPLETE" in os.environ:
+        # A shell asks for completions (the command `completion`). They need no data, and sign nothing.
+        os.environ.setdefault("DEIDREVIEW_SECRET_KEY", "only-to-list-the-commands" * 2)
+        name = "help"
     from django.core.exceptions import ImproperlyConfigured
     from django.core.management import execute_from_command_line
     from django.db import OperationalError, ProgrammingError

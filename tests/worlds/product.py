@@ -86,7 +86,12 @@ class Product:
                 words = " ".join(child.cmdline())
             except psutil.Error:
                 continue
-            for word, name in (("gunicorn", "web"), ("relay", "relay"), ("deidreview work", "work"), ("redis", "redis")):
+            for word, name in (
+                ("gunicorn", "web"),
+                ("relay", "relay"),
+                ("deidreview work", "work"),
+                ("redis", "redis"),
+            ):
                 if word in words:
                     names[name] = child
         return names
