@@ -3,14 +3,17 @@
 import json
 from typing import Any, NoReturn
 
-from django.core.exceptions import ValidationError
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import OperationalError, ProgrammingError, connection
 from django.db.migrations.executor import MigrationExecutor
+from django.http import Http404
 
+from annotations.core.access import Access, Can, enter
+from annotations.core.archived import ProjectArchived
 from annotations.core.errors import LimitReached, ServiceError
 from annotations.domain.notes import NoteError
-from annotations.models import Deletion, Project, User
+from annotations.models import Deletion, Label, Project, User
 
 
 def find_project(slug: str) -> Project:
@@ -27,6 +30,33 @@ def find_user(name: str) -> User:
     if user is None:
         raise ServiceError(f"There is no account “{name}”.", code="user")
     return user
+
+
+def entered(actor: User | None, project: Project, right: Can) -> Access:
+    """Return the project for the person of --by. Raises ServiceError `by` without one, and `access` without the right.
+
+    Raises ProjectArchived where only the archived project lacks the right.
+    """
+    if actor is None:
+        raise ServiceError("Name the person who does this with --by USER.", code="by")
+    try:
+        return enter(actor, project.slug, right)
+    except ProjectArchived:
+        raise
+    except (Http404, PermissionDenied) as error:
+        raise ServiceError(
+            f"“{actor.username}” doesn't have permission to {right} in “{project.slug}”.", code="access"
+        ) from error
+
+
+def find_label(project: Project, name: str) -> Label:
+    """Find a label by its code or its name. Raises ServiceError `label`, which lists the labels."""
+    labels = list(Label.objects.filter(label_set__project=project, merged_into__isnull=True).order_by("code"))
+    for label in labels:
+        if name in (label.code, label.name):
+            return label
+    known = ", ".join(label.code for label in labels)
+    raise ServiceError(f"There is no label “{name}” in “{project.slug}”. Labels: {known}.", code="label")
 
 
 class JourneyCommand(BaseCommand):

@@ -15,7 +15,7 @@ SCRIPTS = {
     "zsh": f"autoload -U +X bashcompinit && bashcompinit\n{BASH}",
     "fish": (
         "complete -c deidreview -a '(env DJANGO_AUTO_COMPLETE=1 COMP_WORDS=(commandline -cp | string collect) "
-        "COMP_CWORD=(count (commandline -opc)) deidreview 2>/dev/null | string split \" \")'"
+        'COMP_CWORD=(count (commandline -opc)) deidreview 2>/dev/null | string split " ")\''
     ),
 }
 
