@@ -4,7 +4,6 @@ Every web process counts its requests in a file of a folder that all of them sha
 deidreview.gunicorn), so that any of them can answer with the sums. Figures of jobs come from the database.
 """
 
-import os
 from collections import Counter as Tally
 from collections.abc import Iterator
 from ipaddress import IPv6Address, ip_address
@@ -16,6 +15,7 @@ from django.http import HttpRequest
 from django.utils.crypto import constant_time_compare
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest, multiprocess
 from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.values import MutexValue, ValueClass
 
 from annotations.accounts.services.lockout import forwarded
 from annotations.jobs.services.queues import QueueRow, queue_rows
@@ -59,7 +59,7 @@ def may_read(request: HttpRequest) -> bool:
 def text() -> bytes:
     """Return all figures in Prometheus' text format."""
     registry = CollectorRegistry()
-    if os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
+    if ValueClass is not MutexValue:
         multiprocess.MultiProcessCollector(registry)  # type: ignore[no-untyped-call]  # it has no types there
     else:
         registry.register(OWN)

@@ -1,6 +1,9 @@
 """What the commands share: `--json`, `--by`, looking up objects by name, and reporting errors."""
 
 import json
+from collections.abc import Iterable
+from contextlib import nullcontext
+from pathlib import Path
 from typing import Any, NoReturn
 
 from django.core.exceptions import PermissionDenied, ValidationError
@@ -12,6 +15,7 @@ from django.http import Http404
 from annotations.core.access import Access, Can, enter
 from annotations.core.archived import ProjectArchived
 from annotations.core.errors import LimitReached, ServiceError
+from annotations.domain.installation import PROGRAM
 from annotations.domain.notes import NoteError
 from annotations.models import Deletion, Label, Project, User
 
@@ -93,7 +97,7 @@ class JourneyCommand(BaseCommand):
             if MigrationExecutor(connection).loader.applied_migrations:
                 raise
             del error  # Its message may quote an SQL statement.
-            self._fail("The database has no tables yet. Run “manage.py prepare”.", "empty", as_json=options["json"])
+            self._fail(f"The database has no tables yet. Run: {PROGRAM} prepare", "empty", as_json=options["json"])
         text = json.dumps(result, ensure_ascii=False) if options["json"] else self.say(result)
         if text:
             self.stdout.write(text)
@@ -104,3 +108,32 @@ class JourneyCommand(BaseCommand):
         if as_json:
             self.stdout.write(json.dumps({"error": message, "code": code}, ensure_ascii=False))
         raise CommandError(message)
+
+
+class LinesCommand(JourneyCommand):
+    """A command that writes lines to a file, or to standard output, where they leave no place for an object."""
+
+    def arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--output", metavar="FILE", help="File to write. Default: standard output.")
+
+    def lines(self, actor: User | None, **options: Any) -> Iterable[str]:
+        """The lines, each with its line break."""
+        raise NotImplementedError
+
+    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
+        path = options["output"]
+        if options["json"] and not path:
+            raise ServiceError("With --json, name the file for the lines with --output FILE.", code="output")
+        count = 0
+        lines = self.lines(actor, **options)
+        try:
+            with Path(path).open("w", encoding="utf-8", newline="") if path else nullcontext(self.stdout) as out:
+                for line in lines:
+                    out.write(line, ending="") if out is self.stdout else out.write(line)
+                    count += 1
+        except OSError as error:
+            raise ServiceError(f"Cannot write “{path}”: {error.strerror}.", code="output") from None
+        return {"file": path, "lines": count}
+
+    def say(self, result: dict[str, Any]) -> str:
+        return ""

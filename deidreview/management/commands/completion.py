@@ -21,7 +21,7 @@ SCRIPTS = {
 
 
 class Command(JourneyCommand):
-    help = 'Print a script that completes commands and options, for example: eval "$(deidreview completion bash)"'
+    help = "Print a script with which a shell completes commands. For bash: source <(deidreview completion bash)."
     requires_system_checks: list[str] = []
 
     def arguments(self, parser: CommandParser) -> None:
