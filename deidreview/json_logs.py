@@ -8,7 +8,7 @@ from pythonjsonlogger.json import JsonFormatter as Base
 from deidreview.logs import QuietFormatter, request_id
 
 
-class JsonFormatter(QuietFormatter, Base):  # type: ignore[misc]  # the former is also a formatter of its own
+class JsonFormatter(QuietFormatter, Base):
     """Writes time, level, logger, message, request id and location of an exception, and nothing else of an entry."""
 
     def __init__(self) -> None:

@@ -63,6 +63,16 @@ def find_label(project: Project, name: str) -> Label:
     raise ServiceError(f"There is no label “{name}” in “{project.slug}”. Labels: {known}.", code="label")
 
 
+def read_text(path: Path, unchanged: str) -> str:
+    """Read a text file. Raises ServiceError `path` or `utf8`, which says with `unchanged` that nothing was done."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ServiceError(f"Can't read “{path}”: {error.strerror}. {unchanged}", code="path") from error
+    except UnicodeDecodeError as error:
+        raise ServiceError(f"“{path}” is not UTF-8. {unchanged} Save it as UTF-8.", code="utf8") from error
+
+
 class JourneyCommand(BaseCommand):
     """A command whose `act` returns a result, printed as one JSON object with `--json`, else as text from `say`.
 
