@@ -59,7 +59,8 @@ def test_exceptions_are_counted_by_view_and_type():
     request = RequestFactory().get("/")
     request.resolver_match = None
     Watched(lambda _: None).process_exception(request, KeyError(NAME))
-    [sample] = [each for each in ERRORS.collect()[0].samples if each.labels["type"] == "KeyError"]
+    samples = [each for each in ERRORS.collect()[0].samples if each.name.endswith("_total")]
+    [sample] = [each for each in samples if each.labels["type"] == "KeyError"]
     assert (sample.labels["view"], sample.value) == ("none", 1.0)
 
 

@@ -25,7 +25,7 @@ def jobs(*words):
 @pytest.fixture
 def job(probes, no_redis, make_job):
     project = make.make_project("covid")
-    return make_job("count", project=project, actor=make.make_member(project, "manager", "boss"))
+    return make_job("count", project=project, actor=make.make_member(project, "manager", "boss"), total=4)
 
 
 def test_jobs_are_listed_and_controlled(job):
