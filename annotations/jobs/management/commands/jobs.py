@@ -1,13 +1,15 @@
 from collections.abc import Callable
 from typing import Any
 
+from django.core.exceptions import PermissionDenied
 from django.core.management.base import CommandParser
+from django.http import Http404
 
-from annotations.core.access import Can
+from annotations.core.access import Access, Can
 from annotations.core.commands import JourneyCommand, entered, find_project
 from annotations.core.errors import ServiceError
-from annotations.jobs.registry import JOBS
 from annotations.jobs.services import queue
+from annotations.jobs.services.finding import job_to_control
 from annotations.jobs.waiting import wait_for
 from annotations.models import Job, Project, User
 
@@ -47,7 +49,7 @@ class Command(JourneyCommand):
         job = _find(project, options["number"])
         if options["what"]:
             if actor is not None:
-                entered(actor, project, JOBS[job.kind].right if job.kind in JOBS else Can.MANAGE)
+                _check_right(entered(actor, project, Can.READ_NOTES), job)
             job = ACTS[options["what"]](job)
         if options["wait"]:
             wait_for(job, tell=None if options["json"] else self.stderr)
@@ -65,6 +67,18 @@ def _find(project: Project, number: int) -> Job:
     if job is None:
         raise ServiceError(f"“{project.slug}” has no job {number}.", code="job")
     return job
+
+
+def _check_right(access: Access, job: Job) -> None:
+    """Raise ServiceError unless this person may control the job."""
+    try:
+        job_to_control(access, job.number)
+    except ServiceError:
+        raise
+    except (Http404, PermissionDenied) as error:
+        raise ServiceError(
+            f"“{access.user.username}” doesn't have permission to control job {job.number}.", code="access"
+        ) from error
 
 
 def _described(job: Job) -> dict[str, Any]:
