@@ -21,7 +21,7 @@ FROM python:3.11-slim-bookworm
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends postgresql-client \
     && rm -rf /var/lib/apt/lists/*
-RUN useradd --system --uid 10001 --home-dir /data --shell /usr/sbin/nologin deidreview \
+RUN useradd --uid 10001 --no-create-home --home-dir /data --shell /usr/sbin/nologin deidreview \
     && install --directory --owner deidreview --group deidreview --mode 700 /data
 COPY --from=build /opt/deidreview /opt/deidreview
 ENV PATH=/opt/deidreview/bin:$PATH \

@@ -15,9 +15,8 @@ from django.core.exceptions import ImproperlyConfigured
 from redis.connection import parse_url
 
 from annotations.domain.installation import CODE, SHIPPED, data_folder
+from deidreview import VERSION as VERSION
 from models_runtime.backends.llm.servers import read_servers
-
-VERSION = "0.1.0"
 
 env = environ.Env()
 

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from annotations.domain.installation import PROGRAM, data_folder
+from deidreview import VERSION
 from deidreview.run import environment, folder
 
 # Commands that only print, and commands that run beside an app that is already set up.
-NEEDS_NOTHING = {"help", "--help", "-h", "version", "--version", "relay", "work"}
+NEEDS_NOTHING = {"help", "--help", "-h", "relay", "work"}
 # Commands that create the database themselves, or never use it.
 NEEDS_NO_DATABASE = {
     "check",
@@ -34,6 +35,9 @@ NEXT = f"Run: {PROGRAM} prepare"
 def main(arguments: Sequence[str]) -> int:
     """Run a command and return the exit status."""
     name, rest = (arguments[1], arguments[2:]) if arguments[1:] else ("help", [])
+    if name in {"version", "--version"}:
+        print(VERSION)
+        return 0
     if name == "run" and not {"-h", "--help"} & set(rest):
         # The supervisor never imports Django.
         from deidreview.run import supervisor
