@@ -126,8 +126,7 @@ def test_the_web_server_of_compose_is_healthy(serve, installed, environ):
 @pytest.mark.parametrize("name", ["worker", "relay"])
 def test_worker_and_relay_of_compose_run_until_they_are_ended(serve, name):
     process, _ = serve(command_of(name))
-    with pytest.raises(subprocess.TimeoutExpired):
-        process.process.wait(4)
+    process.wait_until_it_heeds_sigterm()
     process.end()
     assert process.process.returncode == 0
 
@@ -204,8 +203,7 @@ def test_units_of_systemd_and_their_commands(unit, serve, installed, environ, tm
         if "gunicorn" in line:
             assert process.get(port, "/healthz", Host=HOST)[0] == 200
         else:
-            with pytest.raises(subprocess.TimeoutExpired):
-                process.process.wait(4)
+            process.wait_until_it_heeds_sigterm()
         process.end()
         assert process.process.returncode == 0
 

@@ -3,6 +3,7 @@
 import http.client
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -60,6 +61,17 @@ class Served:
             return None
 
         return wait_for(answer, 60, "an answer")
+
+    def wait_until_it_heeds_sigterm(self) -> None:
+        """Wait until the process has a handler for SIGTERM. Relays and workers say nothing when they have started."""
+
+        def heeds() -> bool:
+            assert self.process.poll() is None, self.process.communicate()[0]
+            status = Path(f"/proc/{self.process.pid}/status").read_text()
+            caught = int(next(line for line in status.splitlines() if line.startswith("SigCgt")).split()[1], 16)
+            return bool(caught >> (signal.SIGTERM - 1) & 1)
+
+        wait_for(heeds, 60, "the handler for SIGTERM")
 
     def end(self) -> str:
         """End the process with SIGTERM. Return its output."""
