@@ -34,7 +34,7 @@ const rules = {
 };
 
 export default [
-  { ignores: ["**/vendor/**", "**/*.min.js", "node_modules/**", "staticfiles/**", "var/**", ".venv/**"] },
+  { ignores: ["**/vendor/**", "**/*.min.js", "node_modules/**", "build/**", "staticfiles/**", "var/**", ".venv/**"] },
   {
     files: ["static/js/**/*.js"],
     rules,

@@ -24,8 +24,8 @@ from annotations.core.errors import LimitReached
 from annotations.core.requests import wants_fragment, wants_json
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
-# Load balancers request this path, always from the same addresses.
-FREE = ("/healthz",)
+# Load balancers and Prometheus request these paths, always from the same addresses.
+FREE = ("/healthz", "/readyz", "/metrics")
 # Seconds that a request beyond a person's share of the threads waits until another request of that person ends.
 PATIENCE = 0.5
 

@@ -4,8 +4,11 @@ import logging
 import re
 import traceback
 from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
 from typing import Any
 
+# The id of the request that this thread answers (deidreview.watching); empty outside of requests.
+request_id: ContextVar[str] = ContextVar("request_id", default="")
 _TRACEBACK = "Traceback (most recent call last)"
 _FRAME = re.compile(r'^\s*File "(?P<file>[^"\n]+)", line (?P<line>\d+), in (?P<name>[\w<>.]+)', re.MULTILINE)
 
@@ -63,8 +66,20 @@ class NoNoteText(logging.Filter):
         return True
 
 
-class LineFormatter(logging.Formatter):
-    """Writes each entry as one line, and an exception as its type and location, since its message may quote data."""
+class QuietFormatter(logging.Formatter):
+    """Writes an exception as its type and location, since its message may quote data."""
+
+    def formatException(self, ei: Any) -> str:
+        kind, _, trace = ei
+        frames = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in traceback.extract_tb(trace)]
+        return f"{kind.__name__ if kind else 'exception'} at {_locations(frames)}"
+
+    def formatStack(self, stack_info: str) -> str:
+        return str(_quiet(f"{_TRACEBACK}\n{stack_info}"))
+
+
+class LineFormatter(QuietFormatter):
+    """Writes each entry as one line."""
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s %(message)s")
@@ -76,11 +91,3 @@ class LineFormatter(logging.Formatter):
         record.exc_text = None
         # A line break in a value (a path, a name) must not look like another entry.
         return line.replace("\r", "\\r").replace("\n", " | ")
-
-    def formatException(self, ei: Any) -> str:
-        kind, _, trace = ei
-        frames = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in traceback.extract_tb(trace)]
-        return f"{kind.__name__ if kind else 'exception'} at {_locations(frames)}"
-
-    def formatStack(self, stack_info: str) -> str:
-        return str(_quiet(f"{_TRACEBACK}\n{stack_info}"))

@@ -4,8 +4,7 @@ A malformed value stops the start with one line: ImproperlyConfigured names the 
 """
 
 import os
-from ipaddress import ip_address
-from pathlib import Path
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import Any
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
@@ -16,11 +15,10 @@ from django.core.exceptions import ImproperlyConfigured
 from redis.connection import parse_url
 
 from annotations.domain.web_hosts import read_hosts
+from annotations.domain.installation import CODE, SHIPPED, data_folder
+from deidreview import VERSION as VERSION
 from models_runtime.backends.llm.servers import read_servers
 from models_runtime.backends.remote.servers import read_remote_models
-
-BASE_DIR = Path(__file__).resolve().parent.parent
-VERSION = "0.1.0"
 
 env = environ.Env()
 
@@ -73,7 +71,7 @@ def _count(name: str) -> int:
 
 
 # ── Where data lives ─────────────────────────────────────────────────────────────────────────────────────────────────
-DATA_DIR = Path(_read("str", "DEIDREVIEW_DATA", str(BASE_DIR / "var"), "a folder")).expanduser().absolute()
+DATA_DIR = data_folder(os.environ)
 DEMO = _yes_no("DEIDREVIEW_DEMO")
 DEBUG = _yes_no("DEIDREVIEW_DEBUG")
 
@@ -205,7 +203,23 @@ DATA_UPLOAD_MAX_NUMBER_FILES = 5000
 FILE_UPLOAD_TEMP_DIR = None
 FILE_UPLOAD_PERMISSIONS = 0o600
 
+
+# ── Metrics: for this machine only, unless addresses or a token say otherwise ────────────────────────────────────────
+def _networks(name: str, default: list[str]) -> list[IPv4Network | IPv6Network]:
+    try:
+        return [ip_network(each.strip()) for each in env.list(name, default=default) if each.strip()]
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name}: {error}. List addresses or networks such as 10.0.0.0/24.") from error
+
+
+METRICS_FROM = _networks("DEIDREVIEW_METRICS_FROM", ["127.0.0.0/8", "::1"])
+METRICS_TOKEN: str = env.str("DEIDREVIEW_METRICS_TOKEN", default="")
+if METRICS_TOKEN and len(METRICS_TOKEN) < 20:
+    raise ImproperlyConfigured("DEIDREVIEW_METRICS_TOKEN: Set a random value of at least 20 characters.")
+
 # ── Applications ─────────────────────────────────────────────────────────────────────────────────────────────────────
+# The packages of deidreview among the applications.
+OWN_PACKAGES = ("annotations", "models_runtime", "deidreview")
 INSTALLED_APPS = [
     "django.contrib.admin",
     "django.contrib.auth",
@@ -261,6 +275,7 @@ INSTALLED_APPS = [
 AUTH_USER_MODEL = "annotations.User"
 
 MIDDLEWARE = [
+    "deidreview.watching.Watched",
     "django.middleware.security.SecurityMiddleware",
     "deidreview.middleware.ContentSecurityPolicy",
     "deidreview.middleware.response_headers",
@@ -292,7 +307,7 @@ WSGI_APPLICATION = "deidreview.wsgi.application"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "templates"],
+        "DIRS": [SHIPPED / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -398,7 +413,7 @@ SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 SECURE_SSL_REDIRECT = HTTPS
-SECURE_REDIRECT_EXEMPT = [r"^healthz$"]
+SECURE_REDIRECT_EXEMPT = [r"^(healthz|readyz|metrics)$"]
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
@@ -410,7 +425,7 @@ LANGUAGES = [("en", "English")]
 TIME_ZONE = _time_zone()
 # To add a language, run `manage.py makemessages -l it` (and `-d djangojs` for the scripts), which writes its strings
 # here, then `manage.py compilemessages`, and add ("it", "Italiano") to LANGUAGES. See docs/operations.md.
-LOCALE_PATHS = [BASE_DIR / "deidreview" / "locale"]
+LOCALE_PATHS = [CODE / "deidreview" / "locale"]
 # With one language nothing is translated: looking up translations would take a tenth of every page's time.
 USE_I18N = len(LANGUAGES) > 1
 if USE_I18N:
@@ -421,21 +436,26 @@ if USE_I18N:
 USE_TZ = True
 STATIC_URL = "static/"
 STATIC_ROOT = DATA_DIR / "static"
-STATICFILES_DIRS = [BASE_DIR / "static", ("guide", str(BASE_DIR / "docs" / "guide" / "images"))]
+STATICFILES_DIRS = [SHIPPED / "static", ("guide", str(SHIPPED / "docs" / "guide" / "images"))]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "deidreview.storage.StaticFiles"},
 }
-FIXTURES_DIR = BASE_DIR / "fixtures"
+FIXTURES_DIR = SHIPPED / "fixtures"
+DOCS_DIR = SHIPPED / "docs"
 
 # ── Logs: events, never note text ────────────────────────────────────────────────────────────────────────────────────
 LOG_LEVEL = _one_of("DEIDREVIEW_LOG_LEVEL", "WARNING", ["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"])
+LOG_FORMAT = _one_of("DEIDREVIEW_LOG_FORMAT", "line", ["line", "json"])
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "filters": {"no_note_text": {"()": "deidreview.logs.NoNoteText"}},
-    "formatters": {"line": {"()": "deidreview.logs.LineFormatter"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["no_note_text"]}},
+    "formatters": {
+        "line": {"()": "deidreview.logs.LineFormatter"},
+        "json": {"()": "deidreview.json_logs.JsonFormatter"},
+    },
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT, "filters": ["no_note_text"]}},
     "root": {"handlers": ["console"], "level": LOG_LEVEL},
     "loggers": {
         "django": {"handlers": [], "propagate": True},

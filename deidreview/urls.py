@@ -14,6 +14,8 @@ admin.site.password_change = views.admin_password_change  # type: ignore[method-
 
 urlpatterns = [
     path("healthz", views.healthz, name="healthz"),
+    path("readyz", views.readyz, name="readyz"),
+    path("metrics", views.metrics, name="metrics"),
     path("words/<str:language>/<str:version>.js", script_words, name="script_words"),
     path("admin/", admin.site.urls),
     # Patterns are tried in order, so the ones requested at every key press come first.

@@ -1,16 +1,19 @@
-"""The health check, the error pages and the ways into the admin."""
+"""The health checks, the metrics, the error pages and the ways into the admin."""
 
 import logging
 
 from django.contrib.auth.decorators import login_not_required
-from django.db import DatabaseError, connection
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.views.decorators.http import require_safe
+from prometheus_client import CONTENT_TYPE_LATEST
 
 from annotations.core.archived import ProjectArchived
 from annotations.core.requests import wants_fragment, wants_json
+from deidreview.health import Health
+from deidreview.metrics import may_read, text
 
 log = logging.getLogger(__name__)
 # The page if even the template of the 500 page fails.
@@ -20,14 +23,25 @@ LAST_RESORT = "<!doctype html><title>deidreview</title><h1>Server error</h1><p>P
 @login_not_required
 @require_safe
 def healthz(request: HttpRequest) -> JsonResponse:
-    """Tell load balancers whether the database answers."""
-    try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT 1")
-    except DatabaseError:
-        log.exception("The database does not answer.")
-        return JsonResponse({"status": "down"}, status=503)
+    """Say that this process answers. Without the database, so that its outage does not restart web servers."""
     return JsonResponse({"status": "ok"})
+
+
+@login_not_required
+@require_safe
+def readyz(request: HttpRequest) -> JsonResponse:
+    """Tell load balancers whether this instance can serve people."""
+    health = Health()
+    return JsonResponse(health.as_dict(), status=200 if health.ready else 503)
+
+
+@login_not_required
+@require_safe
+def metrics(request: HttpRequest) -> HttpResponse:
+    """Figures for Prometheus, for the addresses and the token of the settings."""
+    if not may_read(request):
+        raise PermissionDenied
+    return HttpResponse(text(), content_type=CONTENT_TYPE_LATEST)
 
 
 def _error(request: HttpRequest, status: int, code: str, template: str, **context: object) -> HttpResponse:

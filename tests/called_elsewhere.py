@@ -159,6 +159,7 @@ _.script_words_address
 _.time_zone
 _.tokenizer_of
 _.upload_limit
+_.Watched
 
 # RQ calls or reads these attributes of its worker.
 _._horse_pid
@@ -181,6 +182,7 @@ _.unsubscribe
 
 # Django calls or reads these of forms, fields, widgets, middleware, checks, log formatters, database wrappers and sessions.
 _._session_key
+_.add_fields
 _.allow_multiple_selected
 _.app_configs
 _.compress_type

@@ -1,16 +1,23 @@
 """What the commands share: `--json`, `--by`, looking up objects by name, and reporting errors."""
 
 import json
+from collections.abc import Iterable
+from contextlib import nullcontext
+from pathlib import Path
 from typing import Any, NoReturn
 
-from django.core.exceptions import ValidationError
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import OperationalError, ProgrammingError, connection
 from django.db.migrations.executor import MigrationExecutor
+from django.http import Http404
 
+from annotations.core.access import Access, Can, enter
+from annotations.core.archived import ProjectArchived
 from annotations.core.errors import LimitReached, ServiceError
+from annotations.domain.installation import PROGRAM
 from annotations.domain.notes import NoteError
-from annotations.models import Deletion, Project, User
+from annotations.models import Deletion, Label, Project, User
 
 
 def find_project(slug: str) -> Project:
@@ -27,6 +34,43 @@ def find_user(name: str) -> User:
     if user is None:
         raise ServiceError(f"There is no account “{name}”.", code="user")
     return user
+
+
+def entered(actor: User | None, project: Project, right: Can) -> Access:
+    """Return the project for the person of --by. Raises ServiceError `by` without one, and `access` without the right.
+
+    Raises ProjectArchived where only the archived project lacks the right.
+    """
+    if actor is None:
+        raise ServiceError("Name the person who does this with --by USER.", code="by")
+    try:
+        return enter(actor, project.slug, right)
+    except ProjectArchived:
+        raise
+    except (Http404, PermissionDenied) as error:
+        raise ServiceError(
+            f"“{actor.username}” doesn't have permission to {right} in “{project.slug}”.", code="access"
+        ) from error
+
+
+def find_label(project: Project, name: str) -> Label:
+    """Find a label by its code or its name. Raises ServiceError `label`, which lists the labels."""
+    labels = list(Label.objects.filter(label_set__project=project, merged_into__isnull=True).order_by("code"))
+    for label in labels:
+        if name in (label.code, label.name):
+            return label
+    known = ", ".join(label.code for label in labels)
+    raise ServiceError(f"There is no label “{name}” in “{project.slug}”. Labels: {known}.", code="label")
+
+
+def read_text(path: Path, unchanged: str) -> str:
+    """Read a text file. Raises ServiceError `path` or `utf8`, which says with `unchanged` that nothing was done."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ServiceError(f"Can't read “{path}”: {error.strerror}. {unchanged}", code="path") from error
+    except UnicodeDecodeError as error:
+        raise ServiceError(f"“{path}” is not UTF-8. {unchanged} Save it as UTF-8.", code="utf8") from error
 
 
 class JourneyCommand(BaseCommand):
@@ -63,7 +107,7 @@ class JourneyCommand(BaseCommand):
             if MigrationExecutor(connection).loader.applied_migrations:
                 raise
             del error  # Its message may quote an SQL statement.
-            self._fail("The database has no tables yet. Run “manage.py prepare”.", "empty", as_json=options["json"])
+            self._fail(f"The database has no tables yet. Run: {PROGRAM} prepare", "empty", as_json=options["json"])
         text = json.dumps(result, ensure_ascii=False) if options["json"] else self.say(result)
         if text:
             self.stdout.write(text)
@@ -74,3 +118,32 @@ class JourneyCommand(BaseCommand):
         if as_json:
             self.stdout.write(json.dumps({"error": message, "code": code}, ensure_ascii=False))
         raise CommandError(message)
+
+
+class LinesCommand(JourneyCommand):
+    """A command that writes lines to a file, or to standard output, where they leave no place for an object."""
+
+    def arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--output", metavar="FILE", help="File to write. Default: standard output.")
+
+    def lines(self, actor: User | None, **options: Any) -> Iterable[str]:
+        """The lines, each with its line break."""
+        raise NotImplementedError
+
+    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
+        path = options["output"]
+        if options["json"] and not path:
+            raise ServiceError("With --json, name the file for the lines with --output FILE.", code="output")
+        count = 0
+        lines = self.lines(actor, **options)
+        try:
+            with Path(path).open("w", encoding="utf-8", newline="") if path else nullcontext(self.stdout) as out:
+                for line in lines:
+                    out.write(line, ending="") if out is self.stdout else out.write(line)
+                    count += 1
+        except OSError as error:
+            raise ServiceError(f"Cannot write “{path}”: {error.strerror}.", code="output") from None
+        return {"file": path, "lines": count}
+
+    def say(self, result: dict[str, Any]) -> str:
+        return ""

@@ -37,7 +37,7 @@ class Page:
 
 def files() -> dict[str, Path]:
     """Return the pages of the guide by name: its own, and the glossary."""
-    docs = Path(settings.BASE_DIR, "docs")
+    docs = settings.DOCS_DIR
     found = {file.stem: file for file in sorted((docs / "guide").glob("*.md"))}
     return found | {"glossary": docs / "glossary.md"}
 

@@ -7,7 +7,8 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from deidreview.run.environment import ROOT, StartError
+from annotations.domain.installation import CODE
+from deidreview.run.environment import StartError
 
 PR_SET_PDEATHSIG = 1
 FIRST_PAUSE = 0.5
@@ -42,7 +43,7 @@ def spawn(
         return subprocess.Popen(  # noqa: S603 - our own commands
             command,
             env=dict(environ),
-            cwd=ROOT,
+            cwd=CODE,
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

@@ -1,26 +1,63 @@
-"""`manage.py`: Django's commands, with a one-line error if the app was not set up yet."""
+"""`manage.py` and `deidreview`: all commands, with a one-line error if the app was not set up yet."""
 
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
+from annotations.domain.installation import PROGRAM, data_folder
+from deidreview import VERSION
 from deidreview.run import environment, folder
 
 # Commands that only print, and commands that run beside an app that is already set up.
-NEEDS_NOTHING = {"help", "--help", "-h", "version", "--version", "relay", "work"}
-NEXT = "Run `make run` once, or run: .venv/bin/python manage.py prepare"
+NEEDS_NOTHING = {"help", "--help", "-h", "relay", "work"}
+# Commands that create the database themselves, or never use it.
+NEEDS_NO_DATABASE = {
+    "check",
+    "collectstatic",
+    "compilemessages",
+    "completion",
+    "diffsettings",
+    "findstatic",
+    "makemessages",
+    "makemigrations",
+    "migrate",
+    "prepare",
+    "ready",
+    "restore",
+    "run",
+    "showmigrations",
+    "sqlmigrate",
+}
+NEXT = f"Run: {PROGRAM} prepare"
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run a command and return the exit status."""
+    name, rest = (arguments[1], arguments[2:]) if arguments[1:] else ("help", [])
+    if name in {"version", "--version"}:
+        print(VERSION)
+        return 0
+    if name == "run" and not {"-h", "--help"} & set(rest):
+        # The supervisor never imports Django.
+        from deidreview.run import supervisor
+
+        return supervisor.main(rest)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "deidreview.settings")
+    if "DJANGO_AUTO_COMPLETE" in os.environ:
+        # A shell asks for completions (the command `completion`). They need no data, and sign nothing.
+        os.environ.setdefault("DEIDREVIEW_SECRET_KEY", "only-to-list-the-commands" * 2)
+        name = "help"
     from django.core.exceptions import ImproperlyConfigured
     from django.core.management import execute_from_command_line
     from django.db import OperationalError, ProgrammingError
 
     try:
-        if arguments[1:2] and arguments[1] not in NEEDS_NOTHING:
-            folder.ready(environment.data_folder(os.environ), os.environ, _say)
+        if name not in NEEDS_NOTHING:
+            data = data_folder(os.environ)
+            folder.ready(data, os.environ, _say)
+            if name not in NEEDS_NO_DATABASE and not {"-h", "--help"} & set(rest):
+                _prepare_new(data, name)
         execute_from_command_line(list(arguments))
     except (environment.StartError, ImproperlyConfigured) as error:
         return _fail(str(error))
@@ -30,6 +67,35 @@ def main(arguments: Sequence[str]) -> int:
             raise
         return _fail(line)
     return 0
+
+
+def _prepare_new(data: Path, name: str) -> None:
+    """Create the database of a data folder that nobody has used yet, and say so in one line.
+
+    A database that exists is left alone, whatever its version: only `prepare` backs it up and migrates it. So is one
+    that DATABASE_URL names, since other machines may use it. Raise StartError if an app uses the folder.
+    """
+    if os.environ.get("DATABASE_URL") or not folder.is_new(data):
+        return
+    import django
+    from django.core.management import get_commands
+
+    from annotations.core.errors import ServiceError
+
+    django.setup()
+    from models_runtime.ops.services import preparing
+
+    if name not in get_commands():
+        return
+    done: list[str] = []
+    try:
+        with preparing.alone(say=_say):
+            preparing.prepare_database(say=done.append)
+    except ServiceError as error:
+        raise environment.StartError(str(error)) from error
+    # Another command may have prepared the folder while this one waited.
+    if done:
+        _say(f"Prepared the new data folder {data}: a secret key and an empty database.")
 
 
 def _database_line(error: Exception) -> str | None:

@@ -1,14 +1,13 @@
 """Environment variables of the run command, checked before anything starts."""
 
-import os
 import socket
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from annotations.domain.installation import data_folder
 from annotations.domain.numbers import whole
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 YES = {"1", "true", "on", "yes", "y", "ok"}
 NO = {"0", "false", "off", "no", "n", ""}
 
@@ -53,12 +52,6 @@ def _port(value: str) -> int:
     if not port:
         raise StartError(f"PORT: “{value}” is not a number from 1 to 65535.")
     return port
-
-
-def data_folder(environ: Mapping[str, str]) -> Path:
-    """Return the data folder, read in the same way as the settings do. An empty value means the default."""
-    value = environ.get("DEIDREVIEW_DATA", "")
-    return Path(os.path.abspath(Path(value).expanduser() if value else ROOT / "var"))  # noqa: PTH100 - keeps symlinks
 
 
 def _switch(name: str, value: str) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from deidreview.run.environment import StartError
 
-LOCK = "lock"
+LOCK, PREPARE_LOCK, SECRET_KEY = "lock", "prepare.lock", "secret_key"
 # The children of a killed supervisor hold the lock until they have ended.
 LEFTOVER_SECONDS = 20.0
 
@@ -60,6 +60,27 @@ def ready(data: Path, environ: Mapping[str, str], say: Callable[[str], None]) ->
         _secret_key(data)
 
 
+def is_new(data: Path) -> bool:
+    """Say whether the folder has nothing but a secret key, so that a command may create a database in it.
+
+    Raise StartError if an app runs with this folder: its database is elsewhere, or comes into being right now.
+    """
+    if any(file.name not in (LOCK, PREPARE_LOCK, SECRET_KEY) for file in data.iterdir()):
+        return False
+    with contextlib.suppress(FileNotFoundError):
+        lock = os.open(data / LOCK, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise StartError(
+                f"DEIDREVIEW_DATA: {data} is in use by a deidreview that has no database there. Set DATABASE_URL as "
+                "for that one. If it has just been started, try again."
+            ) from None
+        finally:
+            os.close(lock)
+    return True
+
+
 def _take(lock: int, data: Path, say: Callable[[str], None]) -> None:
     deadline = time.monotonic() + LEFTOVER_SECONDS
     waiting = False
@@ -93,11 +114,11 @@ def _alive(pid: int) -> bool:
 
 
 def _secret_key(data: Path) -> None:
-    file = data / "secret_key"
+    file = data / SECRET_KEY
     if os.environ.get("DEIDREVIEW_SECRET_KEY") or file.exists():
         return
     try:
-        written = data / f"secret_key.{os.getpid()}.{threading.get_ident()}"
+        written = data / f"{SECRET_KEY}.{os.getpid()}.{threading.get_ident()}"
         descriptor = os.open(written, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         os.write(descriptor, os.urandom(48).hex().encode() + b"\n")
         os.fsync(descriptor)

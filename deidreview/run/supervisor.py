@@ -5,7 +5,7 @@ import select
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from deidreview.run import children, environment, folder
 from deidreview.run.children import Child
@@ -35,8 +35,11 @@ class Stop(Exception):
 
 
 class Supervisor:
-    def __init__(self, options: Options) -> None:
+    """`as_json`: print one JSON object once the first page is there, and everything else as errors."""
+
+    def __init__(self, options: Options, *, as_json: bool = False) -> None:
         self.options = options
+        self.as_json = as_json
         self.children: list[Child] = []
         self.redis: PrivateRedis | None = None
         self.greeting = ""
@@ -45,6 +48,10 @@ class Supervisor:
     def run(self) -> int:
         """Run until a signal to stop and return the exit status. Raise StartError if the start fails."""
         signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+        if self.as_json:
+            # Standard output gets the one object, so all lines of this process and its children become errors.
+            self._result = os.dup(1)
+            os.dup2(2, 1)
         self.lock = folder.prepare(self.options.data, say)
         self.listener = environment.listen(self.options.host, self.options.port)
         self.environ = self._environ()
@@ -122,7 +129,7 @@ class Supervisor:
         return web
 
     def _python(self, name: str, *arguments: str, grace: float) -> Child:
-        command = [sys.executable, "-m", "manage", *arguments]
+        command = [sys.executable, "-m", "deidreview", *arguments]
         return self._add(name, lambda: children.spawn(command, self.environ, [self.lock]), grace=grace)
 
     def _add(self, name: str, start: Callable[[], children.Process], *, grace: float) -> Child:
@@ -147,6 +154,12 @@ class Supervisor:
 
     def _greet(self) -> None:
         self.greeted = True
+        if self.as_json:
+            import json  # imported only here, so that the supervisor stays small
+
+            with os.fdopen(self._result, "w") as result:
+                json.dump({"address": self.options.address, "data": str(self.options.data)}, result)
+                result.write("\n")
         say(f"deidreview is at {self.options.address}  (Ctrl-C stops everything)")
         if self.greeting:
             say(self.greeting)
@@ -197,9 +210,14 @@ class Supervisor:
             say(f"Stopped in {time.monotonic() - began:.1f} s. Everything is saved.")
 
 
-def main() -> int:
+def main(arguments: Sequence[str] = ()) -> int:
+    """Start everything and run until a signal to stop. Return the exit status."""
+    unknown = [word for word in arguments if word != "--json"]
+    if unknown:
+        warn(f"The command “run” has no option “{unknown[0]}”. It reads PORT, HOST and other environment variables.")
+        return 2
     try:
-        return Supervisor(environment.read(os.environ)).run()
+        return Supervisor(environment.read(os.environ), as_json="--json" in arguments).run()
     except StartError as error:
         if str(error):
             warn(str(error))

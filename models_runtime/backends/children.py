@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from annotations.domain.files.strict_json import JsonError, read_json, texts_in
+from annotations.domain.installation import CODE
 from annotations.domain.names import bad_character, shown
 from annotations.domain.spans import Span
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.learner import Outline, TrainingResult
 
-ROOT: Final = Path(__file__).resolve().parents[2]
 # Interval of the callbacks while the child sends nothing (seconds).
 EVERY: Final = 0.5
 CHECK_SECONDS: Final = 30
@@ -131,7 +131,7 @@ def _child(act: str, *arguments: str) -> Iterator["subprocess.Popen[bytes]"]:
     env |= STEADY | dict.fromkeys(ONE_THREAD, "1")
     process = subprocess.Popen(  # noqa: S603 - our own module and paths
         [sys.executable, "-m", CHILD, str(os.getpid()), act, *arguments],
-        cwd=ROOT,
+        cwd=CODE,
         env=env,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

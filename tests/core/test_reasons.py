@@ -1,17 +1,16 @@
 """Reasons for undefined figures: every reason of the domain can be translated."""
 
 import re
-from pathlib import Path
 
 import pytest
-from django.conf import settings
 
 from annotations.core.templatetags.reasons import reason
 from annotations.domain.agreement.bootstrap import FEW
 from annotations.domain.agreement.coefficients import NO_UNITS, NOTHING_MARKED, only_one_value
+from annotations.domain.installation import CODE
 from tests.languages import pseudo
 
-FOLDER = Path(settings.BASE_DIR) / "annotations" / "domain" / "agreement"
+FOLDER = CODE / "annotations" / "domain" / "agreement"
 WRITTEN = {
     text
     for file in FOLDER.glob("*.py")

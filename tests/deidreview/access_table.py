@@ -29,6 +29,8 @@ def done(row: str, status: int = 302) -> str:
 # fmt: off
 TABLE: dict[str, dict[str, str]] = {
     "healthz": {"GET": "200 200 200 200 200 200 200 200", "POST": OPEN_405},
+    "readyz": {"GET": "503 503 503 503 503 503 503 503", "POST": OPEN_405},  # without Redis
+    "metrics": {"GET": "200 200 200 200 200 200 200 200", "POST": OPEN_405},
     "help": {"GET": SIGNED_IN, "POST": EVERYONE_405},
     "help_page": {"GET": SIGNED_IN, "POST": EVERYONE_405},
     "script_words": {"GET": "200 200 200 200 200 200 200 200", "POST": OPEN_405},

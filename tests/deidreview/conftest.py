@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from tests.worlds.queue import no_redis
 from tests.worlds.signing_in import clock, fresh_cache, person, sign_in
 
-__all__ = ["clock", "fresh_cache", "person", "sign_in"]
+__all__ = ["clock", "fresh_cache", "no_redis", "person", "sign_in"]
 
 
 @pytest.fixture

@@ -64,7 +64,8 @@ def broken(client: Client, cases: Iterator[Case] | list[Case]) -> Counter[str]:
     for method, path, sent in cases:
         response = undone(client, method, path, **sent)
         text = b"" if response.streaming else response.content
-        if response.status_code >= 500 or b"Traceback" in text:
+        # Without Redis, the instance says that it is not ready.
+        if (response.status_code >= 500 and not path.startswith("/readyz")) or b"Traceback" in text:
             failed[f"{method} {path[:80]} {str(sent)[:160]}"] += 1
     return failed
 

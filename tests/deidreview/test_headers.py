@@ -101,17 +101,6 @@ def test_a_page_without_sign_in_has_nothing_inline(admin):
             assert not re.search(r"(?:src|href)=\"(?:https?:)?//", page), url
 
 
-def test_health_when_the_database_is_down(client, monkeypatch):
-    from django.db import OperationalError, connection
-
-    def down():
-        raise OperationalError("no connection")
-
-    monkeypatch.setattr(connection, "cursor", down)
-    response = client.get("/healthz")
-    assert response.status_code == 503 and response.json() == {"status": "down"}
-
-
 def test_static_files_have_the_policy_and_may_be_cached(tmp_path, settings):
     (tmp_path / "a.css").write_text("a{}")
     settings.STATIC_ROOT = str(tmp_path)

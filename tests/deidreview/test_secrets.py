@@ -118,7 +118,8 @@ class Walk:
         return answer.status_code
 
     def take(self, where: str, answer: HttpResponse) -> None:
-        assert answer.status_code < 500, f"{where}: {answer.status_code}"
+        # Without Redis, the instance says that it is not ready.
+        assert answer.status_code < 500 or where == "/readyz", f"{where}: {answer.status_code}"
         self.note(where, secret.content_of(answer))
 
     def note(self, where: str, text: str) -> None:

@@ -43,9 +43,7 @@ def test_links_and_images_lead_somewhere(reader, name):
     assert ".md" not in "".join(re.findall(r'(?:href|src)="([^"]+)"', html))
 
 
-@pytest.mark.parametrize(
-    "file", sorted(Path(settings.BASE_DIR, "docs", "guide").glob("*.md")), ids=lambda file: file.stem
-)
+@pytest.mark.parametrize("file", sorted(Path(settings.DOCS_DIR, "guide").glob("*.md")), ids=lambda file: file.stem)
 def test_links_and_images_of_the_files_exist(file):
     for target in re.findall(r"\]\(([^)#]+)", file.read_text(encoding="utf-8")):
         assert (file.parent / target).exists(), target

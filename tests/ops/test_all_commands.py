@@ -3,17 +3,24 @@
 import io
 import json
 import re
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 from django.core.management import BaseCommand, CommandError, call_command, get_commands, load_command_class
 
 from annotations.gold.events import GOLD_FROZEN
 from annotations.models import Document, Event, Membership, Project, Role, Span, User
+from models_runtime.ops.services import preparing
 from tests.factories import make_member, make_note, make_project, make_user
 
 pytestmark = pytest.mark.django_db
 MEDDOCAN = Path(__file__).resolve().parents[3] / "shared" / "data" / "meddocan" / "dev"
+
+OURS = {name: app for name, app in get_commands().items() if app.split(".")[0] in settings.OWN_PACKAGES}
+# These run until somebody stops them, or (a backup) until the test's transaction ends.
+LASTING = {"backup", "relay", "run", "work"}
 
 
 def run(*args, **options):
@@ -223,13 +230,45 @@ def test_guidelines_that_cannot_be_read_leave_no_project(tmp_path, content):
 
 
 def test_help_texts_are_sentences_with_a_capital_and_a_full_stop():
-    ours = {name: app for name, app in get_commands().items() if app.startswith(("annotations.", "models_runtime."))}
     found = []
-    for name, app in ours.items():
+    for name, app in OURS.items():
         command = load_command_class(app, name)
         # Django adds options to every command, whose texts are its own.
         added = {option for action in BaseCommand().create_parser("", "")._actions for option in action.option_strings}
         actions = command.create_parser("manage.py", name)._actions
         texts = [action.help for action in actions if not added.intersection(action.option_strings) and action.help]
         found += [(name, text) for text in [command.help, *texts] if not re.match(r"(?s)[A-Z0-9].*[.…]$", text)]
-    assert len(ours) > 20 and not found
+    assert len(OURS) > 20 and not found
+
+
+def words_for(command, folder):
+    """Return arguments that the command's parser accepts. What they name does not exist, so most commands fail."""
+    words = ["--json"]
+    for action in command.create_parser("manage.py", "x")._actions:
+        if not (action.required or (not action.option_strings and action.nargs != "?")):
+            continue
+        value = (
+            str(next(iter(action.choices))) if action.choices else "1" if action.type is int else str(folder / "none")
+        )
+        words += [*action.option_strings[-1:], value]
+    return words
+
+
+@pytest.mark.once
+def test_each_command_prints_one_json_object(tmp_path, monkeypatch, no_redis):
+    monkeypatch.setattr(preparing, "collect_static", lambda say: None)
+    wrong = []
+    for name, app in OURS.items():
+        command = load_command_class(app, name)
+        words = words_for(command, tmp_path)
+        assert command.create_parser("manage.py", name).parse_args(words).json
+        if name in LASTING:
+            continue
+        out = io.StringIO()
+        with suppress(CommandError, SystemExit):
+            call_command(command, *words, stdout=out, stderr=io.StringIO())
+        try:
+            assert isinstance(json.loads(out.getvalue()), dict)
+        except ValueError:
+            wrong.append((name, words, out.getvalue()[:200]))
+    assert not wrong

@@ -1,4 +1,4 @@
-"""The web server behind nginx with the configuration of docs/operations.md, and with several processes."""
+"""The web server behind nginx with the configuration of docs/deploy/nginx.conf, and with several processes."""
 
 import http.client
 import re
@@ -135,11 +135,11 @@ def web_server(environ):
 
 
 def documented_block(port: int) -> str:
-    """Return the location block of docs/operations.md, with the port of the test's server."""
-    text = (ROOT / "docs" / "operations.md").read_text()
+    """Return the location block of docs/deploy/nginx.conf, with the port of the test's server."""
+    text = (ROOT / "docs" / "deploy" / "nginx.conf").read_text()
     blocks = re.findall(r"^    location / \{\n(?:     .*\n)*    \}\n", text, re.MULTILINE)
-    assert len(blocks) == 1 and blocks[0].count("http://127.0.0.1:8000;") == 1
-    return blocks[0].replace("127.0.0.1:8000", f"127.0.0.1:{port}")
+    assert len(blocks) == 1 and blocks[0].count("${DEIDREVIEW_WEB};") == 1
+    return blocks[0].replace("${DEIDREVIEW_WEB}", f"http://127.0.0.1:{port}")
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import socket
 
 import pytest
 
+from annotations.domain.installation import CODE
 from deidreview.run import environment
 from deidreview.run.environment import StartError
 
@@ -14,7 +15,7 @@ def test_defaults():
     options = environment.read({})
 
     assert (options.host, options.port, options.demo, options.redis_url) == ("127.0.0.1", 8000, True, None)
-    assert options.data == environment.ROOT / "var"
+    assert options.data == CODE / "var"
     assert options.address == "http://127.0.0.1:8000/"
 
 

@@ -1,5 +1,6 @@
 """Commands of `manage.py` before the first start, and two `prepare` commands at the same time."""
 
+import fcntl
 import stat
 import subprocess
 import sys
@@ -19,17 +20,49 @@ def lines(done):
     return (done.stdout + done.stderr).strip().splitlines()
 
 
+def create(manage, **changes):
+    return manage("create_project", "Ward", "--labels", "meddocan", **changes)
+
+
 @sqlite_only
-@pytest.mark.parametrize(
-    "words", [("create_project", "Ward", "--labels", "meddocan"), ("createsuperuser", "--noinput", "--username", "ann")]
-)
-def test_the_first_command_says_how_to_go_on(manage, environ, words):
-    done = manage(*words)
-    assert done.returncode == 1
-    assert "Traceback" not in done.stderr
-    assert "manage.py prepare" in lines(done)[-1]
-    data = Path(environ["DEIDREVIEW_DATA"]).stat()
-    assert stat.S_IMODE(data.st_mode) == 0o700
+def test_the_first_command_prepares_the_folder(manage, environ):
+    done = create(manage)
+    assert done.returncode == 0, done.stderr
+    folder = Path(environ["DEIDREVIEW_DATA"])
+    assert done.stderr == f"deidreview: Prepared the new data folder {folder}: a secret key and an empty database.\n"
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert manage("queues", "--json").stderr.count("Prepared") == 0
+
+
+@sqlite_only
+def test_a_first_command_prepares_nothing_that_somebody_uses(manage, environ, tmp_path):
+    """A folder of an app whose database is elsewhere, and a database that DATABASE_URL names, are left alone."""
+    folder = Path(environ["DEIDREVIEW_DATA"])
+    (folder / "static").mkdir(parents=True)
+    done = create(manage)
+    assert done.returncode == 1 and lines(done)[-1].endswith("manage.py prepare"), done.stderr
+    elsewhere = create(
+        manage,
+        DATABASE_URL=f"sqlite:///{tmp_path}/shared.sqlite3",
+        DEIDREVIEW_DATA=str(tmp_path / "new"),
+        DEIDREVIEW_SECRET_KEY="k" * 50,
+    )
+    assert elsewhere.returncode == 1 and lines(elsewhere)[-1].endswith("manage.py prepare")
+
+    running = tmp_path / "running"
+    running.mkdir()
+    with (running / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = create(manage, DEIDREVIEW_DATA=str(running))
+    assert done.returncode == 1 and "is in use by a deidreview that has no database there" in done.stderr
+    assert not (running / "deidreview.sqlite3").exists()
+
+
+@sqlite_only
+def test_a_word_that_is_no_command_prepares_nothing(manage, environ):
+    assert manage("create_projekt").returncode == 1
+    assert manage("create_project", "--help").returncode == 0
+    assert not (Path(environ["DEIDREVIEW_DATA"]) / "deidreview.sqlite3").exists()
 
 
 @sqlite_only

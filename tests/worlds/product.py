@@ -86,7 +86,12 @@ class Product:
                 words = " ".join(child.cmdline())
             except psutil.Error:
                 continue
-            for word, name in (("gunicorn", "web"), ("relay", "relay"), ("manage work", "work"), ("redis", "redis")):
+            for word, name in (
+                ("gunicorn", "web"),
+                ("relay", "relay"),
+                ("deidreview work", "work"),
+                ("redis", "redis"),
+            ):
                 if word in words:
                     names[name] = child
         return names
@@ -142,7 +147,7 @@ def own_database() -> Iterator[dict[str, str]]:
 
 def clean_environ(data: Path) -> dict[str, str]:
     """Return the environment variables for a product, without the settings of the developer's shell."""
-    ours = ("DEIDREVIEW_", "DATABASE_URL", "REDIS_URL", "DJANGO_", "HOST", "PORT")
+    ours = ("DEIDREVIEW_", "PROMETHEUS_", "DATABASE_URL", "REDIS_URL", "DJANGO_", "HOST", "PORT")
     clean = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     return {**clean, "DEIDREVIEW_DATA": str(data), "DEIDREVIEW_DEMO": "0", "PORT": str(free_port())}
 

@@ -45,9 +45,13 @@ def client_ip(request: HttpRequest) -> str:
 
     Each proxy appends the address that it saw to X-Forwarded-For; the client wrote everything further left.
     """
+    return _network(forwarded(request)) or _network(request.META.get("REMOTE_ADDR", "")) or "0.0.0.0"  # noqa: S104 - a stand-in
+
+
+def forwarded(request: HttpRequest) -> str:
+    """Return the client's address as the outermost of the deployment's PROXIES wrote it, unchecked; otherwise empty."""
     chain = request.headers.get("X-Forwarded-For", "").split(",") if settings.PROXIES else []
-    seen = chain[-settings.PROXIES] if 0 < settings.PROXIES <= len(chain) else ""
-    return _network(seen) or _network(request.META.get("REMOTE_ADDR", "")) or "0.0.0.0"  # noqa: S104 - a stand-in
+    return chain[-settings.PROXIES] if 0 < settings.PROXIES <= len(chain) else ""
 
 
 def _network(text: str) -> str:

@@ -21,14 +21,13 @@ from base64 import b64decode
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
-from pathlib import Path
 from typing import IO, Any, Final, Self
 
 from annotations.domain.documents.base import TIME, Extracted, Limits, Part, PartKind, Result, refused
 from annotations.domain.documents.cleaning import ALL_RULES, Rule
+from annotations.domain.installation import CODE
 from annotations.domain.notes import NoteError, Problem
 
-ROOT: Final = Path(__file__).resolve().parents[3]
 CHILD: Final = "annotations.domain.documents.child"
 # The child's interpreter must have started by then (seconds).
 START_SECONDS: Final = 60
@@ -164,7 +163,7 @@ class _Child:
             # The environment holds secrets and is not passed on.
             self._process = subprocess.Popen(  # noqa: S603 - our own module
                 [sys.executable, "-m", CHILD, str(os.getpid()), json.dumps(asdict(limits))],
-                cwd=ROOT,
+                cwd=CODE,
                 env={"PATH": os.environ.get("PATH", ""), "LC_ALL": "C.UTF-8", "TMPDIR": self._scratch.name},
                 stdin=theirs.fileno(),
                 stdout=subprocess.PIPE,

@@ -46,7 +46,7 @@ def current() -> Engine:
 def _own_prefixes() -> tuple[str, ...]:
     """Return the prefixes of the tables of our applications, in every version."""
     configs = apps.get_app_configs()
-    return tuple(f"{each.label}_" for each in configs if (settings.BASE_DIR / each.name.partition(".")[0]).is_dir())
+    return tuple(f"{each.label}_" for each in configs if each.name.partition(".")[0] in settings.OWN_PACKAGES)
 
 
 def _differences(found: Mapping[str, int], expected: Mapping[str, int]) -> str:

@@ -9,12 +9,13 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from annotations.domain.installation import SHIPPED
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.rules.kinds import Kind
 
 HOME: Final = "i2b2-2014"
 _TABLE: Final = Path(__file__).with_name("data") / "labels.json"
-MAPPINGS: Final = Path(__file__).resolve().parents[3] / "fixtures" / "label_sets" / "mappings.json"
+MAPPINGS: Final = SHIPPED / "fixtures" / "label_sets" / "mappings.json"
 
 
 @cache

@@ -10,6 +10,7 @@ from annotations.agreement.selectors.table import table_lines
 from annotations.agreement.services.figures import KeptFigures, figures_of, notes_of
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
+from annotations.core.terminal import progress_bar
 from annotations.domain.agreement import Figure, Granularity, Recall, Unit, granularities, in_words
 from annotations.models import Document, Project, User
 
@@ -51,7 +52,8 @@ class Command(JourneyCommand):
             raise ServiceError(
                 "BIO tags need the unit “token” or “marked”. Choose one of them with --unit.", code="granularity"
             )
-        found = figures_of(project=project, unit=unit)
+        with progress_bar("Computing agreement") as progress:
+            found = figures_of(project=project, unit=unit, progress=progress)
         result = _summary(project, found, granularity)
         if options["table"]:
             _write(options["table"], table_lines(project, unit, granularity))

@@ -5,6 +5,7 @@ from django.core.management.base import CommandParser
 
 from annotations.archives.services.writing import archive_to_path
 from annotations.core.commands import JourneyCommand, find_project
+from annotations.core.terminal import progress_bar
 from annotations.models import User
 
 
@@ -17,7 +18,8 @@ class Command(JourneyCommand):
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         out = options["out"].absolute()
-        written = archive_to_path(project=find_project(options["project"]), out=out, actor=actor)
+        with progress_bar("Exporting") as progress:
+            written = archive_to_path(project=find_project(options["project"]), out=out, actor=actor, progress=progress)
         return {"file": str(out), **written._asdict()}
 
     def say(self, result: dict[str, Any]) -> str:

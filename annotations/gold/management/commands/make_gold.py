@@ -2,11 +2,10 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotations.core import access
-from annotations.core.archived import ProjectArchived
-from annotations.core.commands import JourneyCommand, find_project
+from annotations.core.access import Can
+from annotations.core.commands import JourneyCommand, entered, find_project
 from annotations.core.errors import ServiceError
-from annotations.core.progress import silent
+from annotations.core.terminal import progress_bar
 from annotations.gold.services.making import make_gold, make_gold_bulk
 from annotations.gold.services.sets import wanted_set
 from annotations.models import AnnotationSet, Author, Document, Project, User
@@ -16,15 +15,7 @@ def decider(actor: User | None, project: Project) -> User:
     """The person who decides on gold. Raises ServiceError `by` without one, and `access` without the right."""
     if actor is None:
         raise ServiceError("A person must decide on gold. Name the person with --by USER.", code="by")
-    try:
-        access.enter(actor, project.slug, access.Can.MAKE_GOLD)
-    except ProjectArchived:
-        raise
-    except Exception as error:
-        raise ServiceError(
-            f"“{actor.username}” doesn't have permission to make gold in “{project.slug}”.", code="access"
-        ) from error
-    return actor
+    return entered(actor, project, Can.MAKE_GOLD).user
 
 
 class Command(JourneyCommand):
@@ -48,7 +39,8 @@ class Command(JourneyCommand):
             raise ServiceError("--set must name the annotations of an annotator or a run.", code="set")
         if options["note"]:
             return self._one(project, author, options["note"], actor, replace=options["replace"])
-        return make_gold_bulk(project_id=project.pk, author_id=author.pk, actor_id=actor.pk, progress=silent)
+        with progress_bar("Making gold") as progress:
+            return make_gold_bulk(project_id=project.pk, author_id=author.pk, actor_id=actor.pk, progress=progress)
 
     def _one(self, project: Project, author: Author, name: str, actor: User, *, replace: bool) -> dict[str, Any]:
         document = Document.objects.select_related("project").filter(project=project, name=name).first()

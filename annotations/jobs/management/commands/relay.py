@@ -1,7 +1,9 @@
+import json
 import signal
+import time
 from typing import Any
 
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandParser
 
 from annotations.jobs.services.relay import Relay
 
@@ -11,8 +13,14 @@ class Command(BaseCommand):
     # The checks would import every page and form, which this process does not serve.
     requires_system_checks: list[str] = []
 
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--json", action="store_true", help="Print one JSON object when the relay has stopped.")
+
     def handle(self, *args: Any, **options: Any) -> None:
         relay = Relay()
         for signum in (signal.SIGTERM, signal.SIGINT):
             signal.signal(signum, lambda *_: relay.stop())
+        began = time.monotonic()
         relay.run()
+        if options["json"]:
+            self.stdout.write(json.dumps({"seconds": round(time.monotonic() - began)}))

@@ -1,3 +1,5 @@
+import json
+import time
 from argparse import ArgumentParser
 from typing import Any
 
@@ -20,6 +22,11 @@ class Command(BaseCommand):
             choices=Job.Queue.values,
             help="A queue to work on. Repeat the option for several queues, which take turns. Default: all queues.",
         )
+        parser.add_argument("--json", action="store_true", help="Print one JSON object when the worker has stopped.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        work(options["queues"] or Job.Queue.values)
+        queues = options["queues"] or list(Job.Queue.values)
+        began = time.monotonic()
+        work(queues)
+        if options["json"]:
+            self.stdout.write(json.dumps({"queues": queues, "seconds": round(time.monotonic() - began)}))

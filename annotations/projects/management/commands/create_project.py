@@ -3,8 +3,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotations.core.commands import JourneyCommand, find_user
-from annotations.core.errors import ServiceError
+from annotations.core.commands import JourneyCommand, find_user, read_text
 from annotations.models import User
 from annotations.projects.services.projects import create_project, set_guidelines
 
@@ -24,7 +23,7 @@ class Command(JourneyCommand):
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         # Read the file first, so that an unreadable file doesn't leave a project without guidelines.
-        guidelines = _text(options["guidelines"]) if options["guidelines"] else ""
+        guidelines = read_text(options["guidelines"], "Nothing was created.") if options["guidelines"] else ""
         project = create_project(
             name=options["name"],
             label_set_key=options["labels"],
@@ -44,12 +43,3 @@ class Command(JourneyCommand):
 
     def say(self, result: dict[str, Any]) -> str:
         return f"Project {result['project']} created with {result['labels']} labels of {result['label_set']}."
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise ServiceError(f"Can't read “{path}”: {error.strerror}. Nothing was created.", code="path") from error
-    except UnicodeDecodeError as error:
-        raise ServiceError(f"“{path}” is not UTF-8. Nothing was created. Save it as UTF-8.", code="utf8") from error

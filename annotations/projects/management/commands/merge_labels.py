@@ -2,21 +2,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotations.core.commands import JourneyCommand, find_project
-from annotations.core.errors import ServiceError
-from annotations.models import Label, Project, User
+from annotations.core.commands import JourneyCommand, find_label, find_project
+from annotations.models import User
 from annotations.projects.services.labels import merge_labels, merge_preview
-
-
-def find_label(project: Project, code: str) -> Label:
-    label = Label.objects.filter(label_set__project=project, code=code, merged_into__isnull=True).first()
-    if label is None:
-        known = Label.objects.filter(label_set__project=project, merged_into__isnull=True)
-        raise ServiceError(
-            f"There is no label “{code}”. Choose one of: {', '.join(known.values_list('code', flat=True))}.",
-            code="label",
-        )
-    return label
 
 
 class Command(JourneyCommand):

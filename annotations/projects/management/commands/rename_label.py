@@ -2,9 +2,8 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotations.core.commands import JourneyCommand, find_project
+from annotations.core.commands import JourneyCommand, find_label, find_project
 from annotations.models import Span, User
-from annotations.projects.management.commands.merge_labels import find_label
 from annotations.projects.services.labels import update_label
 
 

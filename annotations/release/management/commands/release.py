@@ -1,19 +1,14 @@
-import sys
-import threading
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
-from django.db import connection
 
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.jobs.runner import run as work
-from annotations.jobs.waiting import wait_for
+from annotations.jobs.waiting import wait_for, watched
 from annotations.models import Job, LeakFinding, Release, User
 from annotations.release.selectors.releases import leak_counts
 from annotations.release.services.certifying import certify, check_certifier
@@ -28,7 +23,6 @@ from annotations.transfer.services.archives import check_out
 
 # A replaced place may show another one, such as a part of a longer name. Later rounds mask what is still there.
 ROUNDS = 4
-TELL_EVERY = 2.0
 
 
 class Command(JourneyCommand):
@@ -87,10 +81,9 @@ class Command(JourneyCommand):
             surrogate_maker=checked_maker(project, options["surrogates_by"], may_leave=options["may_leave"]),
             token=uuid.uuid4().hex,
         )
-        with self._progress(release, as_json=options["json"]):
-            self._prepare(release)
-            if options["decide"]:
-                self._decide(release, options["decide"], actor)
+        self._prepare(release)
+        if options["decide"]:
+            self._decide(release, options["decide"], actor)
         if certificate is not None:
             as_json, as_pdf = certify(release, actor)
             certificate.write_bytes(as_pdf if certificate.suffix.lower() == ".pdf" else as_json)
@@ -115,7 +108,8 @@ class Command(JourneyCommand):
     def _prepare(self, release: Release) -> None:
         """Run the release's job here. If a worker has it, this process helps, and waits for the end."""
         job = Job.objects.get(pk__in=Release.objects.filter(pk=release.pk).values("job"))
-        work(job.pk)
+        with watched(job):
+            work(job.pk)
         wait_for(job, tell=None)
         if job.state != Job.State.DONE:
             raise ServiceError(
@@ -129,31 +123,6 @@ class Command(JourneyCommand):
                 return
             if release.state == Release.State.PREPARING:
                 self._prepare(release)
-
-    @contextmanager
-    def _progress(self, release: Release, *, as_json: bool) -> Iterator[None]:
-        """Show on a terminal how many notes are prepared."""
-        if as_json or not sys.stderr.isatty():
-            yield
-            return
-        ended = threading.Event()
-        thread = threading.Thread(target=self._tell, args=(release.pk, ended), daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            ended.set()
-            thread.join()
-
-    def _tell(self, release_id: int, ended: threading.Event) -> None:
-        try:
-            while not ended.wait(TELL_EVERY):
-                done, total = Job.objects.filter(
-                    pk__in=Release.objects.filter(pk=release_id).values("job")
-                ).values_list("done", "total")[0]
-                self.stderr.write(f"Prepared notes: {done:,} of {total:,}.")
-        finally:
-            connection.close()
 
     def say(self, result: dict[str, Any]) -> str:
         lines = [

@@ -4,6 +4,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.commands import JourneyCommand, find_project
+from annotations.core.terminal import progress_bar
 from annotations.core.tokenizers import KINDS
 from annotations.domain.formats import FORMATS
 from annotations.domain.formats.base import LOSSES
@@ -66,21 +67,23 @@ class Command(JourneyCommand):
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"])
-        report = export_to_path(
-            project=project,
-            out=options["out"].absolute(),
-            format=options["format"],
-            set_spec=options["set"],
-            split=options["split"],
-            writing=Writing(sentences=options["sentences"], spaced=options["spaces"], tokenizer=options["tokenizer"]),
-            labels=labels_in_words(
-                project,
-                mapping=options["mapping"],
-                mapped=options["map_label"],
-                skipped=options["skip_label"],
-            ),
-            actor=actor,
+        labels = labels_in_words(
+            project, mapping=options["mapping"], mapped=options["map_label"], skipped=options["skip_label"]
         )
+        with progress_bar("Exporting") as progress:
+            report = export_to_path(
+                project=project,
+                out=options["out"].absolute(),
+                format=options["format"],
+                set_spec=options["set"],
+                split=options["split"],
+                writing=Writing(
+                    sentences=options["sentences"], spaced=options["spaces"], tokenizer=options["tokenizer"]
+                ),
+                labels=labels,
+                actor=actor,
+                progress=progress,
+            )
         return report | {"losses": named_losses(project, report["losses"])}
 
     def say(self, result: dict[str, Any]) -> str:

@@ -5,6 +5,8 @@ from django.core.management.base import CommandParser
 
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
+from annotations.core.progress import Progress
+from annotations.core.terminal import progress_bar
 from annotations.domain.documents.cleaning import Rule
 from annotations.domain.formats import DETECT
 from annotations.models import User
@@ -103,7 +105,12 @@ class Command(JourneyCommand):
         return report
 
     def _import(self, actor: User | None, options: dict[str, Any]) -> dict[str, Any]:
+        with progress_bar("Importing") as progress:
+            return self._import_with(progress, actor, options)
+
+    def _import_with(self, progress: Progress, actor: User | None, options: dict[str, Any]) -> dict[str, Any]:
         return import_path(
+            progress=progress,
             project=find_project(options["project"]),
             path=options["path"],
             format=options["format"],

@@ -1,3 +1,4 @@
+import json
 import os
 from typing import Any
 
@@ -6,6 +7,7 @@ from django.core.checks import run_checks
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotations.core.errors import ServiceError
+from annotations.domain.installation import PROGRAM
 from annotations.ops.management.commands.load_demo import PASSWORD, PEOPLE
 from models_runtime.ops.services import preparing
 
@@ -20,11 +22,14 @@ class Command(BaseCommand):
         parser.add_argument(
             "--public", action="store_true", help="Refuse demo passwords, because other machines can reach deidreview."
         )
+        parser.add_argument("--json", action="store_true", help="Print what was done as one JSON object.")
         parser.add_argument(
             "--greeting-fd", type=int, metavar="N", help="Write the greeting for the user to this file descriptor."
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        self._json = options["json"]
+        self._done: list[str] = []
         for found in run_checks(tags=["start"]):
             self.stderr.write(f"deidreview: {found.msg} {found.hint}")
         try:
@@ -36,17 +41,24 @@ class Command(BaseCommand):
             if options["public"]:
                 preparing.refuse_public_passwords(names=list(PEOPLE), password=PASSWORD)
         except ServiceError as error:
+            if self._json:
+                self.stdout.write(json.dumps({"error": str(error), "code": error.code}, ensure_ascii=False))
             raise CommandError(str(error)) from error
         if options["greeting_fd"] is not None:
             os.write(options["greeting_fd"], self._greeting().encode())
+        if self._json:
+            result = {"done": self._done, "greeting": self._greeting()}
+            self.stdout.write(json.dumps(result, ensure_ascii=False))
 
     def _say(self, line: str) -> None:
-        self.stdout.write(line)
-        self.stdout.flush()
+        self._done.append(line)
+        if not self._json:
+            self.stdout.write(line)
+            self.stdout.flush()
 
     def _greeting(self) -> str:
         if settings.DEMO:
             return f"Demo accounts: {', '.join(PEOPLE)}. Password of each account: {PASSWORD}"
         if preparing.has_people():
             return ""
-        return "Nobody can sign in yet. Create the first account with: .venv/bin/python manage.py createsuperuser"
+        return f"Nobody can sign in yet. Create the first account with: {PROGRAM} createsuperuser"

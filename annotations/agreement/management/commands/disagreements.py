@@ -1,0 +1,119 @@
+from collections import defaultdict
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotations.agreement.selectors.disagreements import (
+    UNTAGGED,
+    Filters,
+    annotation_sets_in,
+    counts,
+    differences,
+    in_context,
+    rounds,
+)
+from annotations.agreement.services.comparing import bring_up_to_date
+from annotations.core.access import Can
+from annotations.core.commands import JourneyCommand, entered, find_label, find_project
+from annotations.core.errors import ServiceError
+from annotations.domain.adjudicating.disagreement import Kind
+from annotations.domain.agreement import Unit
+from annotations.domain.spans import Span as DomainSpan
+from annotations.models import Cause, Difference, Document, Project, User
+
+# Locations that are read from the database together.
+BATCH = 500
+
+
+class Command(JourneyCommand):
+    help = (
+        "List the locations where annotators disagree, with each annotator's spans and without text. To decide them, "
+        "see the command “adjudicate”."
+    )
+
+    def arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("project", metavar="PROJECT")
+        parser.add_argument("--kind", choices=list(Kind), default="", help="How the annotators differ.")
+        parser.add_argument("--label", metavar="CODE", help="Only where an annotator used this label.")
+        parser.add_argument("--note", metavar="NAME", help="Only in this note.")
+        parser.add_argument("--round", type=int, metavar="N", help="Only notes of this round of the guidelines.")
+        parser.add_argument("--cause", choices=[*Cause.Kind.values, UNTAGGED], default="", help="Only with this cause.")
+        parser.add_argument("--unit", choices=list(Unit), default="", help="Only where units of this kind differ.")
+        parser.add_argument(
+            "--all-sets", action="store_true", help="Also sets that were not blind, or were seeded by a model."
+        )
+
+    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
+        project = find_project(options["project"])
+        hidden = entered(actor, project, Can.READ_NOTES).unnamed if actor else project.anonymous_adjudication
+        filters = _filters(project, options)
+        bring_up_to_date(project)
+        found = differences(project, filters)
+        counted = counts(found)
+        rows = list(found)
+        listed = [
+            each
+            for at in range(0, len(rows), BATCH)
+            for each in _described(project, rows[at : at + BATCH], everyone=filters.everyone, hidden=hidden)
+        ]
+        return {"total": counted.total, "kinds": counted.kinds, "disagreements": listed}
+
+    def say(self, result: dict[str, Any]) -> str:
+        lines = []
+        for each in result["disagreements"]:
+            spans = "; ".join(f"{name}: {_said(own)}" for name, own in each["annotators"].items())
+            lines.append(f"{each['note']} {each['start']}-{each['end']} ({', '.join(each['kinds'])}) {spans}")
+        kinds = ", ".join(f"{kind} {count}" for kind, count in result["kinds"].items())
+        return "\n".join([*lines, f"{result['total']} disagreements: {kinds}."])
+
+
+def _filters(project: Project, options: dict[str, Any]) -> Filters:
+    note = None
+    if options["note"]:
+        note = Document.objects.filter(project=project, name=options["note"]).values_list("pk", flat=True).first()
+        if note is None:
+            raise ServiceError(f"There is no note “{options['note']}” in “{project.slug}”.", code="note")
+    known = [each.number for each in rounds(project)]
+    if options["round"] is not None and options["round"] not in known:
+        raise ServiceError(f"There is no round {options['round']}. Rounds: {known[0]} to {known[-1]}.", code="round")
+    return Filters(
+        kind=options["kind"],
+        label=find_label(project, options["label"]).pk if options["label"] else None,
+        note=note,
+        round=options["round"],
+        cause=options["cause"],
+        unit=options["unit"],
+        everyone=options["all_sets"],
+    )
+
+
+def _described(project: Project, rows: list[Difference], *, everyone: bool, hidden: bool) -> list[dict[str, Any]]:
+    bounds: dict[int, tuple[int, int]] = {}
+    for row in rows:
+        low, high = bounds.get(row.document_id, (row.start, row.end))
+        bounds[row.document_id] = min(low, row.start), max(high, row.end)
+    sets = defaultdict(dict, annotation_sets_in(list(bounds), bounds, everyone=everyone))
+    return [
+        {
+            "note": shown.note.name,
+            "start": shown.row.start,
+            "end": shown.row.end,
+            "kinds": shown.kinds,
+            "causes": shown.causes,
+            "adjudicated": shown.adjudicated,
+            "annotators": {
+                name: _within(sets[shown.note.pk].get(author, []), shown.row)
+                for author, name in shown.annotators.items()
+                if author in sets[shown.note.pk]
+            },
+        }
+        for shown in in_context(project, rows, everyone=everyone, hidden=hidden)
+    ]
+
+
+def _within(spans: list[DomainSpan], row: Difference) -> list[list[Any]]:
+    return [[span.start, span.end, span.label] for span in spans if span.start < row.end and row.start < span.end]
+
+
+def _said(spans: list[list[Any]]) -> str:
+    return ", ".join(f"{start}-{end} {label}" for start, end, label in spans) or "nothing"

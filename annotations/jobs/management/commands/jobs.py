@@ -1,0 +1,104 @@
+from collections.abc import Callable
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.core.management.base import CommandParser
+from django.http import Http404
+
+from annotations.core.access import Access, Can
+from annotations.core.commands import JourneyCommand, entered, find_project
+from annotations.core.errors import ServiceError
+from annotations.jobs.services import queue
+from annotations.jobs.services.finding import job_to_control
+from annotations.jobs.waiting import wait_for
+from annotations.models import Job, Project, User
+
+ACTS: dict[str, Callable[[Job], Job]] = {
+    "cancel": queue.cancel,
+    "pause": queue.pause,
+    "resume": queue.resume,
+    "retry": queue.retry,
+}
+LISTED = 50
+
+
+class Command(JourneyCommand):
+    help = (
+        "List a project's jobs, newest first, or show one job; cancel, pause, resume or retry it. The person of --by "
+        "needs the right to start such a job."
+    )
+
+    def arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("project", metavar="PROJECT")
+        parser.add_argument("number", metavar="NUMBER", nargs="?", type=int, help="The job's number in the project.")
+        acts = parser.add_mutually_exclusive_group()
+        acts.add_argument("--cancel", dest="what", action="store_const", const="cancel", help="Stop the job for good.")
+        acts.add_argument("--pause", dest="what", action="store_const", const="pause", help="Stop the job for now.")
+        acts.add_argument("--resume", dest="what", action="store_const", const="resume", help="Continue a paused job.")
+        acts.add_argument(
+            "--retry", dest="what", action="store_const", const="retry", help="Restart a failed or canceled job."
+        )
+        parser.add_argument("--wait", action="store_true", help="Wait until the job has ended.")
+
+    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
+        project = find_project(options["project"])
+        if options["number"] is None:
+            if options["what"] or options["wait"]:
+                raise ServiceError("Name the job by its number. Without options this command lists them.", code="job")
+            return {"jobs": [_described(job) for job in Job.objects.filter(project=project)[:LISTED]]}
+        job = _find(project, options["number"])
+        if options["what"]:
+            if actor is not None:
+                _check_right(entered(actor, project, Can.READ_NOTES), job)
+            job = ACTS[options["what"]](job)
+        if options["wait"]:
+            wait_for(job, tell=None if options["json"] else self.stderr)
+        result = _described(job)
+        failed = options["wait"] and job.state in (Job.State.FAILED, Job.State.CANCELED)
+        return result | ({"failed": job.error or f"The job was {job.state}."} if failed else {})
+
+    def say(self, result: dict[str, Any]) -> str:
+        rows = result.get("jobs", [result])
+        return "\n".join(map(_line, rows)) or "There are no jobs."
+
+
+def _find(project: Project, number: int) -> Job:
+    job = Job.objects.filter(project=project, number=number).first()
+    if job is None:
+        raise ServiceError(f"“{project.slug}” has no job {number}.", code="job")
+    return job
+
+
+def _check_right(access: Access, job: Job) -> None:
+    """Raise ServiceError unless this person may control the job."""
+    try:
+        job_to_control(access, job.number)
+    except ServiceError:
+        raise
+    except (Http404, PermissionDenied) as error:
+        raise ServiceError(
+            f"“{access.user.username}” doesn't have permission to control job {job.number}.", code="access"
+        ) from error
+
+
+def _described(job: Job) -> dict[str, Any]:
+    return {
+        "number": job.number,
+        "kind": job.kind,
+        "queue": job.queue,
+        "state": job.state,
+        "stopping": job.cancel_requested,
+        "pausing": job.pause_requested,
+        "done": job.done,
+        "total": job.total,
+        "error": job.error,
+        "created_at": job.created_at.isoformat(timespec="seconds"),
+        "finished_at": job.finished_at.isoformat(timespec="seconds") if job.finished_at else None,
+    }
+
+
+def _line(row: dict[str, Any]) -> str:
+    of = f" of {row['total']}" if row["total"] else ""
+    asked = ", stopping" if row["stopping"] else ", pausing" if row["pausing"] else ""
+    error = f": {row['error']}" if row["error"] else ""
+    return f"{row['number']}  {row['kind']}  {row['state']}{asked}, {row['done']}{of} done{error}"

@@ -1,0 +1,106 @@
+"""Adjudicating by a file: what is written, decided and refused."""
+
+import csv
+import io
+import json
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from annotations.models import Adjudication, Event
+from tests.worlds.adjudicated import AGE, CITY, NAME, TEXT, act, outcome, world
+
+__all__ = ["world"]  # the fixture
+
+pytestmark = pytest.mark.django_db
+
+
+def adjudicate(*words, by="rita"):
+    """Return the result, and whether the command failed."""
+    out = io.StringIO()
+    try:
+        call_command("adjudicate", "covid", *map(str, words), "--by", by, "--json", stdout=out)
+    except CommandError:
+        return json.loads(out.getvalue()), True
+    return json.loads(out.getvalue()), False
+
+
+def written(path):
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def decided(path, rows):
+    with path.open("w", newline="") as file:
+        out = csv.DictWriter(file, rows[0])
+        out.writeheader()
+        out.writerows(rows)
+
+
+def test_what_is_open_is_written_decided_and_finished(world, tmp_path):
+    file = tmp_path / "open.csv"
+    assert adjudicate(file, "--write")[0] == {"file": str(file), "open": 4}
+    rows = written(file)
+    assert [(int(row["start"]), int(row["end"]), row["state"]) for row in rows] == [
+        (*NAME, "open"), (*AGE, "open"), (31, 41, "agreed"), (*CITY, "open"),
+    ]  # fmt: skip
+    assert rows[3]["versions"] == "anna: 44-50 CITY; bruno: 44-50 HOSPITAL; carla: nothing"
+    assert not any(word in file.read_text() for word in ("Mario", "Torino"))
+
+    for row, decision in zip(rows, ["majority", "nothing", "majority", "annotator: bruno"], strict=True):
+        row["decision"] = decision
+    decided(file, rows)
+    assert adjudicate(file, "--finish") == ({"decided": 4, "finished": ["caso-1"], "refused": []}, False)
+    assert outcome(world) == [("PATIENT", "Mario Rossi"), ("DATE", "12/03/2021"), ("HOSPITAL", "Torino")]
+    assert Adjudication.objects.get().finished_by == world.rita
+    events = Event.objects.count()
+    assert adjudicate(file)[1], "a finished note takes no decision"
+    assert Event.objects.count() == events
+
+
+def test_an_own_span_joins_what_it_overlaps(world, tmp_path):
+    file = tmp_path / "own.csv"
+    decided(file, [{"note": "caso-1", "start": 0, "end": 20, "decision": "span: AGE"}])
+    assert adjudicate(file)[0]["decided"] == 1
+    assert ("AGE", TEXT[0:20]) in outcome(world)
+
+
+def test_refused_rows_are_named_and_the_others_count(world, tmp_path):
+    file = tmp_path / "open.csv"
+    adjudicate(file, "--write")
+    rows = written(file)
+    act(world, "nothing", NAME, user=world.rosa)
+    rows[0]["decision"], rows[1]["decision"], rows[2]["decision"] = "majority", "nothing", "maybe"
+    rows += [rows[0] | {"note": "none"}, rows[0] | {"start": "1", "key": ""}, rows[0] | {"end": "x"}]
+    rows += [rows[3] | {"decision": "annotator: rita"}, rows[3] | {"decision": "span: NONE"}]
+    decided(file, rows)
+    result, failed = adjudicate(file, "--finish")
+    assert failed and result["decided"] == 1 and result["finished"] == []
+    assert [(each["line"], each["code"]) for each in result["refused"]] == [
+        (2, "moved"), (4, "row"), (6, "note"), (7, "row"), (8, "row"), (9, "row"), (10, "label"), (None, "open"),
+    ]  # fmt: skip
+    assert "must be “majority”, “nothing”" in result["refused"][1]["error"]
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [(b"note,start,end\n", "columns"), (b"", "columns"), (b"note,start,end,decision\n\xff,1,2,nothing\n", "utf8")],
+)
+def test_a_file_that_is_none(world, tmp_path, content, code):
+    file = tmp_path / "bad.csv"
+    file.write_bytes(content)
+    assert adjudicate(file)[0]["code"] == code
+
+
+def test_a_file_with_decisions_is_not_overwritten(world, tmp_path):
+    file = tmp_path / "open.csv"
+    file.write_text("work of hours")
+    assert adjudicate(file, "--write")[0]["code"] == "path"
+    assert file.read_text() == "work of hours"
+
+
+@pytest.mark.parametrize("by", ["anna", "nobody"])
+def test_only_reviewers_decide(world, tmp_path, by):
+    file = tmp_path / "own.csv"
+    decided(file, [{"note": "caso-1", "start": 13, "end": 15, "decision": "nothing"}])
+    assert adjudicate(file, by=by)[0]["code"] in ("access", "user")

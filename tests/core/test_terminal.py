@@ -1,0 +1,39 @@
+"""Progress bars: on a terminal only, and never on standard output."""
+
+import os
+import pty
+import subprocess
+import sys
+
+import pytest
+
+from tests.waiting import HANGS
+from tests.worlds.product import ROOT
+
+CODE = """
+import sys
+from annotations.core.terminal import bar
+with bar("Deciding", 3) as step:
+    for _ in range(3):
+        step()
+print("rich" in sys.modules)
+"""
+
+
+@pytest.mark.parametrize("on_a_terminal", [True, False])
+def test_a_bar_appears_only_on_a_terminal(on_a_terminal):
+    ours, theirs = pty.openpty()
+    done = subprocess.run(
+        [sys.executable, "-c", CODE], cwd=ROOT, stdout=subprocess.PIPE,
+        stderr=theirs if on_a_terminal else subprocess.PIPE, text=True, timeout=HANGS, check=True,
+        env={**os.environ, "TERM": "xterm"},
+    )  # fmt: skip
+    os.close(theirs)
+    shown = ""
+    if on_a_terminal:
+        shown = os.read(ours, 65536).decode()
+        assert "Deciding" in shown and "3/3" in shown
+    else:
+        assert done.stderr == ""
+    os.close(ours)
+    assert done.stdout == f"{on_a_terminal}\n"

@@ -1,0 +1,134 @@
+"""Metrics: what is counted, what they never hold, and who may read them. Log lines as JSON, and ids of requests."""
+
+import io
+import json
+import logging
+import re
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+from django.db import OperationalError, connection
+from django.test import Client, RequestFactory
+
+from annotations.models import Job
+from deidreview import settings as configuration
+from deidreview.json_logs import JsonFormatter
+from deidreview.logs import NoNoteText, request_id
+from deidreview.metrics import ERRORS, may_read
+from deidreview.watching import Watched
+from tests.factories import make_member, make_project
+
+NAME = "Oncologia-Torino"
+
+
+def figures(client):
+    text = client.get("/metrics").content.decode()
+    return text, dict(re.findall(r"^(\S+) (\S+)$", text, re.MULTILINE))
+
+
+@pytest.mark.django_db
+def test_requests_and_jobs_are_counted_without_any_name(client):
+    project = make_project(NAME)
+    person = make_member(project, "manager", "dr-bianchi")
+    client.force_login(person)
+    counted = 'deidreview_requests_total{method="GET",status="200",view="jobs"}'
+    before = float(figures(client)[1].get(counted, 0))
+    for number, (state, queue) in enumerate([("queued", "gpu"), ("failed", "cpu"), ("failed", "cpu")], 1):
+        Job.objects.create(project=project, kind="export", key=f"k{number}", number=number, state=state, queue=queue)
+    assert client.get(f"/projects/{project.slug}/jobs/").status_code == 200
+
+    text, found = figures(client)
+    assert float(found[counted]) == before + 1
+    assert found['deidreview_queue_jobs{queue="gpu",state="queued"}'] == "1.0"
+    assert found['deidreview_ended_jobs{kind="export",outcome="failed"}'] == "2.0"
+    assert any(name.startswith('deidreview_request_seconds_bucket{le="0.25",view="jobs"}') for name in found)
+    assert found["deidreview_database_up"] == "1.0" and "deidreview_redis_up" in found
+    assert not re.search(rf"{NAME}|{project.slug}|bianchi", text, re.IGNORECASE)
+
+
+@pytest.mark.django_db
+def test_figures_of_requests_are_there_without_the_database(client, monkeypatch):
+    def down(*args, **kwargs):
+        raise OperationalError("no connection")
+
+    monkeypatch.setattr(connection, "cursor", down)
+    assert figures(client)[1]["deidreview_database_up"] == "0.0"
+
+
+def test_exceptions_are_counted_by_view_and_type():
+    request = RequestFactory().get("/")
+    request.resolver_match = None
+    Watched(lambda _: None).process_exception(request, KeyError(NAME))
+    samples = [each for each in ERRORS.collect()[0].samples if each.name.endswith("_total")]
+    [sample] = [each for each in samples if each.labels["type"] == "KeyError"]
+    assert (sample.labels["view"], sample.value) == ("none", 1.0)
+
+
+@pytest.mark.parametrize(
+    ("proxies", "address", "headers", "allowed"),
+    [
+        (0, "127.0.0.1", {}, True),
+        (0, "::1", {}, True),
+        (0, "::ffff:127.0.0.1", {}, True),
+        (0, "10.0.0.9", {}, False),
+        (0, "", {}, False),
+        # A proxy that nobody told the app about: everybody would seem to be this machine.
+        (0, "127.0.0.1", {"X-Forwarded-For": "127.0.0.1"}, False),
+        (0, "127.0.0.1", {"Forwarded": "for=127.0.0.1"}, False),
+        (1, "127.0.0.1", {"X-Forwarded-For": "192.0.2.7"}, False),
+        (1, "127.0.0.1", {"X-Forwarded-For": "127.0.0.1, 192.0.2.7"}, False),
+        (1, "127.0.0.1", {"X-Real-IP": "127.0.0.1"}, False),
+        (1, "127.0.0.1", {}, True),
+        (0, "10.0.0.9", {"Authorization": "Bearer " + "t" * 30}, True),
+        (0, "10.0.0.9", {"Authorization": "Bearer " + "t" * 29}, False),
+        (0, "10.0.0.9", {"Authorization": "Bearer é"}, False),
+    ],
+)
+def test_who_may_read(settings, proxies, address, headers, allowed):
+    settings.PROXIES, settings.METRICS_TOKEN = proxies, "t" * 30
+    assert may_read(RequestFactory(REMOTE_ADDR=address).get("/metrics", headers=headers)) is allowed
+
+
+def test_without_a_token_an_empty_one_opens_nothing(settings):
+    settings.METRICS_TOKEN = ""
+    request = RequestFactory(REMOTE_ADDR="10.0.0.9").get("/metrics", headers={"Authorization": "Bearer "})
+    assert not may_read(request)
+
+
+def test_others_get_403():
+    assert Client(REMOTE_ADDR="10.0.0.9").get("/metrics").status_code == 403
+
+
+def test_a_wrong_list_of_addresses_is_named(monkeypatch):
+    monkeypatch.setenv("DEIDREVIEW_METRICS_FROM", "10.0.0.0/24, nowhere")
+    with pytest.raises(ImproperlyConfigured, match=r"DEIDREVIEW_METRICS_FROM: .*nowhere"):
+        configuration._networks("DEIDREVIEW_METRICS_FROM", [])
+
+
+def test_an_id_for_each_request(client, settings):
+    given = {"X-Request-ID": "a1b2c3d4e5f6"}
+    assert re.fullmatch("[0-9a-f]{16}", client.get("/healthz", headers=given).headers["X-Request-ID"])
+    settings.PROXIES = 1
+    assert client.get("/healthz", headers=given).headers["X-Request-ID"] == "a1b2c3d4e5f6"
+    forged = client.get("/healthz", headers={"X-Request-ID": 'a b"}'}).headers["X-Request-ID"]
+    assert re.fullmatch("[0-9a-f]{16}", forged)
+
+
+def test_a_log_line_as_json_quotes_no_note():
+    out = io.StringIO()
+    handler = logging.StreamHandler(out)
+    handler.addFilter(NoNoteText())
+    handler.setFormatter(JsonFormatter())
+    logger = logging.getLogger("tests.json")
+    logger.handlers, logger.propagate = [handler], False
+    request_id.set("a1b2c3d4e5f6")
+    try:
+        raise ValueError("cannot parse Mario Rossi")
+    except ValueError as error:
+        logger.exception("import %s failed: %s", 7, error, extra={"text": "Mario Rossi"}, stack_info=True)
+    line = out.getvalue()
+    found = json.loads(line)
+    assert line.count("\n") == 1 and "Mario" not in line
+    assert (found["level"], found["message"]) == ("ERROR", "import 7 failed: ValueError")
+    assert (found["logger"], found["request_id"]) == ("tests.json", "a1b2c3d4e5f6")
+    assert found["exc_info"].startswith("ValueError at ") and "test_metrics.py" in found["exc_info"]
