@@ -14,8 +14,8 @@ from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 from redis.connection import parse_url
 
-from annotations.domain.web_hosts import read_hosts
 from annotations.domain.installation import CODE, SHIPPED, data_folder
+from annotations.domain.web_hosts import read_hosts
 from deidreview import VERSION as VERSION
 from models_runtime.backends.llm.servers import read_servers
 from models_runtime.backends.remote.servers import read_remote_models
