@@ -13,12 +13,14 @@ from typing import NamedTuple
 from annotations.core.date_offsets import date_offset
 from annotations.core.errors import ServiceError
 from annotations.core.sealing import Key, project_key
+from annotations.domain.attributes import Attributes
 from annotations.domain.folding import folded, words
 from annotations.domain.hashing import text_sha256
 from annotations.domain.knowing.mention import Mention as KnownMention
 from annotations.domain.leaks.gate import GENERIC, Gate, Leak
 from annotations.domain.leaks.needles import Needle, needles_of
 from annotations.domain.leaks.prepared import Prepared as Sought
+from annotations.domain.redaction.attributes import attributes_of_pieces
 from annotations.domain.redaction.dates import years
 from annotations.domain.redaction.kinds import Kind
 from annotations.domain.redaction.numbering import numbered
@@ -104,11 +106,11 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A prepared note. `spans` are those of the released text."""
+    """A prepared note. `spans` are those of the released text: start, end, label code and attributes."""
 
     pk: int
     released: Released
-    spans: Sequence[tuple[int, int, str]]
+    spans: Sequence[tuple[int, int, str, Attributes]]
     sha256: str
     characters_kept: int
     years: Sequence[int]
@@ -311,7 +313,7 @@ class Preparer:
         return Prepared(
             pk=note.pk,
             released=released,
-            spans=[(one.new_start, one.new_end, one.label) for one in released.pieces if one.new_start < one.new_end],
+            spans=_released_spans(released.pieces, note.spans),
             sha256=text_sha256(released.text),
             characters_kept=len(note.text) - replaced,
             years=sorted({year for one in dates for year in years(note.text[one.start : one.end], note.language)}),
@@ -446,6 +448,17 @@ def _unmarked(released: Released) -> Released:
         return released
     pieces = [piece._replace(label=piece.label.removesuffix(MASKED)) for piece in released.pieces]
     return Released(released.text, pieces)
+
+
+def _released_spans(pieces: Sequence[Piece], spans: Sequence[Span]) -> list[tuple[int, int, str, Attributes]]:
+    """The spans of the released text. Nothing is left of a removed one."""
+    if not any(span.attributes for span in spans):
+        return [(one.new_start, one.new_end, one.label, ()) for one in pieces if one.new_start < one.new_end]
+    return [
+        (one.new_start, one.new_end, one.label, attributes)
+        for one, attributes in zip(pieces, attributes_of_pieces(pieces, spans), strict=True)
+        if one.new_start < one.new_end
+    ]
 
 
 def _in_surrogate(leak: Leak, note: Original, text: str, pieces: Sequence[Piece]) -> str:
