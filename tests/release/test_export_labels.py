@@ -7,10 +7,10 @@ from django.core.management import CommandError
 from django.urls import reverse
 
 from annotations.core.errors import ServiceError
-from annotations.jobs.runner import run as work
-from annotations.models import Event, GoldVersion, Job, Label, LabelMapping, Release, Span, StoredFile
 from annotations.domain.files import csv_reading
 from annotations.gold.services.making import freeze
+from annotations.jobs.runner import run as work
+from annotations.models import Event, Job, Label, LabelMapping, Release, Span, StoredFile
 from annotations.release.services.exporting import start_release_export
 from annotations.release.services.policies import policy_named
 from annotations.release.services.starting import start_release

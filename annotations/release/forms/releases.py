@@ -94,9 +94,7 @@ class ReleaseExportForm(forms.Form):
     leave_out = forms.BooleanField(label=gettext_lazy("Leave out the notes with open findings"), required=False)
     token = forms.UUIDField(widget=forms.HiddenInput)
 
-    def __init__(
-        self, *args: Any, about: Mapping[str, About], mappings: Sequence[LabelMapping], **kwargs: Any
-    ) -> None:
+    def __init__(self, *args: Any, about: Mapping[str, About], mappings: Sequence[LabelMapping], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         offer(self, "format", grouped(about))
         offer(self, "labels", [("", _("As in the project")), *((str(one.pk), one.name) for one in mappings)])

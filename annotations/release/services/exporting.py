@@ -40,9 +40,9 @@ def start_release_export(
 ) -> Job:
     """Start an export. The same `token` (one per form) gives the same job.
 
-    `labels`: other codes for labels. Notes with open findings are held back. With `leave_out` the export leaves them out; without, it is refused. Raises
-    ServiceError: `format`, `state` unless the release is prepared, `held`, and `unmapped` with the labels that a mapping
-    lacks.
+    `labels`: other codes for labels. Notes with open findings are held back. With `leave_out` the export leaves them
+    out; without, it is refused. Raises ServiceError: `format`, `state` unless the release is prepared, `held`, and
+    `unmapped` with the labels that a mapping lacks.
     """
     check_export(release, format, leave_out=leave_out)
     if labels is not None:

@@ -84,9 +84,7 @@ def _measured(content: Content) -> dict[str, Any]:
     return {"bytes": size, "sha256": digest.hexdigest()}
 
 
-def _files(
-    format: str, notes: Iterator[tuple[OutNote, list[Loss]]], written: Written
-) -> Iterator[tuple[str, Content]]:
+def _files(format: str, notes: Iterator[tuple[OutNote, list[Loss]]], written: Written) -> Iterator[tuple[str, Content]]:
     with tempfile.SpooledTemporaryFile(IN_MEMORY) as lines:
         losses = _Losses(lines)
         if format == "jsonl":

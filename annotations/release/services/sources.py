@@ -104,7 +104,9 @@ class Source:
                 for pk, start, end, code, attributes in rows.values_list(*columns):
                     found[pk].setdefault((start, end, code), attributes)
         return {
-            pk: [Span(*span, attributes=pairs_of(spans[span])) if spans[span] else Span(*span) for span in sorted(spans)]
+            pk: [
+                Span(*span, attributes=pairs_of(spans[span])) if spans[span] else Span(*span) for span in sorted(spans)
+            ]
             for pk, spans in found.items()
         }
 

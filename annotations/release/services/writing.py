@@ -9,7 +9,8 @@ from annotations.core.sealing import project_key
 from annotations.domain.redaction.offsets import span_to_released
 from annotations.domain.redaction.released import Released
 from annotations.models import Document, LeakFinding, Release, ReleasedNote
-from annotations.release.services.preparing import Extra, Found, Prepared
+from annotations.release.services.preparing import Found, Prepared
+from annotations.release.services.replacing import Extra
 
 Answer, Origin, Where = LeakFinding.Answer, LeakFinding.Origin, LeakFinding.Where
 State = ReleasedNote.State

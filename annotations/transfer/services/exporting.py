@@ -193,7 +193,7 @@ def _note_files(
 
 
 class Told:
-    """Applies other labels to notes, and counts in `report` what became of the spans; None where labels don't differ."""
+    """Applies other labels to notes, and counts in `report` what became of the spans. It is None without others."""
 
     def __init__(self, labels: ExportLabels, codes: dict[str, str]) -> None:
         self._codes = codes
