@@ -238,6 +238,6 @@ class _Export:
             for name, text, count, *spans in rows.values_list(*columns):
                 self._notes += 1
                 note, losses = self._told.note(out_note(name, text, spans[0] if spans else []))
-                self._spans += len(note.spans) if spans else count
+                self._spans += len(list(note.spans)) if spans else count
                 yield note, losses
             self._progress(min(at + BATCH, self._total), self._total)
