@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotations', '0044_api_tokens'),
+        ('annotations', '0046_webhooks'),
     ]
 
     operations = [
