@@ -7,7 +7,7 @@ from django.utils.translation import ngettext
 
 from annotations.audits.selectors.plans import waiting_for
 from annotations.audits.selectors.results import audit_result
-from annotations.audits.templatetags.audits import at_most, whole
+from annotations.audits.templatetags.audits import bound_in_words, whole
 from annotations.core import overview
 from annotations.core.access import Access, Can
 from annotations.models import AuditNote, AuditPlan, Release
@@ -53,10 +53,7 @@ def audit_step(access: Access, release: Release) -> Step:
             return Step(title, text, done=False)
         return Step(title, text, done=False, page="release_audit", action=_("Plan audit"), optional=True)
     if result.complete:
-        text = _("At most %(bound)s of the notes contain a leak (%(confidence)s confidence).") % {
-            "bound": at_most(result.bound),
-            "confidence": whole(result.confidence),
-        }
+        text = bound_in_words(result)
     else:
         text = _("Auditors have read %(read)d of %(all)d notes.") % {"read": result.read, "all": result.drawn}
     if result.undecided:

@@ -5,7 +5,6 @@ nothing that was sealed can be read again, so keep it beside the backups.
 """
 
 import hashlib
-import hmac
 import json
 import secrets
 from base64 import urlsafe_b64encode
@@ -25,6 +24,7 @@ from annotations.core.errors import ServiceError
 from annotations.models import Project, ProjectKey
 
 _BYTES: Final = 32
+_BLOCK: Final = 64  # bytes of a block of SHA-256
 _quoted: Final = json.JSONEncoder(ensure_ascii=True).encode
 _from_json: Final = json.JSONDecoder().decode
 _as_json: Final = json.JSONEncoder(ensure_ascii=False).encode
@@ -52,10 +52,11 @@ class Key:
 
     def digest(self, purpose: str, *parts: str) -> bytes:
         """The HMAC-SHA256 of the parts, in 32 bytes. Digests for different purposes have nothing in common."""
-        hashing = self._hmac.copy()
+        inner, outer = (state.copy() for state in self._hmac)
         # The JSON array of the strings: no two lists of strings give one message.
-        hashing.update(f"[{', '.join(map(_quoted, (purpose, *parts)))}]".encode())
-        return hashing.digest()
+        inner.update(f"[{', '.join(map(_quoted, (purpose, *parts)))}]".encode())
+        outer.update(inner.digest())
+        return outer.digest()
 
     def hexdigest(self, purpose: str, *parts: str) -> str:
         return self.digest(purpose, *parts).hex()
@@ -77,9 +78,14 @@ class Key:
             raise OtherSecretKey from None
 
     @cached_property
-    def _hmac(self) -> hmac.HMAC:
-        """The state after the key, which each digest copies: half the time of starting anew."""
-        return hmac.new(self.secret, digestmod=hashlib.sha256)
+    def _hmac(self) -> tuple["hashlib._Hash", "hashlib._Hash"]:
+        """The states of both hashes after the key (RFC 2104), which each digest copies.
+
+        This takes less than half the time of Python's own HMAC, and a release with surrogates needs 60 digests a note.
+        """
+        secret = self.secret if len(self.secret) <= _BLOCK else hashlib.sha256(self.secret).digest()
+        padded = secret.ljust(_BLOCK, b"\0")
+        return hashlib.sha256(bytes(one ^ 0x36 for one in padded)), hashlib.sha256(bytes(one ^ 0x5C for one in padded))
 
     @cached_property
     def _cipher(self) -> AESGCM:

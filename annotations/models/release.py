@@ -92,10 +92,10 @@ class Release(models.Model):
 class ReleasedNote(models.Model):
     """A note of a release: the de-identified text. It is derived from the note and deleted with it.
 
-    The rows of one patient follow each other by id. `spans`: [start, end, label code] in the released text. `pieces`:
-    [start, end, released start, released end, label code, action] of every replaced stretch, which maps the original to
-    the released text and back. `name` is the name in the release. `first_year` and `last_year` are those of the note's
-    dates, before the release changed them.
+    The rows of one patient follow each other by id. `spans`: [start, end, label code] in the released text, and
+    with attributes a fourth item, a choice or true by name. `pieces`: [start, end, released start, released end, label
+    code, action] of every replaced stretch, which maps the original to the released text and back. `name` is the
+    name in the release. `first_year` and `last_year` are those of the note's dates, before the release changed them.
     """
 
     class State(models.TextChoices):

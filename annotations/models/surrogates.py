@@ -29,7 +29,8 @@ class SurrogateEntity(models.Model):
     class Meta:
         ordering = ["kind", "id"]
         constraints = [
-            models.UniqueConstraint(fields=["project", "kind", "surrogate_digest"], name="surrogate_once"),
+            # The digest is second, because the index also answers which kinds have a surrogate.
+            models.UniqueConstraint(fields=["project", "surrogate_digest", "kind"], name="surrogate_once"),
         ]
         indexes = [
             models.Index(fields=["project", "kind", "id"], name="surrogate_by_kind"),

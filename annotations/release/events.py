@@ -1,6 +1,6 @@
 """Events of releases and of their policies."""
 
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 from django.utils.translation import gettext_lazy as _
 
@@ -44,6 +44,10 @@ class ReleaseExported(TypedDict):
     spans: int
     held_back: int
     content_hash: str
+    # Where labels were written in another way: the id of the label mapping, and spans left out or merged.
+    mapping: NotRequired[int | None]
+    left_out: NotRequired[int]
+    merged: NotRequired[int]
 
 
 class ReleaseWithdrawn(TypedDict):

@@ -12,6 +12,7 @@ from annotations.release.services.batches import MEANWHILE, next_batch, pending,
 from annotations.release.services.exporting import run_release_export
 from annotations.release.services.measuring import surrogate_measures
 from annotations.release.services.settling import settle
+from annotations.transfer.services.export_labels import ExportLabels
 
 # How often the worker that leads the job checks whether others have finished their batches (seconds).
 LOOK_EVERY = 0.25
@@ -88,4 +89,5 @@ def run_export(claim: Claim) -> dict[str, Any]:
         leave_out=bool(claim.params.get("leave_out")),
         actor_id=claim.actor_id,
         progress=claim.progress,
+        labels=ExportLabels.from_params(claim.params["labels"]) if "labels" in claim.params else None,
     )

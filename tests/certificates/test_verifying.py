@@ -17,6 +17,7 @@ from annotations.domain.certifying.signatures import fingerprint_of, signed_json
 from annotations.models import Certificate, Release, SigningKey
 from annotations.release.services.exporting import export_release_to_path
 from annotations.release.services.files import RELEASE_FORMATS
+from annotations.transfer.services.export_labels import labels_in_words
 from tests.certificates.test_signing import signed
 from tests.domain.certifying.sample import KEY, PRIVATE, content
 
@@ -178,3 +179,14 @@ def test_a_newer_certificate_supersedes(certified):
     )  # fmt: skip
     verdict = verify_certificate(bytes(certified.certificate.json))
     assert "superseded by certificate 2" in " ".join(check.message for check in verdict.checks)
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("format", ["jsonl", "brat"])
+def test_an_export_with_other_labels_is_verified_without_its_spans(certified, tmp_path, format):
+    labels = labels_in_words(certified.project, mapped=["PATIENT=PER"], skipped=["CITY"])
+    release = Release.objects.get(pk=certified.release.pk)
+    export_release_to_path(release=release, out=tmp_path / "out", format=format, leave_out=True, labels=labels)
+    result, passed = run(certified.file, "--release", tmp_path / "out")
+    states = {check["check"]: check["state"] for check in result["checks"]}
+    assert passed and (states["texts"], states["spans"]) == ("passed", "not checked")

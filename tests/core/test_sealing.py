@@ -1,12 +1,14 @@
 """Keys of projects: what is sealed, and who can read it again."""
 
+import hmac
+import json
 import threading
 
 import pytest
 from django.db import connection
 
 from annotations.core import sealing
-from annotations.core.sealing import OtherSecretKey, instance_fernet, opened_by_instance, project_key
+from annotations.core.sealing import Key, OtherSecretKey, instance_fernet, opened_by_instance, project_key
 from annotations.models import ProjectKey
 from tests import factories as make
 from tests.waiting import HANGS
@@ -21,6 +23,13 @@ def test_what_is_sealed_is_read_with_the_same_key_only(settings):
         other.open(sealed)
     with pytest.raises(OtherSecretKey):
         ward.open(b"damaged")
+
+
+@pytest.mark.parametrize("length", [1, 32, 64, 65, 200])
+def test_a_digest_is_the_hmac_of_the_parts(length):
+    secret = bytes(range(256))[:length]
+    message = json.dumps(["surrogate", "Añé", ""]).encode()
+    assert Key(secret).digest("surrogate", "Añé", "") == hmac.digest(secret, message, "sha256")
 
 
 @pytest.mark.django_db

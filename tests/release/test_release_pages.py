@@ -66,6 +66,14 @@ def test_who_may_change_a_release(clinic, sign_in, name):
     assert sign_in(clinic.mia).get(url(name)).status_code == 405
 
 
+def test_the_last_step_leads_to_the_export(clinic, sign_in):
+    client = sign_in(clinic.mia)
+    html = check_page(client.get(url("release")))
+    assert 'href="#export-title">Choose format</a>' in html and 'id="export-title"' in html
+    Release.objects.update(state=Release.State.WITHDRAWN)
+    assert "#export-title" not in check_page(client.get(url("release")))
+
+
 # ── A new release ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 

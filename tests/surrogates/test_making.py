@@ -1,6 +1,7 @@
 """Surrogates for mentions from the project's index: consistent, unique, sealed."""
 
 import pytest
+from django.db import connection
 
 from annotations.core.sealing import project_key
 from annotations.domain.surrogates.pipeline import Surrogate
@@ -104,6 +105,16 @@ class Copying(makers.RulesMaker):
         if draft.cluster.kind == "staff" and draft.attempt < len(self._originals):
             return Surrogate("staff", parts_of(draft.cluster, self._originals[draft.attempt]))
         return super().make(draft, around)
+
+
+def test_taken_surrogates_are_found_by_their_digests(ward):
+    """Without reading every entity of the project, which made large indexes slow."""
+    ward.make()
+    rows = SurrogateEntity.objects.filter(project=ward.project, surrogate_digest="0" * 32)
+    if connection.vendor == "sqlite":
+        assert "(project_id=? AND surrogate_digest=?" in rows.values("kind").explain()
+    [unique] = [one for one in SurrogateEntity._meta.constraints if one.name == "surrogate_once"]
+    assert unique.fields == ("project", "surrogate_digest", "kind")
 
 
 def test_a_surrogate_is_never_an_original(ward, monkeypatch):

@@ -3,6 +3,9 @@
 import math
 
 from django import template
+from django.utils.translation import gettext as _
+
+from annotations.audits.selectors.results import AuditResult
 
 register = template.Library()
 
@@ -25,3 +28,17 @@ def at_least(share: float, digits: int = 0) -> str:
 def whole(share: float) -> str:
     """Format a chosen share: 1%, 0.5%."""
     return f"{100 * share:.4g}%"
+
+
+@register.filter
+def bound_in_words(result: AuditResult) -> str:
+    """What an audit shows, as a sentence. A bound of 100% says nothing."""
+    confidence = whole(result.confidence)
+    if at_most(result.bound) == at_most(1.0):
+        return _("The audit gives no upper bound of the share of notes with a leak (%(confidence)s confidence).") % {
+            "confidence": confidence
+        }
+    return _("At most %(bound)s of the notes contain a leak (%(confidence)s confidence).") % {
+        "bound": at_most(result.bound),
+        "confidence": confidence,
+    }

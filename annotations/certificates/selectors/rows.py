@@ -68,7 +68,7 @@ def rows_of(release: Release) -> Rows:
                 found.first_year = first if found.first_year is None else min(found.first_year, first)
                 found.last_year = last if found.last_year is None else max(found.last_year, last)
             texts.append((name, sha256))
-            yield name, sha256, spans
+            yield name, sha256, [(start, end, label) for start, end, label, *_attributes in spans]
 
     found.content_hash = gold_hash(ready())
     found.texts_hash = texts_hash(texts)

@@ -45,13 +45,15 @@ Row = tuple[str, str, list[tuple[int, int, str]] | None]
 class Read:
     """What a folder holds. `content` is the content hash, or None where not every note has spans.
 
-    `names` are names of notes, `extra` names of files that belong to no note, `unreadable` those that can't be read.
+    `relabeled`: whether `release.json` says that labels were written in another way. `names` are names of notes,
+    `extra` names of files that belong to no note, `unreadable` those that can't be read.
     """
 
     format: str
     names: list[str] = field(default_factory=list)
     texts: str = ""
     content: str | None = None
+    relabeled: bool = False
     spans: int = 0
     extra: list[str] = field(default_factory=list)
     beside: list[str] = field(default_factory=list)
@@ -68,6 +70,9 @@ def read_released(names: Collection[str], load: Load, labels: Collection[str]) -
     """Read all notes among the files `names`. `labels` are the label codes that spans may have."""
     files = sorted(name for name in names if name not in BESIDE)
     found = Read(_format_of(files, load), beside=sorted(name for name in names if name in BESIDE))
+    if codes := relabeled(names, load):
+        labels = [*labels, *codes]
+    found.relabeled = codes is not None
     rows: list[Row] = []
     if found.format == "jsonl":
         rows += _from_lines(files, load, found)
@@ -183,6 +188,16 @@ def _from_folder(files: Sequence[str], load: Load, labels: Collection[str], foun
             except NoteError:
                 found.unreadable.append(annotations)
         yield note, sha256, spans
+
+
+def relabeled(names: Collection[str], load: Load) -> list[str] | None:
+    """The written codes, if `release.json` says that labels were written in another way. It is not signed."""
+    if MANIFEST not in names:
+        return None
+    try:
+        return list(map(str, json.loads(load(MANIFEST))["labels"]["written"]))
+    except _UNREADABLE:
+        return None
 
 
 def manifest_of(names: Collection[str], load: Load) -> dict[str, str]:

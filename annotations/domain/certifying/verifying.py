@@ -7,7 +7,7 @@ from datetime import date
 from enum import StrEnum
 from typing import Any, Final
 
-from annotations.domain.certifying.released_files import Load, manifest_of, read_released
+from annotations.domain.certifying.released_files import Load, Read, manifest_of, read_released
 from annotations.domain.certifying.signatures import CertificateError, Opened, open_certificate
 
 LISTED: Final = 20
@@ -174,21 +174,27 @@ def check_files(content: Mapping[str, Any], names: Collection[str], load: Load, 
         verdict.add(
             "texts", State.FAILED, "Names or texts of notes differ from the certified ones.", _differing(names, load)
         )
-    _check_spans(found.format, found.content, hashes, names, verdict)
+    _check_spans(found, hashes, names, verdict)
     beside = [name for name in found.beside if not name.startswith("certificate.")]
     if beside:
         verdict.add("beside", State.NOT_CHECKED, "The certificate does not cover these files of the export.", beside)
 
 
-def _check_spans(
-    format: str, content: str | None, hashes: Mapping[str, Any], names: Collection[str], verdict: Verdict
-) -> None:
-    if format == "text":
+def _check_spans(found: Read, hashes: Mapping[str, Any], names: Collection[str], verdict: Verdict) -> None:
+    content = found.content
+    if found.format == "text":
         verdict.add("spans", State.NOT_CHECKED, "Text files have no spans, so that spans can't be compared.")
     elif content is None:
         verdict.add("spans", State.FAILED, "Some notes have no readable spans.")
     elif content == hashes.get("content"):
         verdict.add("spans", State.PASSED, "The spans of all notes are the certified ones.")
+    elif found.relabeled:
+        verdict.add(
+            "spans",
+            State.NOT_CHECKED,
+            "Labels were written in another way than in the release (see release.json), so that spans can't be "
+            "compared.",
+        )
     elif "losses.csv" in names:
         verdict.add(
             "spans",

@@ -287,7 +287,7 @@ class _Search:
     @cached_property
     def _bounds(self) -> list[Bounds]:
         """The bounds of the words in the folded text."""
-        return [match.span() for match in WORD.finditer(self._text.text)]
+        return list(map(re.Match.span, WORD.finditer(self._text.text)))
 
     def _exception(self, bounds: Bounds, sought: Sought) -> str:
         """The exception that lets the string stay at this place; empty if there is none."""

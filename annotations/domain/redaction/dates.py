@@ -6,115 +6,13 @@ that is impossible gives way to the other one. Offsets are code points, end-excl
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from datetime import date
-from functools import lru_cache
-from itertools import groupby, pairwise
-from typing import Final
 
 from annotations.domain.redaction.calendars import (
-    MONTH,
-    WEEKDAY,
     Move,
-    month_like,
-    month_number,
-    two_digit_year,
-    weekday_like,
 )
-
-_LONGEST: Final = 200  # characters; a longer text is no date
-
-Edit = tuple[int, int, str]
-"""Start and end in the text, and what to write there."""
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A date in a text: where it stands, the years that it names as written, and how it is written after a move."""
-
-    start: int
-    end: int
-    edits: Callable[[Move], list[Edit]]
-    years: Sequence[str] = ()
-    has_day: bool = False
-    only_year: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class _Text:
-    """A text that was understood: its dates, and whether times or words such as "early" stand beside them."""
-
-    dates: Sequence[Found]
-    finer: bool
-
-
-_YEAR: Final = r"(?P<y>[12][0-9]{3}(?![0-9])|['’]?[0-9]{2}(?![0-9]))"
-_LONG_YEAR: Final = r"(?P<y>[12][0-9]{3})(?![0-9])"
-_JOINER: Final = (
-    r"(?:[ ]?[\-–,/][ ]?|[ ]?,?[ ](?:al|a|y|e|o|to|and|or|through|thru|until)[ ](?:el[ ]|il[ ]|the[ ])?(?:l['’])?)"
-)
-_ORDINAL: Final = r"(?:[ ]?[ºª°]|(?:st|nd|rd|th)(?![^\W\d_]))?"
-_DAYS: Final = rf"(?P<days>[0-9]{{1,2}}{_ORDINAL}(?:{_JOINER}[0-9]{{1,2}}{_ORDINAL}){{0,5}})"
-_SEVERAL_DAYS: Final = r"(?P<days>[0-9]{1,2}(?:[ ]?[\-–,][ ]?[0-9]{1,2}|[ ](?:al?|y|e|to|and)[ ][0-9]{1,2}){1,5})"
-_TO_MONTH: Final = r"(?:[ ]?[/.\-–][ ]?|,?[ ]*(?:del?[ ]+|of[ ]+|di[ ]+|d['’])?(?:mes[ ]+de[ ]+|mese[ ]+di[ ]+)?)"
-_TO_YEAR: Final = (
-    r"(?:[ ]?[/\-–][ ]?|\.?,?[ ]*(?:del?[ ]+|dell['’][ ]?|of[ ]+)?(?:año[ ]+|anno[ ]+)?(?:the[ ]year[ ]+)?)"
-)
-# Two digits after a month's name are no year where they begin a time.
-_NAMED_YEAR: Final = (
-    rf"(?P<to_year>{_TO_YEAR})(?P<y>[12][0-9]{{3}}(?![0-9])"
-    r"|['’]?[0-9]{2}(?![0-9]|[:.,][0-9]|[ ]?(?:h|hs|hrs|horas|ore|am|pm|a\.m|p\.m)(?![^\W\d_])))"
-)
-
-
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)
-
-
-_ISO: Final = _compiled(r"(?P<y>[12][0-9]{3})(?P<s>[\-/.])(?P<m>[0-9]{1,2})(?P=s)(?P<d>[0-9]{1,2})(?![0-9])")
-_COMPACT: Final = _compiled(r"(?P<y>[12][0-9]{3})(?P<m>[0-9]{2})(?P<d>[0-9]{2})(?![0-9])")
-_FIGURES: Final = _compiled(
-    rf"(?P<a>[0-9]{{1,2}})[ ]?(?P<s>[/.\-–]){{1,2}}[ ]?(?P<b>[0-9]{{1,2}})[ ]?(?P=s){{1,2}}[ ]?{_YEAR}(?!(?P=s)[0-9])"
-)
-_DAYS_FIRST: Final = _compiled(rf"{_SEVERAL_DAYS}(?P<s>[/.])(?P<m>[0-9]{{1,2}})(?:(?P=s){_YEAR})?(?![/.]?[0-9])")
-_DAYS_SECOND: Final = _compiled(rf"(?P<m>[0-9]{{1,2}})(?P<s>/){_SEVERAL_DAYS}/{_LONG_YEAR}")
-_MONTH_YEAR: Final = _compiled(rf"(?P<m>[0-9]{{1,2}})[/.\-–]{_LONG_YEAR}")
-_YEAR_MONTH: Final = _compiled(r"(?P<y>[12][0-9]{3})(?P<s>[\-/.])(?P<m>0[1-9]|1[0-2])(?![0-9]|(?P=s)[0-9])")
-_YEAR_TO_YEAR: Final = _compiled(r"(?P<y>[12][0-9]{3})[\-–/](?P<z>[0-9]{2})(?![0-9])")
-_DAY_MONTH: Final = _compiled(r"(?P<a>[0-9]{1,2})(?P<s>[/.\-])(?P<b>[0-9]{1,2})(?![0-9]|(?P=s)[0-9])")
-_NAMED_MONTH: Final = _compiled(
-    rf"{_DAYS}(?P<to_month>{_TO_MONTH})(?P<month>{MONTH})(?P<dot>\.(?![0-9]))?(?:{_NAMED_YEAR})?"
-)
-_NAMED_FIRST: Final = _compiled(
-    rf"(?P<month>{MONTH})(?P<to_day>\.?[ ]+(?:the[ ]+)?){_DAYS}(?![0-9]|[:./\-][0-9])"
-    rf"(?:(?P<to_year>,[ ]*|[ ]+(?:of[ ]+)?)(?P<y>[12][0-9]{{3}}(?![0-9])|['’][0-9]{{2}}(?![0-9])))?"
-)
-_MONTHS: Final = _compiled(rf"(?P<months>{MONTH}\.?(?:{_JOINER}{MONTH}\.?){{0,3}})(?:{_NAMED_YEAR})?")
-_YEAR_ALONE: Final = _compiled(r"(?P<y>[12][0-9]{3}(?![0-9])|['’][0-9]{2}(?![0-9]))(?![^\W\d_])")
-_WEEKDAY: Final = _compiled(rf"(?P<weekday>{WEEKDAY})\.?")
-
-_TIME: Final = _compiled(
-    r"T?[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]+)?)?(?:Z(?![^\W\d_])|[+\-][0-9]{2}:?[0-9]{2})?(?![0-9])"
-    r"|[0-9]{1,2}(?:[.,][0-9]{2})?[ ]?(?:hs|hrs?|hours|horas|ore|h|am|pm|a\.m\.?|p\.m\.?|o['’]clock)(?![^\W\d_])"
-    r"|(?:ore|las|at|h)[ ]+[0-9]{1,2}(?:[.,][0-9]{2})?(?![0-9.,/\-])"
-)
-_TIME_AFTER_DATE: Final = _compiled(r"[0-2]?[0-9]\.[0-5][0-9](?![0-9.])")
-_BETWEEN: Final = re.compile(r"[\s,.;:()\[\]/\-–—'’\"]+|[^\W\d_]+")
-_WORDS_LIST: Final = (
-    "of the on in at to from through thru and or until till since between day month year week date de del "
-    "el la las los al a y o e en desde hasta entre día dia días dias mes año años fecha di d dal dall "
-    "dalla dello dell della nel nell nei il lo l all alle tra fra fino giorno giorni mese anno data"
-)
-_WORDS: Final = frozenset(_WORDS_LIST.split())
-# Words that tell more than a year does.
-_FINER_LIST: Final = (
-    "early mid late beginning end middle morning afternoon evening night noon midnight am pm a.m p.m "
-    "principios mediados finales inicios comienzos mañana tarde noche madrugada mediodía horas hora hs "
-    "inizio metà fine mattina pomeriggio sera notte mezzogiorno mezzanotte ore ora h utc gmt"
-)
-_FINER: Final = frozenset(_FINER_LIST.split())
+from annotations.domain.redaction.date_reading import Edit, Found, read_dates, year_number
 
 
 def shifted(text: str, days: int, language: str, year: int | None = None) -> str | None:
@@ -123,7 +21,7 @@ def shifted(text: str, days: int, language: str, year: int | None = None) -> str
     `year` is the year of dates that name none ("3/12"), if the note tells it. A year in the text itself goes first. See
     `calendars.Move` for dates that name only a month or a year. Weekdays move as well; times stay.
     """
-    understood = _understood(text, language)
+    understood = read_dates(text, language)
     if understood is None:
         return None
     edits: list[Edit] = []
@@ -139,7 +37,7 @@ def year_of(text: str, language: str) -> str | None:
 
     A text that holds only years stays as it is ("año 2000"). Two digits stay two ("12/03/21" gives "'21").
     """
-    understood = _understood(text, language)
+    understood = read_dates(text, language)
     if understood is None:
         years = [found[0] for found in re.finditer(r"(?<!\w)(?:1[89]|20)[0-9]{2}(?!['’]?\w)", text)]
         return years[0] if len(re.findall(r"[0-9]+", text)) == len(years) == 1 else None
@@ -151,13 +49,13 @@ def year_of(text: str, language: str) -> str | None:
 
 def years(text: str, language: str) -> list[int]:
     """The years that the text names, in order; two digits stand for 1940 to 2039. Empty if it is undecipherable."""
-    understood = _understood(text, language)
-    return [_year(year) for found in understood.dates for year in found.years] if understood else []
+    understood = read_dates(text, language)
+    return [year_number(year) for found in understood.dates for year in found.years] if understood else []
 
 
 def names_day(text: str, language: str) -> bool:
     """Whether the text names a day, or is undecipherable: not merely months, years and weekdays."""
-    understood = _understood(text, language)
+    understood = read_dates(text, language)
     return understood is None or any(found.has_day for found in understood.dates)
 
 
@@ -165,19 +63,9 @@ def _with_apostrophe(year: str) -> str:
     return year if len(year) != 2 else f"'{year}"
 
 
-def _year(written: str) -> int:
-    digits = written.lstrip("'’")
-    return int(digits) if len(digits) == 4 else two_digit_year(digits)
-
-
-def _like_year(year: int, written: str) -> str:
-    digits = written.lstrip("'’")
-    return written[: len(written) - len(digits)] + (str(year) if len(digits) == 4 else f"{year % 100:02d}")
-
-
 def _years_near(dates: Sequence[Found]) -> Iterator[int | None]:
     """For each date the year that it belongs to: that of the first date from it on that names one, else before it."""
-    named = [_year(found.years[0]) if found.years else None for found in dates]
+    named = [year_number(found.years[0]) if found.years else None for found in dates]
     for at in range(len(named)):
         yield next((year for year in [*named[at:], *reversed(named[:at])] if year is not None), None)
 
@@ -189,293 +77,3 @@ def _edited(text: str, edits: Sequence[Edit]) -> str:
         parts += [text[done:start], new]
         done = end
     return "".join([*parts, text[done:]])
-
-
-def _understood(text: str, language: str) -> _Text | None:
-    return _read(text, language) if len(text) <= _LONGEST else None
-
-
-@lru_cache(maxsize=1 << 10)
-def _read(text: str, language: str) -> _Text | None:
-    dates: list[Found] = []
-    finer = False
-    at = 0
-    while at < len(text):
-        if time := _TIME.match(text, at) or (dates and dates[-1].has_day and _TIME_AFTER_DATE.match(text, at)):
-            finer, at = True, time.end()
-        elif found := _date_at(text, at, language):
-            dates.append(found)
-            at = found.end
-        elif between := _BETWEEN.match(text, at):
-            word = between[0].lower()
-            if word[0].isalnum() and word not in _WORDS and word not in _FINER:
-                return None
-            finer, at = finer or word in _FINER, between.end()
-        else:
-            return None
-    return _Text(dates, finer) if dates else None
-
-
-def _date_at(text: str, at: int, language: str) -> Found | None:
-    if not (text[at].isalnum() or text[at] in "'’") or (at and text[at - 1].isdigit() and text[at].isdigit()):
-        return None
-    for pattern, read in _READERS:
-        match = pattern.match(text, at)
-        if match is not None:
-            with suppress(ValueError):
-                found = read(match, language)
-                if found is not None:
-                    return found
-    return None
-
-
-# Dates in figures
-
-
-def _checked(year: int | None, month: int, day: int) -> None:
-    """Raise ValueError unless the day exists, in this year if there is one."""
-    date(2000 if year is None else year, month, day)
-
-
-def _exists(year: int | None, month: int, day: int) -> bool:
-    with suppress(ValueError):
-        _checked(year, month, day)
-        return True
-    return False
-
-
-def _padded(*numbers: str) -> bool:
-    """Whether one-digit numbers get a zero, as far as the numbers show; they do if nothing shows it."""
-    return any(number[0] == "0" for number in numbers) or all(len(number) == 2 for number in numbers)
-
-
-def _figure(number: int, padded: bool) -> str:
-    return f"{number:02d}" if padded else str(number)
-
-
-def _exact(match: re.Match[str], day: str, month: str, year: str | None) -> Found:
-    """A date whose day, month and year are groups of digits with these names."""
-    year_written = match[year] if year else None
-    number = _year(year_written) if year_written else None
-    d, m = int(match[day]), int(match[month])
-    _checked(number, m, d)
-    padded = _padded(match[day], match[month])
-
-    def edits(move: Move) -> list[Edit]:
-        moved = move.day(number, m, d)
-        new = {day: _figure(moved.day, padded), month: _figure(moved.month, padded)}
-        if year and year_written:
-            new[year] = _like_year(moved.year, year_written)
-        return sorted((*match.span(group), written) for group, written in new.items())
-
-    return Found(match.start(), match.end(), edits, [year_written] if year_written else [], has_day=True)
-
-
-def _iso(match: re.Match[str], _language: str) -> Found:
-    return _exact(match, "d", "m", "y")
-
-
-def _figures(match: re.Match[str], language: str) -> Found:
-    return _exact(match, *_order(match, language, _year(match["y"])), "y")
-
-
-def _order(match: re.Match[str], language: str, year: int | None) -> tuple[str, str]:
-    """The groups of the day and the month."""
-    orders = [("b", "a"), ("a", "b")] if language == "en" else [("a", "b"), ("b", "a")]
-    return next((order for order in orders if _exists(year, int(match[order[1]]), int(match[order[0]]))), orders[0])
-
-
-def _day_month(match: re.Match[str], language: str) -> Found | None:
-    a, b = int(match["a"]), int(match["b"])
-    if b > 31 and 1 <= a <= 12:  # "5/99"
-        return _month_and_year(match, "a", "b")
-    return _exact(match, *_order(match, language, None), None)
-
-
-def _month_year(match: re.Match[str], _language: str) -> Found:
-    return _month_and_year(match, "m", "y")
-
-
-def _month_and_year(match: re.Match[str], month: str, year: str) -> Found:
-    number, m = _year(match[year]), int(match[month])
-    _checked(number, m, 1)
-    padded = _padded(match[month])
-
-    def edits(move: Move) -> list[Edit]:
-        moved = move.month(number, m)
-        return sorted(
-            [
-                (*match.span(month), _figure(moved.month, padded)),
-                (*match.span(year), _like_year(moved.year, match[year])),
-            ]
-        )
-
-    return Found(match.start(), match.end(), edits, [match[year]])
-
-
-def _only_year(match: re.Match[str], *groups: str) -> Found:
-    def edits(move: Move) -> list[Edit]:
-        return [(*match.span(group), _like_year(move.full_year(_year(match[group])), match[group])) for group in groups]
-
-    return Found(match.start(), match.end(), edits, [match[group] for group in groups], only_year=True)
-
-
-def _year_alone(match: re.Match[str], _language: str) -> Found:
-    return _only_year(match, "y")
-
-
-def _year_to_year(match: re.Match[str], _language: str) -> Found:
-    return _only_year(match, "y", "z")
-
-
-# Several days of a month, and months with names
-
-_NUMBER: Final = re.compile(r"[0-9]+")
-_SUFFIX: Final = re.compile(r"st|nd|rd|th|[ ]?[ºª°]", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class _Day:
-    """A day of a list: its number as written, its bounds, and the end of its ordinal suffix."""
-
-    number: str
-    start: int
-    end: int
-    suffix_end: int
-
-
-def _days(match: re.Match[str]) -> list[_Day]:
-    found = []
-    for number in _NUMBER.finditer(match.string, *match.span("days")):
-        suffix = _SUFFIX.match(match.string, number.end(), match.end("days"))
-        found.append(_Day(number[0], *number.span(), suffix.end() if suffix else number.end()))
-    return found
-
-
-def _day_edit(text: str, day: _Day, new: int, padded: bool) -> Edit:
-    suffix = text[day.end : day.suffix_end]
-    if suffix[-1:] in "ºª°":
-        if int(day.number) == 1 != new:  # Spanish and Italian write only the first day of a month so
-            suffix = ""
-    elif suffix:
-        last = new % 10 if new // 10 != 1 else 0
-        plain = ("th", "st", "nd", "rd")[last] if last < 4 else "th"
-        suffix = plain.upper() if suffix.isupper() else plain
-    return day.start, day.suffix_end, _figure(new, padded) + suffix
-
-
-def _listed(
-    match: re.Match[str],
-    month: int,
-    written_month: Callable[[int], str],
-    *,
-    month_group: str,
-    padded: bool,
-) -> Found:
-    """Days of one month. Where a move puts them into several months, each month is written with its days."""
-    text, found = match.string, _days(match)
-    has_year = match["y"] is not None
-    year = _year(match["y"]) if has_year else None
-    for day in found:
-        _checked(year, month, int(day.number))
-    if any(int(day.number) > int(after.number) for day, after in pairwise(found)):
-        raise ValueError("The days of a list follow each other.")
-    first = match.start(month_group) < match.start("days")  # March 12-14
-
-    def edits(move: Move) -> list[Edit]:
-        moved = [move.day(year, month, int(day.number)) for day in found]
-        runs = [list(run) for _, run in groupby(range(len(found)), lambda at: (moved[at].year, moved[at].month))]
-        done = [_day_edit(text, day, new.day, padded) for day, new in zip(found, moved, strict=True)]
-        kept = runs[0] if first else runs[-1]  # the days beside the month that is written
-        done.append((*match.span(month_group), written_month(moved[kept[0]].month)))
-        if has_year:
-            done.append((*match.span("y"), _like_year(moved[runs[-1][0]].year, match["y"])))
-        for run, after in pairwise(runs):
-            day, new, following = found[run[-1]], moved[run[-1]], moved[after[0]]
-            if first:
-                at = found[after[0]].start
-                between = text[match.end(month_group) : found[0].start]
-                done.append((at, at, written_month(following.month) + between))
-            else:
-                between = text[found[-1].suffix_end : match.start(month_group)]
-                done.append((day.suffix_end, day.suffix_end, between + written_month(new.month)))
-            if has_year and new.year != following.year:
-                start = match.end("days") if first else match.end(month_group)
-                written = text[start : match.start("y")] + _like_year(new.year, match["y"])
-                done.append((day.suffix_end, day.suffix_end, written))
-        return sorted(done, key=lambda edit: edit[:2])
-
-    years = [match["y"]] if has_year else []
-    return Found(match.start(), match.end(), edits, years, has_day=True)
-
-
-def _days_in_figures(match: re.Match[str], _language: str) -> Found:
-    padded = _padded(match["m"], *(day.number for day in _days(match)))
-    month = int(match["m"])
-    return _listed(match, month, lambda new: _figure(new, padded), month_group="m", padded=padded)
-
-
-def _named(match: re.Match[str], language: str) -> Found:
-    padded = any(day.number[0] == "0" for day in _days(match))
-    word = match["month"]
-    if language != "en" and match["y"] is None and match.start("month") == match.start():
-        raise ValueError("In “marzo 12” the number may be a day or a year.")
-    return _listed(
-        match,
-        month_number(word),
-        lambda new: month_like(word, new, language),
-        month_group="month",
-        padded=padded,
-    )
-
-
-_MONTH_WORD: Final = re.compile(MONTH, re.IGNORECASE)
-
-
-def _months(match: re.Match[str], language: str) -> Found | None:
-    """Months with names, with one year after them or none."""
-    found = list(_MONTH_WORD.finditer(match.string, *match.span("months")))
-    year = _year(match["y"]) if match["y"] else None
-    # "marzo 12" may be a day or a year, and so may "Mar-12" in English.
-    beside = match["y"] is not None and (language == "en" or not match["to_year"].strip(" .,"))
-    if beside and len(match["y"]) == 2 and int(match["y"]) <= 31:
-        raise ValueError("The two digits may be a day or a year.")
-
-    def edits(move: Move) -> list[Edit]:
-        moved = [move.month(year, month_number(word[0])) for word in found]
-        done: list[Edit] = [
-            (*word.span(), month_like(word[0], new.month, language)) for word, new in zip(found, moved, strict=True)
-        ]
-        if match["y"]:
-            done.append((*match.span("y"), _like_year(moved[-1].year, match["y"])))
-            for word, (new, following) in zip(found, pairwise(moved), strict=False):
-                if new.year != following.year:
-                    done.append((word.end(), word.end(), match["to_year"] + _like_year(new.year, match["y"])))
-        return sorted(done, key=lambda edit: edit[:2])
-
-    return Found(match.start(), match.end(), edits, [match["y"]] if match["y"] else [])
-
-
-def _weekday(match: re.Match[str], language: str) -> Found:
-    def edits(move: Move) -> list[Edit]:
-        return [(*match.span("weekday"), weekday_like(match["weekday"], move.days, language))]
-
-    return Found(match.start(), match.end(), edits)
-
-
-_READERS: Final[Sequence[tuple[re.Pattern[str], Callable[[re.Match[str], str], Found | None]]]] = (
-    (_ISO, _iso),
-    (_COMPACT, _iso),
-    (_FIGURES, _figures),
-    (_DAYS_FIRST, _days_in_figures),
-    (_DAYS_SECOND, _days_in_figures),
-    (_NAMED_MONTH, _named),
-    (_NAMED_FIRST, _named),
-    (_MONTH_YEAR, _month_year),
-    (_YEAR_MONTH, _month_year),
-    (_YEAR_TO_YEAR, _year_to_year),
-    (_MONTHS, _months),
-    (_YEAR_ALONE, _year_alone),
-    (_DAY_MONTH, _day_month),
-    (_WEEKDAY, _weekday),
-)

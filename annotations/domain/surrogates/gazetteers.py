@@ -169,10 +169,17 @@ class Chain:
 
     def _word(self, source: random.Random) -> str:
         """A word in lower case of up to 13 letters; empty where the chain would go on."""
-        choice, after = source.choice, self._next
+        bits, after = source.getrandbits, self._next
         before, word = self._start, ""
         while len(word) < 14:
-            letter = choice(after[before])
+            # As random.choice does it, without its calls.
+            letters = after[before]
+            count = len(letters)
+            size = count.bit_length()
+            at = bits(size)
+            while at >= count:
+                at = bits(size)
+            letter = letters[at]
             if letter == "$":
                 return word
             word += letter

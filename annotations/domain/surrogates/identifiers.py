@@ -3,10 +3,8 @@
 A number with a correct check digit gets another one with a correct check digit; a number without one gets none by
 accident. Where a range is known to be unissued, the new number is from it; elsewhere digits and letters are random.
 Sources: Social Security Administration, "Social Security Number Randomization" (areas 000, 666 and 900-999 are never
-issued; groups 50 and up of areas 900-999 are taxpayer numbers, so groups 01-49 are used); Ofcom, "Telephone numbers
-for use in TV and radio drama programmes"; North American Numbering Plan Administration, "555 Line Numbers" (0100-0199
-are for fiction); RFC 2606 (example domains), RFC 3849 and RFC 5737 (IP addresses for documentation), RFC 7042 (MAC
-addresses for documentation, section 2.1.2); NHS Digital (NHS numbers that begin with 999 are for tests).
+issued; groups 50 and up of areas 900-999 are taxpayer numbers, so groups 01-49 are used); RFC 7042 (MAC addresses for
+documentation, section 2.1.2); NHS Digital (NHS numbers that begin with 999 are for tests).
 """
 
 import random
@@ -23,94 +21,10 @@ from stdnum.it import codicefiscale
 
 from annotations.domain.redaction.date_offsets import offset_of
 from annotations.domain.surrogates.folding import plain
+from annotations.domain.surrogates.scrambling import compact, digits, pour, scrambled
 
 _CONSONANTS: Final = "BCDFGHJKLMNPRSTVWXYZ"
 _DNI_LETTERS: Final = "TRWAGMYFPDXBNJZSQVHLCKE"
-_SEPARATORS: Final = re.compile(r"[\W_]+")
-
-
-def compact(text: str) -> str:
-    """The letters and digits of a number, in capitals."""
-    return _SEPARATORS.sub("", text).upper()
-
-
-def pour(value: str, like: str) -> str:
-    """Write the letters and digits of `value` with the separators and the case of `like`.
-
-    If `like` has fewer of them (a telephone number without its country code), the last ones are written; if it has
-    more, `value` is written as it is.
-    """
-    new = [letter for letter in value if letter.isalnum()]
-    count = sum(letter.isalnum() for letter in like)
-    if count > len(new) or not count:
-        return value
-    new = new[len(new) - count :]
-    out, at = [], 0
-    for letter in like:
-        if letter.isalnum():
-            out.append(new[at].lower() if letter.islower() else new[at])
-            at += 1
-        else:
-            out.append(letter)
-    return "".join(out)
-
-
-def digits(source: random.Random, count: int) -> str:
-    """Random digits."""
-    return "".join(source.choice(string.digits) for _ in range(count))
-
-
-def scrambled(source: random.Random, text: str, *, loose: bool = False) -> str:
-    """Other digits for digits and letters for letters; separators stay, and equal groups stay equal.
-
-    A first digit that isn't 0 stays other than 0. A group of two digits that is the code of a Spanish province, as in
-    the numbers of members of a medical association, becomes that of a random province: one that always agreed with the
-    note's city would give away the cities that were missed.
-    """
-    groups = re.findall(r"[0-9]+|[^\W\d_]+", text)
-    spanish = (
-        not loose
-        and sum(len(group) == 2 and "01" <= group <= "52" for group in groups) > 1
-        and (len(groups) > 2 or len(set(groups)) < len(groups))
-    )
-    hexadecimal = bool(re.fullmatch(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", text.strip()))
-    new: dict[str, str] = {}
-    for group in groups:
-        if group in new:
-            continue
-        if group.isdigit():
-            if spanish and len(group) == 2 and "01" <= group <= "52":
-                new[group] = f"{source.randint(1, 52):02d}"
-            else:
-                new[group] = _other(source, group)
-        elif hexadecimal:
-            new[group] = "".join(source.choice("abcdef") for _ in group)
-        elif len(group) >= 4 and not group.isupper():  # a word, not a code
-            new[group] = "".join(_like(source, letter) for letter in group)
-        else:
-            new[group] = "".join(
-                source.choice(string.ascii_lowercase if letter.islower() else string.ascii_uppercase)
-                for letter in group
-            )
-    return re.sub(r"[0-9]+|[^\W\d_]+", lambda found: new[found.group(0)], text)
-
-
-def _like(source: random.Random, letter: str) -> str:
-    """A vowel for a vowel, a consonant for a consonant, in the same case."""
-    new = source.choice("aeiou" if plain(letter).lower() in "aeiou" else "bcdfglmnprstv")
-    return new.upper() if letter.isupper() else new
-
-
-def _other(source: random.Random, group: str) -> str:
-    """Other digits: a leading zero stays, and no other digit becomes one."""
-    zeros = len(group) - len(group.lstrip("0"))
-    rest = len(group) - zeros
-    if not rest:
-        return group
-    return "0" * zeros + source.choice("123456789") + digits(source, rest - 1)
-
-
-# --- numbers with check digits ---------------------------------------------------------------------------------------
 
 
 def _dni(source: random.Random, code: str) -> str:
@@ -381,113 +295,3 @@ _CHECKED: Final = (
     (_is_vat, _vat),
     (_is_vin, _vin),
 )
-
-
-# --- telephone numbers, addresses of the Internet --------------------------------------------------------------------
-
-_FICTION_GB: Final = (  # Ofcom's prefixes, by the start of the original, with the digits that follow
-    ("020", "0207946", 4),
-    ("07", "07700900", 3),
-    ("0800", "08081570", 3),
-    ("0113", "01134960", 3),
-    ("0114", "01144960", 3),
-    ("0121", "01214960", 3),
-    ("0131", "01314960", 3),
-    ("0141", "01414960", 3),
-    ("0161", "01614960", 3),
-    ("0", "01632960", 3),
-)
-
-
-def new_phone(source: random.Random, text: str, language: str) -> str:
-    """Another telephone number in the format of `text`, from a range for fiction or one that isn't assigned.
-
-    Spain: 99 (no province) for 8 and 9, 79 (no operator) for 6 and 7. Italy: 0348 and 0349 (no district), 395 and 396
-    (no operator). An extension of up to five digits after a word is scrambled.
-    """
-    main = re.match(r"^(.*?\d)(\s*(?:ext|x|ext\.|int\.?|interno|extensi[oó]n)\W*\d{1,6})\s*$", text, re.IGNORECASE)
-    if main:
-        return new_phone(source, main.group(1), language) + scrambled_digits(source, main.group(2))
-    number = "".join(letter for letter in text if letter.isdigit())
-    if re.search(r"[^\W\d_]", text):
-        return scrambled_digits(source, text)
-    prefix = ""
-    for code in ("0034", "34", "0039", "39", "0044", "44", "001", "1"):
-        if (
-            number.startswith(code)
-            and len(number) - len(code) in _LENGTHS[code.lstrip("0")]
-            and ("+" in text or code.startswith("00") or len(number) > 9)
-        ):
-            prefix = code
-            break
-    rest = number[len(prefix) :]
-    country = {"34": "es", "39": "it", "44": "gb", "1": "us"}.get(prefix.lstrip("0"), "")
-    if not country:
-        country = {"es": "es", "it": "it"}.get(language[:2], "gb" if number.startswith("0") else "us")
-    new = _national(source, rest, country)
-    return pour(prefix + new, text) if new else scrambled_digits(source, text)
-
-
-_LENGTHS: Final = {"34": (9,), "39": (8, 9, 10, 11), "44": (9, 10), "1": (10,)}
-
-
-def _national(source: random.Random, rest: str, country: str) -> str:
-    if country == "es" and len(rest) == 9 and rest[0] in "6789":
-        return ("99" if rest[0] in "89" else "79") + digits(source, 7)
-    if country == "it" and 8 <= len(rest) <= 11 and rest[0] in "03":
-        start = source.choice(("0348", "0349") if rest[0] == "0" else ("395", "396"))
-        return start + digits(source, len(rest) - len(start))
-    if country == "us" and len(rest) == 10:
-        return _area_code(source) + "55501" + digits(source, 2)
-    if country == "us" and len(rest) == 7:
-        return "55501" + digits(source, 2)
-    if country == "gb":
-        full = rest if rest.startswith("0") else "0" + rest
-        for start, new, count in _FICTION_GB:
-            if full.startswith(start) and len(full) in (10, 11):
-                number = (new + digits(source, count))[: len(full)]
-                return number if rest.startswith("0") else number[1:]
-    return ""
-
-
-def _area_code(source: random.Random) -> str:
-    return source.choice(
-        (
-            "205",
-            "303",
-            "312",
-            "404",
-            "415",
-            "503",
-            "512",
-            "602",
-            "615",
-            "617",
-            "702",
-            "704",
-            "713",
-            "801",
-            "808",
-            "816",
-            "901",
-        )
-    )
-
-
-def scrambled_digits(source: random.Random, text: str) -> str:
-    """The text with other digits."""
-    return re.sub(r"[0-9]+", lambda found: _other(source, found.group(0)), text)
-
-
-def new_ip(source: random.Random, text: str) -> str:
-    """An IP address for documentation (RFC 5737 and 3849)."""
-    if ":" in text:
-        groups = ":".join(f"{source.randint(1, 0xFFFF):x}" for _ in range(3))
-        return f"2001:db8:{groups}::{source.randint(1, 0xFFFF):x}"
-    return f"{source.choice(('192.0.2', '198.51.100', '203.0.113'))}.{source.randint(1, 254)}"
-
-
-def example_domain(domain: str) -> str:
-    """The reserved domain (RFC 2606) with the ending of a domain: example.com, example.net, else example.org."""
-    ending = domain.rsplit(".", 1)[-1].casefold()
-    return f"example.{ending}" if ending in ("com", "net") else "example.org"

@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from annotations.domain.surrogates.clustering import PEOPLE, read
 from annotations.domain.surrogates.deciding import surrogate_key
 from annotations.domain.surrogates.folding import folded
-from annotations.domain.surrogates.identifiers import compact
 from annotations.domain.surrogates.pipeline import REPEATABLE, Mentioned, Surrogate
+from annotations.domain.surrogates.scrambling import compact
 from annotations.domain.surrogates.templates import slots
 from annotations.domain.surrogates.writing import TEMPLATES
 

@@ -6,9 +6,9 @@ from typing import Final
 from annotations.domain.redaction.kinds import Kind
 from annotations.domain.surrogates.clustering import PEOPLE
 from annotations.domain.surrogates.deciding import person_of
-from annotations.domain.surrogates.identifiers import compact
 from annotations.domain.surrogates.people import FAMILY, GIVEN, read_person
 from annotations.domain.surrogates.pipeline import Cluster
+from annotations.domain.surrogates.scrambling import compact
 from annotations.domain.surrogates.templates import slots
 from annotations.domain.surrogates.writing import TEMPLATES, part_name
 

@@ -8,9 +8,9 @@ from annotations.domain.surrogates.clustering import NUMBERS, PEOPLE, read
 from annotations.domain.surrogates.deciding import person_of
 from annotations.domain.surrogates.folding import accented, cased, folded, plain
 from annotations.domain.surrogates.gazetteers import Names, kept, known_language, names_of
-from annotations.domain.surrogates.identifiers import pour
 from annotations.domain.surrogates.people import FAMILY, FAMILY_INITIAL, GIVEN_INITIAL, Part, Person, same_word, titles
 from annotations.domain.surrogates.pipeline import Cluster, Mentioned, Surrogate
+from annotations.domain.surrogates.scrambling import pour
 from annotations.domain.surrogates.templates import acronym_of, is_acronym, slots
 
 TEMPLATES: Final = frozenset(

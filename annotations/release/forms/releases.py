@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy
 
 from annotations.core.fields import Agreed
 from annotations.core.offering import offer
+from annotations.models import LabelMapping
 from annotations.surrogates.services.makers import MakerChoice
 from annotations.transfer.forms.exports import SetChoice
 from annotations.transfer.forms.formats import About, grouped
@@ -82,12 +83,18 @@ class ReleaseForm(forms.Form):
 
 
 class ReleaseExportForm(forms.Form):
-    """The format of an export. Sending the same `token` twice starts one job."""
+    """The format of an export, and a label mapping. Sending the same `token` twice starts one job."""
 
     format = forms.ChoiceField(label=gettext_lazy("Format"))
+    labels = forms.ChoiceField(
+        label=gettext_lazy("Labels"),
+        required=False,
+        help_text=gettext_lazy("Only in formats with spans. The text itself stays as the policy wrote it."),
+    )
     leave_out = forms.BooleanField(label=gettext_lazy("Leave out the notes with open findings"), required=False)
     token = forms.UUIDField(widget=forms.HiddenInput)
 
-    def __init__(self, *args: Any, about: Mapping[str, About], **kwargs: Any) -> None:
+    def __init__(self, *args: Any, about: Mapping[str, About], mappings: Sequence[LabelMapping], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         offer(self, "format", grouped(about))
+        offer(self, "labels", [("", _("As in the project")), *((str(one.pk), one.name) for one in mappings)])

@@ -22,7 +22,10 @@ def open_counts(releases: Iterable[Release]) -> dict[int, int]:
 
 @dataclass(frozen=True)
 class Step:
-    """A step on the way to an exported release. `page` is the URL name of the page where it is done, or empty."""
+    """A step on the way to an exported release.
+
+    `page` is the URL name of the page where it is done, or empty; `place` is the id of its part of that page, or empty.
+    """
 
     title: str
     text: str
@@ -30,6 +33,7 @@ class Step:
     page: str = ""
     action: str = ""
     optional: bool = False
+    place: str = ""
 
 
 StepOf = Callable[[Access, Release], Step]
@@ -67,7 +71,15 @@ def steps_of(access: Access, release: Release, open_findings: int) -> list[Step]
             _("Decide findings"),
         ),
         *(step_of(access, release) for _position, step_of in sorted(MORE_STEPS, key=lambda one: one[0])),
-        Step(_("Export"), _("Files in the format that the recipient needs."), exported),
+        Step(
+            _("Export"),
+            _("Files in the format that the recipient needs."),
+            exported,
+            "release" if state in (Release.State.PREPARED, Release.State.SIGNED) else "",
+            _("Choose format"),
+            optional=True,
+            place="export-title",
+        ),
     ]
 
 

@@ -12,7 +12,8 @@ from annotations.core.erasures import ErasedMeanwhile, erasures_of, unerased
 from annotations.core.errors import ServiceError
 from annotations.models import Release, ReleasedNote
 from annotations.release.services.policies import read_policy
-from annotations.release.services.preparing import GoneMeanwhile, Preparer, source_of_release
+from annotations.release.services.preparing import Preparer, source_of_release
+from annotations.release.services.replacing import GoneMeanwhile
 from annotations.release.services.writing import extras_of, store_prepared
 from annotations.surrogates.services.makers import paid_by
 

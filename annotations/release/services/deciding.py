@@ -17,7 +17,8 @@ from annotations.jobs.services.starting import key_of
 from annotations.models import LeakFinding, Project, Release, ReleasedNote, User
 from annotations.release.events import RELEASE_DECIDED
 from annotations.release.services.batches import MEANWHILE, again, preparer_of, rows_and_siblings
-from annotations.release.services.preparing import Extra, Prepared
+from annotations.release.services.preparing import Prepared
+from annotations.release.services.replacing import Extra
 from annotations.release.services.settling import settle
 from annotations.release.services.starting import KIND, enqueue_job
 from annotations.release.services.writing import extras_of, store_prepared

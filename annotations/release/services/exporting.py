@@ -12,32 +12,46 @@ from annotations.core.erasures import erasures_of, unerased
 from annotations.core.errors import ServiceError
 from annotations.core.progress import Progress, silent
 from annotations.core.stored_files import store_file
-from annotations.domain.formats.base import OutNote
+from annotations.domain.formats.base import Loss, OutNote
+from annotations.domain.written_labels import written_set
 from annotations.jobs.services.starting import once
 from annotations.models import Job, Release, ReleasedNote, StoredFile, User
-from annotations.release.events import RELEASE_EXPORTED
+from annotations.release.events import RELEASE_EXPORTED, ReleaseExported
 from annotations.release.selectors.releases import open_findings
-from annotations.release.services.files import RELEASE_FORMATS, WITHOUT_SPANS, out_note, release_files
+from annotations.release.services.files import RELEASE_FORMATS, WITHOUT_SPANS, Written, out_note, release_files
 from annotations.release.services.settling import released_notes, settle
+from annotations.transfer.selectors.label_mappings import target_of
 from annotations.transfer.services.archives import write_to_path, write_zip
-from annotations.transfer.services.exporting import label_definitions
+from annotations.transfer.services.export_labels import ExportLabels
+from annotations.transfer.services.exporting import Told, label_definitions
 
 EXPORT = "release_export"
 BATCH = 250
 
 
 def start_release_export(
-    *, release: Release, format: str, actor: User, token: str = "", leave_out: bool = False
+    *,
+    release: Release,
+    format: str,
+    actor: User,
+    token: str = "",
+    leave_out: bool = False,
+    labels: ExportLabels | None = None,
 ) -> Job:
     """Start an export. The same `token` (one per form) gives the same job.
 
-    Notes with open findings are held back. With `leave_out` the export leaves them out; without, it is refused. Raises
-    ServiceError: `format`, `state` unless the release is prepared, and `held`.
+    `labels`: other codes for labels. Notes with open findings are held back. With `leave_out` the export leaves them
+    out; without, it is refused. Raises ServiceError: `format`, `state` unless the release is prepared, `held`, and
+    `unmapped` with the labels that a mapping lacks.
     """
     check_export(release, format, leave_out=leave_out)
+    if labels is not None:
+        labels.by_code(release.project)
     params: dict[str, Any] = {"release_id": release.pk, "format": format}
     if leave_out:
         params["leave_out"] = True
+    if labels is not None and labels.differ:
+        params["labels"] = labels.as_params()
     return once(EXPORT, release.project, params, actor, token)
 
 
@@ -63,7 +77,13 @@ def check_export(release: Release, format: str, *, leave_out: bool) -> None:
 
 
 def run_release_export(
-    *, release_id: int, format: str, leave_out: bool, actor_id: int | None, progress: Progress
+    *,
+    release_id: int,
+    format: str,
+    leave_out: bool,
+    actor_id: int | None,
+    progress: Progress,
+    labels: ExportLabels | None = None,
 ) -> dict[str, Any]:
     """Write an export as a stored zip file and return its counts with its `file_id`.
 
@@ -71,7 +91,7 @@ def run_release_export(
     """
     release = Release.objects.select_related("project__label_set", "policy").get(pk=release_id)
     actor = User.objects.filter(pk=actor_id).first() if actor_id else None
-    export = _Export(release, format, leave_out, progress)
+    export = _Export(release, format, leave_out, progress, labels or ExportLabels())
     with tempfile.TemporaryFile() as content:
         write_zip(content, export.files())
         content.seek(0)
@@ -97,12 +117,13 @@ def export_release_to_path(
     leave_out: bool,
     actor: User | None = None,
     progress: Progress = silent,
+    labels: ExportLabels | None = None,
 ) -> dict[str, Any]:
     """Write an export to a new or empty folder, or to a .zip, and return its counts.
 
     Nothing half-written remains. Raises ServiceError; ErasedMeanwhile if a note was erased meanwhile.
     """
-    export = _Export(release, format, leave_out, progress)
+    export = _Export(release, format, leave_out, progress, labels or ExportLabels())
 
     def finish(place: Callable[[], object]) -> None:
         with transaction.atomic():
@@ -117,20 +138,27 @@ def export_release_to_path(
 class _Export:
     """One export of the notes that are not held back."""
 
-    def __init__(self, release: Release, format: str, leave_out: bool, progress: Progress) -> None:
+    def __init__(
+        self, release: Release, format: str, leave_out: bool, progress: Progress, labels: ExportLabels
+    ) -> None:
         self._begun = erasures_of(release.project_id)
         self._release = settle(release=release)
         check_export(release, format, leave_out=leave_out)
         self._format = format
         self._leave_out = leave_out
         self._progress = progress
+        self._labels, self._codes = labels, labels.by_code(release.project)
+        self._told = Told(labels, self._codes)
         self._total = released_notes(release).count()
         self._held = ReleasedNote.objects.filter(release=release, state=ReleasedNote.State.HELD).count()
         self._notes = self._spans = 0
 
     def files(self) -> Iterator[tuple[str, Any]]:
-        labels = label_definitions(self._release.project, merged=True)
-        return release_files(self._format, self._out_notes(), labels, self._about())
+        definitions = label_definitions(self._release.project, merged=True)
+        if self._labels.differ:
+            definitions = written_set(definitions, self._codes, target_of(self._labels.target))
+        written = Written({label: code for label, code in self._codes.items() if code}, definitions)
+        return release_files(self._format, self._out_notes(), written, self._about(), self._at_end)
 
     def check_still(self) -> None:
         """Check in the caller's transaction that nothing changed since the export began."""
@@ -144,18 +172,21 @@ class _Export:
             )
 
     def record(self, actor: User | None) -> None:
-        RELEASE_EXPORTED.record(
-            actor=actor,
-            project_id=self._release.project_id,
-            data={
-                "release": self._release.number,
-                "format": self._format,
-                "notes": self._notes,
-                "spans": self._spans,
-                "held_back": self._held,
-                "content_hash": self._release.content_hash,
-            },
-        )
+        data: ReleaseExported = {
+            "release": self._release.number,
+            "format": self._format,
+            "notes": self._notes,
+            "spans": self._spans,
+            "held_back": self._held,
+            "content_hash": self._release.content_hash,
+        }
+        if relabeled := self._relabeled():
+            data |= {
+                "mapping": self._labels.mapping,
+                "left_out": relabeled["left_out"],
+                "merged": relabeled["merged"],
+            }
+        RELEASE_EXPORTED.record(actor=actor, project_id=self._release.project_id, data=data)
 
     def counts(self) -> dict[str, Any]:
         return {
@@ -165,7 +196,20 @@ class _Export:
             "spans": self._spans,
             "held_back": self._held,
             "content_hash": self._release.content_hash,
+            "labels": self._relabeled(),
         }
+
+    def _relabeled(self) -> dict[str, Any] | None:
+        """Spans by written code, and how many were left out or merged; None where labels are those of the project."""
+        told = self._told.report
+        if told is None:
+            return None
+        return {"written": told["written"], "left_out": sum(told["left_out"].values()), "merged": told["merged"]}
+
+    def _at_end(self) -> dict[str, Any]:
+        """What the manifest says of labels, where they are written in another way. A mapping's name stays inside."""
+        relabeled = self._relabeled()
+        return {} if relabeled is None else {"labels": relabeled}
 
     def _about(self) -> dict[str, Any]:
         """The head of the manifest. It has no text that a person typed, but for the short name of the policy."""
@@ -182,7 +226,7 @@ class _Export:
             "text_hash": release.figures.get("text_hash", ""),
         }
 
-    def _out_notes(self) -> Iterator[OutNote]:
+    def _out_notes(self) -> Iterator[tuple[OutNote, list[Loss]]]:
         """The notes in the order of their names, since the order of the rows tells which notes are of one patient."""
         ids = list(released_notes(self._release).order_by("name").values_list("pk", flat=True))
         columns = ["name", "text", "span_count"]
@@ -193,6 +237,7 @@ class _Export:
             rows = ReleasedNote.objects.filter(pk__in=ids[at : at + BATCH]).order_by("name")
             for name, text, count, *spans in rows.values_list(*columns):
                 self._notes += 1
-                self._spans += count
-                yield out_note(name, text, spans[0] if spans else [])
+                note, losses = self._told.note(out_note(name, text, spans[0] if spans else []))
+                self._spans += len(list(note.spans)) if spans else count
+                yield note, losses
             self._progress(min(at + BATCH, self._total), self._total)

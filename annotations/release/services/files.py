@@ -3,13 +3,15 @@
 import hashlib
 import json
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import IO, Any, Final
 
+from annotations.core.attributes import pairs_of
 from annotations.domain.files.csv_lines import csv_line
 from annotations.domain.formats import FORMATS
-from annotations.domain.formats.base import OutNote
+from annotations.domain.formats.base import LOSSES, Loss, OutNote
 from annotations.domain.labels import LabelSetDef
 from annotations.domain.spans import Span
 from annotations.transfer.services.archives import Content
@@ -29,22 +31,38 @@ IN_MEMORY: Final = 1024 * 1024
 BOM: Final = "\ufeff"
 
 
+@dataclass(frozen=True)
+class Written:
+    """How labels are written: the code of each label, and the set of the written codes for configuration files."""
+
+    codes: Mapping[str, str]
+    labels: LabelSetDef
+
+
 def release_files(
-    format: str, notes: Iterator[OutNote], labels: LabelSetDef, about: Mapping[str, Any]
+    format: str,
+    notes: Iterator[tuple[OutNote, list[Loss]]],
+    written: Written,
+    about: Mapping[str, Any],
+    at_end: Callable[[], Mapping[str, Any]],
 ) -> Iterator[tuple[str, Content]]:
     """Yield every file of a release as (relative name, content); the last one is the manifest.
 
-    The manifest has what `about` says, and the size and SHA-256 of every other file.
+    `notes` come with the losses that they have already. The manifest has what `about` says, the size and SHA-256 of
+    every other file, and what `at_end` says after the last note.
     """
     with tempfile.SpooledTemporaryFile(IN_MEMORY) as manifest:
         manifest.write(_opening(about))
         first = True
-        for name, content in _files(format, notes, labels):
+        for name, content in _files(format, notes, written):
             row = json.dumps({"name": name, **_measured(content)}, ensure_ascii=False)
             manifest.write((("\n " if first else ",\n ") + row).encode())
             first = False
             yield name, content
-        manifest.write(b"\n]}\n")
+        manifest.write(b"\n]")
+        for name, value in at_end().items():
+            manifest.write(f",\n {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}".encode())
+        manifest.write(b"}\n")
         manifest.seek(0)
         yield MANIFEST, manifest
 
@@ -66,53 +84,91 @@ def _measured(content: Content) -> dict[str, Any]:
     return {"bytes": size, "sha256": digest.hexdigest()}
 
 
-def _files(format: str, notes: Iterator[OutNote], labels: LabelSetDef) -> Iterator[tuple[str, Content]]:
-    if format == "jsonl":
-        return _jsonl(notes)
-    if format == "csv":
-        return _csv(notes)
-    return _written(format, notes, labels)
+def _files(format: str, notes: Iterator[tuple[OutNote, list[Loss]]], written: Written) -> Iterator[tuple[str, Content]]:
+    with tempfile.SpooledTemporaryFile(IN_MEMORY) as lines:
+        losses = _Losses(lines)
+        if format == "jsonl":
+            yield from _jsonl(losses.noted(notes), written)
+        elif format == "csv":
+            yield from _csv(losses.noted(notes), written)
+        else:
+            yield from _written(format, notes, written, losses)
+        if losses.any:
+            lines.seek(0)
+            yield LOSSES, lines
 
 
-def _written(format: str, notes: Iterator[OutNote], labels: LabelSetDef) -> Iterator[tuple[str, Content]]:
-    codes = {label.code: label.code for label in labels.labels()}
-    with NoteFilesWriter(lambda _language: FORMATS[format], codes) as writer:
-        for note in notes:
-            files, _losses = writer.add(note)
+class _Losses:
+    """Writes a table of the spans that are not in the files as they were. The bounds are those of the released text."""
+
+    def __init__(self, lines: IO[bytes]) -> None:
+        self._lines = lines
+        self.any = False
+
+    def add(self, losses: Iterable[Loss]) -> None:
+        for loss in losses:
+            if not self.any:
+                self._lines.write((BOM + csv_line(["note", "start", "end", "label", "reason"])).encode())
+                self.any = True
+            span = loss.span
+            self._lines.write(csv_line([loss.note, span.start, span.end, span.label, loss.reason]).encode())
+
+    def noted(self, notes: Iterable[tuple[OutNote, list[Loss]]]) -> Iterator[OutNote]:
+        """The notes. Their losses are written when each one comes."""
+        for note, losses in notes:
+            self.add(losses)
+            yield note
+
+
+def _written(
+    format: str, notes: Iterable[tuple[OutNote, list[Loss]]], written: Written, losses: _Losses
+) -> Iterator[tuple[str, Content]]:
+    with NoteFilesWriter(lambda _language: FORMATS[format], written.codes) as writer:
+        for note, before in notes:
+            files, more = writer.add(note)
+            losses.add(before + more)
             yield from files.items()
         yield from writer.finish()
-    yield from FORMATS[format].extra_files(labels).items()
+    yield from FORMATS[format].extra_files(written.labels).items()
 
 
-def _jsonl(notes: Iterator[OutNote]) -> Iterator[tuple[str, Content]]:
-    """One object per line: name, text, and spans with their label and text."""
+def _jsonl(notes: Iterator[OutNote], written: Written) -> Iterator[tuple[str, Content]]:
+    """One object per line: name, text, and spans with their label, text and, if there are any, attributes."""
     with tempfile.SpooledTemporaryFile(IN_MEMORY) as lines:
         for note in notes:
-            spans = [
-                {"start": span.start, "end": span.end, "label": span.label, "text": note.text[span.start : span.end]}
-                for span in note.spans
-            ]
-            row = {"name": note.name, "text": note.text, "spans": spans}
+            row = {"name": note.name, "text": note.text, "spans": [_span(note, span, written) for span in note.spans]}
             lines.write((json.dumps(row, ensure_ascii=False) + "\n").encode())
         yield NOTES_JSONL, lines
 
 
-def _csv(notes: Iterator[OutNote]) -> Iterator[tuple[str, Content]]:
-    """A table of the notes, and a table of their spans."""
+def _span(note: OutNote, span: Span, written: Written) -> dict[str, Any]:
+    label, text = written.codes.get(span.label, span.label), note.text[span.start : span.end]
+    found = {"start": span.start, "end": span.end, "label": label, "text": text}
+    return found | {"attributes": dict(span.attributes)} if span.attributes else found
+
+
+def _csv(notes: Iterator[OutNote], written: Written) -> Iterator[tuple[str, Content]]:
+    """A table of the notes, and a table of their spans. Attributes are a JSON object; empty without."""
     with ExitStack() as stack:
         texts: IO[bytes] = stack.enter_context(tempfile.SpooledTemporaryFile(IN_MEMORY))
         spans: IO[bytes] = stack.enter_context(tempfile.SpooledTemporaryFile(IN_MEMORY))
         texts.write((BOM + csv_line(["note", "text"])).encode())
-        spans.write((BOM + csv_line(["note", "start", "end", "label", "text"])).encode())
+        spans.write((BOM + csv_line(["note", "start", "end", "label", "text", "attributes"])).encode())
         for note in notes:
             texts.write(csv_line([note.name, note.text]).encode())
             for span in note.spans:
-                quote = note.text[span.start : span.end]
-                spans.write(csv_line([note.name, span.start, span.end, span.label, quote]).encode())
+                row = _span(note, span, written)
+                attributes = json.dumps(row["attributes"], ensure_ascii=False) if span.attributes else ""
+                cells = [note.name, row["start"], row["end"], row["label"], row["text"], attributes]
+                spans.write(csv_line(cells).encode())
         yield NOTES_CSV, texts
         yield SPANS_CSV, spans
 
 
 def out_note(name: str, text: str, spans: list[list[Any]]) -> OutNote:
     """A note to write, from the columns of ReleasedNote."""
-    return OutNote(name, text, [Span(start, end, label) for start, end, label in spans])
+    found = [
+        Span(start, end, label, attributes=pairs_of(attributes[0] if attributes else None))
+        for start, end, label, *attributes in spans
+    ]
+    return OutNote(name, text, found)

@@ -13,7 +13,7 @@ from annotations.domain.surrogates.pipeline import Surrogate
 from annotations.models import Release, ReleasedNote, SurrogateEntity, SurrogateMention
 from annotations.release.services.policies import read_policy
 from annotations.surrogates.selectors.index import unsealed
-from annotations.surrogates.services.planning import mentioned
+from annotations.surrogates.services.patients import mentioned
 
 MOST_NOTES: Final = 500
 """Larger releases are measured on this many notes: those of the first patients, each with all their notes."""

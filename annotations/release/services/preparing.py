@@ -8,12 +8,11 @@ from collections.abc import Callable, Collection, Container, Iterable, Mapping, 
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from itertools import islice
-from typing import NamedTuple
 
-from annotations.core.date_offsets import date_offset
 from annotations.core.errors import ServiceError
 from annotations.core.sealing import Key, project_key
-from annotations.domain.folding import folded, words
+from annotations.domain.attributes import Attributes
+from annotations.domain.folding import words
 from annotations.domain.hashing import text_sha256
 from annotations.domain.knowing.mention import Mention as KnownMention
 from annotations.domain.leaks.gate import GENERIC, Gate, Leak
@@ -21,11 +20,10 @@ from annotations.domain.leaks.needles import Needle, needles_of
 from annotations.domain.leaks.prepared import Prepared as Sought
 from annotations.domain.redaction.dates import years
 from annotations.domain.redaction.kinds import Kind
-from annotations.domain.redaction.numbering import numbered
 from annotations.domain.redaction.offsets import piece_around, span_to_original
 from annotations.domain.redaction.planning import Planned, planned
-from annotations.domain.redaction.policy import Action, Policy, PolicyError, Rule
-from annotations.domain.redaction.released import Mention, Piece, Released
+from annotations.domain.redaction.policy import Action, Policy, PolicyError
+from annotations.domain.redaction.released import Piece, Released
 from annotations.domain.redaction.releasing import release_text
 from annotations.domain.spans import Bounds, Span
 from annotations.domain.surrogates.writing import staying
@@ -34,6 +32,16 @@ from annotations.known.selectors.identifiers import allowed_terms, denied_terms,
 from annotations.models import Document, Label, LeakFinding, Project, Release
 from annotations.release.services.leftovers import known_leaks, merged, shape_leaks, with_longer
 from annotations.release.services.naming import covered_notes
+from annotations.release.services.replacing import (
+    MASKED,
+    Extra,
+    NoteReplacing,
+    Original,
+    Surrogates,
+    released_spans,
+    unmarked,
+    with_masks,
+)
 from annotations.release.services.sources import Source, source_of
 from annotations.surrogates.services.makers import Params
 from annotations.surrogates.services.making import NoteMentions, surrogates_for
@@ -42,42 +50,8 @@ from annotations.surrogates.services.originals import Originals
 Origin, Where = LeakFinding.Origin, LeakFinding.Where
 SHORTEST_PATIENT_ID = 4
 """A shorter patient id is looked for in names only: in a text, most equal strings would mean something else."""
-HASH_DIGITS = 16
-"""Hexadecimal digits of a keyed hash: 64 bits, so that different identifiers of a project have different hashes."""
 COINCIDENCE = "coincidence"
 READ_AT_ONCE = 500
-MASKED = "\x00"
-"""Ends the label of a stretch that gets its label's placeholder, whatever the policy does with the label."""
-
-
-Surrogates = Mapping[tuple[int, int, int], str]
-"""What to write for each mention, by note, start and end."""
-
-
-class Extra(NamedTuple):
-    """A stretch of the original that a decision added: bounds, label code, and whether it is masked in any case."""
-
-    start: int
-    end: int
-    label: str
-    masked: bool = False
-
-
-class GoneMeanwhile(Exception):
-    """A note was erased while it was being prepared."""
-
-
-@dataclass(frozen=True, slots=True)
-class Original:
-    """A note to prepare. `spans` are the chosen annotations, with the labels' codes; `extras` are decisions."""
-
-    pk: int
-    name: str
-    text: str
-    language: str
-    patient: str
-    spans: Sequence[Span]
-    extras: Sequence[Extra] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +78,11 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A prepared note. `spans` are those of the released text."""
+    """A prepared note. `spans` are those of the released text: start, end, label code and attributes."""
 
     pk: int
     released: Released
-    spans: Sequence[tuple[int, int, str]]
+    spans: Sequence[tuple[int, int, str, Attributes]]
     sha256: str
     characters_kept: int
     years: Sequence[int]
@@ -130,7 +104,7 @@ class Preparer:
         self._avoided: Container[str] = ()
         self.source = source
         self._policy = policy
-        self._masking = _with_masks(policy)
+        self._masking = with_masks(policy)
         labels = Label.objects.filter(label_set__project=project).values_list("code", "placeholder")
         placeholders = dict(labels)
         self._placeholder_of = placeholders | {code + MASKED: text for code, text in placeholders.items()}
@@ -215,12 +189,12 @@ class Preparer:
         known = self._finder.find([(note.patient, note.text) for note in notes])
         prepared = []
         for note, mentions in zip(notes, known, strict=True):
-            replacing = _Replacing(self._key, note, partial(self._planned, note, spans[note.pk]), surrogates)
+            replacing = NoteReplacing(self._key, note, partial(self._planned, note, spans[note.pk]), surrogates)
             released = release_text(note.text, spans[note.pk], self._masking, self._placeholder_of, replacing)
             whose = (_whose(note), note.language)
             if whose not in sought:
                 sought[whose] = self._gate(note.language).prepared(needles[_whose(note)])
-            prepared.append(self._prepared(note, _unmarked(released), sought[whose], mentions))
+            prepared.append(self._prepared(note, unmarked(released), sought[whose], mentions))
         return prepared
 
     def _require(self, codes: Iterable[str]) -> None:
@@ -311,7 +285,7 @@ class Preparer:
         return Prepared(
             pk=note.pk,
             released=released,
-            spans=[(one.new_start, one.new_end, one.label) for one in released.pieces if one.new_start < one.new_end],
+            spans=released_spans(released.pieces, note.spans),
             sha256=text_sha256(released.text),
             characters_kept=len(note.text) - replaced,
             years=sorted({year for one in dates for year in years(note.text[one.start : one.end], note.language)}),
@@ -391,61 +365,6 @@ class _WhenNeeded(Container[str]):
 
     def __contains__(self, text: object) -> bool:
         return text in self._found
-
-
-class _Replacing:
-    """What operators need for one note (domain.redaction.released.Replacing)."""
-
-    def __init__(
-        self,
-        key: Key,
-        note: Original,
-        plans: Callable[[], Sequence[Planned]],
-        surrogates: Surrogates,
-    ) -> None:
-        self._key = key
-        self._note = note
-        self._plans = plans
-        self._surrogates = surrogates
-
-    @property
-    def language(self) -> str:
-        return self._note.language
-
-    @cached_property
-    def days(self) -> int:
-        return date_offset(self._key, self._note.patient, self._note.pk)
-
-    def hashed(self, mention: Mention) -> str:
-        text = " ".join(folded(mention.text).split())
-        return self._key.hexdigest("hash", str(mention.kind), text)[:HASH_DIGITS]
-
-    def number(self, mention: Mention) -> int:
-        return self._numbers[mention.start, mention.end]
-
-    @cached_property
-    def _numbers(self) -> Mapping[Bounds, int]:
-        mentions = (plan.mention for plan in self._plans())
-        return numbered(one._replace(label=one.label.removesuffix(MASKED)) for one in mentions)
-
-    def surrogate(self, mention: Mention) -> str:
-        try:
-            return self._surrogates[self._note.pk, mention.start, mention.end]
-        except KeyError:
-            raise GoneMeanwhile from None
-
-
-def _with_masks(policy: Policy) -> Policy:
-    """The policy with a rule for each label that a decision masks."""
-    masks = {code + MASKED: Rule(rule.kind, Action.MASK, rule.numbered) for code, rule in policy.rules.items()}
-    return Policy({**policy.rules, **masks})
-
-
-def _unmarked(released: Released) -> Released:
-    if not any(piece.label.endswith(MASKED) for piece in released.pieces):
-        return released
-    pieces = [piece._replace(label=piece.label.removesuffix(MASKED)) for piece in released.pieces]
-    return Released(released.text, pieces)
 
 
 def _in_surrogate(leak: Leak, note: Original, text: str, pieces: Sequence[Piece]) -> str:

@@ -12,7 +12,8 @@ from annotations.domain.spans import Span
 from annotations.models import Document, Project, ReleasePolicy
 from annotations.release.services.batches import MEANWHILE, again
 from annotations.release.services.policies import read_policy
-from annotations.release.services.preparing import Found, Original, Preparer
+from annotations.release.services.preparing import Found, Preparer
+from annotations.release.services.replacing import Original
 from annotations.release.services.sources import Source, source_of
 
 MOST_SIBLINGS = 100

@@ -73,7 +73,7 @@ def _hashed(release: Release, *, with_spans: bool) -> Iterator[tuple[str, str, l
     columns = ("name", "sha256", "spans") if with_spans else ("name", "sha256")
     rows = released_notes(release).order_by("id").values_list(*columns)
     for name, sha256, *spans in rows.iterator(chunk_size=BATCH):
-        yield name, sha256, [(start, end, label) for start, end, label in spans[0]] if spans else []
+        yield name, sha256, [(start, end, label) for start, end, label, *_ in spans[0]] if spans else []
 
 
 def _figures(release: Release) -> dict[str, Any]:

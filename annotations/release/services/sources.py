@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
+from annotations.core.attributes import Stored, pairs_of
 from annotations.core.errors import ServiceError
 from annotations.domain.files import csv_reading
 from annotations.domain.spans import Span
@@ -81,24 +82,33 @@ class Source:
         return f"({' OR '.join(conditions)})", values
 
     def spans(self, notes: Sequence[int]) -> dict[int, list[Span]]:
-        """The spans of each of these notes, sorted, without duplicates."""
+        """The spans of each of these notes, sorted, without duplicates.
+
+        Of equal spans with different attributes, those of the choice that is named first count.
+        """
         # Tuples are told apart and sorted in a third of the time of spans.
-        found: dict[int, set[tuple[int, int, str]]] = {pk: set() for pk in notes}
+        found: dict[int, dict[tuple[int, int, str], Stored | None]] = {pk: {} for pk in notes}
         for one in self.wanted:
             if one.version is not None:
                 frozen = GoldVersionNote.objects.filter(version=one.version, document__in=notes).order_by()
                 for pk, spans in frozen.values_list("document_id", "spans"):
-                    found[pk].update([(start, end, code) for start, end, code, *_ in spans])
+                    for start, end, code, _suggested, *attributes in spans:
+                        found[pk].setdefault((start, end, code), attributes[0] if attributes else None)
             else:
                 rows = SpanRow.objects.filter(
                     annotation_set__author=one.author,
                     annotation_set__state=SUBMITTED,
                     annotation_set__document__in=notes,
                 ).order_by()
-                columns = ("annotation_set__document_id", "start", "end", "label__code")
-                for pk, start, end, code in rows.values_list(*columns):
-                    found[pk].add((start, end, code))
-        return {pk: [Span(*span) for span in sorted(spans)] for pk, spans in found.items()}
+                columns = ("annotation_set__document_id", "start", "end", "label__code", "attributes")
+                for pk, start, end, code, attributes in rows.values_list(*columns):
+                    found[pk].setdefault((start, end, code), attributes)
+        return {
+            pk: [
+                Span(*span, attributes=pairs_of(spans[span])) if spans[span] else Span(*span) for span in sorted(spans)
+            ]
+            for pk, spans in found.items()
+        }
 
     def covers(self, note: Document) -> bool:
         """Whether the note has chosen annotations."""

@@ -14,7 +14,8 @@ from annotations.domain.spans import Span
 from annotations.models import Document
 from annotations.release.services.batches import MEANWHILE, again
 from annotations.release.services.policies import codes_of, kinds_in
-from annotations.release.services.preparing import Original, Preparer
+from annotations.release.services.preparing import Preparer
+from annotations.release.services.replacing import Original
 from annotations.release.services.sources import Source
 
 MASKED, SURROGATES = "masked", "surrogates"

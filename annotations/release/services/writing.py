@@ -3,12 +3,14 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 
+from annotations.core.attributes import stored
 from annotations.core.bulk import update_rows
 from annotations.core.sealing import project_key
 from annotations.domain.redaction.offsets import span_to_released
 from annotations.domain.redaction.released import Released
 from annotations.models import Document, LeakFinding, Release, ReleasedNote
-from annotations.release.services.preparing import Extra, Found, Prepared
+from annotations.release.services.preparing import Found, Prepared
+from annotations.release.services.replacing import Extra
 
 Answer, Origin, Where = LeakFinding.Answer, LeakFinding.Origin, LeakFinding.Where
 State = ReleasedNote.State
@@ -119,7 +121,7 @@ def _finding(row: ReleasedNote, found: Found) -> LeakFinding:
 def _fill(row: ReleasedNote, one: Prepared) -> None:
     row.text = one.released.text
     row.sha256 = one.sha256
-    row.spans = [list(span) for span in one.spans]
+    row.spans = [[*span, stored(attributes)] if attributes else span for *span, attributes in one.spans]
     row.span_count = len(one.spans)
     row.pieces = [[*piece[:5], str(piece.action)] for piece in one.released.pieces]
     row.exceptions = dict(sorted(one.exceptions.items()))

@@ -26,6 +26,8 @@ from annotations.release.services.naming import named_sets
 from annotations.release.services.outdating import outdated, prepare_again
 from annotations.release.services.withdrawing import withdraw
 from annotations.transfer.forms.formats import ABOUT, About
+from annotations.transfer.selectors.label_mappings import mappings_of
+from annotations.transfer.services.export_labels import labels_of_mapping
 
 RELEASES = 30
 NOTES = 25
@@ -77,7 +79,7 @@ def _context(request: Request, access: Access, found: Release) -> dict[str, Any]
         "outdated": outdated(found),
         "figures": figures_of(found),
         "page": paged(request, released_notes(found), NOTES),
-        "export": ReleaseExportForm(about=about_formats()),
+        "export": ReleaseExportForm(about=about_formats(), mappings=mappings_of(access.project)),
         "formats": about_formats().values(),
         "files": ready_exports(found),
         "hours": settings.STORED_FILE_HOURS,
@@ -99,10 +101,15 @@ def release_export(request: Request, slug: str, number: int) -> HttpResponse:
     """Start the export of a release. The same form starts one job."""
     access = enter(request.user, slug, Can.RELEASE)
     found = release_for(access, number)
-    form = ReleaseExportForm(request.POST, about=about_formats())
+    mappings = {str(one.pk): one for one in mappings_of(access.project)}
+    form = ReleaseExportForm(request.POST, about=about_formats(), mappings=list(mappings.values()))
     if "format" in form.errors:
         messages.error(request, _("Choose one of the formats. Nothing was exported."))
         return redirect("release", slug, number)
+    if "labels" in form.errors:
+        messages.error(request, _("This label mapping no longer exists. Choose another one. Nothing was exported."))
+        return redirect("release", slug, number)
+    mapping = mappings.get(form.cleaned_data["labels"])
     try:
         job = start_release_export(
             release=found,
@@ -110,6 +117,7 @@ def release_export(request: Request, slug: str, number: int) -> HttpResponse:
             actor=access.user,
             token=form_token(request),
             leave_out=form.cleaned_data["leave_out"],
+            labels=labels_of_mapping(mapping) if mapping else None,
         )
     except ServiceError as error:
         messages.error(request, str(error))

@@ -29,7 +29,7 @@ from annotations.surrogates.selectors.index import in_parts, opened, surrogate_o
 from annotations.surrogates.services.makers import Params
 from annotations.surrogates.services.making import NoteMentions, Place, surrogates_for
 from annotations.surrogates.services.originals import Originals
-from annotations.surrogates.services.planning import mentioned
+from annotations.surrogates.services.patients import mentioned
 
 POLICY: Final = "surrogate"
 BATCH: Final = 100

@@ -22,17 +22,8 @@ from annotations.models import Document, Project, SurrogateEntity, SurrogateKey,
 from annotations.surrogates.selectors.index import form_number, in_parts, kinds_with, named, opened, taken
 from annotations.surrogates.services.erasing import keep_only_said
 from annotations.surrogates.services.makers import MAKERS, Maker, Params, RulesMaker, maker_of
-from annotations.surrogates.services.planning import (
-    Entity,
-    NoteMentions,
-    Patient,
-    Place,
-    Plan,
-    Stored,
-    Where,
-    patient_mentions,
-    patients_of,
-)
+from annotations.surrogates.services.patients import NoteMentions, Patient, Place, Where, patient_mentions, patients_of
+from annotations.surrogates.services.planning import Entity, Plan, Stored
 
 __all__ = ["MAKERS", "NoteMentions", "Place", "surrogates_for"]
 

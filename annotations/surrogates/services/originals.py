@@ -10,7 +10,7 @@ from annotations.domain.surrogates.clustering import PEOPLE, RuleClusterer, equa
 from annotations.domain.surrogates.deciding import person_of
 from annotations.domain.surrogates.pipeline import REPEATABLE
 from annotations.domain.surrogates.templates import PLACES
-from annotations.surrogates.services.planning import NoteMentions, mentioned
+from annotations.surrogates.services.patients import NoteMentions, mentioned
 
 BYTES: Final = 1 << 22
 """With 1,000,000 names, 2 of 10,000 other texts are held for one of them; such a surrogate is made again."""

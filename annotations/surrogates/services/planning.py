@@ -1,14 +1,11 @@
 """Which entity of the index each mention belongs to, and new surrogates for those that have none. Nothing is stored."""
 
-from collections import Counter
 from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from annotations.core.date_offsets import date_offset
 from annotations.core.sealing import Key
 from annotations.domain.redaction.kinds import Kind
-from annotations.domain.redaction.released import Mention
 from annotations.domain.surrogates.deciding import RuleDecider, identities, surrogate_key
 from annotations.domain.surrogates.folding import folded
 from annotations.domain.surrogates.generating.rules import order
@@ -24,81 +21,18 @@ from annotations.surrogates.selectors.index import (
     in_parts,
     kinds_with,
     named,
-    private_scope,
     surrogate_digest,
     taken,
     unsealed,
 )
 from annotations.surrogates.selectors.names import known_by, named_as
-from annotations.surrogates.services.makers import Draft, Maker, PatientDrafts, PatientMentions
+from annotations.surrogates.services.makers import Draft, Maker, PatientDrafts
+from annotations.surrogates.services.patients import Patient, Place, Where
 
 MOST_ATTEMPTS: Final = 20
 """How many surrogates are made for an entity until one is new; then it gets one that repeats."""
 STRICT_ATTEMPTS: Final = 8
 """So many of them must not be the name of anybody in the project; later ones only of nobody in the patient's notes."""
-CONTEXT: Final = 40
-"""Characters before and after a mention."""
-
-
-Where = tuple[int, int, int]
-"""A mention in the database: the id of the note, start and end in code points."""
-
-
-class Place(NamedTuple):
-    """Where a mention is: the id of the note, start and end in code points."""
-
-    document: int
-    start: int
-    end: int
-
-
-@dataclass(frozen=True, slots=True)
-class NoteMentions:
-    """A note with the mentions that get surrogates. `patient` is empty where the note has none."""
-
-    document: int
-    patient: str
-    language: str
-    text: str
-    mentions: Sequence[Mention]
-
-
-@dataclass(slots=True)
-class Patient:
-    """A patient's mentions. `scope` is that of the kinds of entities that patients don't share.
-
-    `days` is the secret offset of the patient's dates: codes that contain a birth date follow it.
-    """
-
-    scope: str
-    language: str
-    mentions: list[Mentioned]
-    days: int
-
-
-def patients_of(key: Key, notes: Sequence[NoteMentions], language: str) -> list[Patient]:
-    """The mentions by patient. A note without a patient is one of its own. `language` is that of the project."""
-    grouped: dict[tuple[str, int], list[NoteMentions]] = {}
-    for note in notes:
-        grouped.setdefault((note.patient, 0 if note.patient else note.document), []).append(note)
-    patients = []
-    for (patient, document), own in grouped.items():
-        most = Counter(note.language or language for note in own).most_common(1)[0][0]
-        mentions = {
-            (note.document, one.start, one.end): mentioned(note.document, note.text, one)
-            for note in own
-            for one in note.mentions
-        }
-        scope, days = private_scope(key, patient, document), date_offset(key, patient, document)
-        patients.append(Patient(scope, most, list(mentions.values()), days))
-    return patients
-
-
-def mentioned(document: int, text: str, mention: Mention) -> Mentioned:
-    """The mention with its surroundings in the note's text."""
-    start, end = mention.start, mention.end
-    before, after = text[max(0, start - CONTEXT) : start], text[end : end + CONTEXT]
-    return Mentioned(document, start, end, mention.kind, mention.text, before, after)
 
 
 class Stored(NamedTuple):
@@ -463,10 +397,6 @@ class Plan:
             parts = (part for part in self._parts[patient] if part.cluster.kind not in REPEATABLE)
             self._originals[patient] = frozenset(words.union(*map(self._names_of, parts)))
         return self._originals[patient]
-
-
-def patient_mentions(patients: Sequence[Patient]) -> list[PatientMentions]:
-    return [PatientMentions(one.mentions, one.language) for one in patients]
 
 
 _DECIDER: Final = RuleDecider()

@@ -155,7 +155,8 @@ def _note_files(
 ) -> Iterator[tuple[str, Content]]:
     codes = labels.by_code(project)
     written = {label: code for label, code in codes.items() if code}
-    told = _Told(labels, codes, report)
+    told = Told(labels, codes)
+    report.labels = told.report
     notes = _version_notes(wanted) if wanted.version else _author_notes(wanted.author)
     splits: dict[str, str] = {}
     total = _count(wanted)
@@ -191,18 +192,18 @@ def _note_files(
     yield "export.json", json.dumps(manifest, indent=1, ensure_ascii=False).encode()
 
 
-class _Told:
-    """Applies other labels to notes, and counts in the report what became of the spans."""
+class Told:
+    """Applies other labels to notes, and counts in `report` what became of the spans. It is None without others."""
 
-    def __init__(self, labels: ExportLabels, codes: dict[str, str], report: ExportReport) -> None:
+    def __init__(self, labels: ExportLabels, codes: dict[str, str]) -> None:
         self._codes = codes
-        self._report: LabelReport | None = None
+        self.report: LabelReport | None = None
         if labels.differ:
-            self._report = report.labels = {"mapping": labels.name, "written": {}, "left_out": {}, "merged": 0}
+            self.report = {"mapping": labels.name, "written": {}, "left_out": {}, "merged": 0}
 
     def note(self, note: OutNote) -> tuple[OutNote, list[Loss]]:
         """The note as it is to be written, and spans that lost attributes because another span stands for them."""
-        report = self._report
+        report = self.report
         if report is None:
             return note, []
         done = rewritten(note, self._codes)

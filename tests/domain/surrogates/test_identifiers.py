@@ -12,20 +12,17 @@ from stdnum.es import dni, nie
 from stdnum.gb import nhs
 from stdnum.it import codicefiscale
 
+from annotations.domain.surrogates.contacts import example_domain, new_ip, new_phone
 from annotations.domain.surrogates.identifiers import (
     birth_in,
-    compact,
-    example_domain,
-    new_ip,
     new_number,
-    new_phone,
-    pour,
     tax_code,
     valid_iban,
     valid_npi,
     valid_nuss,
     vin_check,
 )
+from annotations.domain.surrogates.scrambling import compact, pour
 
 DNI, NIE, NUSS, NHS, CARD, VAT = (
     "12345678Z",

@@ -5,10 +5,11 @@ import string
 from collections.abc import Mapping
 
 from annotations.domain.surrogates.clustering import PEOPLE
+from annotations.domain.surrogates.contacts import example_domain
 from annotations.domain.surrogates.folding import folded, plain
 from annotations.domain.surrogates.generating.words import Words
-from annotations.domain.surrogates.identifiers import example_domain, scrambled_digits
 from annotations.domain.surrogates.people import Person, fullest, read_person
+from annotations.domain.surrogates.scrambling import scrambled_digits
 from annotations.domain.surrogates.writing import part_name
 
 

@@ -7,7 +7,6 @@ from typing import Final
 from annotations.domain.surrogates.folding import accented, folded
 from annotations.domain.surrogates.gazetteers import kept
 from annotations.domain.surrogates.generating.words import TRIES, Words
-from annotations.domain.surrogates.identifiers import scrambled_digits
 from annotations.domain.surrogates.places import (
     CITY,
     COUNTRY_OF,
@@ -21,6 +20,7 @@ from annotations.domain.surrogates.places import (
     towns,
     zip_in,
 )
+from annotations.domain.surrogates.scrambling import scrambled_digits
 from annotations.domain.surrogates.templates import (
     ACRONYM,
     GIVEN,

@@ -3,9 +3,11 @@
 import re
 
 from annotations.domain.redaction.kinds import Kind
+from annotations.domain.surrogates.contacts import example_domain, new_ip, new_phone
 from annotations.domain.surrogates.generating.accounts import new_account, new_url
 from annotations.domain.surrogates.generating.words import Words
-from annotations.domain.surrogates.identifiers import digits, example_domain, new_ip, new_number, new_phone
+from annotations.domain.surrogates.identifiers import new_number
+from annotations.domain.surrogates.scrambling import digits
 
 
 def new_value(words: Words, kind: Kind, text: str) -> str:

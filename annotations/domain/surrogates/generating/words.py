@@ -7,8 +7,8 @@ from typing import Final
 
 from annotations.domain.surrogates.folding import LONG, accented, folded, long_words, runs
 from annotations.domain.surrogates.gazetteers import COMMON, KNOWN, RARE, Known, Names, known_language, names_of
-from annotations.domain.surrogates.identifiers import compact
 from annotations.domain.surrogates.pipeline import Around, Cluster
+from annotations.domain.surrogates.scrambling import compact
 
 TRIES: Final = 60
 

@@ -20,6 +20,7 @@ from annotations.release.services.sources import union_of
 from annotations.release.services.starting import start_release
 from annotations.surrogates.services.makers import checked_maker
 from annotations.transfer.services.archives import check_out
+from annotations.transfer.services.export_labels import labels_in_words
 
 # A replaced place may show another one, such as a part of a longer name. Later rounds mask what is still there.
 ROUNDS = 4
@@ -49,6 +50,16 @@ class Command(JourneyCommand):
         parser.add_argument("--may-leave", action="store_true", help="The notes may be sent to another machine.")
         parser.add_argument("--out", required=True, type=Path, help="New or empty folder, or a .zip to create.")
         parser.add_argument("--format", default="text", choices=RELEASE_FORMATS)
+        parser.add_argument("--mapping", default="", metavar="NAME", help="Write labels as in this label mapping.")
+        parser.add_argument(
+            "--map-label", action="append", default=[], metavar="LABEL=CODE",
+            help="Write this code for a label of the project. Repeatable; wins over --mapping.",
+        )  # fmt: skip
+        parser.add_argument(
+            "--skip-label", action="append", default=[], metavar="LABEL",
+            help="Write no spans of a label of the project; its text is released as the policy says. Repeatable; wins "
+            "over --mapping.",
+        )  # fmt: skip
         parser.add_argument(
             "--decide", choices=[str(answer) for answer in LeakFinding.Answer],
             help="Replace or allow everything that the leak gate finds. Without it, notes with findings are held back.",
@@ -69,6 +80,10 @@ class Command(JourneyCommand):
             raise ServiceError(f"“{certificate}” exists. Nothing was released. Choose another file.", code="out")
         if certificate is not None:
             check_certifier()
+        labels = labels_in_words(
+            project, mapping=options["mapping"], mapped=options["map_label"], skipped=options["skip_label"]
+        )
+        labels.by_code(project)
         slug, version = parsed_policy(options["policy"])
         release = start_release(
             project=project,
@@ -89,18 +104,19 @@ class Command(JourneyCommand):
             certificate.write_bytes(as_pdf if certificate.suffix.lower() == ".pdf" else as_json)
             release.refresh_from_db()
         exported = export_release_to_path(
-            release=release, out=out, format=options["format"], leave_out=True, actor=actor
+            release=release, out=out, format=options["format"], leave_out=True, actor=actor, labels=labels
         )
         leaks = leak_counts(release)
         return {
             "notes": exported["notes"],
-            "spans": release.span_count,
+            "spans": exported["spans"],
             "leaks": leaks["open"],
             "held_back": exported["held_back"],
             "release": release.number,
             "policy": f"{release.policy.slug}:{release.policy.version}",
             "format": options["format"],
             "content_hash": exported["content_hash"],
+            "labels": exported["labels"],
             "findings": leaks,
             "figures": release.figures,
         }
@@ -134,6 +150,9 @@ class Command(JourneyCommand):
                 f"The leak gate has {result['leaks']:,} open findings. Notes held back: {result['held_back']:,}. "
                 "Decide the findings on the page of the release, or use --decide."
             )
+        if labels := result["labels"]:
+            counts = ", ".join(f"{code} {count}" for code, count in sorted(labels["written"].items())) or "none"
+            lines.append(f"Labels written: {counts}. Spans left out: {labels['left_out']:,}.")
         lines.append(f"Content hash: {result['content_hash']}")
         return "\n".join(lines)
 

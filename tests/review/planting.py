@@ -1,0 +1,111 @@
+"""A project with hidden leaks: two runs with the same suggestions, and the draw of leaks under control."""
+
+import uuid
+
+import pytest
+
+from annotations.core import hiding
+from annotations.models import (
+    AnnotationSet,
+    Role,
+    Span,
+    SuggestedString,
+)
+from annotations.review.selectors.state import review_state
+from annotations.review.services import deciding as review
+from annotations.review.services.deciding import Request
+from annotations.review.services.finishing import finish_review
+from annotations.review.services.log import Act
+from tests.factories import label_of, make_author, make_member, make_note, make_project, make_set
+
+TEXT = "Mario Rossi, 54 anni, a Torino dal dott. Bianchi."
+SUGGESTED = [(0, 11, "PATIENT"), (24, 30, "CITY"), (41, 48, "DOCTOR")]
+NAME, CITY, DOCTOR = (start for start, _, _ in SUGGESTED)
+
+
+class World:
+    """Two runs with the same suggestions in each note. The draw picks the first candidate of each note in `drawn`."""
+
+    drawn: set[int] = set()
+
+    def __init__(self, **options):
+        self.project = make_project("covid", **{"planted_share": 10} | options)
+        self.rita, self.rosa = (make_member(self.project, Role.REVIEWER, name) for name in ("rita", "rosa"))
+        self.run, self.other = (make_author(self.project, kind="run", name=n) for n in ("rules-1", "crf-1"))
+        self.notes = [make_note(self.project, TEXT, patient_id=f"p{n}") for n in range(3)]
+        for note in self.notes:
+            for run in (self.run, self.other):
+                make_set(note, run, SUGGESTED, submitted=True)
+        Span.objects.update(confidence=0.9)
+        self.note = self.notes[0]
+        self.plant_in(self.note)
+
+    def plant_in(self, *notes):
+        World.drawn = {note.pk for note in notes}
+
+    def suggestion(self, start, note=None, run=None):
+        annotation_set = AnnotationSet.objects.get(document=note or self.note, author=run or self.run)
+        return annotation_set.spans.get(start=start)
+
+    def store(self, *notes):
+        """Act as if the run had just stored its suggestions for these notes; without notes, for the first one."""
+        hiding.stored(self.run, [note.pk for note in notes or [self.note]])
+        return self
+
+    def share(self, share):
+        self.project.planted_share = share
+        self.project.save()
+
+    def decide(self, user, act, start=None, note=None, **options):
+        suggestion = None if start is None else self.suggestion(start, note).pk
+        request = Request(change_id=uuid.uuid4(), act=act, suggestion=suggestion, **options)
+        return review.decide(document=note or self.note, author=self.run, user=user, request=request)
+
+    def mark(self, user, start, end, label, note=None):
+        bounds = start, end, label_of(self.project, label).pk
+        return self.decide(user, Act.ADD, note=note, bounds=bounds, quote=TEXT[start:end])
+
+    def finish(self, user, note=None, **options):
+        return finish_review(document=note or self.note, author=self.run, user=user, **options)
+
+    def state(self, user=None, note=None):
+        return review_state(document=note or self.note, author=self.run, user=user or self.rita)
+
+    def shown(self, user=None, note=None):
+        return {p["start"]: (p["state"], p.get("planted")) for p in self.state(user, note)["suggestions"]}
+
+    def rest(self, note=None):
+        return [p["id"] for p in self.state(note=note)["suggestions"] if p["state"] == "open"]
+
+    def review(self, user, *, marks=(), note=None):
+        """Store the run's suggestions for the note, add `marks`, accept what is shown, and finish."""
+        self.store(note or self.note)
+        for mark in marks:
+            self.mark(user, *mark, note=note)
+        return self.finish(user, note, rest=self.rest(note))
+
+    @property
+    def gold(self):
+        spans = Span.objects.filter(annotation_set__document=self.note, annotation_set__author__kind="gold")
+        return sorted(spans.values_list("start", "end", "label__name"))
+
+    def check(self):
+        """Check that the counts by string leave out hidden suggestions."""
+        for row in SuggestedString.objects.all():
+            spans = Span.objects.filter(
+                annotation_set__author=row.author_id, string_key=row.string_key, label=row.label_id
+            ).exclude(planted__result="")
+            assert (row.count, row.open) == (spans.count(), spans.filter(decision__isnull=True).count())
+
+
+@pytest.fixture
+def first_drawn(db, monkeypatch):
+    monkeypatch.setattr(
+        "annotations.domain.reviewing.planting.chance",
+        lambda key, what, run, note, *place: 0.99 if what == "note" and note not in World.drawn else 0.0,
+    )
+
+
+@pytest.fixture
+def world(first_drawn):
+    return World()
