@@ -25,6 +25,9 @@ UNUSED = [
     "account.EmailAddress",
     "account.EmailConfirmation",
     "mfa.Authenticator",
+    "socialaccount.SocialAccount",
+    "socialaccount.SocialApp",
+    "socialaccount.SocialToken",
     "django_rq.Dashboard",
     "django_rq.Queue",
 ]

@@ -17,6 +17,7 @@ from annotations.known.urls import urlpatterns as known
 from annotations.notes.urls import urlpatterns as notes
 from annotations.ops.urls import urlpatterns as ops
 from annotations.projects.urls import urlpatterns as projects
+from annotations.providers.urls import urlpatterns as providers
 from annotations.release.urls import urlpatterns as release
 from annotations.review.urls import urlpatterns as review
 from annotations.scores.urls import urlpatterns as scores
@@ -36,6 +37,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     *gold,
     *transfer,
     *accounts,
+    *providers,
     *known,
     *surrogates,
     *release,

@@ -15,9 +15,13 @@ from django.shortcuts import render
 from django.utils.functional import cached_property
 from django.utils.translation import ngettext
 
+from annotations.accounts.services.second_factor import shown
+from annotations.core.access import SecondFactorMissing, lacks_second_factor
 from annotations.core.requests import wants_fragment, wants_json
 from annotations.core.sealing import OtherSecretKey
+from annotations.providers.services.sessions import has_ended
 from deidreview.answers import ask_to_sign_in
+from deidreview.views import second_factor_missing
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 # A session row is written at most this often, so that saving a span needs no second commit.
@@ -118,6 +122,34 @@ def idle_logoff(get_response: GetResponse) -> GetResponse:
         return get_response(request)
 
     return middleware
+
+
+class SecondFactor:
+    """Ends sessions that a provider ended, and says of each session whether it showed a second factor.
+
+    Where the whole instance needs a second factor, no page opens before, except those on which to show one.
+    """
+
+    FREE = ("account_", "mfa_")
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if request.user.is_authenticated:
+            if has_ended(request):
+                logout(request)
+                return ask_to_sign_in(request)
+            request.user.shown_second_factor = shown(request, request.user)
+        return self._get_response(request)
+
+    def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> HttpResponse | None:
+        if not settings.SECOND_FACTOR or not request.user.is_authenticated:
+            return None
+        name = (request.resolver_match and request.resolver_match.url_name) or ""
+        if not getattr(view, "login_required", True) or name.startswith(self.FREE):
+            return None
+        return second_factor_missing(request, SecondFactorMissing()) if lacks_second_factor(request.user) else None
 
 
 def _signed_out(minutes: int) -> str:

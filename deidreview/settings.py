@@ -4,6 +4,7 @@ A malformed value stops the start with one line: ImproperlyConfigured names the 
 """
 
 import os
+from importlib.util import find_spec
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import Any
 from urllib.parse import quote
@@ -15,6 +16,7 @@ from django.core.exceptions import ImproperlyConfigured
 from redis.connection import parse_url
 
 from annotations.domain.installation import CODE, SHIPPED, data_folder
+from annotations.domain.signing_in import LdapDirectory, Provider, read
 from annotations.domain.web_hosts import read_hosts
 from deidreview import VERSION as VERSION
 from models_runtime.backends.llm.servers import read_servers
@@ -230,6 +232,7 @@ INSTALLED_APPS = [
     "django.forms",
     "allauth",
     "allauth.account",
+    "allauth.socialaccount",
     "allauth.mfa",
     "axes",
     "csp",
@@ -243,6 +246,7 @@ INSTALLED_APPS = [
     "annotations.jobs",
     "annotations.projects",
     "annotations.accounts",
+    "annotations.providers",
     "annotations.notes",
     "annotations.gold",
     "annotations.transfer",
@@ -296,6 +300,7 @@ MIDDLEWARE = [
     "deidreview.boundary.JsonBody",
     "django.contrib.messages.middleware.MessageMiddleware",
     "deidreview.middleware.idle_logoff",
+    "deidreview.middleware.SecondFactor",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -375,6 +380,34 @@ AXES_RESET_ON_SUCCESS = True
 AXES_ENABLE_ACCESS_FAILURE_LOG = True
 AXES_VERBOSE = False
 PASSWORD_RESET_TIMEOUT = 24 * 3600
+
+# ── Sign-in by an organization's provider ────────────────────────────────────────────────────────────────────────────
+# Without second factor, people see nothing but the pages on which to set one up.
+SECOND_FACTOR = _yes_no("DEIDREVIEW_SECOND_FACTOR")
+
+
+def _providers() -> tuple[Provider, ...]:
+    """Read the providers. Their libraries are imported only when one of them is used."""
+    path = str(env.str("DEIDREVIEW_SIGN_IN", default=""))
+    try:
+        found = read(path) if path else ()
+    except ValueError as error:
+        raise ImproperlyConfigured(f"DEIDREVIEW_SIGN_IN: {error}") from error
+    if any(isinstance(one, LdapDirectory) for one in found) and find_spec("django_auth_ldap") is None:
+        raise ImproperlyConfigured("DEIDREVIEW_SIGN_IN: LDAP needs more packages. Run `make setup-ldap`.")
+    return found
+
+
+SIGN_IN = _providers()
+# The accounts that can sign in with a password of deidreview's own; None: all accounts.
+PASSWORD_ACCOUNTS: list[str] | None = _read("list", "DEIDREVIEW_PASSWORD_ACCOUNTS", [], "a list of user names") or None
+if PASSWORD_ACCOUNTS is not None:
+    AUTHENTICATION_BACKENDS[1] = "annotations.accounts.services.passwords.NamedAccountsOnly"
+if any(isinstance(one, LdapDirectory) for one in SIGN_IN):
+    AUTHENTICATION_BACKENDS.append("annotations.providers.services.directory.Directory")
+SOCIALACCOUNT_ADAPTER = "annotations.providers.services.apps.Apps"
+# Seconds that a provider may take to answer.
+SOCIALACCOUNT_REQUESTS_TIMEOUT = 5
 
 IDLE_MINUTES = _positive("DEIDREVIEW_IDLE_MINUTES", 30)
 # Messages are stored on the server, since a cookie would stay in the browser's folder. Messages name no notes.

@@ -10,8 +10,11 @@ from django.template.loader import render_to_string
 from django.views.decorators.http import require_safe
 from prometheus_client import CONTENT_TYPE_LATEST
 
+from annotations.accounts.services.second_factor import has_app
+from annotations.core.access import SecondFactorMissing
 from annotations.core.archived import ProjectArchived
 from annotations.core.requests import wants_fragment, wants_json
+from annotations.models import User
 from deidreview.health import Health
 from deidreview.metrics import may_read, text
 
@@ -70,6 +73,8 @@ def bad_request(request: HttpRequest, exception: Exception | None = None) -> Htt
 def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     if isinstance(exception, ProjectArchived):
         return _archived(request, str(exception))
+    if isinstance(exception, SecondFactorMissing):
+        return second_factor_missing(request, exception)
     match = request.resolver_match
     outside = match is not None and match.app_name == "admin"
     return _error(request, 403, "forbidden", "errors/403.html", outside=outside)
@@ -84,6 +89,20 @@ def _archived(request: HttpRequest, message: str) -> HttpResponse:
     match = request.resolver_match
     context = {"message": message, "slug": match.kwargs.get("slug", "") if match else ""}
     return render(request, "errors/archived.html", context, status=403)
+
+
+def second_factor_missing(request: HttpRequest, error: SecondFactorMissing) -> HttpResponse:
+    """Lead the person to the page on which to show a second factor, or to set one up."""
+    if wants_json(request):
+        return JsonResponse({"error": error.code, "message": str(error)}, status=403)
+    if wants_fragment(request):
+        return HttpResponse(str(error), status=403, content_type="text/plain; charset=utf-8")
+    user = request.user
+    context = {
+        "has_app": isinstance(user, User) and has_app(user),
+        "back": request.get_full_path() if request.method == "GET" else "",
+    }
+    return render(request, "errors/second_factor.html", context, status=403)
 
 
 @login_not_required

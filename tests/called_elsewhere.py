@@ -86,6 +86,8 @@ _.without_cause
 _.without_patient
 
 # Columns and choices of tables: stored in rows, or named as keywords in queries.
+_.began_at
+_.checked_at
 _.ABBREVIATION
 _.AMBIGUITY
 _.DEBATABLE
@@ -121,6 +123,9 @@ _.second_at
 _.signed_by
 
 # Named by a dotted path in the settings or in a registry.
+_.Apps
+_.Directory
+_.NamedAccountsOnly
 _.Boundary
 _.ChangePassword
 _.ChoosePassword
@@ -181,6 +186,7 @@ _.teardown
 _.unsubscribe
 
 # Django calls or reads these of forms, fields, widgets, middleware, checks, log formatters, database wrappers and sessions.
+_.SecondFactor
 _._session_key
 _.add_fields
 _.allow_multiple_selected
@@ -204,7 +210,17 @@ _.validateLink
 _.value_from_datadict
 _.view_func
 
-# allauth and axes call or read these.
+# allauth, axes and django-auth-ldap call or read these.
+_.client_class
+_.get_or_build_user
+_.openid_config
+_.pkce_enabled_default
+_.oauth2_adapter_class
+_.list_apps
+_.is_open_for_signup
+_.redirect_from_request
+_.get_scope
+_.get_redirect_url
 _.axes_credentials
 _.axes_locked_out
 _.get_client_ip

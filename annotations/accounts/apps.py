@@ -7,6 +7,8 @@ class AccountsConfig(AppConfig):
     label = "accounts"
 
     def ready(self) -> None:
+        # Its receivers are connected.
+        import annotations.accounts.services.second_factor  # noqa: F401
         from annotations.accounts.services.old_failures import forget_failures
         from annotations.core import navigation, offers
         from annotations.core.access import Can
@@ -19,6 +21,8 @@ class AccountsConfig(AppConfig):
         )
         navigation.add_group(navigation.Group("account", _("Account"), 10, navigation.Area.ACCOUNT))
         hooks.TIDIERS.append(forget_failures)
+        offers.offer("frame.password", "accounts/offers/password.html")
+        offers.offer("projects.closed", "accounts/offers/second_factor.html")
         offers.offer("settings.too_few", "accounts/offers/people.html")
         offers.offer("settings.no_annotators", "accounts/offers/add_annotator.html")
 

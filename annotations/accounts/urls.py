@@ -10,7 +10,7 @@ _SIGN_IN = [
     path("inactive/", account.account_inactive, name="account_inactive"),
     path("signup/", signing_in.signup_closed, name="account_signup"),
     path("reauthenticate/", account.reauthenticate, name="account_reauthenticate"),
-    path("password/change/", account.password_change, name="account_change_password"),
+    path("password/change/", signing_in.password_change, name="account_change_password"),
     path("password/reset/", signing_in.password_forgotten, name="account_reset_password"),
     path(
         "password/reset/key/done/",
@@ -22,6 +22,7 @@ _SIGN_IN = [
         account.password_reset_from_key,
         name="account_reset_password_from_key",
     ),
+    path("second-factor/", signing_in.second_factor, name="second_factor"),
     path("2fa/", include("allauth.mfa.urls")),
 ]
 urlpatterns: list[URLPattern | URLResolver] = [

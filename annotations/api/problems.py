@@ -19,6 +19,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as lazy
 from ninja.errors import HttpError, ValidationError
 
+from annotations.core.access import SecondFactorMissing
 from annotations.core.archived import ProjectArchived
 from annotations.core.changes import Refused
 from annotations.core.errors import LimitReached, ServiceError
@@ -94,7 +95,7 @@ def problem_of(error: Exception) -> Problem | None:
     match error:
         case Problem():
             return error
-        case ProjectArchived():
+        case ProjectArchived() | SecondFactorMissing():
             return Problem(403, error.code, str(error))
         case OtherSecretKey():
             return Problem(503, error.code, str(error))

@@ -6,6 +6,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from annotations.core.access import lacks_second_factor
 from annotations.models import ApiToken, Project, User
 
 
@@ -36,4 +37,8 @@ def line_of(row: ApiToken) -> TokenLine:
 
 
 def projects_of(user: User) -> "QuerySet[Project]":
-    return Project.objects.filter(memberships__user=user, memberships__active=True).order_by("name", "pk")
+    """The projects of a person, without those that are closed until the person has a second factor."""
+    found = Project.objects.filter(memberships__user=user, memberships__active=True).order_by("name", "pk")
+    if lacks_second_factor(user):
+        return found.none()
+    return found.exclude(second_factor=True) if lacks_second_factor(user, wanted=True) else found

@@ -9,13 +9,26 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
+from allauth.mfa.models import Authenticator
+from django.conf import settings
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404
+from django.utils.translation import gettext as _
 
 from annotations.core import hiding
 from annotations.core.archived import ProjectArchived
-from annotations.models import AnnotationSet, Assignment, Author, Document, Membership, Project, Role, User
+from annotations.models import (
+    AnnotationSet,
+    Assignment,
+    Author,
+    Document,
+    Membership,
+    Project,
+    ProviderAccount,
+    Role,
+    User,
+)
 
 
 class Can(StrEnum):
@@ -42,6 +55,17 @@ RIGHTS: dict[str, frozenset[Can]] = {
 }
 # The rights that remain of a role while the project is archived: all that change nothing, and restoring it.
 WHEN_ARCHIVED = frozenset({Can.SEE_PROJECT, Can.READ_NOTES, Can.EXPORT, Can.SEE_AUDIT, Can.ARCHIVE})
+
+
+class SecondFactorMissing(PermissionDenied):
+    """The project, or the whole instance, needs a second factor, which this session or account has not shown."""
+
+    code = "second-factor"
+
+    def __init__(self) -> None:
+        super().__init__(
+            _("You can open this only after two-factor sign-in. Set it up under Account, or enter a code.")
+        )
 
 
 @dataclass(frozen=True)
@@ -102,15 +126,32 @@ class Access:
 def enter(user: User, slug: str, right: Can = Can.SEE_PROJECT) -> Access:
     """Return the project `slug` for this person. Raises Http404 for non-members, PermissionDenied without the right.
 
-    Raises ProjectArchived, a PermissionDenied with a sentence, where only the archived project lacks the right.
+    Raises ProjectArchived, a PermissionDenied with a sentence, where only the archived project lacks the right, and
+    SecondFactorMissing where the project is closed until the person has shown a second factor.
     """
     try:
         membership = Membership.objects.select_related("project").get(project__slug=slug, user_id=user.pk, active=True)
     except Membership.DoesNotExist:
         raise Http404("This project does not exist.") from None
     access = Access(membership.project, membership, user)
+    if lacks_second_factor(user, wanted=access.project.second_factor):
+        raise SecondFactorMissing
     require(access, right)
     return access
+
+
+def lacks_second_factor(user: User, *, wanted: bool = False) -> bool:
+    """Whether a project that wants a second factor, or an instance that always does, is closed to this person.
+
+    In a session it must have been shown. Outside sessions, as with the tokens of the API, the account must have one: an
+    authenticator app, or a last sign-in at a provider whose second factor counts.
+    """
+    if not (wanted or settings.SECOND_FACTOR):
+        return False
+    if user.shown_second_factor is not None:
+        return not user.shown_second_factor
+    apps = Authenticator.objects.filter(user_id=user.pk, type=Authenticator.Type.TOTP)
+    return not (apps.exists() or ProviderAccount.objects.filter(user_id=user.pk, second_factor=True).exists())
 
 
 def require(access: Access, right: Can) -> None:

@@ -10,6 +10,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from annotations.core.access import SecondFactorMissing
 from annotations.core.archived import ProjectArchived
 from annotations.core.changes import Refused
 from annotations.core.errors import ServiceError
@@ -41,6 +42,8 @@ def json_answers(
             except ProjectArchived as error:
                 # Not a conflict: the page keeps the unsaved work, and saves it if the project is restored.
                 return _refused("forbidden", str(error), 403)
+            except SecondFactorMissing as error:
+                return _refused(error.code, str(error), 403)
             except ServiceError as error:
                 there = now(*entered) if now is not None and entered else _annotation_set_in(error)
                 return _refused(error.code, str(error), error.status if isinstance(error, Refused) else 409, there)

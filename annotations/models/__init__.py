@@ -22,6 +22,7 @@ from annotations.models.mapping import LabelMapping, MappedLabel
 from annotations.models.personal import PersonalKey, Search
 from annotations.models.planted import PlantedLeak
 from annotations.models.project import Membership, Project, Role
+from annotations.models.provider import GroupRole, ProviderAccount, ProviderSession, UsedToken
 from annotations.models.release import LeakFinding, Release, ReleasedNote, ReleasePolicy
 from annotations.models.review import BulkAct, Decision, Review, SuggestedLabel, SuggestedNote, SuggestedString
 from annotations.models.rewritten import RewrittenNote
@@ -62,6 +63,7 @@ __all__ = [
     "Flag",
     "GoldVersion",
     "GoldVersionNote",
+    "GroupRole",
     "Handover",
     "Import",
     "Job",
@@ -81,6 +83,8 @@ __all__ = [
     "PlantedLeak",
     "Project",
     "ProjectKey",
+    "ProviderAccount",
+    "ProviderSession",
     "Release",
     "ReleaseErasure",
     "ReleasePolicy",
@@ -102,6 +106,7 @@ __all__ = [
     "SurrogateEntity",
     "SurrogateKey",
     "SurrogateMention",
+    "UsedToken",
     "User",
     "Webhook",
 ]

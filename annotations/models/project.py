@@ -77,6 +77,9 @@ class Project(models.Model):
     erasures = models.PositiveIntegerField(
         default=0, help_text="How many times notes were erased in this project: a patient's, or a deleted note."
     )
+    second_factor = models.BooleanField(
+        default=False, help_text="Members see the project only in sessions with a second factor."
+    )
     archived_at = models.DateTimeField(null=True, help_text="Since then, nobody can change the project.")
     exported_at = models.DateTimeField(null=True, help_text="When notes were first exported, by a page or a command.")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -98,6 +101,9 @@ class Membership(models.Model):
     active = models.BooleanField(default=True)
     joined_at = models.DateTimeField(auto_now_add=True)
     removed_at = models.DateTimeField(null=True)
+    provided_by = models.CharField(
+        max_length=40, blank=True, help_text="The provider whose groups give this role; empty: a person gave it."
+    )
     read_others_until = models.DateTimeField(
         null=True, help_text="When this person last lost a role that may read every note."
     )

@@ -21,6 +21,16 @@ class User(AbstractUser):
         null=True, blank=True, editable=False, help_text="Wrong passwords from before this time no longer count."
     )
 
+    left_provider_at = models.DateTimeField(
+        null=True,
+        blank=True,
+        editable=False,
+        help_text="The account is deactivated since then, until its provider lets the person sign in again.",
+    )
+
+    # Whether this session showed a second factor; None outside sessions. Not stored (annotations.core.access).
+    shown_second_factor: bool | None = None
+
     class Meta(AbstractUser.Meta):
         pass
 

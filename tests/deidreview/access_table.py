@@ -248,6 +248,19 @@ TABLE: dict[str, dict[str, str]] = {
     # The key is not valid, and the page says so.
     "account_reset_password_from_key": {"GET": "200 200 200 200 200 200 200 200",
                                         "POST": "200 200 200 200 200 200 200 200"},
+    # Nobody set up an authenticator app, so everybody is led to the page that does.
+    "second_factor": {"GET": LEADS_ON, "POST": EVERYONE_405},
+    # Tests configure no provider here; those that do are in tests/providers.
+    "openid_connect_login": {"GET": "404 404 404 404 404 404 404 404", "POST": OPEN_405},
+    "openid_connect_callback": {"GET": "404 404 404 404 404 404 404 404", "POST": OPEN_405},
+    "oidc_logout": {"GET": OPEN_405, "POST": "404 404 404 404 404 404 404 404"},
+    "saml_login": {"GET": "404 404 404 404 404 404 404 404", "POST": OPEN_405},
+    "saml_acs": {"GET": OPEN_405, "POST": "404 404 404 404 404 404 404 404"},
+    "saml_finish_acs": {"GET": "404 404 404 404 404 404 404 404", "POST": OPEN_405},
+    "saml_sls": {"GET": "404 404 404 404 404 404 404 404", "POST": OPEN_405},
+    "saml_metadata": {"GET": "404 404 404 404 404 404 404 404", "POST": OPEN_405},
+    "groups": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
+    "group_remove": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
     "mfa_index": {"GET": SIGNED_IN, "POST": EVERYONE_405},
     "mfa_authenticate": {"GET": LEADS_ON, "POST": LEADS_ON},
     "mfa_reauthenticate": {"GET": LEADS_ON, "POST": LEADS_ON},

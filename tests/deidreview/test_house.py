@@ -23,6 +23,7 @@ ANNOTATIONS = [
         "jobs",
         "projects",
         "accounts",
+        "providers",
         "notes",
         "gold",
         "transfer",

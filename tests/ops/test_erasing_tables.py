@@ -29,9 +29,14 @@ STAYS = {
     "annotations.Project": {
         "name": "listed", "guidelines": "listed", "slug": "listed with the name", "language": "a code",
     },
-    "annotations.Membership": {},
     "annotations.ApiToken": {"name": "a program", "prefix": "random", "digest": "of a random token"},
     "annotations.ApiAnswer": {"key": "a keyed digest", "fingerprint": "emptied", "sealed": "emptied"},
+    "annotations.Membership": {"provided_by": "of the settings"},
+    "annotations.ProviderAccount": {
+        "provider": "of the settings", "subject": "a member, not a patient", "sealed": "a provider's token",
+    },
+    "annotations.ProviderSession": {"sid": "a provider's number", "name_id": "a member, not a patient"},
+    "annotations.GroupRole": {"provider": "of the settings", "group": "a group of members, not of patients"},
     "annotations.User": {
         "password": "a hash", "username": "a member, not a patient", "first_name": "a member, not a patient",
         "last_name": "a member, not a patient", "email": "a member, not a patient",

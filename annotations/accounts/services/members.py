@@ -11,7 +11,14 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext
 
-from annotations.accounts.events import MEMBER_ADDED, MEMBER_CHANGED, MEMBER_REMOVED, RESET_LINK_MADE
+from annotations.accounts.events import (
+    MEMBER_ADDED,
+    MEMBER_BY_GROUP,
+    MEMBER_CHANGED,
+    MEMBER_LEFT_GROUP,
+    MEMBER_REMOVED,
+    RESET_LINK_MADE,
+)
 from annotations.core.access import RIGHTS, Can, may_make_link
 from annotations.core.authors import author_of
 from annotations.core.errors import ServiceError
@@ -32,8 +39,14 @@ def create_user(*, username: str, password: str | None = None, created_in: Proje
     return User.objects.create_user(username=username, password=password, created_in=created_in)
 
 
-def add_member(*, project: Project, user: User, role: str, actor: User | None = None) -> Membership:
-    """Add or restore a member, or change a member's role. New annotators get their notes assigned."""
+def add_member(
+    *, project: Project, user: User, role: str, actor: User | None = None, provided_by: str = ""
+) -> Membership:
+    """Add or restore a member, or change a member's role. New annotators get their notes assigned.
+
+    `provided_by` is the provider whose group gives the role; empty where a person gives it. A group may leave a project
+    without a manager: an administrator adds one with the command `add_member`.
+    """
     if role not in Role.values:
         raise ServiceError(
             gettext("“%(role)s” is not a role. Choose one of: %(choices)s.")
@@ -47,17 +60,22 @@ def add_member(*, project: Project, user: User, role: str, actor: User | None = 
         before = None if created else (member.role, member.active)
         if before == (role, True):
             return member
-        if before is not None and before[1]:
+        if before is not None and before[1] and not provided_by:
             _keep_a_manager(project, user, role)
         if before is not None and before[1] and not _sees_all(role):
             _end_seeing_all(member)
-        member.role, member.active, member.removed_at = role, True, None
-        member.save(update_fields=["role", "active", "removed_at", "read_others_until"])
+        member.role, member.active, member.removed_at, member.provided_by = role, True, None, provided_by
+        member.save(update_fields=["role", "active", "removed_at", "read_others_until", "provided_by"])
         if role == Role.ANNOTATOR:
             author_of(project, user)
             assign_new_member(project=project, user=user)
         elif before is not None:
             _release_open(project, user)
+        if provided_by:
+            MEMBER_BY_GROUP.record(
+                project_id=project.pk, data={"user": user.username, "role": role, "provider": provided_by}
+            )
+            return member
         changed = before is not None and before[1]
         (MEMBER_CHANGED if changed else MEMBER_ADDED).record(
             actor=actor,
@@ -109,11 +127,12 @@ def removal_preview(*, project: Project, user: User) -> dict[str, Any]:
 
 
 def remove_member(
-    *, project: Project, user: User, actor: User | None, hand_over_to: User | None = None
+    *, project: Project, user: User, actor: User | None, hand_over_to: User | None = None, provided_by: str = ""
 ) -> dict[str, Any]:
     """Remove a member. Submitted annotation sets stay and count; drafts are withdrawn until the member is restored.
 
     Open notes are assigned to `hand_over_to`, if given, and released. Returns the preview and `handed_over`.
+    `provided_by` is the provider whose group gave the role and gives it no more.
     """
     with transaction.atomic():
         member = Membership.objects.select_for_update().filter(project=project, user=user, active=True).first()
@@ -121,7 +140,8 @@ def remove_member(
             raise ServiceError(
                 gettext("%(username)s is not a member of this project.") % {"username": user.username}, code="member"
             )
-        _keep_a_manager(project, user, None)
+        if not provided_by:
+            _keep_a_manager(project, user, None)
         preview = removal_preview(project=project, user=user)
         handed = _hand_over(project, user, hand_over_to) if hand_over_to else 0
         _release_open(project, user)
@@ -129,8 +149,13 @@ def remove_member(
             author__project=project, author__user=user, state=AnnotationSet.State.DRAFT
         ).update(state=AnnotationSet.State.WITHDRAWN)
         _end_seeing_all(member)
-        member.active, member.removed_at = False, timezone.now()
-        member.save(update_fields=["active", "removed_at", "read_others_until"])
+        member.active, member.removed_at, member.provided_by = False, timezone.now(), provided_by
+        member.save(update_fields=["active", "removed_at", "read_others_until", "provided_by"])
+        if provided_by:
+            MEMBER_LEFT_GROUP.record(
+                project_id=project.pk, data={"user": user.username, "role": member.role, "provider": provided_by}
+            )
+            return preview | {"handed_over": 0}
         MEMBER_REMOVED.record(
             actor=actor,
             project_id=project.pk,

@@ -225,7 +225,8 @@ class _Reading:
                 values = self._values(tables.PEOPLE, line, tables.MEMBER_COLUMNS, row["member"])
                 # Whoever imports the archive stays the manager of the project.
                 if user.pk not in managers:
-                    members.append((line, {"user_id": user.pk, "project_id": self._project.pk, **values}))
+                    own = {"user_id": user.pk, "project_id": self._project.pk, "provided_by": ""}
+                    members.append((line, {**own, **values}))
             self._insert(tables.PEOPLE, Membership, members)
         self._keys.know_people(keys)
 

@@ -35,6 +35,7 @@ Row = dict[str, Any]
 # What an archive leaves out, and why; written to the manifest.
 LEFT_OUT: Final = {
     "accounts": "Passwords, second factors, sessions, tokens, e-mail addresses and own shortcuts belong to people.",
+    "roles of groups": "They refer to the providers of this instance.",
     "audit log": "The log says what was done on this instance. The undo history, which uses it, stays with it.",
     "jobs and imports": "Jobs, uploads, exports and reports of imports belong to this instance.",
     "originals of documents": "Notes keep their text; original files and source maps stay on this instance.",

@@ -36,6 +36,11 @@ class SettingsForm(forms.Form):
         help_text=_("For notes imported without a language. A code such as it, es or en."),
         widget=forms.TextInput(attrs={"autocomplete": "off", "list": "languages", "class": "short"}),
     )
+    second_factor = forms.BooleanField(
+        label=_("Require two-factor sign-in"),
+        required=False,
+        help_text=_("Members see nothing of the project until they have set it up. This also applies to you."),
+    )
     distribution = forms.ChoiceField(
         label=_("Assignment of notes"), choices=Project.Distribution.choices, widget=forms.RadioSelect
     )

@@ -2,12 +2,13 @@
 
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from django.db.models import Count, IntegerField, OuterRef, QuerySet, Subquery, Value
 from django.utils.translation import gettext as _
 
-from annotations.core.access import Access
+from annotations.core.access import Access, lacks_second_factor
 from annotations.models import AnnotationSet, Assignment, Author, Document, Membership, Project, Role, User
 from annotations.models.prepared import PreparedRead
 
@@ -50,7 +51,10 @@ def amount(rows: QuerySet[Any]) -> Amount:
 
 @dataclass(frozen=True)
 class ProjectLine:
-    """One project of a user, with their own notes and the progress of gold. Nobody works in an archived project."""
+    """One project of a user, with their own notes and the progress of gold. Nobody works in an archived project.
+
+    Pages say nothing of a closed project but that it needs a second factor.
+    """
 
     name: str
     slug: str
@@ -61,6 +65,7 @@ class ProjectLine:
     todo: Amount
     done: Amount
     archived: bool = False
+    closed: bool = False
 
     @property
     def has_assignments(self) -> bool:
@@ -79,6 +84,7 @@ def _amounts(counts: list[int]) -> tuple[Amount, Amount, Amount, Amount]:
 
 def my_projects(user: User) -> list[ProjectLine]:
     """Projects of a user, the archived ones last, each part ordered by name, in one query."""
+    closed = partial(lacks_second_factor, user)
     project = OuterRef("project_id")
     mine = Assignment.objects.filter(project=project, user_id=user.pk)
     gold = AnnotationSet.objects.filter(
@@ -93,11 +99,22 @@ def my_projects(user: User) -> list[ProjectLine]:
             done=CappedCount(mine.filter(state=Assignment.State.DONE)),
         )
         .order_by("project__name", "project_id")
-        .values_list("project__name", "project__slug", "role", "project__archived_at", "notes", "gold", "todo", "done")
-    )
+        .values_list(
+            "project__name", "project__slug", "role", "project__archived_at", "project__second_factor",
+            "notes", "gold", "todo", "done",
+        )
+    )  # fmt: skip
     found = [
-        ProjectLine(name, slug, role, str(Role(role).label), *_amounts(counts), archived is not None)
-        for name, slug, role, archived, *counts in members
+        ProjectLine(
+            name,
+            slug,
+            role,
+            str(Role(role).label),
+            *_amounts(counts),
+            archived is not None,
+            closed=closed(wanted=wanted),
+        )
+        for name, slug, role, archived, wanted, *counts in members
     ]
     return sorted(found, key=lambda line: line.archived)
 

@@ -120,6 +120,7 @@ SETTINGS = {
     "show_outcome",
     "second_review",
     "planted_share",
+    "second_factor",
 }
 
 

@@ -29,12 +29,16 @@ DOUBLE_CLICK = timedelta(minutes=1)
 @require_safe
 def projects(request: Request) -> HttpResponse:
     """The user's projects. Archived ones are listed apart, below the others."""
-    lines = my_projects(request.user)
+    found = my_projects(request.user)
+    lines = [line for line in found if not line.closed]
     parts = [(archived, [line for line in lines if line.archived == archived]) for archived in (False, True)]
     listed = [{"archived": archived, "lines": part} for archived, part in parts if part]
-    return render(
-        request, "projects/projects.html", {"listed": listed, "may_create": may_create_projects(request.user)}
-    )
+    context = {
+        "listed": listed,
+        "closed": len(found) - len(lines),
+        "may_create": may_create_projects(request.user),
+    }
+    return render(request, "projects/projects.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -33,6 +33,7 @@ FIELDS = (
     "show_outcome",
     "second_review",
     "planted_share",
+    "second_factor",
 )
 
 

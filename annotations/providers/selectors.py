@@ -1,0 +1,52 @@
+"""Providers of the settings, and the roles of their groups in a project."""
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+from django.conf import settings
+from django.db.models import QuerySet
+from django.urls import reverse
+
+from annotations.domain.signing_in import LdapDirectory, OidcProvider, Provider
+from annotations.models import GroupRole, Project
+
+Kind = TypeVar("Kind", bound=Provider)
+
+
+@dataclass(frozen=True)
+class Button:
+    """A button of the sign-in page."""
+
+    name: str
+    url: str
+
+
+def configured() -> tuple[Provider, ...]:
+    """All providers, in the order of the file."""
+    found: tuple[Provider, ...] = settings.SIGN_IN
+    return found
+
+
+def provider_of(kind: type[Kind], key: str) -> Kind | None:
+    """Return the provider with this id, or None where there is none of this kind."""
+    return next((one for one in configured() if one.id == key and isinstance(one, kind)), None)
+
+
+def directory() -> LdapDirectory | None:
+    """Return the LDAP directory, if there is one: its people sign in with the form."""
+    return next((one for one in configured() if isinstance(one, LdapDirectory)), None)
+
+
+def buttons() -> list[Button]:
+    """The providers to which the sign-in page leads."""
+    return [
+        Button(
+            one.name, reverse("openid_connect_login" if isinstance(one, OidcProvider) else "saml_login", args=[one.id])
+        )
+        for one in configured()
+        if not isinstance(one, LdapDirectory)
+    ]
+
+
+def roles_of_groups(project: Project) -> QuerySet[GroupRole]:
+    return GroupRole.objects.filter(project=project).order_by("provider", "group")

@@ -1,0 +1,69 @@
+"""The file that describes providers: what it may say, and one line for each mistake."""
+
+import pytest
+
+from annotations.domain.signing_in import LdapDirectory, OidcProvider, SamlProvider, read
+
+OIDC = '[[provider]]\nid = "a"\nkind = "oidc"\nname = "A"\nissuer = "https://x"\nclient_id = "c"\nclient_secret = "s"\n'
+LDAP = '[[provider]]\nid = "l"\nkind = "ldap"\nname = "L"\nurl = "ldaps://x"\npeople = "ou=p"\n'
+
+
+@pytest.fixture
+def reading(tmp_path):
+    def run(text: str):
+        path = tmp_path / "sign-in.toml"
+        path.write_text(text)
+        return read(str(path))
+
+    return run
+
+
+def test_each_kind_is_read(reading, tmp_path):
+    metadata = tmp_path / "idp.xml"
+    metadata.write_text("<x/>")
+    saml = f'[[provider]]\nid = "s"\nkind = "saml"\nname = "S"\nmetadata = "{metadata}"\nminutes = 5\n'
+    found = reading(OIDC + 'second_factor = ["mfa"]\n' + saml + LDAP + "start_tls = true\n")
+    assert [type(one) for one in found] == [OidcProvider, SamlProvider, LdapDirectory]
+    assert found[0].second_factor == ("mfa",) and found[1].minutes == 5
+
+
+def test_secrets_are_in_no_text_of_a_provider(reading):
+    found = reading(OIDC.replace('"s"', '"top secret"') + LDAP + 'bind_password = "top secret"\n')
+    assert "top secret" not in repr(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "no \\[\\[provider\\]\\] table"),
+        ("x", "is not TOML"),
+        ("x = 1\n" + OIDC, "“x” is not known"),
+        (OIDC + "colour = 1\n", "“a”: “colour” is not known"),
+        (OIDC.replace("oidc", "oauth"), "kind must be one of oidc, saml, ldap"),
+        (OIDC.replace('"a"', '"A b"'), "small letters, digits and hyphens"),
+        (OIDC.replace('client_id = "c"\n', ""), "client_id is missing"),
+        (OIDC.replace('"c"', '""'), "client_id must be a text that is not empty"),
+        (OIDC.replace('"c"', "1"), "client_id must be a text"),
+        (OIDC.replace("https", "http"), "issuer must begin with https"),
+        (OIDC + 'scopes = ["profile"]\n', "scopes must contain openid"),
+        (OIDC + 'scopes = "openid"\n', "scopes must be a list of texts"),
+        (OIDC + OIDC, "Two providers have the id “a”"),
+        ('[[provider]]\nid = "s"\nkind = "saml"\nname = "S"\nmetadata = "/no"\n', "There is no file /no"),
+        (LDAP.replace("ldaps", "ldap"), "Passwords would be readable"),
+        (LDAP.replace("ldaps://x", "x"), "url must be such as ldaps"),
+        (LDAP + 'filter = "(uid=ada)"\n', "must contain {name}"),
+        (LDAP + 'ca_file = "/no"\n', "There is no file /no"),
+        (LDAP + 'second_factor = ["x"]\n', "LDAP knows no second factor"),
+        (LDAP + 'start_tls = "yes"\n', "start_tls must be true or false"),
+        (LDAP + LDAP.replace('"l"', '"m"'), "Only one provider"),
+    ],
+)
+def test_a_mistake_is_one_line_that_says_where(reading, text, reason):
+    with pytest.raises(ValueError, match=reason) as found:
+        reading(text)
+    assert "\n" not in str(found.value) and "sign-in.toml" in str(found.value)
+
+
+def test_a_file_that_is_missing_is_one_line():
+    with pytest.raises(ValueError, match="/no/file can't be read: No such file"):
+        read("/no/file")

@@ -1,0 +1,123 @@
+"""Sign-in by LDAP with a real slapd."""
+
+from itertools import count
+
+import pytest
+from django.contrib.auth import get_user
+from django.test import Client
+
+from annotations.models import GroupRole, Membership, ProviderAccount, Role, User
+from annotations.providers.services.checking import check
+from tests.factories import PASSWORD, make_project, make_user
+from tests.slapd import GROUPS, Slapd
+
+pytestmark = pytest.mark.django_db
+THEIRS = "their password"
+_numbers = count(1)
+
+
+@pytest.fixture
+def ada(directory) -> str:
+    """Add a person with a new name to the directory, which all tests share. Return the name."""
+    name = f"ada{next(_numbers)}"
+    directory.add_person(name)
+    return name
+
+
+def sign_in(name: str, password: str = THEIRS) -> tuple[Client, User]:
+    client = Client()
+    client.post("/accounts/login/", {"login": name, "password": password})
+    return client, get_user(client)
+
+
+def dn_of(name: str) -> str:
+    return f"uid={name},ou=people,dc=hospital,dc=example"
+
+
+def ask_again() -> None:
+    for pk in ProviderAccount.objects.values_list("pk", flat=True):
+        check(pk)
+
+
+def test_the_directorys_password_signs_in(ada):
+    _, user = sign_in(ada)
+    assert (user.username, user.first_name, user.last_name) == (ada, ada.title(), "Rossi")
+    assert len(ProviderAccount.objects.get(user=user).subject) == 36 and not user.has_usable_password()
+    assert sign_in(ada)[1].pk == user.pk
+
+
+@pytest.mark.parametrize("name", ["{}", "*", "{})(uid=*", "{}\\2a", "nobody"])
+@pytest.mark.parametrize("password", ["", "wrong"])
+def test_other_names_and_passwords_do_not(ada, name, password):
+    assert not sign_in(name.format(ada), password)[1].is_authenticated
+
+
+@pytest.mark.parametrize("name", ["*", "ada*", "{})(uid=*))(|(uid=*"])
+def test_a_name_is_no_filter(ada, name):
+    assert not sign_in(name.format(ada))[1].is_authenticated
+
+
+def test_nobody_takes_over_a_local_account(ada):
+    local = make_user(ada)
+    _, user = sign_in(ada)
+    assert user.username == f"{ada}@ldap" and user.pk != local.pk
+    assert sign_in(ada, PASSWORD)[1].pk == local.pk
+
+
+def test_wrong_passwords_lock_the_account(ada, settings):
+    for _ in range(settings.AXES_FAILURE_LIMIT):
+        sign_in(ada, "wrong")
+    assert not sign_in(ada)[1].is_authenticated
+
+
+def test_a_person_who_was_deleted_is_out(ada, directory: Slapd):
+    client, user = sign_in(ada)
+    ask_again()
+    assert client.get("/help/").status_code == 200
+    directory.delete(dn_of(ada))
+    ask_again()
+    assert client.get("/help/").status_code == 302
+    user.refresh_from_db()
+    assert not user.is_active and user.left_provider_at
+    # A new person with the same name is another person.
+    directory.add_person(ada)
+    assert sign_in(ada)[1].username == f"{ada}@ldap"
+
+
+def test_the_filter_counts_at_every_check_and_the_person_may_return(ada, directory: Slapd):
+    client, user = sign_in(ada)
+    directory.apply(f"dn: {dn_of(ada)}\nchangetype: modify\nadd: employeeType\nemployeeType: left\n")
+    ask_again()
+    assert client.get("/help/").status_code == 302 and not sign_in(ada)[1].is_authenticated
+    directory.apply(f"dn: {dn_of(ada)}\nchangetype: modify\ndelete: employeeType\n")
+    assert sign_in(ada)[1] == user
+
+
+def test_groups_of_the_directory_give_roles_and_take_them(ada, directory: Slapd):
+    project, group = make_project(), f"cn=G-{ada},{GROUPS}"
+    GroupRole.objects.create(project=project, provider="ldap", group=group.lower(), role=Role.REVIEWER)
+    directory.apply(f"dn: {group}\nchangetype: add\nobjectClass: groupOfNames\ncn: G-{ada}\nmember: {dn_of(ada)}\n")
+    _, user = sign_in(ada)
+    assert Membership.objects.get(project=project, user=user, active=True).role == Role.REVIEWER
+    directory.apply(f"dn: {group}\nchangetype: modify\nreplace: member\nmember: cn=admin,dc=hospital,dc=example\n")
+    ask_again()
+    assert not Membership.objects.filter(project=project, user=user, active=True).exists()
+
+
+def test_a_directory_that_is_away_accepts_no_password_and_ends_no_session(ada, directory, settings):
+    from dataclasses import replace
+
+    client, _ = sign_in(ada)
+    settings.SIGN_IN = (replace(settings.SIGN_IN[0], url="ldap://127.0.0.1:1"),)
+    assert not sign_in(ada)[1].is_authenticated
+    ask_again()
+    assert client.get("/help/").status_code == 200
+
+
+def test_who_has_no_password_here_is_told_where_to_change_it(ada):
+    client, _ = sign_in(ada)
+    page = client.get("/accounts/password/change/")
+    assert page.status_code == 200 and b"has no password here" in page.content
+    assert b"Change password" not in client.get("/").content
+    # Setting up two-factor sign-in asks for no password.
+    assert client.get("/accounts/2fa/totp/activate/").status_code == 200
