@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotations', '0046_webhooks'),
+        ('annotations', '0047_surrogate_digest_first'),
     ]
 
     operations = [
