@@ -64,8 +64,8 @@ def tokenize(text: str) -> list[Token]:
     """The tokens of a text in order, by the default rule."""
     # A check by the length in UTF-16 takes no time beside a search for such characters.
     if text.isascii() or len(text.encode("utf-16-le", "surrogatepass")) == 2 * len(text):
-        return tokens_at(match.span() for match in _narrow_token().finditer(text))
-    return tokens_at(match.span() for match in _TOKEN.finditer(text.translate(_KINDS)))
+        return tokens_at([match.span() for match in _narrow_token().finditer(text)])
+    return tokens_at([match.span() for match in _TOKEN.finditer(text.translate(_KINDS))])
 
 
 def tokens_at(bounds: Iterable[tuple[int, int]]) -> list[Token]:
