@@ -7,7 +7,16 @@ from annotations.core.suggested_strings import add_strings, tally_of
 from annotations.domain.files.archives import ArchiveError
 from annotations.domain.hashing import gold_hash
 from annotations.gold.selectors import hashed
-from annotations.models import AnnotationSet, Author, Comment, GoldVersion, GoldVersionNote, Handover, Span, SuggestedNote
+from annotations.models import (
+    AnnotationSet,
+    Author,
+    Comment,
+    GoldVersion,
+    GoldVersionNote,
+    Handover,
+    Span,
+    SuggestedNote,
+)
 
 
 def answer_comments(rows: Rows) -> None:
@@ -28,9 +37,7 @@ def answer_comments(rows: Rows) -> None:
 
 def join_second_reviews(rows: Rows) -> None:
     """Store who took part in the first reviews."""
-    own = (
-        Handover.objects.filter(review__document__project=rows.project).order_by("pk").values_list("pk", flat=True)
-    )
+    own = Handover.objects.filter(review__document__project=rows.project).order_by("pk").values_list("pk", flat=True)
     through = Handover.people.through
     for pk, (_line, row) in zip(list(own), rows.archive.rows(tables.HANDOVERS.name), strict=True):
         people = dict.fromkeys(map(rows.keys.person, row["people"]))

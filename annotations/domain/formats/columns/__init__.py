@@ -152,7 +152,8 @@ class ColumnsFormat:
         for first, past in blocks(text, encoded, by_sentence=self._sentences, whole_spans=True):
             tags = in_scheme(encoded.tags[first:past], self._scheme)
             codes = written_tags(tags, labels)
-            pieces += [f"{word}{self._between}{codes[tag]}\n" for word, tag in zip(words[first:past], tags, strict=True)]
+            rows = zip(words[first:past], tags, strict=True)
+            pieces += [f"{word}{self._between}{codes[tag]}\n" for word, tag in rows]
             pieces.append("\n")
         return {f"{name}.txt": text.encode(), f"{name}.{ENDINGS[0]}": "".join(pieces).encode()}, losses
 

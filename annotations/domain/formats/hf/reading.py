@@ -196,7 +196,9 @@ def _first(row: Row, columns: Iterable[str]) -> Any:
 
 def _is_list(value: Any, types: tuple[type, ...]) -> TypeGuard[list[Any]]:
     # A few types are asked instead of many values.
-    return isinstance(value, list) and all(issubclass(kind, types) and kind is not bool for kind in set(map(type, value)))
+    if not isinstance(value, list):
+        return False
+    return all(issubclass(kind, types) and kind is not bool for kind in set(map(type, value)))
 
 
 def _is_span(value: dict[str, Any]) -> bool:

@@ -63,7 +63,9 @@ def _rows(batches: Iterator[Any], file: str) -> Rows:
 
     try:
         for batch in batches:
-            yield from ((None, dict(zip(batch.schema.names, row, strict=True))) for row in zip(*map(_values, batch.columns), strict=True))
+            names = batch.schema.names
+            for row in zip(*map(_values, batch.columns), strict=True):
+                yield None, dict(zip(names, row, strict=True))
     except (*_FAULTS, pyarrow.ArrowException) as error:
         raise _broken(file) from error
 

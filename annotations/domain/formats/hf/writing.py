@@ -70,7 +70,9 @@ class Writer:
     def _flush(self) -> None:
         if self._rows:
             columns = [[row[name] for row in self._rows] for name in self._schema.names]
-            self._writer.write_table(self._table.from_pydict(dict(zip(self._schema.names, columns, strict=True)), self._schema))
+            self._writer.write_table(
+                self._table.from_pydict(dict(zip(self._schema.names, columns, strict=True)), self._schema)
+            )
         self._rows, self._size = [], 0
 
 

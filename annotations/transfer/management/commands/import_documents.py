@@ -102,7 +102,9 @@ class Command(JourneyCommand):
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         if is_whole(options["path"], options["format"]):
-            check_alone({f"--{'as' if name == 'written_as' else name.replace('_', '-')}": options[name] for name in _OF_NOTES})
+            check_alone(
+                {f"--{'as' if name == 'written_as' else name.replace('_', '-')}": options[name] for name in _OF_NOTES}
+            )
             return whole_projects().load(path=options["path"], slug=options["project"], actor=actor)
         try:
             report = self._import(actor, options)
