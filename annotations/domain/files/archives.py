@@ -11,7 +11,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
 from types import TracebackType
-from typing import IO, Any, Final, NamedTuple
+from typing import IO, Any, Final, NamedTuple, TypeGuard
 
 from annotations.domain.files.strict_json import JsonError, read_json
 from annotations.domain.files.zips import TooManyEntries, open_zip
@@ -63,7 +63,7 @@ def is_archive(file: IO[bytes]) -> bool:
         return False
 
 
-def _is_ours(manifest: Any) -> bool:
+def _is_ours(manifest: Any) -> TypeGuard[dict[str, Any]]:
     return isinstance(manifest, dict) and (manifest.get("product"), manifest.get("format")) == (PRODUCT, FORMAT)
 
 

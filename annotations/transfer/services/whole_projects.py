@@ -1,4 +1,4 @@
-"""The format that holds a whole project, with everybody's work. The feature that reads and writes it registers itself."""
+"""The format that holds a whole project. The feature that reads and writes it registers itself."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path

@@ -47,8 +47,8 @@ CASES = {
         VALUE, [f"{TWO}1-1 0-2 ab *[1]|*[2]\n1-2 3-5 cd *[1]"], "ab cd", [(0, 2, "Mark"), (0, 5, "Mark")], []
     ),
     "crossing": (
-        VALUE, ["#Text=a b c\n1-1 0-1 a A[1]\n1-2 2-3 b A[1]|B[2]\n1-3 4-5 c B[2]"], "a b c", [(0, 3, "A"), (2, 5, "B")],
-        [],
+        VALUE, ["#Text=a b c\n1-1 0-1 a A[1]\n1-2 2-3 b A[1]|B[2]\n1-3 4-5 c B[2]"], "a b c",
+        [(0, 3, "A"), (2, 5, "B")], [],
     ),
     "touching": (VALUE, [f"{TWO}1-1 0-2 ab A\n1-2 3-5 cd A"], "ab cd", [(0, 2, "A"), (3, 5, "A")], []),
     "over two sentences": (
@@ -121,7 +121,9 @@ CASES = {
         [], ["not kept"],
     ),
     # Texts
-    "an emoji": (VALUE, ["#Text=a 😊 b\n1-1 0-1 a _\n1-2 2-4 😊 A\n1-3 5-6 b B"], "a 😊 b", [(2, 3, "A"), (4, 5, "B")], []),
+    "an emoji": (
+        VALUE, ["#Text=a 😊 b\n1-1 0-1 a _\n1-2 2-4 😊 A\n1-3 5-6 b B"], "a 😊 b", [(2, 3, "A"), (4, 5, "B")], []
+    ),
     "a line break": (VALUE, ["#Text=ab\n#Text=cd\n1-1 0-2 ab _\n1-2 3-5 cd A"], "ab\ncd", [(3, 5, "A")], []),
     "a tab": (VALUE, ["#Text=ab\\tcd\n1-1 0-2 ab _\n1-2 3-5 cd A"], "ab\tcd", [(3, 5, "A")], []),
     "a zero-width space": (

@@ -31,7 +31,7 @@ class Command(JourneyCommand):
             "--set",
             default="",
             metavar="WHICH",
-            help="Annotations: gold[:VERSION], annotator:NAME or run:NAME_OR_ID. Required unless the format is archive.",
+            help="Annotations: gold[:VERSION], annotator:NAME or run:NAME_OR_ID. Not for archives.",
         )
         parser.add_argument(
             "--split",
