@@ -10,6 +10,7 @@ class ArchivesConfig(AppConfig):
         from annotations.core import navigation, offers
         from annotations.core.access import Can
         from annotations.jobs.registry import JobKind, register
+        from annotations.transfer.services import whole_projects
 
         register(
             {
@@ -31,6 +32,13 @@ class ArchivesConfig(AppConfig):
                     can_retry=False,
                 ),
             }
+        )
+        from annotations.archives.services import by_path
+
+        whole_projects.register(
+            whole_projects.WholeProjects(
+                by_path.export_to, by_path.say_exported, by_path.import_from, by_path.say_imported
+            )
         )
         navigation.extend("project_settings", "archive_export", "archive_confirm")
         offers.offer("settings.sections", "archives/offers/settings.html", position=10)

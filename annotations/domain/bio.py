@@ -9,10 +9,9 @@ https://aclanthology.org/W09-1119/.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from itertools import zip_longest
 from typing import Final
 
-from annotations.domain.spans import Span, check_bounds
+from annotations.domain.spans import Bounds, Span, check_bounds
 from annotations.domain.tokens import Token, Tokenizer, covered, split_at, tokenize
 
 OUTSIDE: Final = "O"
@@ -120,7 +119,7 @@ def encode_tokens(tokens: list[Token], spans: Iterable[Span], *, label_order: Se
         for index, span in enumerate(order)
         if (loser := _loser(tokens, order, owner, index, span, ranges[index])) is not None
     ]
-    return Encoded(tokens, _tags(order, owner), sorted(losers, key=lambda loser: loser.span))
+    return Encoded(tokens, _tags(order, owner, ranges), sorted(losers, key=lambda loser: loser.span))
 
 
 def _find(free: list[int], at: int) -> int:
@@ -132,14 +131,15 @@ def _find(free: list[int], at: int) -> int:
     return root
 
 
-def _tags(order: Sequence[Span], owner: Sequence[int]) -> list[str]:
-    tags, before = [], NOBODY
-    for index in owner:
-        if index == NOBODY:
-            tags.append(OUTSIDE)
-        else:
-            tags.append(("I-" if index == before else "B-") + order[index].label)
-        before = index
+def _tags(order: Sequence[Span], owner: Sequence[int], ranges: Iterable[Bounds]) -> list[str]:
+    """The tag of each token; `ranges` are those of the tokens of the spans, outside of which no token has a span."""
+    tags = [OUTSIDE] * len(owner)
+    for first, past in ranges:
+        before = owner[first - 1] if first else NOBODY
+        for at in range(first, past):
+            index = owner[at]
+            tags[at] = ("I-" if index == before else "B-") + order[index].label
+            before = index
     return tags
 
 
@@ -178,6 +178,8 @@ def decode(tokens: Sequence[Token], tags: Sequence[str]) -> list[Span]:
     spans: list[Span] = []
     label, start, end = "", 0, 0
     for token, tag in zip(tokens, tags, strict=True):
+        if tag == OUTSIDE and not label:
+            continue
         mark, this = split_tag(tag)
         if mark == "I" and this == label:
             end = token.end
@@ -215,33 +217,36 @@ def as_bio(tags: Iterable[str]) -> list[str]:
     changes and after the end of a span, and it ends at the latest where the next one starts. Raises ValueError for a
     tag that `split_any_tag` refuses.
     """
-    found, before = [], ""
-    for tag in tags:
+    found = list(tags)
+    before, last = "", NOBODY
+    for at, tag in enumerate(found):
         if tag == OUTSIDE:
-            found.append(OUTSIDE)
-            before = ""
             continue
+        if at > last + 1:
+            before = ""
+        last = at
         mark, label = split_any_tag(tag)
-        found.append(("B-" if mark in _STARTS or label != before else "I-") + label)
+        found[at] = ("B-" if mark in _STARTS or label != before else "I-") + label
         before = "" if mark in _ENDS else label
     return found
 
 
-def in_scheme(tags: Sequence[str], scheme: Scheme) -> list[str]:
+def in_scheme(tags: list[str], scheme: Scheme) -> list[str]:
     """The BIO tags of one sentence in another scheme. `as_bio` gives them back."""
     if scheme is Scheme.IOB2:
         return list(tags)
-    found, before = [], ""
-    for tag, after in zip_longest(tags, tags[1:], fillvalue=OUTSIDE):
+    found, before, last = list(tags), "", NOBODY
+    for at, tag in enumerate(tags):
         if tag == OUTSIDE:
-            found.append(OUTSIDE)
-            before = ""
             continue
+        if at > last + 1:
+            before = ""
+        last = at
         mark, label = split_tag(tag)
         if scheme is Scheme.IOB1:
-            found.append(("B-" if mark == "B" and label == before else "I-") + label)
+            found[at] = ("B-" if mark == "B" and label == before else "I-") + label
         else:
-            last = after != f"I-{label}"
-            found.append(f"{_MARK_IN_BIOES[mark == 'B', last]}-{label}")
+            ends = tags[at + 1 : at + 2] != [f"I-{label}"]
+            found[at] = f"{_MARK_IN_BIOES[mark == 'B', ends]}-{label}"
         before = label
     return found

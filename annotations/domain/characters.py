@@ -71,3 +71,13 @@ def is_word(code_point: int) -> bool:
 def is_digit(code_point: int) -> bool:
     """True for a decimal digit (general category Nd)."""
     return bisect_right(_DIGIT_BOUNDS, code_point) % 2 == 1
+
+
+def word_ranges() -> list[tuple[int, int]]:
+    """The half-open ranges of code points for which `is_word` is true."""
+    return list(zip(_WORD_BOUNDS[::2], _WORD_BOUNDS[1::2], strict=True))
+
+
+def digit_ranges() -> list[tuple[int, int]]:
+    """The half-open ranges of code points for which `is_digit` is true."""
+    return list(zip(_DIGIT_BOUNDS[::2], _DIGIT_BOUNDS[1::2], strict=True))

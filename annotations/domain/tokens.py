@@ -7,16 +7,16 @@ white space. White space is never part of a token. Offsets are code points, end-
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
 from operator import attrgetter
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
-from annotations.domain.characters import is_digit, is_word
+from annotations.domain.characters import digit_ranges, is_digit, is_word, word_ranges
 from annotations.domain.whitespace import WHITE_SPACE
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """A token, `text[start:end]`, in code points, end-exclusive; never empty."""
 
     start: int
@@ -55,13 +55,33 @@ class _Kinds(dict[int, str]):
 
 _KINDS: Final = _Kinds()
 _TOKEN: Final = re.compile("W+|D+|O")
+_WIDE: Final = 0x10000
 _start = attrgetter("start")
 _end = attrgetter("end")
 
 
 def tokenize(text: str) -> list[Token]:
     """The tokens of a text in order, by the default rule."""
-    return [Token(*match.span()) for match in _TOKEN.finditer(text.translate(_KINDS))]
+    # A check by the length in UTF-16 takes no time beside a search for such characters.
+    if text.isascii() or len(text.encode("utf-16-le", "surrogatepass")) == 2 * len(text):
+        return tokens_at([match.span() for match in _narrow_token().finditer(text)])
+    return tokens_at([match.span() for match in _TOKEN.finditer(text.translate(_KINDS))])
+
+
+def tokens_at(bounds: Iterable[tuple[int, int]]) -> list[Token]:
+    """Tokens with these bounds, without checks, in half the time that `Token` takes for each."""
+    new = tuple.__new__
+    return [new(Token, each) for each in bounds]
+
+
+@cache
+def _narrow_token() -> re.Pattern[str]:
+    """A token of a text without characters above U+FFFF: the same as _TOKEN, without the translation first."""
+    word, digit = (
+        "".join(f"{re.escape(chr(first))}-{re.escape(chr(past - 1))}" for first, past in ranges if past <= _WIDE)
+        for ranges in (word_ranges(), digit_ranges())
+    )
+    return re.compile(f"[{word}]+|[{digit}]+|[^{re.escape(''.join(WHITE_SPACE))}]")
 
 
 def estimated(length: int) -> int:
@@ -121,22 +141,18 @@ class Parts:
 
 def split_at(tokens: Sequence[Token], boundaries: Iterable[int]) -> list[Token]:
     """The tokens, split at every boundary that lies inside one. Boundaries may be unordered and repeated."""
-    cuts = sorted(set(boundaries))
+    inside: dict[int, list[int]] = {}
+    for cut in sorted(set(boundaries)):
+        at = bisect_right(tokens, cut, key=_end)
+        if at < len(tokens) and tokens[at].start < cut:
+            inside.setdefault(at, []).append(cut)
     out: list[Token] = []
-    at, last = 0, len(cuts)
-    for token in tokens:
-        while at < last and cuts[at] <= token.start:
-            at += 1
-        if at == last or cuts[at] >= token.end:
-            out.append(token)
-            continue
-        start = token.start
-        while at < last and cuts[at] < token.end:
-            out.append(Token(start, cuts[at]))
-            start = cuts[at]
-            at += 1
-        out.append(Token(start, token.end))
-    return out
+    done = 0
+    for at, cuts in inside.items():
+        out += tokens[done:at]
+        out += tokens_at(pairwise([tokens[at].start, *cuts, tokens[at].end]))
+        done = at + 1
+    return [*out, *tokens[done:]]
 
 
 def covered(tokens: Sequence[Token], start: int, end: int) -> tuple[int, int]:

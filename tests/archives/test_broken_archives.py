@@ -7,7 +7,8 @@ import zipfile
 
 import pytest
 
-from annotations.archives.services.reading import import_archive, look_into
+from annotations.archives.services.looking import look_into
+from annotations.archives.services.reading import import_archive
 from annotations.core.errors import ServiceError
 from annotations.domain.files import archives as container
 from annotations.models import Document, Label, Project, User

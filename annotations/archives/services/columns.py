@@ -2,9 +2,8 @@
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from django.db import connection, models
 from django.utils.translation import gettext as _
@@ -15,8 +14,7 @@ from annotations.archives.services.names import Names
 MISSING: Final = object()
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(NamedTuple):
     """One key of a table's rows.
 
     `path` is what is read from the database, `attname` the attribute of the model that is written (empty: none).
@@ -175,7 +173,7 @@ def json_column(
 def checked_column(model: type[models.Model], name: str, check: Callable[[Any], Any]) -> Column:
     """The column of a field whose value is written as it is. `check` returns the value to store, or raises Bad."""
     column = plain(model._meta.get_field(name))
-    return replace(column, into=lambda keys, value: column.into(keys, check(value)))
+    return column._replace(into=lambda keys, value: column.into(keys, check(value)))
 
 
 def note_column(path: str = "document__name", attname: str = "document_id", *, null: bool = False) -> Column:

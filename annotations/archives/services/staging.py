@@ -5,7 +5,7 @@ from typing import IO
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from annotations.archives.services.reading import Found, look_into
+from annotations.archives.services.looking import Found, look_into
 from annotations.core.errors import ServiceError
 from annotations.core.stored_files import open_stored, store_file
 from annotations.jobs.services.queue import enqueue

@@ -11,7 +11,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
 from types import TracebackType
-from typing import IO, Any, Final, NamedTuple
+from typing import IO, Any, Final, NamedTuple, TypeGuard
 
 from annotations.domain.files.strict_json import JsonError, read_json
 from annotations.domain.files.zips import TooManyEntries, open_zip
@@ -50,6 +50,21 @@ class Member(NamedTuple):
     rows: int
     bytes: int
     sha256: str
+
+
+def is_archive(file: IO[bytes]) -> bool:
+    """Whether a file says that it is a project archive, of any version. It is not checked further."""
+    try:
+        with open_zip(file) as opened:
+            entry = opened.getinfo(MANIFEST)
+            with opened.open(entry) as member:
+                return _is_ours(read_json(member.read(BIGGEST_MANIFEST)))
+    except (*DAMAGE, KeyError, TooManyEntries):
+        return False
+
+
+def _is_ours(manifest: Any) -> TypeGuard[dict[str, Any]]:
+    return isinstance(manifest, dict) and (manifest.get("product"), manifest.get("format")) == (PRODUCT, FORMAT)
 
 
 class ArchiveWriter:
@@ -186,7 +201,7 @@ class ArchiveReader:
             raise ArchiveError(_said(error), file=MANIFEST) from None
         except DAMAGE:
             raise ArchiveError("The manifest is damaged. Use another copy of the archive.", file=MANIFEST) from None
-        if not isinstance(found, dict) or (found.get("product"), found.get("format")) != (PRODUCT, FORMAT):
+        if not _is_ours(found):
             raise ArchiveError("This is not a project archive of deidreview.", file=MANIFEST)
         if found.get("format_version") != VERSION or isinstance(found.get("format_version"), bool):
             raise ArchiveError(

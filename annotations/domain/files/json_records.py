@@ -6,7 +6,7 @@ from codecs import BOM_UTF8, getincrementaldecoder
 from collections.abc import Collection, Iterator
 from typing import IO, Any, Final
 
-from annotations.domain.files.strict_json import JsonError, strict_decoder, texts_in
+from annotations.domain.files.strict_json import ODD, JsonError, strict_decoder, texts_in
 from annotations.domain.names import unkeepable
 
 LONGEST: Final = 64 * 1024 * 1024
@@ -15,8 +15,6 @@ LONGEST: Final = 64 * 1024 * 1024
 _CHUNK: Final = 256 * 1024
 _LEVELS: Final = 1000
 _WHITE: Final = re.compile(r"[ \t\r\n]*")
-# NUL and halves of surrogate pairs can be in JSON only as escapes. This also finds whole pairs.
-_ODD: Final = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
 _STRICT: Final = strict_decoder("The record")
 _PLAIN: Final = json.JSONDecoder()
 _TOO_LONG: Final = f"The record has more than {LONGEST // 1024 // 1024} million characters. Split it."
@@ -91,7 +89,7 @@ def _fault(error: json.JSONDecodeError) -> str:
 
 def _kept(value: Any, text: str, start: int, end: int) -> Any:
     """The value, whose JSON is `text[start:end]`, or a JsonError if it contains a character that can't be stored."""
-    if _ODD.search(text, start, end) and any(unkeepable(each) for each in texts_in(value, _LEVELS)):
+    if ODD.search(text, start, end) and any(unkeepable(each) for each in texts_in(value, _LEVELS)):
         return JsonError(_UNKEEPABLE)
     return value
 

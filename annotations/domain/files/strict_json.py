@@ -2,7 +2,9 @@
 
 import json
 import math
+import re
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any, Final
 
 from annotations.domain.names import unkeepable
@@ -13,6 +15,10 @@ _LEAST, _MOST = -(2**63), 2**63 - 1
 
 class JsonError(ValueError):
     """Invalid JSON. The message is a sentence that says what is wrong, and never quotes the input."""
+
+
+# NUL and halves of surrogate pairs can be in JSON only as escapes. This also finds whole pairs.
+ODD: Final = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
 
 
 def read_object(data: bytes) -> dict[str, Any]:
@@ -30,12 +36,14 @@ def read_json(data: bytes) -> Any:
     levels, and text with NUL or an unpaired surrogate.
     """
     try:
-        found = strict_decoder("The request").decode(data.decode())
+        text = data.decode()
+        found = _STRICT.decode(text)
     except JsonError:
         raise
     except (ValueError, RecursionError):
         raise JsonError("The request is not valid JSON.") from None
-    if any(unkeepable(text) for text in texts_in(found)):
+    check_depth(found)
+    if ODD.search(text) and any(map(unkeepable, texts_in(found))):
         raise JsonError("The request contains a character that can't be stored (NUL or an unpaired surrogate).")
     return found
 
@@ -69,6 +77,22 @@ def strict_decoder(subject: str) -> json.JSONDecoder:
         raise JsonError(f"{subject} contains {word}, which is not a JSON number.")
 
     return json.JSONDecoder(object_pairs_hook=object_of, parse_int=whole, parse_float=real, parse_constant=constant)
+
+
+_STRICT: Final = strict_decoder("The request")
+_HOLDERS: Final = (dict, list)
+
+
+def check_depth(value: Any) -> None:
+    """Raise JsonError if a JSON value has more than DEEPEST levels."""
+    level = [value]
+    for _ in range(DEEPEST):
+        if not level:
+            return
+        holders = (each for each in level if isinstance(each, _HOLDERS))
+        level = list(chain.from_iterable(each.values() if isinstance(each, dict) else each for each in holders))
+    if level:
+        raise JsonError(f"The request has more than {DEEPEST} levels.")
 
 
 def texts_in(value: Any, deepest: int = DEEPEST) -> Iterator[str]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from annotations.domain.spans import Bounds
-from annotations.domain.tokens import Token
+from annotations.domain.tokens import Token, tokens_at
 from annotations.domain.whitespace import WHITE_SPACE
 
 REBUILT: Final = (
@@ -61,23 +61,26 @@ class Aligned:
 def align(text: str, words: Iterable[str]) -> Aligned:
     """Find the words in the text, one after the other. No word may be blank."""
     found = Aligned()
+    places: list[Bounds] = []
     at = 0
     for index, word in enumerate(words):
         end = at + len(word)
         if text[at:end] != word:
-            # Most words follow after a space.
-            if text[at : at + 1] == " " and text[at + 1 : end + 1] == word:
+            # Most words follow after one space or line feed.
+            if text[at : at + 1] in (" ", "\n") and text[at + 1 : end + 1] == word:
                 at, end = at + 1, end + 1
             else:
                 place = _next(text, at, word)
                 if place is None:
                     found.missing = index
-                    return found
+                    break
                 at, end = place
                 if text[at:end] != word:
                     found.changed.append(index)
-        found.tokens.append(Token(at, end))
-        at = found.at = end
+        places.append((at, end))
+        at = end
+    found.at = at
+    found.tokens = tokens_at(places)
     return found
 
 

@@ -26,8 +26,12 @@ _SYSTEM_NAMES: Final = frozenset(
 )
 _ABOUT: Final = re.compile(r"(readme|licen[cs]e)([._-]|$)", re.IGNORECASE)
 _CHOICES_SHOWN: Final = 12
-DOCUMENT_EXTENSIONS: Final = frozenset({"doc", "docx", "html", "htm", "odt", "pdf", "rtf", "xls", "xlsx"})
-"""Endings of documents that hold text in a form of their own."""
+DOCUMENT_EXTENSIONS: Final = frozenset(
+    {"doc", "docm", "docx", "dot", "dotm", "dotx", "eml", "html", "htm", "odt", "ott", "pdf", "rtf", "xhtml"}
+    | {"hl7", "er7", "tar", "tgz", "gz", "tbz2", "bz2", "txz", "xz"}
+    | {"msg", "pages", "ppt", "pptx", "odp", "ods", "xls", "xlsx"}
+)
+"""Endings of documents that hold text in a form of their own, also of kinds that are refused by name."""
 
 
 class Files(Protocol):

@@ -1,11 +1,13 @@
 """The content of a UIMA CAS, whether in XMI or in JSON: texts (sofas), annotations, and the views that have them."""
 
+from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
-from annotations.domain.formats.base import LabelFinder
+from annotations.domain.formats.base import Files, LabelFinder, NoteFiles
 from annotations.domain.formats.taking import SpanTaker
 from annotations.domain.formats.type_system import TypeSystem
 from annotations.domain.formats.uima import (
@@ -94,7 +96,7 @@ class Cas:
         if self.sofas and not any(sofa.location for sofa in self.sofas.values()):
             return next(iter(self.sofas)), ""
         message = "The file holds no text. Expected: a Sofa with the text in “sofaString”."
-        raise NoteError([Problem(self.file, None, "no text", message)])
+        raise NoteError([Problem(self.file, 1, "no text", message)])
 
     def _spans(self, sofa: str, taker: SpanTaker) -> Iterator[tuple[Found, str, dict[str, str | bool]]]:
         """The annotations of the chosen text that are spans, each with its label as written and its attributes."""
@@ -134,3 +136,23 @@ class Cas:
             if found.layer not in typed:
                 layers[found.layer].update(dict.fromkeys(found.values, True))
         return layers
+
+
+class CasReading(ABC):
+    """What the formats for a CAS share: each of their files has one note."""
+
+    @abstractmethod
+    def cas(self, note: NoteFiles, files: Files) -> Cas:
+        """The content of the file of a note. Raises NoteError."""
+
+    def read_many(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
+        """See `Format.read_many`."""
+        try:
+            yield self.cas(note, files).note(note.name, LabelFinder(labels))
+        except NoteError as error:
+            yield error
+
+    def used_labels(self, note: NoteFiles, files: Files) -> Iterator[Counter[str]]:
+        """See `Format.used_labels`."""
+        with suppress(NoteError):
+            yield self.cas(note, files).used_labels()

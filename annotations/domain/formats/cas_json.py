@@ -7,16 +7,15 @@ Source: https://github.com/apache/uima-uimaj-io-jsoncas, SPECIFICATION.adoc.
 """
 
 import json
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+import re
+from collections.abc import Iterable, Mapping
 from io import BytesIO
 from typing import Any, Final
 
 from annotations.domain.files.json_records import json_records
 from annotations.domain.files.strict_json import JsonError
-from annotations.domain.formats.base import Files, LabelFinder, Loss, NoteFiles, OutNote, split_names
-from annotations.domain.formats.cas import INITIAL_VIEW, Cas, Found, Sofa
+from annotations.domain.formats.base import Files, Loss, NoteFiles, OutNote, split_names
+from annotations.domain.formats.cas import INITIAL_VIEW, Cas, CasReading, Found, Sofa
 from annotations.domain.formats.type_system import TypeSystem, written_types
 from annotations.domain.formats.uima import (
     LABEL,
@@ -30,15 +29,16 @@ from annotations.domain.formats.uima import (
     whole_sentences,
 )
 from annotations.domain.labels import LabelSetDef
-from annotations.domain.notes import NoteError, ParsedNote, Problem, check_name
+from annotations.domain.notes import NoteError, Problem, check_name
 
 _TYPES, _STRUCTURES, _VIEWS = "%TYPES", "%FEATURE_STRUCTURES", "%VIEWS"
 _ID, _TYPE = "%ID", "%TYPE"
 _NAME, _SUPER_TYPE, _RANGE = "%NAME", "%SUPER_TYPE", "%RANGE"
 _SOFA: Final = "uima.cas.Sofa"
+_IDENTITY: Final = re.compile(rf'"{_ID}"\s*:\s*([0-9]{{1,18}})'.encode())
 
 
-class CasJsonFormat:
+class CasJsonFormat(CasReading):
     """Reads and writes UIMA CAS JSON."""
 
     name = "cas-json"
@@ -53,17 +53,9 @@ class CasJsonFormat:
         notes, problems = split_names(names, ["json"])
         return [NoteFiles(name, parts) for name, parts in sorted(notes.items())], problems
 
-    def read_many(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
-        """See `Format.read_many`."""
-        try:
-            yield _read(note, files).note(note.name, LabelFinder(labels))
-        except NoteError as error:
-            yield error
-
-    def used_labels(self, note: NoteFiles, files: Files) -> Iterator[Counter[str]]:
-        """See `Format.used_labels`."""
-        with suppress(NoteError):
-            yield _read(note, files).used_labels()
+    def cas(self, note: NoteFiles, files: Files) -> Cas:
+        """See `CasReading.cas`."""
+        return _read(note, files)
 
     def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
         """See `Format.write`."""
@@ -112,7 +104,8 @@ def _types(types: TypeSystem) -> dict[str, dict[str, Any]]:
 def _read(note: NoteFiles, files: Files) -> Cas:
     """The content of the file of a note. Raises NoteError."""
     file = note.parts["json"]
-    records = json_records(BytesIO(files.load(file)))
+    data = files.load(file)
+    records = json_records(BytesIO(data))
     line, content = next(records, (1, None))
     if isinstance(content, JsonError):
         raise NoteError([Problem(file, line, "json", f"{content}")])
@@ -127,17 +120,29 @@ def _read(note: NoteFiles, files: Files) -> Cas:
         message = "The file goes on after the UIMA CAS. Expected: one object. Remove what follows."
         raise NoteError([Problem(file, line, "format", message)])
     cas = Cas(file, _read_types(content.get(_TYPES)))
+    lines = _lines_by_id(data)
     for number, each in enumerate(structures, 1):
         if not isinstance(each, dict) or not isinstance(each.get(_TYPE), str):
             message = f"Item {number} of “{_STRUCTURES}” is not valid. Expected: an object with “{_TYPE}”."
-            raise NoteError([Problem(file, None, "record", message)])
-        _add(cas, each)
+            raise NoteError([Problem(file, line, "record", message)])
+        _add(cas, each, lines)
     views = content.get(_VIEWS)
     for view in views.values() if isinstance(views, dict) else ():
         members = view.get("%MEMBERS") if isinstance(view, dict) else None
         if isinstance(members, list):
             cas.members.setdefault(str(view.get("%SOFA")), set()).update(map(str, members))
     return cas
+
+
+def _lines_by_id(data: bytes) -> dict[str, int]:
+    """The line (1-based) of each feature structure in a list, by its id."""
+    found: dict[str, int] = {}
+    line, before = 1, 0
+    for match in _IDENTITY.finditer(data):
+        line += data.count(b"\n", before, match.start())
+        before = match.start()
+        found[match[1].decode()] = line
+    return found
 
 
 def _read_types(value: object) -> TypeSystem:
@@ -155,8 +160,11 @@ def _read_types(value: object) -> TypeSystem:
     return types
 
 
-def _add(cas: Cas, given: Mapping[str, Any]) -> None:
-    """Add a feature structure. Keys have marks: `@` for references, `#` for special numbers, `^` for offsets."""
+def _add(cas: Cas, given: Mapping[str, Any], lines: Mapping[str, int]) -> None:
+    """Add a feature structure. Keys have marks: `@` for references, `#` for special numbers, `^` for offsets.
+
+    `lines` are those of the structures by id.
+    """
     identity, layer = str(given.get(_ID)), given[_TYPE]
     if layer == _SOFA:
         text, view = given.get("sofaString"), given.get("sofaID")
@@ -172,7 +180,8 @@ def _add(cas: Cas, given: Mapping[str, Any]) -> None:
     values = {name: _word(value) for name, value in plain.items() if isinstance(value, str | int | float)}
     others = [key[1:] for key, value in given.items() if key[:1] == "@" and key != "@sofa" and value is not None]
     others += [name for name, value in plain.items() if isinstance(value, list | dict)]
-    cas.add(Found(identity, layer, str(given.get("@sofa")), start, end, None, values, tuple(sorted(others))))
+    line = lines.get(identity, 1)
+    cas.add(Found(identity, layer, str(given.get("@sofa")), start, end, line, values, tuple(sorted(others))))
 
 
 def _word(value: str | float) -> str:

@@ -11,10 +11,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from operator import le, lt
 from posixpath import dirname, join
 from typing import Final
 
-from annotations.domain.bio import OUTSIDE, Encoded, decode, encode
+from annotations.domain.bio import Encoded, decode, encode
 from annotations.domain.formats.base import (
     BAD_CODE,
     Files,
@@ -36,15 +37,16 @@ from annotations.domain.formats.spacing import (
     spacing_for,
     split_parts,
 )
-from annotations.domain.formats.tags import TagReader, blocks, count_labels, lost
+from annotations.domain.formats.tags import TagReader, blocks, count_labels, lost, words_of, written_tags
 from annotations.domain.labels import LabelSetDef
 from annotations.domain.notes import NoteError, ParsedNote, Problem, check_name, decode_utf8
 from annotations.domain.spans import Span
-from annotations.domain.tokens import Token, Tokenizer, tokenize
+from annotations.domain.tokens import Token, Tokenizer, tokenize, tokens_at
 
 DOCUMENT_MARK: Final = "-DOCSTART-\t"
 _HEADER: Final = "# columns: token start end tag"
 _SPACED: Final = f"# {SPACED}"
+_NUMBER: Final = re.compile("[0-9]{1,9}")
 _ROW: Final = re.compile(r"([^\t]+)\t([0-9]{1,9})\t([0-9]{1,9})\t([^\t]+)", re.DOTALL)
 _Rows = list[tuple[int, str]]  # (1-based line number, text of the row)
 
@@ -180,20 +182,19 @@ class ConllFormat:
         """The tokens of the text with spaces, at their offsets in the text without, and their tags."""
 
         def tokenizer(text: str) -> list[Token]:
-            return [spacing.back(token) for token in self._tokenizer(spacing.spaced(text))]
+            tokens = self._tokenizer(spacing.spaced(text))
+            return [spacing.back(token) for token in tokens] if spacing.cuts else tokens
 
         written = [span for span in spans if written_code(span, labels) is not None]
         return encode(text, written, label_order=tuple(labels), tokenizer=tokenizer)
 
     def _rows(self, text: str, spacing: Spacing, encoded: Encoded, labels: Mapping[str, str]) -> str:
-        rows: list[str] = []
-        for first, past in blocks(text, encoded, by_sentence=self._sentences, whole_spans=self._sentences):
-            for token, tag in zip(encoded.tokens[first:past], encoded.tags[first:past], strict=True):
-                there = spacing.moved(token)
-                written = tag if tag == OUTSIDE else tag[:2] + labels.get(tag[2:], tag[2:])
-                rows.append(f"{text[token.start : token.end]}\t{there.start}\t{there.end}\t{written}\n")
-            rows.append("\n")
-        return "".join(rows)
+        codes = written_tags(encoded.tags, labels)
+        there = map(spacing.moved, encoded.tokens) if spacing.cuts else encoded.tokens
+        found = zip(words_of(text, encoded.tokens), there, encoded.tags, strict=True)
+        rows = [f"{word}\t{start}\t{end}\t{codes[tag]}\n" for word, (start, end), tag in found]
+        parts = blocks(text, encoded, by_sentence=self._sentences, whole_spans=self._sentences)
+        return "".join("".join(rows[first:past]) + "\n" for first, past in parts)
 
 
 def _is_spaced(data: bytes) -> bool:
@@ -223,10 +224,13 @@ def _documents(rows: _Rows, file: str) -> list[tuple[int, str, _Rows]]:
 
 def _parse(name: str, text: str, file: str, rows: _Rows, find_label: LabelFinder) -> ParsedNote:
     """Parse the rows of one note. Raises NoteError with all problems of the rows."""
+    read_tag = TagReader(find_label)
+    spans = _spans_of_valid(text, rows, read_tag)
+    if spans is not None:
+        return ParsedNote(name, text, spans)
     problems: list[Problem] = []
     tokens: list[Token] = []
     tags: list[str] = []
-    read_tag = TagReader(find_label)
     for line, row in rows:
         if row.startswith(DOCUMENT_MARK):
             continue
@@ -249,6 +253,23 @@ def _parse(name: str, text: str, file: str, rows: _Rows, find_label: LabelFinder
     if problems:
         raise NoteError(problems)
     return ParsedNote(name, text, decode(tokens, tags))
+
+
+def _spans_of_valid(text: str, rows: _Rows, read_tag: TagReader) -> list[Span] | None:
+    """The spans of rows that are all valid, which is the usual case; None if `_parse` must look for problems."""
+    found = [row.split("\t") for _line, row in rows]
+    if set(map(len, found)) != {4}:
+        return None
+    words, firsts, lasts, given = zip(*found, strict=True)
+    if not all(map(_NUMBER.fullmatch, firsts)) or not all(map(_NUMBER.fullmatch, lasts)) or not all(words):
+        return None
+    starts, ends = list(map(int, firsts)), list(map(int, lasts))
+    in_order = all(map(lt, starts, ends)) and all(map(le, ends, starts[1:])) and ends[-1] <= len(text)
+    if not in_order or list(map(text.__getitem__, map(slice, starts, ends))) != list(words):
+        return None
+    codes = {tag: read_tag(tag) for tag in set(given)}
+    tags = [code for code in map(codes.__getitem__, given) if isinstance(code, str)]
+    return decode(tokens_at(zip(starts, ends, strict=True)), tags) if len(tags) == len(given) else None
 
 
 def _fault(text: str, word: str, start: int, end: int, before: int) -> tuple[str, str] | None:

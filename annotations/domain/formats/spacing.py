@@ -51,14 +51,21 @@ class Spacing:
         if not self.cuts:
             return stretch
         start, end = stretch.start, stretch.end
-        return replace(stretch, start=start + bisect_right(self.cuts, start), end=end + bisect_left(self.cuts, end))
+        return _at(stretch, start + bisect_right(self.cuts, start), end + bisect_left(self.cuts, end))
 
     def back(self, stretch: Moved) -> Moved:
         """The stretch with its offsets in the text without the spaces; the inverse of `moved`."""
         if not self.cuts:
             return stretch
         start, end = (at - bisect_left(self.inserted, at) for at in (stretch.start, stretch.end))
-        return replace(stretch, start=start, end=end)
+        return _at(stretch, start, end)
+
+
+def _at(stretch: Moved, start: int, end: int) -> Moved:
+    """The stretch with other offsets."""
+    if isinstance(stretch, Token):
+        return Token(start, end)
+    return replace(stretch, start=start, end=end)
 
 
 NONE: Final = Spacing()

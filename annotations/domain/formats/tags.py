@@ -2,12 +2,16 @@
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from operator import attrgetter
 
 from annotations.domain.bio import OUTSIDE, Cause, Encoded, Loser, split_any_tag, split_tag
 from annotations.domain.formats.base import LabelFinder
 from annotations.domain.segments import lines
 from annotations.domain.sentences import sentences
+from annotations.domain.tokens import Token
+
+_start = attrgetter("start")
 
 
 def lost(loser: Loser) -> str:
@@ -51,6 +55,16 @@ def is_tag(text: str) -> bool:
     return True
 
 
+def words_of(text: str, tokens: Iterable[Token]) -> list[str]:
+    """The words of a text at its tokens."""
+    return [text[start:end] for start, end in tokens]
+
+
+def written_tags(tags: Iterable[str], labels: Mapping[str, str]) -> dict[str, str]:
+    """The tags to write, by the tags that occur; for `labels` see `Format.write`."""
+    return {tag: tag if tag == OUTSIDE else tag[:2] + labels.get(tag[2:], tag[2:]) for tag in set(tags)}
+
+
 class TagReader:
     """Replacement of the label in a tag by its code, or a problem (code, message). Each tag is looked up once."""
 
@@ -80,14 +94,12 @@ def blocks(text: str, encoded: Encoded, *, by_sentence: bool, whole_spans: bool)
 
     With `whole_spans`, no block ends inside a span.
     """
-    found = [end for _, end in sentences(text)] if by_sentence else [line.end for line in lines(text)]
-    ends = [*found, len(text)]
-    end, first = ends[0], 0
-    for at, (token, tag) in enumerate(zip(encoded.tokens, encoded.tags, strict=True)):
-        if token.start >= end:
-            if at > first and not (whole_spans and tag.startswith("I-")):
-                yield first, at
-                first = at
-            end = ends[bisect_left(ends, token.start + 1)]
-    if encoded.tokens:
+    ends = [end for _, end in sentences(text)] if by_sentence else [line.end for line in lines(text)]
+    first = 0
+    for end in ends:
+        past = bisect_left(encoded.tokens, end, first, key=_start)
+        if past > first and (past == len(encoded.tokens) or not (whole_spans and encoded.tags[past][0] == "I")):
+            yield first, past
+            first = past
+    if first < len(encoded.tokens):
         yield first, len(encoded.tokens)

@@ -14,16 +14,14 @@ Source: https://uima.apache.org/d/uimaj-current/references.html, "XMI CAS Serial
 import struct
 import zipfile
 import zlib
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Mapping
 from io import BytesIO
 from posixpath import basename, dirname, splitext
 from typing import Final
 
 from annotations.domain.files.zips import TooManyEntries, open_zip
-from annotations.domain.formats.base import Files, LabelFinder, Loss, NoteFiles, OutNote, is_system_file, split_names
-from annotations.domain.formats.cas import INITIAL_VIEW, Cas, Found, Sofa
+from annotations.domain.formats.base import Files, Loss, NoteFiles, OutNote, is_system_file, split_names
+from annotations.domain.formats.cas import INITIAL_VIEW, Cas, CasReading, Found, Sofa
 from annotations.domain.formats.type_system import TypeSystem, read_type_system, type_system_xml, written_types
 from annotations.domain.formats.uima import (
     LABEL,
@@ -39,7 +37,7 @@ from annotations.domain.formats.uima import (
 from annotations.domain.formats.xml_reading import parse, restored
 from annotations.domain.formats.xml_writing import REPLACED, as_attribute, replaced_characters
 from annotations.domain.labels import LabelSetDef
-from annotations.domain.notes import NoteError, ParsedNote, Problem, check_name
+from annotations.domain.notes import NoteError, Problem, check_name
 
 _XMI: Final = "http://www.omg.org/XMI"
 _ID: Final = f"{_XMI}}}id"
@@ -90,7 +88,7 @@ def read_cas(data: bytes, file: str, types: TypeSystem) -> Cas:
     return handler.finished()
 
 
-class XmiFormat:
+class XmiFormat(CasReading):
     """Reads and writes UIMA CAS XMI."""
 
     name = "xmi"
@@ -114,17 +112,9 @@ class XmiFormat:
                 groups.append(NoteFiles(name, {ending: file} | ({"types": nearest} if nearest else {})))
         return groups, problems
 
-    def read_many(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
-        """See `Format.read_many`."""
-        try:
-            yield _read(note, files).note(note.name, LabelFinder(labels))
-        except NoteError as error:
-            yield error
-
-    def used_labels(self, note: NoteFiles, files: Files) -> Iterator[Counter[str]]:
-        """See `Format.used_labels`."""
-        with suppress(NoteError):
-            yield _read(note, files).used_labels()
+    def cas(self, note: NoteFiles, files: Files) -> Cas:
+        """See `CasReading.cas`."""
+        return _read(note, files)
 
     def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
         """See `Format.write`."""

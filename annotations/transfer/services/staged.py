@@ -15,6 +15,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.stored_files import store_file
 from annotations.domain.documents.base import TIME, Limits
 from annotations.domain.documents.importing import DOCUMENTS
+from annotations.domain.files.archives import is_archive
 from annotations.domain.notes import ParsedNote, Problem
 from annotations.models import Import, Project, StoredFile, User
 from annotations.transfer.services.import_plan import (
@@ -73,6 +74,15 @@ def stage_import(
             % {"size": megabytes(size), "limit": limit},
             code="size",
         )
+    if is_archive(content):
+        raise ServiceError(
+            gettext(
+                "The file is a project archive, which becomes a project of its own. Nothing was imported. Import it "
+                "under “New project”, “Import a project archive”."
+            ),
+            code="archive",
+        )
+    content.seek(0)
     source = ZipSource(content)
     format = input_format(format, note_names(source), source)
     check_choices(format, written_as)

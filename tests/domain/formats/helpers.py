@@ -1,6 +1,8 @@
 """Helpers for reading and writing notes in memory."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import IO
 
 from annotations.domain.formats import FORMATS
 from annotations.domain.formats.base import Format, Loaded, Loss, OutNote
@@ -75,3 +77,16 @@ def facts(spans: Iterable[Span] | None) -> list[tuple[int, int, str, tuple[tuple
 def said(problems: Sequence[Problem]) -> list[tuple[int | None, str]]:
     """The line and the code of each problem."""
     return [(problem.line, problem.code) for problem in problems]
+
+
+class OnDisk:
+    """One file on disk, which is only read as a stream."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def load(self, name: str, /) -> bytes:
+        raise AssertionError
+
+    def open(self, name: str, /) -> IO[bytes]:
+        return self._path.open("rb")

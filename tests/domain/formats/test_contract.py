@@ -182,8 +182,11 @@ def test_what_is_written_is_read_again_or_reported_as_lost(kind: str, note: OutN
     )
 
 
+COMPRESSED = {"docbin": ".spacy", "hf": ".parquet", "xlsx": ".xlsx"}
+
+
 @every_format
-def test_broken_files_are_refused_by_name(kind: str) -> None:
+def test_broken_files_are_refused_by_name_and_line(kind: str) -> None:
     text = "Anna 😀\r\nNeri <b> & ü Via"
     spans = [Span(0, 4, "NAME", attributes=ATTRIBUTES[2]), Span(1, 3, "DATE"), Span(8, 12, "ID-1")]
     files, _ = FORMATS[kind].write(OutNote("a", text, spans), NAMES)
@@ -199,7 +202,13 @@ def test_broken_files_are_refused_by_name(kind: str) -> None:
                 if isinstance(read, NoteError):
                     refusals += 1
                     assert read.problems
-                    assert {problem.file for problem in read.problems} <= set(broken)
+                    for problem in read.problems:
+                        assert problem.file in broken and problem.message.endswith(".")
+                        # Compressed files have no lines.
+                        if kind in COMPRESSED and problem.file.endswith(COMPRESSED[kind]):
+                            continue
+                        assert problem.line is not None, problem
+                        assert 1 <= problem.line <= broken[problem.file].count(b"\n") + 1
                 else:
                     assert all(0 <= span.start < span.end <= len(read.text) for span in read.spans or [])
     assert refusals >= 20

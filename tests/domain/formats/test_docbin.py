@@ -21,7 +21,7 @@ from annotations.domain.notes import NoteError, ParsedNote
 from annotations.domain.spans import Span
 from annotations.domain.tokens import Token
 from annotations.domain.whitespace import trim
-from tests.domain.formats.helpers import NAMES, read_all, read_one, refused, said, write_one
+from tests.domain.formats.helpers import NAMES, OnDisk, read_all, read_one, refused, said, write_one
 from tests.domain.strategies import texts, texts_with_spans
 
 DOCBIN = DocBinFormat()
@@ -314,15 +314,8 @@ def test_many_notes_are_written_and_read_at_flat_memory(tmp_path: Path) -> None:
         for at in range(400):
             add(OutNote(f"n{at}", text, [Span(4, 13, "NAME")]))
 
-    class Opened:
-        def load(self, name: str, /) -> bytes:
-            raise AssertionError
-
-        def open(self, name: str, /) -> Any:
-            return path.open("rb")
-
     group = NoteFiles("train", {}, ("train.spacy",))
-    assert sum(1 for _ in FORMATS["docbin"].read_many(group, Opened(), NAMES)) == 400
+    assert sum(1 for _ in FORMATS["docbin"].read_many(group, OnDisk(path), NAMES)) == 400
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 16_000_000

@@ -19,7 +19,7 @@ from annotations.domain.labels import CategoryDef, LabelDef, LabelSetDef
 from annotations.domain.notes import NoteError, ParsedNote
 from annotations.domain.spans import Span
 from annotations.domain.tokens import Token
-from tests.domain.formats.helpers import NAMES, read_all, read_one, refused, said, write_one
+from tests.domain.formats.helpers import NAMES, OnDisk, read_all, read_one, refused, said, write_one
 from tests.domain.strategies import LABELS, texts_with_apart_spans, texts_with_spans
 
 HF = HuggingFaceFormat()
@@ -334,17 +334,10 @@ def test_many_notes_are_written_and_read_at_flat_memory(tmp_path: Path) -> None:
         for at in range(2500):
             add(OutNote(f"n{at}", text, [Span(4, 13, "NAME")]))
 
-    class Opened:
-        def load(self, name: str, /) -> bytes:
-            raise AssertionError
-
-        def open(self, name: str, /) -> Any:
-            return path.open("rb")
-
     assert parquet.ParquetFile(path).num_row_groups == 3
     peak = 0
     count = 0
-    for _ in FORMATS["hf"].read_many(NoteFiles("train", {}, ("train.parquet",)), Opened(), NAMES):
+    for _ in FORMATS["hf"].read_many(NoteFiles("train", {}, ("train.parquet",)), OnDisk(path), NAMES):
         count += 1
         peak = max(peak, pyarrow.total_allocated_bytes() - before)
     assert count == 2500

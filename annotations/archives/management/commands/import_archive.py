@@ -3,9 +3,8 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotations.archives.services.reading import import_archive
+from annotations.archives.services.by_path import import_from, say_imported
 from annotations.core.commands import JourneyCommand
-from annotations.core.errors import ServiceError
 from annotations.models import User
 
 
@@ -20,16 +19,7 @@ class Command(JourneyCommand):
         parser.add_argument("--as", dest="slug", metavar="SLUG", default="", help="Short name of the new project.")
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
-        try:
-            with options["file"].open("rb") as file:
-                imported = import_archive(file=file, slug=options["slug"], actor=actor)
-        except OSError as error:
-            raise ServiceError(f"Can't read “{options['file']}”: {error.strerror}.", code="path") from error
-        return {"project": imported.slug, **{key: n for key, n in imported._asdict().items() if key != "slug"}}
+        return import_from(path=options["file"], slug=options["slug"], actor=actor)
 
     def say(self, result: dict[str, Any]) -> str:
-        return (
-            f"Imported project {result['project']}: {result['notes']:,} notes, {result['sets']:,} annotation sets, "
-            f"{result['spans']:,} spans. People: {result['people']:,}, of whom {result['accounts']:,} got a new, "
-            "inactive account."
-        )
+        return say_imported(result)

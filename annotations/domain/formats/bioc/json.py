@@ -60,7 +60,7 @@ class BiocJsonFormat(OneFileFormat):
                     yield error
             if not number:
                 message = "The file has no documents. Expected: a collection with a list “documents”."
-                yield NoteError([Problem(file, None, "no notes", message)])
+                yield NoteError([Problem(file, 1, "no notes", message)])
 
     def used_labels(self, note: NoteFiles, files: Files) -> Iterator[Counter[str]]:
         """See `Format.used_labels`."""

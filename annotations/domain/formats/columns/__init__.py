@@ -36,7 +36,7 @@ from annotations.domain.formats.base import (
     written_code,
 )
 from annotations.domain.formats.columns.rows import MARK, Document, documents
-from annotations.domain.formats.tags import TagReader, blocks, count_labels, is_tag, lost
+from annotations.domain.formats.tags import TagReader, blocks, count_labels, is_tag, lost, words_of, written_tags
 from annotations.domain.labels import LabelSetDef
 from annotations.domain.notes import NoteError, ParsedNote, Problem, check_name, decode_utf8
 from annotations.domain.tokens import Token, Tokenizer, tokenize
@@ -135,7 +135,7 @@ class ColumnsFormat:
                     yield count_labels(
                         tag
                         for sentence in document.sentences
-                        for tag in as_bio(row.tag if is_tag(row.tag) else OUTSIDE for row in sentence)
+                        for tag in as_bio(tag if is_tag(tag) else OUTSIDE for tag in sentence.tags)
                     )
 
     def write(self, note: OutNote, labels: Mapping[str, str]) -> tuple[dict[str, bytes], list[Loss]]:
@@ -148,11 +148,12 @@ class ColumnsFormat:
         losses += [Loss(name, loser.span, lost(loser)) for loser in encoded.losers]
         losses += lost_attributes(replace(note, spans=written))
         pieces = [_START]
+        words = words_of(text, encoded.tokens)
         for first, past in blocks(text, encoded, by_sentence=self._sentences, whole_spans=True):
             tags = in_scheme(encoded.tags[first:past], self._scheme)
-            for token, tag in zip(encoded.tokens[first:past], tags, strict=True):
-                code = tag if tag == OUTSIDE else tag[:2] + labels.get(tag[2:], tag[2:])
-                pieces.append(f"{text[token.start : token.end]}{self._between}{code}\n")
+            codes = written_tags(tags, labels)
+            rows = zip(words[first:past], tags, strict=True)
+            pieces += [f"{word}{self._between}{codes[tag]}\n" for word, tag in rows]
             pieces.append("\n")
         return {f"{name}.txt": text.encode(), f"{name}.{ENDINGS[0]}": "".join(pieces).encode()}, losses
 
@@ -235,20 +236,18 @@ def _parse(
     read_tag = TagReader(find_label, split_any_tag)
     tags: list[str] = []
     for sentence in document.sentences:
-        marks = []
-        for row in sentence:
-            tag = read_tag(row.tag)
-            if isinstance(tag, str):
-                marks.append(tag)
-            else:
-                document.refuse(row.line, *tag)
+        read = {tag: read_tag(tag) for tag in set(sentence.tags)}
+        marks = [mark for tag in sentence.tags if isinstance(mark := read[tag], str)]
+        if len(marks) < len(sentence.tags):
+            for line, tag in zip(sentence.lines, sentence.tags, strict=True):
+                if not isinstance(fault := read[tag], str):
+                    document.refuse(line, *fault)
         tags += as_bio(marks)
-    words = [[row.word for row in sentence] for sentence in document.sentences]
     if text is None:
-        text, tokens = rebuilt(words)
+        text, tokens = rebuilt(sentence.words for sentence in document.sentences)
         warnings = [Problem(file, document.line, "rebuilt", REBUILT)]
     else:
-        tokens, warnings = _aligned(text, words, document, beside)
+        tokens, warnings = _aligned(text, document, beside)
     if document.problems:
         raise NoteError(document.problems)
     if document.blank:
@@ -257,26 +256,26 @@ def _parse(
     return ParsedNote(name, text, decode(tokens, tags), warnings)
 
 
-def _aligned(text: str, words: list[list[str]], document: Document, beside: str) -> tuple[list[Token], list[Problem]]:
+def _aligned(text: str, document: Document, beside: str) -> tuple[list[Token], list[Problem]]:
     """The places of the tokens in the text, and warnings. A token that doesn't follow is a problem of the document."""
-    rows = [row for sentence in document.sentences for row in sentence]
-    found = align(text, (word for sentence in words for word in sentence))
+    lines = [line for sentence in document.sentences for line in sentence.lines]
+    found = align(text, [word for sentence in document.sentences for word in sentence.words])
     warnings = []
     if found.missing is not None:
         message = (
             f"The token of this row doesn't follow in the text of “{beside}” after character {found.at}. Expected: the "
             "tokens of that text, in order and unchanged; only white space may lie between them."
         )
-        document.refuse(rows[found.missing].line, "quote", message)
+        document.refuse(lines[found.missing], "quote", message)
     elif not blank(text, found.at):
         message = f"The rows end at character {found.at} of “{beside}”. The rest of the text has no annotations."
-        warnings.append(Problem(document.file, rows[-1].line if rows else document.line, "short", message))
+        warnings.append(Problem(document.file, lines[-1] if lines else document.line, "short", message))
     if found.changed:
         message = (
             f"{len(found.changed)} tokens, the first one here, are written in another way in “{beside}” (for example "
             "brackets as -LRB-, or quotes). The text was kept as it is."
         )
-        warnings.append(Problem(document.file, rows[found.changed[0]].line, "normalized", message))
+        warnings.append(Problem(document.file, lines[found.changed[0]], "normalized", message))
     return found.tokens, warnings
 
 
@@ -332,7 +331,7 @@ def _scheme_of(head: bytes) -> Scheme | None:
     if len(head) >= HEAD:
         head = head[: head.rfind(b"\n") + 1]
     found = list(documents(io.BytesIO(head), ""))
-    sentences = [[row.tag for row in sentence] for document in found for sentence in document.sentences]
+    sentences = [sentence.tags for document in found for sentence in document.sentences]
     if any(document.problems for document in found) or not (sentences or found[0].marked):
         return None
     tags = [tag for sentence in sentences for tag in sentence]

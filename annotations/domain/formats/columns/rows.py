@@ -6,18 +6,24 @@ a note, and may name it. Other rows that begin with `#` and don't end with a tag
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import IO, Final, NamedTuple
+from typing import IO, Final
 
 from annotations.domain.formats.aligning import shown
 from annotations.domain.formats.tags import is_tag
 from annotations.domain.notes import Problem
+from annotations.domain.whitespace import WHITE_SPACE
 
 MARK: Final = "-DOCSTART-"
 LONGEST: Final = 1 << 20
 """The most bytes of a row."""
+_PART: Final = 1 << 18
 _MOST_PROBLEMS: Final = 1000
+_MOST_KNOWN: Final = 1 << 16
+_WHITE: Final = re.escape("".join(sorted(WHITE_SPACE)))
+_PLAIN: Final = re.compile(rf"^(?!#|{MARK})([^{_WHITE}\0]+)([ \t].*)$", re.MULTILINE)
+"""A row with a token without white space, as most have, and what follows the token."""
 _NEW: Final = re.compile(r"#\s*newdoc\b(?:\s+id\s*=\s*(.+))?")
 _FILLERS: Final = frozenset({"-X-", "O", "_", "-", MARK, ""})
 _EXPECTED: Final = (
@@ -25,12 +31,13 @@ _EXPECTED: Final = (
 )
 
 
-class Row(NamedTuple):
-    """A token, without white space at its ends, with its tag, and the line (1-based) where it stands."""
+@dataclass(slots=True)
+class Sentence:
+    """The rows of a sentence: their lines (1-based), their tokens, without white space at the ends, and their tags."""
 
-    line: int
-    word: str
-    tag: str
+    lines: list[int] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)
+    tags: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -41,7 +48,7 @@ class Document:
     line: int
     name: str = ""
     marked: bool = False
-    sentences: list[list[Row]] = field(default_factory=list)
+    sentences: list[Sentence] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     blank: list[int] = field(default_factory=list)
     """The lines of rows without a token, which are left out."""
@@ -54,63 +61,96 @@ class Document:
 
 def documents(stream: IO[bytes], file: str) -> Iterator[Document]:
     """The notes of a file in order; at least one, which may be empty. `file` is the name for messages."""
-    document = Document(file, 1)
-    sentence: list[Row] = []
-    read = _Columns()
-    for line, data in _lines(stream):
-        found = read.known(data)
-        if found is None:
-            row = _decoded(document, line, data)
-            if row is None:
-                continue
-            if not row or row.isspace():
-                sentence = []
-                continue
-            name = _mark(row)
-            if name is not None:
-                if document.marked or document.sentences or document.problems:
-                    yield document
-                document = Document(file, line, name, marked=True)
-                sentence = []
-                continue
-            answer = read(row)
-            if isinstance(answer, str):
-                document.refuse(line, "line", answer)
-            found = answer if isinstance(answer, tuple) else None
-        if found is None:
-            continue
-        word, tag = found
-        if not word.isalnum():
-            word = shown(word)
-            if not word:
-                document.blank.append(line)
-                continue
-        if not sentence:
-            document.sentences.append(sentence)
-        sentence.append(Row(line, word, tag))
-    yield document
+    reader = _Rows(file)
+    for line, block, is_whole in _blocks(stream):
+        if not reader.take_valid(line, block):
+            for number, data in enumerate(block.split(b"\n"), line):
+                yield from reader.take(number, data)
+        if is_whole:
+            reader.end_sentence()
+    yield reader.document
+
+
+class _Rows:
+    """Reads rows, one after the other. `document` is the note that they belong to."""
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+        self.document = Document(file, 1)
+        self._sentence = Sentence()
+        self._read = _Columns()
+
+    def end_sentence(self) -> None:
+        """Begin another sentence with the next row."""
+        if self._sentence.lines:
+            self._sentence = Sentence()
+
+    def take_valid(self, line: int, block: bytes) -> bool:
+        """Take the rows of a block at once if all of them are a token without white space and what follows it.
+
+        Otherwise, none is taken.
+        """
+        try:
+            text = block.decode()
+        except UnicodeDecodeError:
+            return False
+        found = _PLAIN.findall(text)
+        if len(found) <= block.count(b"\n") or len(block) >= LONGEST:
+            return False
+        words, rests = zip(*found, strict=True)
+        known = self._read.known
+        for word, rest in () if known.keys() >= set(rests) else found:
+            if rest not in known:
+                self._read(word + rest)
+        tags = [tag for tag in map(known.get, rests) if tag is not None]
+        if len(tags) < len(words):
+            return False
+        self._add(range(line, line + len(words)), words, tags)
+        return True
+
+    def take(self, line: int, data: bytes) -> Iterator[Document]:
+        """Take any row. Gives the note before it if the row begins another one."""
+        row = _decoded(self.document, line, data.rstrip(b"\r"))
+        if row is None:
+            return
+        if not row or row.isspace():
+            self.end_sentence()
+            return
+        name = _mark(row)
+        if name is not None:
+            if self.document.marked or self.document.sentences or self.document.problems:
+                yield self.document
+            self.document = Document(self._file, line, name, marked=True)
+            self._sentence = Sentence()
+            return
+        answer = self._read(row)
+        if isinstance(answer, str):
+            self.document.refuse(line, "line", answer)
+        elif answer is not None:
+            word = shown(answer[0])
+            if word:
+                self._add([line], [word], [answer[1]])
+            else:
+                self.document.blank.append(line)
+
+    def _add(self, lines: Iterable[int], words: Iterable[str], tags: Iterable[str]) -> None:
+        sentence = self._sentence
+        if not sentence.lines:
+            self.document.sentences.append(sentence)
+        sentence.lines += lines
+        sentence.words += words
+        sentence.tags += tags
 
 
 class _Columns:
-    """Reads the token and the tag of a row; None for a comment, a message for a row that can't be read."""
+    """Reads the token and the tag of a row; None for a comment, a message for a row that can't be read.
+
+    `known` are the tags of the rows so far, by the row after its token.
+    """
 
     def __init__(self) -> None:
         self._count = 0
-        self._tags: dict[bytes, str] = {}
-
-    def known(self, data: bytes | None) -> tuple[str, str] | None:
-        """The token and the tag of a row that differs only in its token from a row before, as most rows do."""
-        if data is None:
-            return None
-        separator = b"\t" if b"\t" in data else b" "
-        word, _, rest = data.partition(separator)
-        tag = self._tags.get(separator + rest)
-        if tag is None or not word or word[0] in b"#-" or b"\0" in word:
-            return None
-        try:
-            return word.decode(), tag
-        except UnicodeDecodeError:
-            return None
+        self.known: dict[str, str] = {}
 
     def __call__(self, row: str) -> tuple[str, str] | str | None:
         tabs = "\t" in row
@@ -128,8 +168,8 @@ class _Columns:
         self._count = self._count or len(columns)
         separator = "\t" if tabs else " "
         first, _, rest = row.partition(separator)
-        if first.strip(" ") == columns[0]:
-            self._tags[f"{separator}{rest}".encode()] = columns[-1]
+        if first.strip(" ") == columns[0] and len(self.known) < _MOST_KNOWN:
+            self.known[f"{separator}{rest}"] = columns[-1]
         return columns[0], columns[-1]
 
 
@@ -143,9 +183,9 @@ def _mark(row: str) -> str | None:
     return (match[1] or "").strip() if match else None
 
 
-def _decoded(document: Document, line: int, data: bytes | None) -> str | None:
+def _decoded(document: Document, line: int, data: bytes) -> str | None:
     """The text of a row without its line break; None after a problem."""
-    if data is None:
+    if len(data) >= LONGEST:
         document.refuse(line, "line", f"The row is longer than {LONGEST:,} bytes. {_EXPECTED}")
         return None
     try:
@@ -160,14 +200,24 @@ def _decoded(document: Document, line: int, data: bytes | None) -> str | None:
     return row.removeprefix("\ufeff") if line == 1 else row
 
 
-def _lines(stream: IO[bytes]) -> Iterator[tuple[int, bytes | None]]:
-    """The lines with their numbers, without line breaks; None for one that is too long."""
-    line = 0
-    while data := stream.readline(LONGEST):
-        line += 1
-        if len(data) == LONGEST and not data.endswith(b"\n"):
-            while (data := stream.readline(LONGEST)) and not data.endswith(b"\n"):
-                pass
-            yield line, None
-        else:
-            yield line, data.rstrip(b"\r\n")
+def _blocks(stream: IO[bytes]) -> Iterator[tuple[int, bytes, bool]]:
+    """Blocks of rows with the line (1-based) of their first row, and whether an empty row follows.
+
+    A row of at least LONGEST bytes may be cut.
+    """
+    line, held, more = 1, b"", True
+    while more:
+        data = stream.read(_PART)
+        more = bool(data)
+        found = (held + data).replace(b"\r\n", b"\n")
+        # The last row may go on in the next part, and its last byte may be half a line break.
+        whole, line_break, held = found.rpartition(b"\n") if more else (found, b"", b"")
+        if len(held) > LONGEST:
+            held = held[:LONGEST]
+        if not line_break and more:
+            continue
+        blocks = whole.split(b"\n\n")
+        for number, block in enumerate(blocks, 1):
+            yield line, block, number < len(blocks)
+            line += block.count(b"\n") + 2
+        line -= 1

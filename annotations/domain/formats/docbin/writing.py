@@ -152,16 +152,20 @@ def _tokenized(text: str, spans: list[Span], given: tuple[Encoded, list[Span]]) 
     doc = _Doc()
     places: list[int] = []
     at = 0
-    for token, tag in zip(encoded.tokens, encoded.tags, strict=True):
-        inside = tag[:1] == "I"
-        if at < token.start:
-            _add_gap(doc, text[at : token.start], tag[2:] if inside else "")
-        places.append(len(doc.words))
-        doc.words.append(text[token.start : token.end])
-        doc.spaces.append(0)
-        doc.marks.append(_OUTSIDE if tag == OUTSIDE else _INSIDE if inside else _BEGIN)
-        doc.labels.append(tag[2:])
-        at = token.end
+    words, spaces, marks, labels = doc.words, doc.spaces, doc.marks, doc.labels
+    for (start, end), tag in zip(encoded.tokens, encoded.tags, strict=True):
+        if at < start:
+            gap = text[at:start]
+            if gap == " " and words:  # as most gaps are
+                spaces[-1] = 1
+            else:
+                _add_gap(doc, gap, tag[2:] if tag[0] == "I" else "")
+        places.append(len(words))
+        words.append(text[start:end])
+        spaces.append(0)
+        marks.append(_OUTSIDE if tag == OUTSIDE else _INSIDE if tag[0] == "I" else _BEGIN)
+        labels.append(tag[2:])
+        at = end
     _add_gap(doc, text[at:], "")
     for span in others:
         first, past = covered(encoded.tokens, span.start, span.end)

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from operator import le, lt
 from typing import Any, Final, TypeGuard
 
 from annotations.domain.bio import OUTSIDE, as_bio, decode, encode_tokens, split_any_tag
@@ -15,7 +16,7 @@ from annotations.domain.formats.tags import TagReader, is_tag
 from annotations.domain.formats.taking import SpanTaker
 from annotations.domain.notes import NoteError, ParsedNote, Problem, check_name, check_text
 from annotations.domain.spans import Span
-from annotations.domain.tokens import Token
+from annotations.domain.tokens import Token, tokens_at
 
 _NO_TAG: Final = (-1, -100)
 
@@ -123,8 +124,9 @@ class Reader:
         if not _is_list(tags, (str, int)) or len(tags) != len(words):
             message = f"“{tags_column}” must be a list with one tag for each token, as numbers or as texts."
             raise self._refused("row", message, line)
-        values.untagged = any(tag in _NO_TAG for tag in tags if isinstance(tag, int))
-        values.tags = [self._tag(tag, tags_column, line) for tag in tags]
+        read = {tag: self._tag(tag, tags_column, line) for tag in set(tags)}
+        values.untagged = not read.keys().isdisjoint(_NO_TAG)
+        values.tags = [read[tag] for tag in tags]
         return values
 
     def _tag(self, tag: str | int, column: str, line: int | None) -> str:
@@ -146,10 +148,12 @@ class Reader:
 
     def _placed(self, values: _Values, line: int | None) -> tuple[str, list[Token], list[Problem]]:
         """The text, the places of its tokens, and warnings."""
+        if values.text is not None and values.places is not None:
+            return values.text, values.places, []
         words = [shown(word) for word in values.words or []]
         kept = [at for at, word in enumerate(words) if word]
         warnings = []
-        if values.places is None and len(kept) < len(words):
+        if len(kept) < len(words):
             message = f"{len(words) - len(kept)} tokens of white space are left out."
             warnings.append(Problem(self._file, line, "not kept", message))
             words = [words[at] for at in kept]
@@ -157,8 +161,6 @@ class Reader:
         if values.text is None:
             text, tokens = rebuilt([words])
             return text, tokens, [Problem(self._file, line, "rebuilt", REBUILT), *warnings]
-        if values.places is not None:
-            return values.text, values.places, warnings
         if values.tags is None or values.spans is not None:
             return values.text, [], warnings
         found = align(values.text, words)
@@ -178,7 +180,7 @@ class Reader:
 
     def _check_same(self, values: _Values, line: int | None) -> None:
         """Refuse a row whose tags were changed and whose spans were not, or the other way round."""
-        if values.places is None or values.tags is None or not all(map(is_tag, values.tags)):
+        if values.places is None or values.tags is None or not all(map(is_tag, set(values.tags))):
             return
         order = [name[2:] for name in self._names.get(TAGS[0], []) if name.startswith("B-")]
         spans = [Span(span["start"], span["end"], span["label"]) for span in values.spans or [] if _is_whole(span)]
@@ -193,7 +195,10 @@ def _first(row: Row, columns: Iterable[str]) -> Any:
 
 
 def _is_list(value: Any, types: tuple[type, ...]) -> TypeGuard[list[Any]]:
-    return isinstance(value, list) and all(isinstance(each, types) and not isinstance(each, bool) for each in value)
+    # A few types are asked instead of many values.
+    if not isinstance(value, list):
+        return False
+    return all(issubclass(kind, types) and kind is not bool for kind in set(map(type, value)))
 
 
 def _is_span(value: dict[str, Any]) -> bool:
@@ -212,12 +217,10 @@ def _places(row: Row, text: str | None, words: list[str] | None) -> list[Token] 
         return None
     if not len(starts) == len(ends) == len(words):
         return None
-    before = 0
-    for start, end, word in zip(starts, ends, words, strict=True):
-        if not before <= start < end or text[start:end] != word:
-            return None
-        before = end
-    return [Token(start, end) for start, end in zip(starts, ends, strict=True)]
+    in_order = all(map(le, [0, *ends], starts)) and all(map(lt, starts, ends))
+    if not in_order or list(map(text.__getitem__, map(slice, starts, ends))) != words:
+        return None
+    return tokens_at(zip(starts, ends, strict=True))
 
 
 def _attributes(span: dict[str, Any]) -> dict[str, str | bool]:

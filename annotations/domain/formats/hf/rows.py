@@ -1,6 +1,7 @@
 """The rows of a data set's files, one at a time: Parquet, Arrow streams, and JSON lines."""
 
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import IO, Any, Final
 
 from annotations.domain.files.json_records import json_records
@@ -62,9 +63,25 @@ def _rows(batches: Iterator[Any], file: str) -> Rows:
 
     try:
         for batch in batches:
-            yield from ((None, row) for row in batch.to_pylist())
+            names = batch.schema.names
+            for row in zip(*map(_values, batch.columns), strict=True):
+                yield None, dict(zip(names, row, strict=True))
     except (*_FAULTS, pyarrow.ArrowException) as error:
         raise _broken(file) from error
+
+
+def _values(column: Any) -> list[Any]:
+    """The values of a column. Lists are made of all their values at once, several times as fast as one by one."""
+    import pyarrow
+
+    if not pyarrow.types.is_list(column.type) or column.null_count or column.values.null_count:
+        return list(column.to_pylist())
+    first = column.offsets[0].as_py()
+    flat = column.flatten()
+    simple = pyarrow.types.is_integer(flat.type)
+    values = flat.to_numpy(zero_copy_only=False).tolist() if simple else flat.to_pylist()
+    edges = [offset - first for offset in column.offsets.to_numpy().tolist()]
+    return [values[start:end] for start, end in pairwise(edges)]
 
 
 def _json_rows(stream: IO[bytes]) -> Rows:

@@ -8,6 +8,7 @@ from annotations.domain.bio import encode
 from annotations.domain.formats.base import Loss, OutNote
 from annotations.domain.formats.giving import given_spans
 from annotations.domain.formats.hf.features import KEY, class_names, written_features
+from annotations.domain.formats.tags import words_of
 from annotations.domain.notes import check_name
 from annotations.domain.spans import Span
 from annotations.domain.tokens import Tokenizer
@@ -43,12 +44,13 @@ class Writer:
         given = [(span, code) for span, code in given if f"B-{code}" in self._numbers]
         spans = [Span(span.start, span.end, code) for span, code in given]
         encoded = encode(note.text, spans, label_order=self._order, tokenizer=self._tokenizer)
+        starts, ends = zip(*encoded.tokens, strict=True) if encoded.tokens else ((), ())
         row = {
             "name": name,
             "text": note.text,
-            "tokens": [note.text[token.start : token.end] for token in encoded.tokens],
-            "token_starts": [token.start for token in encoded.tokens],
-            "token_ends": [token.end for token in encoded.tokens],
+            "tokens": words_of(note.text, encoded.tokens),
+            "token_starts": starts,
+            "token_ends": ends,
             "ner_tags": [self._numbers[tag] for tag in encoded.tags],
             "spans": [
                 {"start": span.start, "end": span.end, "label": code, "attributes": _json(span)} for span, code in given
@@ -67,7 +69,10 @@ class Writer:
 
     def _flush(self) -> None:
         if self._rows:
-            self._writer.write_table(self._table.from_pylist(self._rows, schema=self._schema))
+            columns = [[row[name] for row in self._rows] for name in self._schema.names]
+            self._writer.write_table(
+                self._table.from_pydict(dict(zip(self._schema.names, columns, strict=True)), self._schema)
+            )
         self._rows, self._size = [], 0
 
 

@@ -125,7 +125,7 @@ class TableFormat(OneFileFormat):
                 store.add(row)
             if not expected:
                 message = f"The table has no rows. Expected: a row with {', '.join(COLUMNS)} for each span."
-                raise NoteError([Problem(file, None, "no notes", message)])
+                raise NoteError([Problem(file, 1, "no notes", message)])
             waiting: dict[str, list[Row]] = defaultdict(list)
             for row in store.rows():
                 waiting[row.note].append(row)

@@ -6,6 +6,7 @@ from itertools import chain, pairwise
 from operator import attrgetter
 from typing import Final
 
+from annotations.domain.formats.tags import words_of
 from annotations.domain.formats.uima import (
     LABEL,
     NAMED_ENTITY,
@@ -45,6 +46,8 @@ class TsvWriter:
         nothing = f"\t{EMPTY}" * len(features) + "\t"
         rows = [f"{FORMAT}3", f"#T_SP={NAMED_ENTITY}|{'|'.join(features)}", ""]
         units = offsets_of(self._text)
+        edges = self._tokens if units is int else [(units(start), units(stop)) for start, stop in self._tokens]
+        words = words_of(self._text, self._tokens)
         begins = [
             bisect_left(self._tokens, start, key=_start) for start, _ in whole_sentences(self._text, self._entities)
         ]
@@ -60,9 +63,9 @@ class TsvWriter:
             end = self._tokens[past].start if past < len(self._tokens) else len(self._text)
             rows += [TEXT + escape_text(line) for line in self._sentence(at, end).split("\n")]
             for place, index in enumerate(range(at, past), 1):
-                start, stop = self._tokens[index].start, self._tokens[index].end
+                start, stop = edges[index]
                 cells = self._cells(self._on[index], features, ids) if index in self._on else nothing
-                rows.append(f"{number}-{place}\t{units(start)}-{units(stop)}\t{self._text[start:stop]}{cells}")
+                rows.append(f"{number}-{place}\t{start}-{stop}\t{words[index]}{cells}")
                 if index in self._parts:
                     parts = sorted(self._parts[index].items(), key=lambda part: (part[0][0], -part[0][1]))
                     rows += [

@@ -4,6 +4,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.commands import JourneyCommand, find_project
+from annotations.core.errors import ServiceError
 from annotations.core.terminal import progress_bar
 from annotations.core.tokenizers import KINDS
 from annotations.domain.formats import FORMATS
@@ -13,6 +14,7 @@ from annotations.models import User
 from annotations.transfer.selectors.losses import named_losses
 from annotations.transfer.services.export_labels import labels_in_words
 from annotations.transfer.services.exporting import export_to_path
+from annotations.transfer.services.whole_projects import WHOLE, check_alone, whole_projects
 from annotations.transfer.services.writing import Writing
 
 
@@ -22,12 +24,14 @@ class Command(JourneyCommand):
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")
         parser.add_argument("out", metavar="OUT", type=Path, help="New or empty folder, or a .zip to create.")
-        parser.add_argument("--format", required=True, choices=list(FORMATS))
+        parser.add_argument(
+            "--format", required=True, choices=[*FORMATS, WHOLE], help="“archive” writes the whole project to a .zip."
+        )
         parser.add_argument(
             "--set",
-            required=True,
+            default="",
             metavar="WHICH",
-            help="Annotations: gold[:VERSION], annotator:NAME or run:NAME_OR_ID.",
+            help="Annotations: gold[:VERSION], annotator:NAME or run:NAME_OR_ID. Not for archives.",
         )
         parser.add_argument(
             "--split",
@@ -67,6 +71,12 @@ class Command(JourneyCommand):
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"])
+        if options["format"] == WHOLE:
+            named = ("set", "split", "sentences", "spaces", "tokenizer", "mapping", "map_label", "skip_label")
+            check_alone({f"--{name.replace('_', '-')}": options[name] for name in named})
+            return whole_projects().export(project=project, out=options["out"], actor=actor)
+        if not options["set"]:
+            raise ServiceError("Say which annotations to export: --set gold, for example.", code="set")
         labels = labels_in_words(
             project, mapping=options["mapping"], mapped=options["map_label"], skipped=options["skip_label"]
         )
@@ -87,6 +97,8 @@ class Command(JourneyCommand):
         return report | {"losses": named_losses(project, report["losses"])}
 
     def say(self, result: dict[str, Any]) -> str:
+        if "file" in result:
+            return whole_projects().say_exported(result)
         lines = [
             f"Notes exported from {result['set']} as {result['format']}: {result['notes']}. Spans: {result['spans']}."
         ]

@@ -1,5 +1,5 @@
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from django.core.management.base import CommandParser
 
@@ -12,6 +12,13 @@ from annotations.domain.formats import DETECT
 from annotations.models import User
 from annotations.transfer.services.importing import import_path
 from annotations.transfer.services.input_formats import INPUT_FORMATS
+from annotations.transfer.services.whole_projects import WHOLE, check_alone, is_whole, whole_projects
+
+_OF_NOTES: Final = (
+    *("map_label", "add_label", "skip_label", "mapping", "written_as", "language", "patients"),
+    *("take_duplicates", "repair_offsets", "all_or_nothing", "encoding", "no_cleanup"),
+)
+"""The options that an archive doesn't need."""
 
 
 class Command(JourneyCommand):
@@ -21,12 +28,14 @@ class Command(JourneyCommand):
     )
 
     def arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")
+        parser.add_argument(
+            "project", metavar="PROJECT", help="Short name of the project; with an archive, that of a new project."
+        )
         parser.add_argument("path", metavar="PATH", type=Path, help="Folder, file or zip with the notes.")
         parser.add_argument(
             "--format",
             default=DETECT,
-            choices=[DETECT, *INPUT_FORMATS],
+            choices=[DETECT, *INPUT_FORMATS, WHOLE],
             help="Format of the files. Without it, the files decide.",
         )
         parser.add_argument(
@@ -92,6 +101,11 @@ class Command(JourneyCommand):
         )
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
+        if is_whole(options["path"], options["format"]):
+            check_alone(
+                {f"--{'as' if name == 'written_as' else name.replace('_', '-')}": options[name] for name in _OF_NOTES}
+            )
+            return whole_projects().load(path=options["path"], slug=options["project"], actor=actor)
         try:
             report = self._import(actor, options)
         except ServiceError as error:
@@ -132,6 +146,8 @@ class Command(JourneyCommand):
         )
 
     def say(self, result: dict[str, Any]) -> str:
+        if "project" in result:
+            return whole_projects().say_loaded(result)
         lines = [
             f"Imported: {result['notes']} notes, {result['sets']} annotation sets, {result['spans']} spans. "
             f"Already in the project: {result['already_there']} notes. {_refused(result)}"
