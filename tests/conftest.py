@@ -3,17 +3,20 @@
 The default is SQLite; PostgreSQL is used if DATABASE_URL names one (`make test` runs all tests on both).
 """
 
+import json
 import os
 import shutil
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.test import TransactionTestCase
 from hypothesis import HealthCheck, settings
+from pytest_django import DjangoDbBlocker
 
 from models_runtime.backends import children
 from tests.waiting import HANGS
@@ -53,7 +56,11 @@ QUEUE, PRODUCT = "queue", "product"
 RUNNING = {QUEUE, PRODUCT}
 # Marks of tests that run on one database, since other tests cover the second one, unless marked `both_databases`.
 ONCE = {PRODUCT, "once"}
+PARTS = ("plain", "browser", "first", "first-running", "second", "second-running")
 HERE = Path(__file__).parent
+# The files with tests of each part, in the folder that the parts share.
+PLAN = "plan.json"
+FILES = pytest.StashKey[set[Path]]()
 # Calls that a test can make at the same time.
 THREADS = 8
 
@@ -61,34 +68,50 @@ THREADS = 8
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--part",
-        choices=["all", "plain", "browser", "first", "first-running", "second", "second-running"],
+        choices=["all", "plan", *PARTS],
         default="all",
         help="plain: tests without a database; browser: tests in a browser; first: all others; second: tests that "
-        "are worth running on a second database; -running: of those two, the tests that run processes",
+        "are worth running on a second database; -running: of those two, the tests that run processes; "
+        "plan: none, but the files of each part are written to the shared folder",
     )
+    parser.addoption("--shared", type=Path, help="a folder that the parts of one run share")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Read which files have tests of this part, if the tests were loaded before: loading all takes half a minute."""
+    part, shared = config.getoption("--part"), config.getoption("--shared")
+    if part in PARTS and shared and (shared / PLAN).exists():
+        config.stash[FILES] = {HERE / name for name in json.loads((shared / PLAN).read_text())[part]}
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Load no file whose tests belong to another part anyway: loading all takes half a minute."""
-    part = config.getoption("--part")
-    if part == "all" or not collection_path.is_dir() or collection_path.parent != HERE:
+    files = config.stash.get(FILES, None)
+    if files is None or collection_path == HERE:
         return None
-    in_browser = collection_path.name in BROWSER
-    if part == "browser":
-        return True if not in_browser else None
-    # Tests in a browser that are marked `both_databases` run on the second one.
-    return True if in_browser and not part.startswith("second") else None
+    if collection_path.is_dir():
+        return None if any(collection_path in file.parents for file in files) else True
+    return None if collection_path in files or not collection_path.name.startswith("test_") else True
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
     part = config.getoption("--part")
     if part == "all":
+        return
+    if part == "plan":
+        if not session.testsfailed:
+            _write_plan(config.getoption("--shared"), items)
+        items.clear()
         return
     apart: dict[bool, list[pytest.Item]] = {True: [], False: []}
     for item in items:
         apart[_is_in(part, item)].append(item)
     items[:] = apart[True]
     config.hook.pytest_deselected(items=apart[False])
+
+
+def _write_plan(folder: Path, items: list[pytest.Item]) -> None:
+    files = {part: sorted({str(item.path.relative_to(HERE)) for item in items if _is_in(part, item)}) for part in PARTS}
+    (folder / PLAN).write_text(json.dumps(files))
 
 
 def _is_in(part: str, item: pytest.Item) -> bool:
@@ -118,10 +141,20 @@ def pytest_report_header() -> str:
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None) -> None:
+def django_db_keepdb(pytestconfig: pytest.Config) -> bool:
+    return bool(pytestconfig.getoption("--shared"))
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(request: pytest.FixtureRequest, django_db_blocker: DjangoDbBlocker) -> None:
     """Let tests with real transactions empty the tables, which SQLite's triggers on the event log would refuse."""
     from django.db import connection
 
+    from tests.migrated import migrated
+
+    shared = request.config.getoption("--shared")
+    with django_db_blocker.unblock(), migrated(shared) if shared else nullcontext():
+        request.getfixturevalue("django_db_setup")
     if connection.vendor != "sqlite":
         return
     # Patch the class: under Playwright's event loop, Django creates other connection objects.

@@ -10,9 +10,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import IO
 
 from deidreview.run.environment import ROOT, StartError
@@ -37,54 +38,72 @@ PYTEST = [sys.executable, "-m", "pytest", "--tb=native", "--durations=15", "--du
 # Pytest's exit status for a run without tests, for example if all selected tests belong to another part.
 NO_TESTS = 5
 
-Part = Callable[[Mapping[str, str], Sequence[str], IO[bytes], Sequence[int]], str]
+# The parts that run beside the first one, by the names that people see. See `pytest --help`.
+PARTS = {
+    "PostgreSQL": "second",
+    "browser": "browser",
+    "processes": "first-running",
+    "processes, PostgreSQL": "second-running",
+    "no database": "plain",
+}
 
 
 def main(words: Sequence[str]) -> int:
     environ = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
-    results = [] if words else [("JavaScript", _node(environ))]
-    # Selected tests may belong to one part and not to another.
-    fine = (0, NO_TESTS) if words else (0,)
-    beside = {
-        "PostgreSQL": _on_postgres("second"),
-        "browser": _part("browser"),
-        "processes": _part("first-running"),
-        "processes, PostgreSQL": _on_postgres("second-running"),
-        "no database": _part("plain"),
-    }
-    with ThreadPoolExecutor(len(beside)) as pool, ExitStack() as files:
-        outputs = {name: files.enter_context(tempfile.TemporaryFile()) for name in beside}
-        runs = {name: pool.submit(run, environ, words, outputs[name], fine) for name, run in beside.items()}
+    with ExitStack() as stack:
+        shared = stack.enter_context(tempfile.TemporaryDirectory(prefix="deidreview-parts-"))
+        outputs = {name: stack.enter_context(tempfile.TemporaryFile()) for name in PARTS}
+        pool = stack.enter_context(ThreadPoolExecutor())
+        server = pool.submit(stack.enter_context, private_postgres())
+        results = {} if words else _before(pool, environ, shared)
+        tests = Tests([*PYTEST, f"--shared={shared}", *words], environ, server, (0, NO_TESTS) if words else (0,))
+        runs = {name: pool.submit(tests.run, part, outputs[name]) for name, part in PARTS.items()}
         _title("pytest on SQLite")
-        results.append(("SQLite", _timed([*PYTEST, "--part=first", *words], environ, fine=fine)))
+        results["SQLite"] = tests.run("first")
         for name, run in runs.items():
-            results.append((name, run.result()))
+            results[name] = run.result()
             _title(f"pytest, {name}")
-            outputs[name].seek(0)
-            sys.stdout.buffer.write(outputs[name].read())
-            sys.stdout.flush()
+            _show(outputs[name])
     print()
-    for name, line in results:
-        print(f"{name:24}{line or 'failed'}")
-    return 0 if all(line.startswith("ok") for _, line in results) else 1
+    for name, line in results.items():
+        print(f"{name:24}{line}")
+    return 0 if all(line.startswith("ok") for line in results.values()) else 1
 
 
-def _part(name: str) -> Part:
-    def run(environ: Mapping[str, str], words: Sequence[str], output: IO[bytes], fine: Sequence[int]) -> str:
-        return _timed([*PYTEST, f"--part={name}", *words], environ, output, fine)
+def _before(pool: ThreadPoolExecutor, environ: Mapping[str, str], shared: str) -> dict[str, str]:
+    """Run the JavaScript tests. Meanwhile load all tests once, so that each part then loads only the files it needs."""
+    with tempfile.TemporaryFile() as output:
+        loaded = pool.submit(_timed, [*PYTEST, f"--shared={shared}", "--part=plan"], environ, output, (NO_TESTS,))
+        results = {"JavaScript": _node(environ), "all files loaded": loaded.result()}
+        if not results["all files loaded"].startswith("ok"):
+            _show(output)
+    return results
 
-    return run
+
+@dataclass
+class Tests:
+    """Runs parts of the tests, some of them on the server of PostgreSQL."""
+
+    command: Sequence[str]
+    environ: Mapping[str, str]
+    server: Future[str]
+    fine: Sequence[int]
+
+    def run(self, part: str, output: IO[bytes] | None = None) -> str:
+        """Run one part. Return a line about it that begins with "ok" if nothing failed."""
+        environ = dict(self.environ)
+        if part.startswith("second"):
+            try:
+                environ["DATABASE_URL"] = self.server.result()
+            except StartError as error:
+                return f"failed: {error}"
+        return _timed([*self.command, f"--part={part}"], environ, output, self.fine)
 
 
-def _on_postgres(name: str) -> Part:
-    def run(environ: Mapping[str, str], words: Sequence[str], output: IO[bytes], fine: Sequence[int]) -> str:
-        try:
-            with private_postgres() as url:
-                return _part(name)({**environ, "DATABASE_URL": url}, words, output, fine)
-        except StartError as error:
-            return str(error)
-
-    return run
+def _show(output: IO[bytes]) -> None:
+    output.seek(0)
+    sys.stdout.buffer.write(output.read())
+    sys.stdout.flush()
 
 
 def _node(environ: Mapping[str, str]) -> str:

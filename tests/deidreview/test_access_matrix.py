@@ -1,12 +1,14 @@
 """Who may do what, for every URL: one table, tested with one client per persona.
 
-A URL that is not in the table fails the test, and so does a row without a URL.
+A URL that is not in the table fails the test, and so does a row without a URL. PostgreSQL answers the same queries, so
+there only the personas ask who reach the most: an error of a query is found by who may send it.
 """
 
 from copy import copy
 from functools import partial
 
 import pytest
+from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
@@ -17,6 +19,7 @@ from tests.deidreview.access_world import KINDS, ROUTES, SMALL, TALK, World, as_
 from tests.factories import make_note
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("fast_requests")]
+ON_POSTGRESQL = {"annotator", "manager", "administrator"}
 
 
 @pytest.fixture(autouse=True)
@@ -30,6 +33,7 @@ def world() -> World:
     return build_world()
 
 
+@pytest.mark.once
 def test_the_table_and_the_urls_are_the_same():
     assert {
         "missing in the table": sorted(set(ROUTES) - set(TABLE)),
@@ -53,13 +57,15 @@ def test_access(world, settings):
     """Every URL with each method as each persona. Only differences from the table are shown."""
     # One anonymous client asks for every URL within a few seconds.
     settings.ANONYMOUS_PER_WINDOW = 100_000
-    clients = {persona: as_persona(world, persona) for persona in PERSONAS}
+    asking = [persona for persona in PERSONAS if connection.vendor == "sqlite" or persona in ON_POSTGRESQL]
+    clients = {persona: as_persona(world, persona) for persona in asking}
     wrong = {}
     for name, methods in TABLE.items():
         for method, row in methods.items():
-            found = " ".join(str(status_of(client, method, name, world)) for client in clients.values())
-            if found.split() != row.split():
-                wrong[f"{method} {name}"] = f"found {found}, in the table {row}"
+            statuses = dict(zip(PERSONAS, row.split(), strict=True))
+            for persona, client in clients.items():
+                if str(found := status_of(client, method, name, world)) != statuses[persona]:
+                    wrong[f"{method} {name} as {persona}"] = f"found {found}, in the table {statuses[persona]}"
     assert wrong == {}
 
 
@@ -74,11 +80,13 @@ def refused(world: World, names: set[str], persona: str, **where: str) -> dict[s
     }
 
 
+@pytest.mark.once
 def test_objects_of_another_project_are_not_reachable_through_ones_own(world):
     """A manager combines another project's ids with their own project's name."""
     assert refused(world, set().union(*KINDS.values()), "manager", slug="ours", objects="theirs") == {}
 
 
+@pytest.mark.once
 def test_an_annotator_reaches_only_the_notes_that_are_theirs(world):
     other = make_note(world.ours, "Another note.")
     world.objects["ours"] |= {"note": other.pk, "open_note": other.pk}
@@ -86,6 +94,7 @@ def test_an_annotator_reaches_only_the_notes_that_are_theirs(world):
     assert refused(world, theirs_to_read, "annotator") == {}
 
 
+@pytest.mark.once
 def test_a_member_who_was_removed_is_a_stranger(world):
     Membership.objects.filter(project=world.ours).update(active=False)
     inside = {name for name, pattern in ROUTES.items() if "<slug:slug>" in pattern}
@@ -100,6 +109,7 @@ WHEN_ARCHIVED = {
 }  # fmt: skip
 
 
+@pytest.mark.once
 def test_nobody_changes_an_archived_project(world):
     Project.objects.filter(pk=world.ours.pk).update(archived_at=timezone.now())
     inside = {name for name, pattern in ROUTES.items() if "<slug:slug>" in pattern} - WHEN_ARCHIVED
@@ -114,6 +124,7 @@ def test_nobody_changes_an_archived_project(world):
     assert done == {}
 
 
+@pytest.mark.once
 def test_reading_an_archived_project_is_no_error(world):
     """Pages that the person could open answer as before, or with 403 where they are for changes."""
     Project.objects.filter(pk=world.ours.pk).update(archived_at=timezone.now())

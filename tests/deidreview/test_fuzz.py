@@ -1,4 +1,8 @@
-"""No malformed input causes a server error: every URL, every field of a page, every JSON body."""
+"""No malformed input causes a server error: every URL, every field of a page, every JSON body.
+
+PostgreSQL gets every case from the persona with the most access. SQLite gets from it the values that SQLite refuses,
+and one case per URL from every other persona: what a persona may do is decided before the database is asked.
+"""
 
 import random
 from collections import Counter
@@ -14,6 +18,7 @@ from tests.deidreview.access_table import PERSONAS, TABLE
 from tests.deidreview.access_world import SMALL, World, as_persona, build_world, url_of
 from tests.deidreview.fuzzing import (
     BODIES,
+    POSTGRESQL,
     Offered,
     form_cases,
     json_cases,
@@ -93,15 +98,17 @@ def in_full(persona: str, name: str, method: str) -> bool:
 
 
 def of_all(world: World, cases: Callable[[str], list[Case]], names: list[str] = NAMES) -> Counter[str]:
-    """Send all cases as the persona with the most access, and one case per URL as the others."""
+    """Send all cases as the persona with the most access, and on SQLite one case per URL as the others."""
     clients = {persona: as_persona(world, persona) for persona in PERSONAS}
     failed: Counter[str] = Counter()
     for name in names:
         every = cases(name)
         assert every, name
         for persona, client in clients.items():
-            full = in_full(persona, name, every[0][0])
-            failed += broken(client, every if full else [random.Random(f"{persona} {name}").choice(every)])
+            if in_full(persona, name, every[0][0]):
+                failed += broken(client, every)
+            elif not POSTGRESQL:
+                failed += broken(client, [random.Random(f"{persona} {name}").choice(every)])
     return failed
 
 
@@ -165,12 +172,17 @@ def test_bodies_that_are_not_what_they_say(world):
     assert of_all(world, cases) == {}
 
 
-@pytest.mark.parametrize("headers", HEADERS)
-def test_spoiled_headers(world, headers):
-    client = Client(raise_request_exception=False)
-    for method, data in (("GET", ""), ("POST", "login=a&password=b&username=a")):
-        cases = [(method, url_of(name, world), {"data": data, "content_type": FORM, **headers}) for name in NAMES]
-        assert broken(client, cases) == {}
+def test_spoiled_headers(world):
+    """PostgreSQL gets the cookies only: nothing else of a request without a session reaches a database."""
+    failed: Counter[str] = Counter()
+    for headers in HEADERS:
+        if POSTGRESQL and "HTTP_COOKIE" not in headers:
+            continue
+        client = Client(raise_request_exception=False)
+        for method, data in (("GET", ""), ("POST", "login=a&password=b&username=a")):
+            sent = {"data": data, "content_type": FORM, **headers}
+            failed += broken(client, [(method, url_of(name, world), sent) for name in NAMES])
+    assert failed == {}
 
 
 def test_spoiled_headers_of_those_who_are_signed_in(world):

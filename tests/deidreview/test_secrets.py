@@ -1,7 +1,8 @@
 """No page, file or response reveals a secret: every URL is requested as every persona, before and after an action.
 
 The URLs come from the URL patterns with every object of the project, and from the links of the pages, so a new
-URL is included automatically.
+URL is included automatically. Who sees what is decided by the same queries on both databases, so PostgreSQL gets the
+walk of the persona from whom most is kept.
 """
 
 import re
@@ -138,6 +139,7 @@ def client_url(client: Client, world: World, name: str) -> str:
     return reverse(name, args=["ours", world.objects["ours"]["case"]])
 
 
+@pytest.mark.once
 def test_every_url_is_requested(world):
     asked = set(secret.urls(world))
     left = {name for name in ROUTES if "admin" not in name and "logout" not in name}
@@ -145,6 +147,7 @@ def test_every_url_is_requested(world):
     assert len(asked) > len(left)
 
 
+@pytest.mark.once
 def test_a_manager_sees_everything(world):
     """This proves that the walk finds the tokens."""
     found = Walk(world, "manager").all()
@@ -153,7 +156,7 @@ def test_a_manager_sees_everything(world):
     assert everything - set(found) == set()
 
 
-@pytest.mark.parametrize("persona", ["annotator", "zqfinn"])
+@pytest.mark.parametrize("persona", ["annotator", pytest.param("zqfinn", marks=pytest.mark.once)])
 def test_before_submitting_nothing_of_others_is_shown(world, persona):
     """Check an annotator with a draft, and a former viewer who has not begun."""
     found = Walk(world, persona).all()
@@ -161,6 +164,7 @@ def test_before_submitting_nothing_of_others_is_shown(world, persona):
     assert told(found, secret.RELEASED | secret.CERTIFIED) == {}
 
 
+@pytest.mark.once
 def test_after_submitting_the_outcome_is_shown_but_no_annotation_set(world):
     case = world.objects["ours"]["case"]
     AnnotationSet.objects.filter(document=case, author__user=world.people["annotator"]).update(state="submitted")
@@ -170,12 +174,14 @@ def test_after_submitting_the_outcome_is_shown_but_no_annotation_set(world):
     assert {"zqverdict", "5101", "77000041"} <= set(found)
 
 
+@pytest.mark.once
 def test_annotators_who_submitted_see_nothing_of_each_other(world):
     found = Walk(world, "zqbenno").all()
     assert told(found, secret.CARLA | secret.HIDDEN) == {}
     assert set(found) >= secret.BENNO
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("persona", ["reviewer", "viewer"])
 def test_where_adjudication_is_anonymous_no_annotator_is_named(world, persona):
     Project.objects.filter(pk=world.ours.pk).update(anonymous_adjudication=True)
@@ -187,6 +193,7 @@ def test_where_adjudication_is_anonymous_no_annotator_is_named(world, persona):
     assert ("zqcertified" in found) == (persona == "reviewer")
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("share", [20, 0])
 def test_a_planted_leak_is_shown_once_its_review_is_finished(world, share):
     """With the option still on, and with the option switched off meanwhile."""
@@ -201,6 +208,7 @@ def test_a_planted_leak_is_shown_once_its_review_is_finished(world, share):
     assert Walk(world, "reviewer").shows(str(secret.LEAK))
 
 
+@pytest.mark.once
 def test_opening_a_note_changes_nothing_in_what_is_shown_of_its_suggestions(world, monkeypatch):
     """Comparing pages from before and after does not reveal the planted leak. No response of a walk is cached."""
     monkeypatch.setattr("annotations.domain.reviewing.planting.chance", lambda *about: 0.0)
@@ -223,6 +231,7 @@ def where(found: dict[str, list[str]], token: str) -> set[str]:
     return {re.sub(r" to /.*", "", way) for way in found.get(token, [])}
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("persona", ["stranger", "other_manager"])
 def test_strangers_see_nothing(world, persona):
     found = Walk(world, persona).all()
