@@ -16,7 +16,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import IO
 
-from deidreview.run.environment import ROOT, StartError
+from annotations.domain.installation import CODE
+from deidreview.run.environment import StartError
 from tests.postgres import private_postgres
 
 # These variables of a developer's shell must not influence the tests. The last one would make each of the hundreds of
@@ -108,7 +109,7 @@ def _show(output: IO[bytes]) -> None:
 
 def _node(environ: Mapping[str, str]) -> str:
     """Run the JavaScript tests. Every file is named, since versions of Node treat folders differently."""
-    files = sorted(str(file.relative_to(ROOT)) for file in (ROOT / "tests" / "js").rglob("*.test.*js"))
+    files = sorted(str(file.relative_to(CODE)) for file in (CODE / "tests" / "js").rglob("*.test.*js"))
     _title(f"JavaScript ({len(files)} files)")
     if not files:
         return "failed: tests/js contains no test"
@@ -124,7 +125,7 @@ def _timed(
     began = time.monotonic()
     status = subprocess.run(
         command,
-        cwd=ROOT,
+        cwd=CODE,
         env=dict(environ),
         stdin=subprocess.DEVNULL,
         stdout=output,

@@ -13,7 +13,7 @@ from django.db import connection, transaction
 from django.test import Client
 from django.urls import Resolver404, resolve
 
-from deidreview.run.environment import ROOT
+from annotations.domain.installation import CODE
 from tests.deidreview.access_table import TABLE
 from tests.deidreview.access_world import ROUTES, World, form_of, url_of
 
@@ -99,7 +99,7 @@ def _names() -> set[str]:
     sources = [
         file.read_text()
         for folder in ("annotations", "models_runtime")
-        for file in (ROOT / folder).rglob("*.py")
+        for file in (CODE / folder).rglob("*.py")
         if "views" in file.with_suffix("").parts
     ]
     return set(re.findall(r"""(?:GET|data)(?:\.get|\.getlist)?[\[(,] ?"(\w+)\"""", "\n".join(sources)))

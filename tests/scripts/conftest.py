@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from deidreview.run.environment import ROOT
+from annotations.domain.installation import CODE
 
 TOOLS = ("sh", "env", "mktemp", "tail", "rm", "cat", "touch", "mkdir")
 
@@ -27,7 +27,7 @@ def bare(tmp_path):
         def run(self, *command, **environ):
             return subprocess.run(
                 command,
-                cwd=ROOT,
+                cwd=CODE,
                 env={"PATH": str(self.folder), "CALLS": str(self.calls), "TMPDIR": str(tmp_path), **environ},
                 stdin=subprocess.DEVNULL,
                 capture_output=True,

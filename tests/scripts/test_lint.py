@@ -5,7 +5,7 @@ import shutil
 import pytest
 import yaml
 
-from deidreview.run.environment import ROOT
+from annotations.domain.installation import CODE
 
 pytestmark = pytest.mark.product
 
@@ -45,7 +45,7 @@ def test_on_ci_a_lint_without_npm_fails(bare, tmp_path):
 
 def test_every_hook_runs_what_setup_installs():
     """Hooks from other repositories can't be downloaded everywhere."""
-    config = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())
+    config = yaml.safe_load((CODE / ".pre-commit-config.yaml").read_text())
     hooks = [hook for repo in config["repos"] for hook in repo["hooks"]]
     assert {repo["repo"] for repo in config["repos"]} == {"local"}
     assert {hook["id"] for hook in hooks} >= {"ruff", "djlint", "eslint", "codespell", "vulture", "tsc"}

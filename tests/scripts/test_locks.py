@@ -8,7 +8,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from deidreview.run.environment import ROOT
+from annotations.domain.installation import CODE
 
 pytestmark = pytest.mark.product
 
@@ -17,7 +17,7 @@ LOCKS = ("requirements.lock", "requirements-dev.lock", "requirements-models.lock
 
 def test_the_locks_hold_versions_with_hashes_and_no_addresses():
     for name in LOCKS:
-        entries = re.split(r"\n(?=\w)", re.sub(r"^#.*\n", "", (ROOT / name).read_text(), flags=re.MULTILINE).strip())
+        entries = re.split(r"\n(?=\w)", re.sub(r"^#.*\n", "", (CODE / name).read_text(), flags=re.MULTILINE).strip())
         for entry in entries:
             pin, *hashes = entry.replace("\\", "").split()
             assert re.fullmatch(r"[\w.-]+==[\w.]+", pin), pin
@@ -27,15 +27,15 @@ def test_the_locks_hold_versions_with_hashes_and_no_addresses():
 def test_torch_is_in_no_lock_since_builds_differ():
     """A build for a special machine, for example without CUDA, has another hash than the build on PyPI."""
     for name in LOCKS:
-        assert not re.search(r"^(torch|triton|nvidia|cuda)[\w-]*==", (ROOT / name).read_text(), re.MULTILINE), name
+        assert not re.search(r"^(torch|triton|nvidia|cuda)[\w-]*==", (CODE / name).read_text(), re.MULTILINE), name
     assert (
         "torch==2.13.0"
-        in tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]["models"]
+        in tomllib.loads((CODE / "pyproject.toml").read_text())["project"]["optional-dependencies"]["models"]
     )
 
 
 def test_the_locks_cover_what_pyproject_asks_for():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    project = tomllib.loads((CODE / "pyproject.toml").read_text())["project"]
     wanted = {"requirements.lock": project["dependencies"]} | {
         f"requirements-{extra}.lock": project["optional-dependencies"][extra] for extra in ("dev", "models")
     }
@@ -57,7 +57,7 @@ def test_the_locks_cover_what_pyproject_asks_for():
 
 
 def pins(name: str) -> dict[str, str]:
-    pins = re.findall(r"^([\w.-]+)==(\S+)", (ROOT / name).read_text(), re.MULTILINE)
+    pins = re.findall(r"^([\w.-]+)==(\S+)", (CODE / name).read_text(), re.MULTILINE)
     return {canonicalize_name(package): version for package, version in pins}
 
 

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from deidreview.run.environment import ROOT
+from annotations.domain.installation import CODE
 from tests.waiting import HANGS, wait_for
 
 pytestmark = pytest.mark.product
@@ -38,7 +38,7 @@ def test_a_virtual_environment_that_works_is_left_alone(bare, tmp_path):
 
 
 def test_the_scripts_are_executable():
-    assert all(os.access(file, os.X_OK) for file in (ROOT / ".ci").iterdir())
+    assert all(os.access(file, os.X_OK) for file in (CODE / ".ci").iterdir())
 
 
 @pytest.fixture
@@ -46,8 +46,8 @@ def checkout(tmp_path):
     """A folder with the Makefile and the scripts, and an empty lock file, so that nothing is downloaded."""
     folder = tmp_path / "checkout"
     folder.mkdir()
-    shutil.copy(ROOT / "Makefile", folder)
-    shutil.copytree(ROOT / ".ci", folder / ".ci")
+    shutil.copy(CODE / "Makefile", folder)
+    shutil.copytree(CODE / ".ci", folder / ".ci")
     (folder / "requirements.lock").write_text("")
     return folder
 
