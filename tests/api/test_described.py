@@ -14,9 +14,9 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from annotations.api.mount import api
-from annotations.models import Job
+from annotations.models import Comment, Flag, Job, LabelMapping, Membership
 from deidreview.wsgi import application
-from tests.factories import make_set
+from tests.factories import label_of, make_set
 
 CHECKS = [
     not_a_server_error,
@@ -48,6 +48,12 @@ def ids(world) -> dict[str, object]:
         "annotation_set": held.pk,
         "span": held.spans.get().pk,
         "job": job.number,
+        "label": label_of(world.project, "CITY").pk,
+        "comment": Comment.objects.create(document=world.note, author=world.manager, text="A word.").pk,
+        "flag": Flag.objects.create(document=world.note, user=world.manager, reason="unsure").pk,
+        "category": label_of(world.project, "CITY").category_id,
+        "mapping": LabelMapping.objects.create(project=world.project, name="Partner").pk,
+        "member": Membership.objects.get(project=world.project, user=world.manager).pk,
     }
 
 
