@@ -14,7 +14,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from annotations.api.mount import api
-from annotations.models import Comment, Flag, Job, LabelMapping, Membership
+from annotations.models import Comment, Flag, Job, LabelMapping, MajorityAct, Membership
 from deidreview.wsgi import application
 from tests.factories import label_of, make_set
 
@@ -51,6 +51,9 @@ def ids(world) -> dict[str, object]:
         "label": label_of(world.project, "CITY").pk,
         "comment": Comment.objects.create(document=world.note, author=world.manager, text="A word.").pk,
         "flag": Flag.objects.create(document=world.note, user=world.manager, reason="unsure").pk,
+        "start": 0,
+        "end": 11,
+        "vote": str(MajorityAct.objects.create(project=world.project, user=world.manager, planned=1).pk),
         "category": label_of(world.project, "CITY").category_id,
         "mapping": LabelMapping.objects.create(project=world.project, name="Partner").pk,
         "member": Membership.objects.get(project=world.project, user=world.manager).pk,

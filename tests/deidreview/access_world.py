@@ -164,6 +164,8 @@ def fill(project: Project, manager: User, annotator: User) -> dict[str, int]:
         "certified_release": certificate.release.number,
         "fingerprint": fingerprint_of(bytes(certificate.key.public)),
         "note": note.pk,
+        "start": 0,
+        "end": 11,
         "comment": Comment.objects.create(document=note, annotator=annotator, author=annotator, text="A word.").pk,
         "flag": Flag.objects.create(document=note, user=annotator, reason="unsure").pk,
         "entity": SurrogateEntity.objects.get(project=project).pk,
