@@ -80,7 +80,7 @@ class PasswordLink(Schema):
     link: str
 
 
-class Removal(Schema):
+class MemberRemoval(Schema):
     """What removing a member affects. Drafts are withdrawn, but kept; submitted annotation sets stay."""
 
     username: str
@@ -94,13 +94,13 @@ class Removal(Schema):
         return cls(username=preview["user"], **{key: preview[key] for key in cls.model_fields if key != "username"})
 
 
-class RemovedMember(Removal):
+class RemovedMember(MemberRemoval):
     """What removing the member affected; `handed_over` notes were assigned to the heir."""
 
     handed_over: int
 
 
-class Heir(Body):
+class NotesHeir(Body):
     """The user name of the annotator who gets the open notes; empty: nobody."""
 
     hand_over_to: str = Field("", max_length=150)
@@ -153,26 +153,23 @@ def change_role(request: ApiRequest, slug: str, member: int, body: NewRole) -> M
     return _item(access, changed)
 
 
-@router.get(f"{PATH}/{{int:member}}/removal", response=Removal)
-def preview_removal(request: ApiRequest, slug: str, member: int) -> Removal:
+@router.get(f"{PATH}/{{int:member}}/removal", response=MemberRemoval)
+def preview_removal(request: ApiRequest, slug: str, member: int) -> MemberRemoval:
     """Say what removing a member would affect."""
     access, row = _member(request, slug, member)
-    return Removal.of(removal_preview(project=access.project, user=row.user))
+    return MemberRemoval.of(removal_preview(project=access.project, user=row.user))
 
 
 @router.post(f"{PATH}/{{int:member}}/remove", response=RemovedMember)
-def remove_from_project(request: ApiRequest, slug: str, member: int, body: Heir) -> RemovedMember:
+def remove_from_project(request: ApiRequest, slug: str, member: int, body: NotesHeir) -> RemovedMember:
     """Remove a member. All annotations are kept."""
     access, row = _member(request, slug, member)
     heirs = heirs_of(project=access.project, user=row.user)
     chosen = next((heir.pk for heir in heirs if heir.username == body.hand_over_to), body.hand_over_to)
     form = RemoveForm({"heir": chosen}, heirs=heirs)
-    if not form.is_valid():
-        raise invalid(*(("hand_over_to", str(reason)) for reason in form.errors["heir"]))
+    wanted = check(form, {"heir": "hand_over_to"})
     with named({"heir": "hand_over_to"}):
-        done = remove_member(
-            project=access.project, user=row.user, actor=access.user, hand_over_to=form.cleaned_data["heir"]
-        )
+        done = remove_member(project=access.project, user=row.user, actor=access.user, hand_over_to=wanted["heir"])
     return RemovedMember.of(done)
 
 

@@ -1,6 +1,6 @@
-"""Answers that several features give: errors of the working screens as JSON, and stored files."""
+"""Answers that several features give: errors of the working screens as JSON, stored files, and tables."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from typing import Any
 
@@ -95,4 +95,11 @@ def file_answer(data: bytes, kind: str, name: str) -> HttpResponse:
     response = HttpResponse(data, content_type=kind)
     response.headers["Content-Disposition"] = content_disposition_header(True, name) or "attachment"
     response.headers["X-Content-Type-Options"] = "nosniff"
+    return response
+
+
+def csv_answer(lines: Iterable[str], name: str) -> StreamingHttpResponse:
+    """Response that streams a table as CSV, as an attachment of this name."""
+    response = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
+    response.headers["Content-Disposition"] = content_disposition_header(True, name) or "attachment"
     return response

@@ -47,14 +47,14 @@ class DecidedSpan(Schema):
     attributes: dict[str, str | bool] = {}
 
 
-class Annotator(Schema):
+class DeskAnnotator(Schema):
     """An annotator who submitted the note. The number stays the same; the name may be hidden."""
 
     number: int
     name: str
 
 
-class Location(Schema):
+class AdjudicatedLocation(Schema):
     """A location that somebody marked. Send `start`, `end` and `key` to decide it as it is now.
 
     `state`: open, agreed (all annotators agree, no decision yet), decided or changed since. `versions` are in the
@@ -104,17 +104,17 @@ class Desk(Schema):
     ready: bool
     passes: bool
     open: int
-    annotators: list[Annotator]
+    annotators: list[DeskAnnotator]
     missing: list[str]
-    locations: list[Location]
+    locations: list[AdjudicatedLocation]
 
     @classmethod
     def of(cls, state: DeskState, project: int) -> Self:
         codes = codes_of(project)
         return cls(
             version=state["version"], finished=state["finished"], ready=state["ready"], passes=state["passes"],
-            open=state["open"], annotators=[Annotator(**each) for each in state["annotators"]],
-            missing=state["missing"], locations=[Location.of(each, codes) for each in state["locations"]],
+            open=state["open"], annotators=[DeskAnnotator(**each) for each in state["annotators"]],
+            missing=state["missing"], locations=[AdjudicatedLocation.of(each, codes) for each in state["locations"]],
         )  # fmt: skip
 
 

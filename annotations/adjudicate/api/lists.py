@@ -53,7 +53,7 @@ class AdjudicationItem(Schema):
         )  # fmt: skip
 
 
-class Counts(Schema):
+class AdjudicationCounts(Schema):
     """The number of notes for each state, of finished ones without gold, and of unanimous notes.
 
     Unanimous notes count only in a project that accepts them without an adjudicator, and until somebody begins them.
@@ -68,7 +68,7 @@ class Counts(Schema):
     without_gold: int
 
 
-class Place(Schema):
+class LastNote(Schema):
     """The note that was adjudicated last."""
 
     after: int | None = Field(None, ge=0, le=MAX_ID)
@@ -80,7 +80,7 @@ class NextNote(Schema):
     note: int | None
 
 
-class Finished(Schema):
+class FinishedNotes(Schema):
     """How many unanimous notes were finished, and how many are left for another request."""
 
     finished: int
@@ -100,26 +100,26 @@ def list_adjudications(
     return paged(request, paging, fetch, AdjudicationItem.of, lambda line: line.pk)
 
 
-@router.get(f"{PATH}/counts", response=Counts)
-def count_adjudications(request: ApiRequest, slug: str) -> Counts:
+@router.get(f"{PATH}/counts", response=AdjudicationCounts)
+def count_adjudications(request: ApiRequest, slug: str) -> AdjudicationCounts:
     """Count the notes to adjudicate."""
     project = _compared(request, slug).project
     unanimous = unanimous_notes(project).count() if project.unanimous_passes else 0
-    return Counts(**numbers(project), unanimous=unanimous, without_gold=finished_without_gold(project))
+    return AdjudicationCounts(**numbers(project), unanimous=unanimous, without_gold=finished_without_gold(project))
 
 
 @router.get(f"{PATH}/next", response=NextNote)
-def next_adjudication(request: ApiRequest, slug: str, place: Query[Place]) -> NextNote:
+def next_adjudication(request: ApiRequest, slug: str, place: Query[LastNote]) -> NextNote:
     """Say which note to adjudicate next: the one after the note `after`, lowest agreement first."""
     return NextNote(note=next_to_adjudicate(_compared(request, slug).project, place.after))
 
 
-@router.post(f"{PATH}/unanimous", response=Finished)
-def finish_unanimous_notes(request: ApiRequest, slug: str) -> Finished:
+@router.post(f"{PATH}/unanimous", response=FinishedNotes)
+def finish_unanimous_notes(request: ApiRequest, slug: str) -> FinishedNotes:
     """Finish the notes on which all annotators agree, in a project that accepts them, some at a time."""
     access = _compared(request, slug)
     done, left = finish_unanimous(project=access.project, user=access.user, seconds=FINISHING)
-    return Finished(finished=done, left=left)
+    return FinishedNotes(finished=done, left=left)
 
 
 def _compared(request: ApiRequest, slug: str) -> Access:

@@ -15,8 +15,8 @@ from annotations.adjudicate.services.starting import job_of, start_majority, sta
 from annotations.agreement.api.comparing import compare
 from annotations.api.requests import ApiRequest, enter
 from annotations.core.access import Access, Can
-from annotations.jobs.api import JobItem
-from annotations.models import Job, MajorityAct
+from annotations.jobs.api import JobItem, started
+from annotations.models import MajorityAct
 
 router = Router(tags=["Adjudication"])
 PATH: Final = "/projects/{slug:slug}/majority-votes"
@@ -24,7 +24,7 @@ ONE: Final = f"{PATH}/{{uuid:vote}}"
 RECENT: Final = 20
 
 
-class VotePreview(Schema):
+class MajorityPreview(Schema):
     """What a vote would do. `whole` notes would become gold; `tied` ones have `ties` locations without a majority.
 
     The others are skipped: they have gold, an open review or an adjudication, or wait for an annotator.
@@ -39,7 +39,7 @@ class VotePreview(Schema):
     pending: int
 
 
-class Vote(Schema):
+class MajorityVote(Schema):
     """A majority vote. `state`: working, done, undoing or undone. `job` is its job, or that of its undo.
 
     Of the `planned` notes, `gold` became gold, with `spans`; `left` were changed before their turn. An undo leaves the
@@ -72,20 +72,20 @@ class Vote(Schema):
         return cls(**counts, by=act.user.username, job=job.number if job else None)
 
 
-@router.get(f"{PATH}/preview", response=VotePreview)
-def preview_majority_vote(request: ApiRequest, slug: str) -> VotePreview:
+@router.get(f"{PATH}/preview", response=MajorityPreview)
+def preview_majority_vote(request: ApiRequest, slug: str) -> MajorityPreview:
     """Count what a majority vote would decide."""
     access = enter(request, slug, Can.MAKE_GOLD)
     compare(access.project)
-    return VotePreview(**asdict(preview(access.project)))
+    return MajorityPreview(**asdict(preview(access.project)))
 
 
-@router.get(PATH, response=list[Vote])
-def list_majority_votes(request: ApiRequest, slug: str) -> list[Vote]:
+@router.get(PATH, response=list[MajorityVote])
+def list_majority_votes(request: ApiRequest, slug: str) -> list[MajorityVote]:
     """List the latest 20 majority votes, the newest first."""
     access = enter(request, slug, Can.MAKE_GOLD)
     rows = MajorityAct.objects.filter(project=access.project).select_related("user")
-    return [Vote.of(row) for row in rows[:RECENT]]
+    return [MajorityVote.of(row) for row in rows[:RECENT]]
 
 
 @router.post(PATH, response={202: JobItem})
@@ -93,26 +93,21 @@ def start_majority_vote(request: ApiRequest, response: HttpResponse, slug: str) 
     """Make the majority of the annotators gold in all notes that several annotators have submitted."""
     access = enter(request, slug, Can.MAKE_GOLD)
     compare(access.project)
-    return _started(response, start_majority(project=access.project, user=access.user, key=str(uuid4())))
+    return started(response, slug, start_majority(project=access.project, user=access.user, key=str(uuid4())))
 
 
-@router.get(ONE, response=Vote)
-def read_majority_vote(request: ApiRequest, slug: str, vote: UUID) -> Vote:
+@router.get(ONE, response=MajorityVote)
+def read_majority_vote(request: ApiRequest, slug: str, vote: UUID) -> MajorityVote:
     """Read a majority vote."""
-    return Vote.of(_vote(enter(request, slug, Can.MAKE_GOLD), vote))
+    return MajorityVote.of(_vote(enter(request, slug, Can.MAKE_GOLD), vote))
 
 
 @router.post(f"{ONE}/undo", response={202: JobItem})
 def undo_majority_vote(request: ApiRequest, response: HttpResponse, slug: str, vote: UUID) -> Status[JobItem]:
     """Undo a majority vote. Notes that somebody changed since stay as they are."""
     access = enter(request, slug, Can.MAKE_GOLD)
-    return _started(response, start_undo(act=_vote(access, vote), user=access.user))
+    return started(response, slug, start_undo(act=_vote(access, vote), user=access.user))
 
 
 def _vote(access: Access, pk: UUID) -> MajorityAct:
     return get_object_or_404(MajorityAct.objects.select_related("user", "project"), project=access.project, pk=pk)
-
-
-def _started(response: HttpResponse, job: Job) -> Status[JobItem]:
-    response["Location"] = f"/api/v1/projects/{job.project.slug}/jobs/{job.number}"
-    return Status(202, JobItem.of(job))

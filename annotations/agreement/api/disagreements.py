@@ -21,12 +21,13 @@ from annotations.agreement.selectors.disagreements import (
 )
 from annotations.agreement.selectors.sentences import Sentence, sentence_lines, sentences
 from annotations.agreement.services.causes import change_cause
-from annotations.api.files import CSV, csv_file
+from annotations.api.describing import sends
 from annotations.api.paging import Page, Paging, paged
 from annotations.api.problems import invalid, named
 from annotations.api.requests import ApiRequest, enter
 from annotations.api.schemas import Body
 from annotations.core.access import Access, Can, note_for
+from annotations.core.answers import csv_answer
 from annotations.core.events import FILE_DOWNLOADED
 from annotations.domain.adjudicating.disagreement import Kind, Rows
 from annotations.domain.agreement import Unit
@@ -40,7 +41,7 @@ ONE = "/projects/{slug:slug}/notes/{int:note}/disagreements/{int:start}/{int:end
 BITS = MAX_OFFSET.bit_length()
 
 
-class Wanted(Schema):
+class DisagreementFilters(Schema):
     """Filters. By default, the annotation sets count that also count in the figures of agreement."""
 
     kind: Kind | None = None
@@ -53,7 +54,7 @@ class Wanted(Schema):
     annotation_sets: Literal["counted", "all"] = "counted"
 
 
-class Tokens(Schema):
+class TaggedSentence(Schema):
     """A sentence (code points, end-exclusive) with its tokens, and each annotator's BIO tags by name."""
 
     start: int
@@ -86,7 +87,7 @@ class Disagreement(Schema):
     causes: list[str]
     comments: int
     adjudication: str
-    sentence: Tokens
+    sentence: TaggedSentence
     attributes: dict[str, list[str]]
 
     @classmethod
@@ -95,11 +96,12 @@ class Disagreement(Schema):
         return cls(
             note=row.document_id, name=shown.note.name, start=row.start, end=row.end, kinds=shown.kinds,
             causes=shown.causes, comments=shown.comments, adjudication=shown.adjudicated,
-            sentence=Tokens.of(shown.note.text, shown.rows, shown.annotators), attributes=dict(shown.attributes),
+            sentence=TaggedSentence.of(shown.note.text, shown.rows, shown.annotators),
+            attributes=dict(shown.attributes),
         )  # fmt: skip
 
 
-class Counts(Schema):
+class DisagreementCounts(Schema):
     """How many locations there are, and how many show each kind; a location can show several."""
 
     total: int
@@ -111,22 +113,22 @@ class SentenceItem(Schema):
 
     note: int
     name: str
-    sentence: Tokens
+    sentence: TaggedSentence
 
     @classmethod
     def of(cls, one: Sentence) -> Self:
-        tokens = Tokens.of(one.note.text, one.rows, one.names)
+        tokens = TaggedSentence.of(one.note.text, one.rows, one.names)
         return cls(note=one.note.pk, name=one.note.name, sentence=tokens)
 
 
-class NewCause(Body):
+class NewLocationCause(Body):
     """A cause: AB (abbreviation), AM (ambiguity), D (debatable) or S (scarcity). `present: false` removes it."""
 
     kind: str = Field(max_length=10)
     present: bool = True
 
 
-class Causes(Schema):
+class LocationCauses(Schema):
     """The causes of the location."""
 
     causes: list[str]
@@ -134,7 +136,7 @@ class Causes(Schema):
 
 @router.get(PATH, response=Page[Disagreement])
 def list_disagreements(
-    request: ApiRequest, slug: str, paging: Query[Paging], wanted: Query[Wanted]
+    request: ApiRequest, slug: str, paging: Query[Paging], wanted: Query[DisagreementFilters]
 ) -> dict[str, Any] | HttpResponseBase:
     """List the locations where annotators disagree, in the order of the notes."""
     access, filters = _compared(request, slug, wanted, Can.READ_NOTES)
@@ -146,17 +148,17 @@ def list_disagreements(
     return paged(request, paging, fetch, Disagreement.of, lambda shown: _place(shown.row.document_id, shown.row.start))
 
 
-@router.get(f"{PATH}/counts", response=Counts)
-def count_disagreements(request: ApiRequest, slug: str, wanted: Query[Wanted]) -> Counts:
+@router.get(f"{PATH}/counts", response=DisagreementCounts)
+def count_disagreements(request: ApiRequest, slug: str, wanted: Query[DisagreementFilters]) -> DisagreementCounts:
     """Count the locations, and those of each kind."""
     access, filters = _compared(request, slug, wanted, Can.READ_NOTES)
     found = counts(differences(access.project, filters))
-    return Counts(total=found.total, kinds=found.kinds)
+    return DisagreementCounts(total=found.total, kinds=found.kinds)
 
 
 @router.get(f"{PATH}/sentences", response=Page[SentenceItem])
 def list_disagreement_sentences(
-    request: ApiRequest, slug: str, paging: Query[Paging], wanted: Query[Wanted]
+    request: ApiRequest, slug: str, paging: Query[Paging], wanted: Query[DisagreementFilters]
 ) -> dict[str, Any] | HttpResponseBase:
     """List the sentences in which annotators disagree, in the order of the notes."""
     access, filters = _compared(request, slug, wanted, Can.READ_NOTES)
@@ -168,13 +170,13 @@ def list_disagreement_sentences(
     return paged(request, paging, fetch, SentenceItem.of, lambda one: _place(one.stretch.document_id, one.stretch.last))
 
 
-@router.get(f"{PATH}.csv", openapi_extra=CSV)
-def export_disagreements(request: ApiRequest, slug: str, wanted: Query[Wanted]) -> StreamingHttpResponse:
+@router.get(f"{PATH}.csv", openapi_extra=sends("text/csv"))
+def export_disagreements(request: ApiRequest, slug: str, wanted: Query[DisagreementFilters]) -> StreamingHttpResponse:
     """Get the sentences in which annotators disagree as a table. The audit log records it."""
     access, filters = _compared(request, slug, wanted, Can.EXPORT)
     FILE_DOWNLOADED.record(actor=access.user, project_id=access.project.pk, data={"sentences": "csv"})
     lines = sentence_lines(access.project, filters, hidden=access.unnamed)
-    return csv_file(lines, f"{slug}-disagreements-{timezone.localdate().isoformat()}.csv")
+    return csv_answer(lines, f"{slug}-disagreements-{timezone.localdate().isoformat()}.csv")
 
 
 @router.get(ONE, response=Disagreement)
@@ -194,8 +196,10 @@ def read_disagreement(
     return Disagreement.of(shown)
 
 
-@router.post(f"{ONE}/causes", response=Causes)
-def change_causes(request: ApiRequest, slug: str, note: int, start: int, end: int, body: NewCause) -> Causes:
+@router.post(f"{ONE}/causes", response=LocationCauses)
+def change_causes(
+    request: ApiRequest, slug: str, note: int, start: int, end: int, body: NewLocationCause
+) -> LocationCauses:
     """Add a cause to a location, or remove it. A location may have several."""
     access = enter(request, slug, Can.MAKE_GOLD)
     document = note_for(access, note)
@@ -205,17 +209,17 @@ def change_causes(request: ApiRequest, slug: str, note: int, start: int, end: in
         chosen = change_cause(
             document=document, start=start, end=end, kind=body.kind, present=body.present, user=access.user
         )
-    return Causes(causes=chosen)
+    return LocationCauses(causes=chosen)
 
 
-def _compared(request: ApiRequest, slug: str, wanted: Wanted, right: Can) -> tuple[Access, Filters]:
+def _compared(request: ApiRequest, slug: str, wanted: DisagreementFilters, right: Can) -> tuple[Access, Filters]:
     access = enter(request, slug, right)
     filters = _filters(access, wanted)
     compare(access.project)
     return access, filters
 
 
-def _filters(access: Access, wanted: Wanted) -> Filters:
+def _filters(access: Access, wanted: DisagreementFilters) -> Filters:
     label = Label.objects.filter(label_set__project=access.project, code=wanted.label)
     label_id = label.values_list("pk", flat=True).first()
     if wanted.label and label_id is None:

@@ -14,23 +14,24 @@ from annotations.agreement.selectors.names import in_order, pairs_in_order, show
 from annotations.agreement.selectors.table import table_lines
 from annotations.agreement.services.figures import KeptFigures, figures_of, kept_figures, notes_of, takes_long
 from annotations.agreement.services.starting import start_agreement
-from annotations.api.files import CSV, csv_file
+from annotations.api.describing import sends
 from annotations.api.paging import Page, Paging, paged
 from annotations.api.problems import Problem, invalid
 from annotations.api.requests import ApiRequest, enter
 from annotations.api.schemas import Body
 from annotations.core.access import Access, Can
+from annotations.core.answers import csv_answer
 from annotations.core.errors import ServiceError
 from annotations.core.events import FILE_DOWNLOADED
 from annotations.domain.agreement import Granularity, Matching, NoteFigures, Unit, granularities, in_words
-from annotations.jobs.api import JobItem
+from annotations.jobs.api import JobItem, started
 from annotations.models import Document, Project
 
 router = Router(tags=["Agreement"])
 PATH = "/projects/{slug:slug}/agreement"
 
 
-class Figure(Schema):
+class AgreementFigure(Schema):
     """A coefficient with its interval. `why` says why there is no value, `no_interval` why there is no interval."""
 
     value: float | None
@@ -40,42 +41,42 @@ class Figure(Schema):
     no_interval: str
 
 
-class FigureOverUnits(Figure):
+class AgreementFigureOverUnits(AgreementFigure):
     units: int
 
 
-class Marked(Schema):
+class MarkedFigures(Schema):
     """The figures without the units that nobody labeled."""
 
     units: int
-    observed: Figure
-    alpha: Figure
+    observed: AgreementFigure
+    alpha: AgreementFigure
 
 
-class OfLabel(Schema):
+class AgreementOfLabel(Schema):
     """One value against all others. `full`: units that all annotators gave this value."""
 
     value: str
     units: int
     full: int
-    alpha: Figure
+    alpha: AgreementFigure
 
 
-class OfPair(Schema):
+class AgreementOfPair(Schema):
     """Two annotators. `kappa` is Cohen's; `exact` and `overlap` are F1. `spans`: how many each of them marked."""
 
     a: str
     b: str
     notes: int
     units: int
-    observed: Figure
-    kappa: Figure
-    exact: Figure
-    overlap: Figure
+    observed: AgreementFigure
+    kappa: AgreementFigure
+    exact: AgreementFigure
+    overlap: AgreementFigure
     spans: list[int]
 
 
-class OfRound(Schema):
+class AgreementOfRound(Schema):
     """The notes of one round of the guidelines, which began with an amendment; the first one with the project.
 
     `mixed`: notes that were annotated in several rounds.
@@ -86,12 +87,12 @@ class OfRound(Schema):
     notes: int
     mixed: int
     units: int
-    observed: Figure
-    alpha: Figure
-    alpha_marked: Figure
+    observed: AgreementFigure
+    alpha: AgreementFigure
+    alpha_marked: AgreementFigure
 
 
-class OfNote(Schema):
+class AgreementOfNote(Schema):
     """One note. `differing`: units on which not all annotators agree."""
 
     note: int
@@ -105,18 +106,18 @@ class OfNote(Schema):
     why: str
 
 
-class RecallOfNumber(Figure):
+class RecallOfNumber(AgreementFigure):
     """The estimated recall of this number of annotators; `projected` if no note had as many."""
 
     annotators: int
     projected: bool
 
 
-class RecallOfAnnotator(Figure):
+class RecallOfAnnotator(AgreementFigure):
     annotator: str
 
 
-class Recall(Schema):
+class EstimatedRecall(Schema):
     """The spans found, the estimated spans that nobody found, and the recall of annotators."""
 
     matching: str
@@ -126,7 +127,7 @@ class Recall(Schema):
     each: list[RecallOfAnnotator]
 
 
-class LeftOut(Schema):
+class LeftOutSets(Schema):
     """How many annotation sets don't count, by reason."""
 
     not_blind: int
@@ -142,20 +143,20 @@ class Agreement(Schema):
     notes: int
     annotators: list[str]
     mixed: int
-    left_out: LeftOut
+    left_out: LeftOutSets
     words: str
     units: int
     unmarked: int
-    observed: Figure
-    alpha: Figure
-    marked: Marked
-    fleiss: FigureOverUnits
-    full: Figure
-    majority: Figure
-    labels: list[OfLabel]
-    pairs: list[OfPair]
-    rounds: list[OfRound]
-    recall: list[Recall]
+    observed: AgreementFigure
+    alpha: AgreementFigure
+    marked: MarkedFigures
+    fleiss: AgreementFigureOverUnits
+    full: AgreementFigure
+    majority: AgreementFigure
+    labels: list[AgreementOfLabel]
+    pairs: list[AgreementOfPair]
+    rounds: list[AgreementOfRound]
+    recall: list[EstimatedRecall]
 
     @classmethod
     def of(cls, access: Access, found: KeptFigures, granularity: Granularity) -> Self:
@@ -189,29 +190,29 @@ class Agreement(Schema):
         )  # fmt: skip
 
 
-class Wanted(Schema):
+class AgreementChoice(Schema):
     """What is compared, and how finely. BIO is for the units token and marked only."""
 
     unit: Unit = Unit.TOKEN
     granularity: Granularity = Granularity.SUBCATEGORY
 
 
-class WantedUnit(Body):
+class AgreementUnit(Body):
     """The unit to compute, at every granularity."""
 
     unit: Unit = Unit.TOKEN
 
 
 @router.get(PATH, response=Agreement)
-def read_agreement(request: ApiRequest, slug: str, wanted: Query[Wanted]) -> Agreement:
+def read_agreement(request: ApiRequest, slug: str, wanted: Query[AgreementChoice]) -> Agreement:
     """Read the figures of agreement. Those of a large project are computed by a job first (404 until then)."""
     access = enter(request, slug, Can.READ_NOTES)
     return Agreement.of(access, _figures(access.project, wanted), wanted.granularity)
 
 
-@router.get(f"{PATH}/notes", response=Page[OfNote])
+@router.get(f"{PATH}/notes", response=Page[AgreementOfNote])
 def list_agreement_of_notes(
-    request: ApiRequest, slug: str, paging: Query[Paging], wanted: Query[Wanted]
+    request: ApiRequest, slug: str, paging: Query[Paging], wanted: Query[AgreementChoice]
 ) -> dict[str, Any] | HttpResponseBase:
     """List the figures by note, by id."""
     access = enter(request, slug, Can.READ_NOTES)
@@ -222,34 +223,35 @@ def list_agreement_of_notes(
     def fetch(after: int | None, size: int) -> Sequence[NoteFigures]:
         return [row for row in rows if after is None or row["note"] > after][:size]
 
-    return paged(request, paging, fetch, lambda row: OfNote(**row, name=names[row["note"]]), lambda row: row["note"])
+    return paged(
+        request, paging, fetch, lambda row: AgreementOfNote(**row, name=names[row["note"]]), lambda row: row["note"]
+    )
 
 
 @router.post(f"{PATH}/compute", response={202: JobItem})
-def compute_agreement(request: ApiRequest, response: HttpResponse, slug: str, body: WantedUnit) -> Status[JobItem]:
+def compute_agreement(request: ApiRequest, response: HttpResponse, slug: str, body: AgreementUnit) -> Status[JobItem]:
     """Compute the figures of a unit in a job. The same annotations again give the same job."""
     access = enter(request, slug, Can.READ_NOTES)
     job = start_agreement(project=access.project, unit=body.unit, actor=access.user)
-    response["Location"] = f"/api/v1/projects/{slug}/jobs/{job.number}"
-    return Status(202, JobItem.of(job))
+    return started(response, slug, job)
 
 
-@router.get(f"{PATH}.csv", openapi_extra=CSV)
-def export_agreement(request: ApiRequest, slug: str, wanted: Query[Wanted]) -> StreamingHttpResponse:
+@router.get(f"{PATH}.csv", openapi_extra=sends("text/csv"))
+def export_agreement(request: ApiRequest, slug: str, wanted: Query[AgreementChoice]) -> StreamingHttpResponse:
     """Get the units with each annotator's value as a table. The audit log records it."""
     access = enter(request, slug, Can.EXPORT)
     _check(wanted)
     FILE_DOWNLOADED.record(actor=access.user, project_id=access.project.pk, data={"agreement": str(wanted.unit)})
     lines = table_lines(access.project, wanted.unit, wanted.granularity, hidden=access.unnamed)
-    return csv_file(lines, f"{slug}-agreement-{wanted.unit}-{wanted.granularity}.csv")
+    return csv_answer(lines, f"{slug}-agreement-{wanted.unit}-{wanted.granularity}.csv")
 
 
-def _check(wanted: Wanted) -> None:
+def _check(wanted: AgreementChoice) -> None:
     if wanted.granularity not in granularities(wanted.unit):
         raise invalid(("granularity", _("BIO tags need the unit “token” or “marked”.")))
 
 
-def _figures(project: Project, wanted: Wanted) -> KeptFigures:
+def _figures(project: Project, wanted: AgreementChoice) -> KeptFigures:
     """Return the figures of the current annotations. Raises Problem: 404 before a job did, or 503."""
     _check(wanted)
     found = kept_figures(project, wanted.unit)
@@ -267,6 +269,6 @@ def _figures(project: Project, wanted: Wanted) -> KeptFigures:
         raise Problem(503, error.code, str(error), headers={"Retry-After": "10"}) from error
 
 
-def _left_out(project: Project) -> LeftOut:
+def _left_out(project: Project) -> LeftOutSets:
     counts = left_out(project)
-    return LeftOut(not_blind=counts.not_blind, seeded=counts.seeded, drafts=counts.drafts)
+    return LeftOutSets(not_blind=counts.not_blind, seeded=counts.seeded, drafts=counts.drafts)

@@ -24,6 +24,7 @@ from annotations.agreement.views.disagreements import (
     query_of,
 )
 from annotations.core.access import Access, Can, enter
+from annotations.core.answers import csv_answer
 from annotations.core.events import FILE_DOWNLOADED
 from annotations.core.requests import Request
 
@@ -66,7 +67,4 @@ def sentences_export(request: Request, slug: str) -> HttpResponse | StreamingHtt
         return redirect("disagreement_sentences", slug)
     FILE_DOWNLOADED.record(actor=access.user, project_id=access.project.pk, data={"sentences": "csv"})
     lines = sentence_lines(access.project, filters, hidden=access.unnamed)
-    response = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
-    day = timezone.localdate().isoformat()
-    response["Content-Disposition"] = f'attachment; filename="{slug}-disagreements-{day}.csv"'
-    return response
+    return csv_answer(lines, f"{slug}-disagreements-{timezone.localdate().isoformat()}.csv")

@@ -9,12 +9,13 @@ from django.utils.translation import gettext as _
 from ninja import Field, Query, Router, Schema
 from ninja.responses import Status
 
-from annotations.api.files import CSV, csv_file
+from annotations.api.describing import sends
 from annotations.api.paging import Page, Paging, paged
 from annotations.api.problems import invalid, named
 from annotations.api.requests import ApiRequest, enter
 from annotations.api.schemas import Body
 from annotations.core.access import Access, Can, note_for
+from annotations.core.answers import csv_answer
 from annotations.core.events import FILE_DOWNLOADED
 from annotations.domain.numbers import MAX_ID, MAX_OFFSET
 from annotations.models import AnnotationSet, Document
@@ -41,7 +42,7 @@ _ABOUT: Final[Mapping[str, str]] = {"text": "text", "location": "start", "span":
 _FLAG: Final[Mapping[str, str]] = {"text": "text", "reason": "reason"}
 
 
-class Comment(Schema):
+class CommentItem(Schema):
     """A comment. `own`: the token's person wrote it. A deleted comment with answers has no text."""
 
     id: int
@@ -53,7 +54,7 @@ class Comment(Schema):
     at: datetime
 
 
-class Thread(Comment):
+class CommentThread(CommentItem):
     """A comment with its answers. Without `start` and `end` (code points, end-exclusive) it is about the whole note.
 
     `span` is the commented span; `gone`: it was deleted, and these are its last bounds. `annotation_set` names the
@@ -68,7 +69,7 @@ class Thread(Comment):
     annotation_set: str
     mine: bool
     resolved: str
-    answers: list[Comment]
+    answers: list[CommentItem]
 
 
 class NewComment(Body):
@@ -85,11 +86,11 @@ class NewComment(Body):
     end: int | None = Field(None, ge=0, le=MAX_OFFSET)
 
 
-class Words(Body):
+class CommentText(Body):
     text: str
 
 
-class Flag(Schema):
+class OpenFlag(Schema):
     """An open flag. `why` is the reason in words."""
 
     id: int
@@ -111,7 +112,7 @@ class NewFlag(Body):
 # ── Comments ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@router.get(f"{PATH}/comments", response=Page[Thread])
+@router.get(f"{PATH}/comments", response=Page[CommentThread])
 def list_comments(
     request: ApiRequest, slug: str, note: int, paging: Query[Paging]
 ) -> dict[str, Any] | HttpResponseBase:
@@ -127,8 +128,8 @@ def list_comments(
     return paged(request, paging, fetch, _thread, lambda thread: thread["id"])
 
 
-@router.post(f"{PATH}/comments", response={201: Thread})
-def new_comment(request: ApiRequest, slug: str, note: int, body: NewComment) -> Status[Thread]:
+@router.post(f"{PATH}/comments", response={201: CommentThread})
+def new_comment(request: ApiRequest, slug: str, note: int, body: NewComment) -> Status[CommentThread]:
     """Start a thread."""
     access, document = _open(request, slug, note)
     about = About(annotator=_annotator(access, document, body), span=body.span, start=body.start, end=body.end)
@@ -137,8 +138,8 @@ def new_comment(request: ApiRequest, slug: str, note: int, body: NewComment) -> 
     return Status(201, _read(access, document, made.pk))
 
 
-@router.post(f"{COMMENT}/answers", response={201: Thread})
-def answer_comment(request: ApiRequest, slug: str, note: int, comment: int, body: Words) -> Status[Thread]:
+@router.post(f"{COMMENT}/answers", response={201: CommentThread})
+def answer_comment(request: ApiRequest, slug: str, note: int, comment: int, body: CommentText) -> Status[CommentThread]:
     """Answer a thread. An answer to an answer belongs to the same thread."""
     access, document = _open(request, slug, note)
     with named(_TEXT):
@@ -146,8 +147,8 @@ def answer_comment(request: ApiRequest, slug: str, note: int, comment: int, body
     return Status(201, _read(access, document, made.answers_id or made.pk))
 
 
-@router.patch(COMMENT, response=Thread)
-def change_comment(request: ApiRequest, slug: str, note: int, comment: int, body: Words) -> Thread:
+@router.patch(COMMENT, response=CommentThread)
+def change_comment(request: ApiRequest, slug: str, note: int, comment: int, body: CommentText) -> CommentThread:
     """Change the text of one's own comment or answer."""
     access, document = _open(request, slug, note)
     with named(_TEXT):
@@ -163,38 +164,38 @@ def remove_comment(request: ApiRequest, slug: str, note: int, comment: int) -> S
     return Status(204, None)
 
 
-@router.post(f"{COMMENT}/resolve", response=Thread)
-def resolve_comment(request: ApiRequest, slug: str, note: int, comment: int) -> Thread:
+@router.post(f"{COMMENT}/resolve", response=CommentThread)
+def resolve_comment(request: ApiRequest, slug: str, note: int, comment: int) -> CommentThread:
     """Mark a thread as resolved."""
     return _resolve(request, slug, note, comment, resolved=True)
 
 
-@router.post(f"{COMMENT}/reopen", response=Thread)
-def reopen_comment(request: ApiRequest, slug: str, note: int, comment: int) -> Thread:
+@router.post(f"{COMMENT}/reopen", response=CommentThread)
+def reopen_comment(request: ApiRequest, slug: str, note: int, comment: int) -> CommentThread:
     """Make a resolved thread open again."""
     return _resolve(request, slug, note, comment, resolved=False)
 
 
-@router.get("/projects/{slug:slug}/comments.csv", openapi_extra=CSV)
+@router.get("/projects/{slug:slug}/comments.csv", openapi_extra=sends("text/csv"))
 def export_comments(request: ApiRequest, slug: str) -> StreamingHttpResponse:
     """Get all comments of the project as a table. The audit log records it."""
     access = enter(request, slug, Can.EXPORT)
     FILE_DOWNLOADED.record(actor=access.user, project_id=access.project.pk, data={"comments": "csv"})
-    return csv_file(comment_lines(access.project, access), f"{slug}-comments.csv")
+    return csv_answer(comment_lines(access.project, access), f"{slug}-comments.csv")
 
 
 # ── Flags ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@router.get(f"{PATH}/flags", response=list[Flag])
-def list_flags(request: ApiRequest, slug: str, note: int) -> list[Flag]:
+@router.get(f"{PATH}/flags", response=list[OpenFlag])
+def list_flags(request: ApiRequest, slug: str, note: int) -> list[OpenFlag]:
     """List the open flags of a note: all that the person may see, one's own first."""
     access = enter(request, slug)
     return [_flag(each) for each in flags_of(access, note_for(access, note))]
 
 
-@router.post(f"{PATH}/flags", response={201: Flag})
-def new_flag(request: ApiRequest, slug: str, note: int, body: NewFlag) -> Status[Flag]:
+@router.post(f"{PATH}/flags", response={201: OpenFlag})
+def new_flag(request: ApiRequest, slug: str, note: int, body: NewFlag) -> Status[OpenFlag]:
     """Flag a note, or change the reason of one's own open flag."""
     access, document = _open(request, slug, note)
     with named(_FLAG):
@@ -229,13 +230,13 @@ def _annotator(access: Access, document: Document, body: NewComment) -> int | No
     return annotator_of_set(access, document, body.annotation_set)
 
 
-def _resolve(request: ApiRequest, slug: str, note: int, comment: int, *, resolved: bool) -> Thread:
+def _resolve(request: ApiRequest, slug: str, note: int, comment: int, *, resolved: bool) -> CommentThread:
     access, document = _open(request, slug, note)
     resolve(access=access, document=document, thread=comment, resolved=resolved)
     return _read(access, document, comment)
 
 
-def _read(access: Access, document: Document, root: int) -> Thread:
+def _read(access: Access, document: Document, root: int) -> CommentThread:
     found = thread_of(access, document, root)
     if found is None:
         raise Http404("Somebody deleted the thread meanwhile.")
@@ -243,9 +244,9 @@ def _read(access: Access, document: Document, root: int) -> Thread:
     return _thread(found)
 
 
-def _thread(item: ThreadItem) -> Thread:
-    return Thread.model_validate(item)
+def _thread(item: ThreadItem) -> CommentThread:
+    return CommentThread.model_validate(item)
 
 
-def _flag(item: FlagItem) -> Flag:
-    return Flag.model_validate(item)
+def _flag(item: FlagItem) -> OpenFlag:
+    return OpenFlag.model_validate(item)

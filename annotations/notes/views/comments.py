@@ -9,6 +9,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
 
 from annotations.core.access import Access, Can, enter
+from annotations.core.answers import csv_answer
 from annotations.core.changes import change_id_of
 from annotations.core.events import FILE_DOWNLOADED
 from annotations.core.requests import Request
@@ -33,9 +34,7 @@ def comments_export(request: Request, slug: str) -> StreamingHttpResponse:
     """All comments of the project as CSV. The download is recorded as an event."""
     access = enter(request.user, slug, Can.EXPORT)
     FILE_DOWNLOADED.record(actor=access.user, project_id=access.project.pk, data={"comments": "csv"})
-    response = StreamingHttpResponse(comment_lines(access.project, access), content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{slug}-comments.csv"'
-    return response
+    return csv_answer(comment_lines(access.project, access), f"{slug}-comments.csv")
 
 
 @sensitive_post_parameters()

@@ -26,7 +26,7 @@ PATH = "/projects/{slug:slug}/patients"
 MOST_ROWS = 100_000
 
 
-class Backup(Schema):
+class EarlierBackup(Schema):
     """A backup in the data folder from before the project's last erasure, which still has the erased notes."""
 
     file: str
@@ -38,7 +38,7 @@ class Patients(Schema):
 
     notes: int
     with_id: int
-    backups: list[Backup]
+    backups: list[EarlierBackup]
 
 
 class PatientId(Body):
@@ -47,13 +47,13 @@ class PatientId(Body):
     patient_id: str = Field(max_length=80)
 
 
-class Repeated(PatientId):
+class RepeatedPatientId(PatientId):
     """The id, and the same id `again`, so that nobody erases another patient by mistake."""
 
     again: str = Field(max_length=80)
 
 
-class Text(Schema):
+class FreeTextToCheck(Schema):
     """Texts that people wrote, which may name the patient: what they are, and the page to check."""
 
     what: str
@@ -61,7 +61,7 @@ class Text(Schema):
     url: str
 
 
-class Model(Schema):
+class ModelElsewhere(Schema):
     """A model of another project that learned from this project's gold."""
 
     model: str
@@ -69,7 +69,7 @@ class Model(Schema):
     url: str
 
 
-class Erased(Schema):
+class ErasedNotes(Schema):
     """What an erasure deletes, and what stays for a person to check.
 
     `models` may have learned words of the notes. `hidden_models` are in projects of which the person is no member.
@@ -80,18 +80,20 @@ class Erased(Schema):
     gold_versions: int
     stored_files: int
     models: int
-    texts: list[Text]
-    models_elsewhere: list[Model]
+    texts: list[FreeTextToCheck]
+    models_elsewhere: list[ModelElsewhere]
     hidden_models: int
-    backups: list[Backup]
+    backups: list[EarlierBackup]
 
     @classmethod
     def of(cls, counts: Erasure, access: Access) -> Self:
         weights = seen_weights(access.project, access.user)
         return cls(
             **counts,
-            texts=[Text(**text.as_dict()) for text in free_texts(access.project)],
-            models_elsewhere=[Model(model=one.model, project=one.project, url=one.url) for one in weights.shown],
+            texts=[FreeTextToCheck(**text.as_dict()) for text in free_texts(access.project)],
+            models_elsewhere=[
+                ModelElsewhere(model=one.model, project=one.project, url=one.url) for one in weights.shown
+            ],
             hidden_models=weights.hidden,
             backups=_backups(access),
         )
@@ -110,7 +112,7 @@ class AboutNotes(Body):
     rows: list[AboutNote] = Field(min_length=1, max_length=MOST_ROWS)
 
 
-class SetRows(Schema):
+class SetPatients(Schema):
     """Notes whose patient id changed, notes whose type or site changed, and names that match no note."""
 
     patients: int
@@ -127,9 +129,9 @@ def read_patients(request: ApiRequest, slug: str) -> Patients:
     return Patients(notes=notes.count(), with_id=with_id, backups=_backups(access))
 
 
-@router.post(f"{PATH}/ids", response=SetRows)
+@router.post(f"{PATH}/ids", response=SetPatients)
 @takes_uploads(Can.MANAGE)
-def set_patients(request: ApiRequest, slug: str, body: AboutNotes) -> SetRows:
+def set_patients(request: ApiRequest, slug: str, body: AboutNotes) -> SetPatients:
     """Set patient ids, types and sites of many notes by name."""
     access = enter(request, slug, Can.MANAGE)
     rows: dict[str, NoteRow] = {}
@@ -138,28 +140,28 @@ def set_patients(request: ApiRequest, slug: str, body: AboutNotes) -> SetRows:
             raise invalid((f"rows.{number}.name", _("Another row of this request has the same name.")))
         rows[row.name] = NoteRow(row.patient_id, row.note_type, row.site)
     done = set_rows(project=access.project, rows=rows, actor=access.user)
-    return SetRows(patients=done.patients["changed"], metadata=done.metadata["changed"], unknown=done.unknown)
+    return SetPatients(patients=done.patients["changed"], metadata=done.metadata["changed"], unknown=done.unknown)
 
 
-@router.post(f"{PATH}/preview", response=Erased)
-def preview_erasure(request: ApiRequest, slug: str, body: PatientId) -> Erased:
+@router.post(f"{PATH}/preview", response=ErasedNotes)
+def preview_erasure(request: ApiRequest, slug: str, body: PatientId) -> ErasedNotes:
     """Count what erasing a patient's notes would delete. It deletes nothing."""
     access = enter(request, slug, Can.MANAGE)
     patient = check(PatientForm(body.dict()))["patient_id"]
     with named({"none": "patient_id"}):
-        return Erased.of(erasure_preview(project=access.project, patient_id=patient), access)
+        return ErasedNotes.of(erasure_preview(project=access.project, patient_id=patient), access)
 
 
-@router.post(f"{PATH}/erase", response=Erased)
-def erase_notes_of_patient(request: ApiRequest, slug: str, body: Repeated) -> Erased:
+@router.post(f"{PATH}/erase", response=ErasedNotes)
+def erase_notes_of_patient(request: ApiRequest, slug: str, body: RepeatedPatientId) -> ErasedNotes:
     """Erase a patient's notes with everything made from them. Nobody can undo this."""
     access = enter(request, slug, Can.MANAGE)
     patient = check(EraseForm(body.dict()))["patient_id"]
     with named({"none": "patient_id"}):
         counts = erase_patient(project=access.project, patient_id=patient, actor=access.user)
-    return Erased.of(counts, access)
+    return ErasedNotes.of(counts, access)
 
 
-def _backups(access: Access) -> list[Backup]:
+def _backups(access: Access) -> list[EarlierBackup]:
     found: list[dict[str, Any]] = backups_before_erasing(access.project)
-    return [Backup(**each) for each in found]
+    return [EarlierBackup(**each) for each in found]

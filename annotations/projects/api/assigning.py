@@ -46,7 +46,7 @@ class NewAssignments(Body):
     names: list[str] = Field(min_length=1, max_length=5000)
 
 
-class Assigned(Schema):
+class AssignedNotes(Schema):
     """How many notes were assigned."""
 
     assigned: int
@@ -60,8 +60,8 @@ def list_assignments(request: ApiRequest, slug: str, paging: Query[Paging]) -> d
     return paged_rows(request, paging, rows, AssignmentItem.of)
 
 
-@router.post(PATH, response=Assigned)
-def assign_by_name(request: ApiRequest, slug: str, body: NewAssignments) -> Assigned:
+@router.post(PATH, response=AssignedNotes)
+def assign_by_name(request: ApiRequest, slug: str, body: NewAssignments) -> AssignedNotes:
     """Assign notes to an annotator. If a name is unknown, nothing is assigned."""
     access = enter(request, slug, Can.MANAGE)
     annotators = annotators_of(access.project)
@@ -70,18 +70,18 @@ def assign_by_name(request: ApiRequest, slug: str, body: NewAssignments) -> Assi
     wanted = check(form)
     with named({"note": "names", "member": "annotator"}):
         assign_list(project=access.project, user=wanted["annotator"], names=wanted["names"], actor=access.user)
-    return Assigned(assigned=len(wanted["names"]))
+    return AssignedNotes(assigned=len(wanted["names"]))
 
 
-@router.post(f"{PATH}/fill", response=Assigned)
-def fill_assignments(request: ApiRequest, slug: str) -> Assigned:
+@router.post(f"{PATH}/fill", response=AssignedNotes)
+def fill_assignments(request: ApiRequest, slug: str) -> AssignedNotes:
     """Add the assignments of existing notes that are missing by the project's rule."""
     access = enter(request, slug, Can.MANAGE)
-    return Assigned(assigned=fill_up(project=access.project, actor=access.user))
+    return AssignedNotes(assigned=fill_up(project=access.project, actor=access.user))
 
 
-@router.post(f"{PATH}/take-back", response=Assigned)
-def take_notes_back(request: ApiRequest, slug: str) -> Assigned:
+@router.post(f"{PATH}/take-back", response=AssignedNotes)
+def take_notes_back(request: ApiRequest, slug: str) -> AssignedNotes:
     """Take back one's own released notes, except those that went to others."""
     access = enter(request, slug, Can.ANNOTATE)
-    return Assigned(assigned=take_back(project=access.project, user=access.user))
+    return AssignedNotes(assigned=take_back(project=access.project, user=access.user))

@@ -19,7 +19,7 @@ from annotations.projects.selectors.audit import Filter, Line, audit_page, peopl
 router = Router(tags=["Audit log"])
 
 
-class Entry(Schema):
+class AuditEntry(Schema):
     """An event. `verb` names the kind of act, `what` and `details` say it in words. `note` is null if it was erased."""
 
     id: int
@@ -39,7 +39,7 @@ class Entry(Schema):
         )  # fmt: skip
 
 
-class Wanted(Schema):
+class AuditFilters(Schema):
     """Filters: a kind of act, and who acted."""
 
     verb: str = Field("", max_length=60)
@@ -47,9 +47,9 @@ class Wanted(Schema):
     command_line: bool = Field(False, description="Only what commands on the server did.")
 
 
-@router.get("/projects/{slug:slug}/audit", response=Page[Entry])
+@router.get("/projects/{slug:slug}/audit", response=Page[AuditEntry])
 def list_events(
-    request: ApiRequest, slug: str, paging: Query[Paging], wanted: Query[Wanted]
+    request: ApiRequest, slug: str, paging: Query[Paging], wanted: Query[AuditFilters]
 ) -> dict[str, Any] | HttpResponseBase:
     """List what was done in a project, the newest first. No entry holds text of notes."""
     access = enter(request, slug, Can.SEE_AUDIT)
@@ -58,10 +58,10 @@ def list_events(
     def fetch(after: int | None, size: int) -> Sequence[Line]:
         return _lines(access.project, chosen, after, size)
 
-    return paged(request, paging, fetch, Entry.of, lambda line: line.pk)
+    return paged(request, paging, fetch, AuditEntry.of, lambda line: line.pk)
 
 
-def _filter(project: Project, wanted: Wanted) -> Filter:
+def _filter(project: Project, wanted: AuditFilters) -> Filter:
     if wanted.verb and wanted.verb not in sentences():
         raise invalid(("verb", _("There is no such kind of act. Take one that an entry of this list has.")))
     if wanted.command_line:

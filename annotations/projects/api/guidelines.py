@@ -34,7 +34,7 @@ class Guidelines(Schema):
         return cls(text=guide.text, version=guide.version, changed_at=guide.changed)
 
 
-class NewText(Body):
+class GuidelinesText(Body):
     """The whole guidelines in Markdown."""
 
     text: str
@@ -47,7 +47,7 @@ def read_guidelines(request: ApiRequest, response: HttpResponse, slug: str) -> G
 
 
 @router.patch(PATH, response=Guidelines)
-def write_guidelines(request: ApiRequest, response: HttpResponse, slug: str, body: NewText) -> Guidelines:
+def write_guidelines(request: ApiRequest, response: HttpResponse, slug: str, body: GuidelinesText) -> Guidelines:
     """Replace the text of the guidelines. The same text again makes no other version."""
     access = enter(request, slug, Can.MANAGE)
     seen = access.project.guidelines_version

@@ -107,7 +107,7 @@ class ChangedLabel(Body):
     attributes: list[AttributeOfBody] = []
 
 
-class Uses(Schema):
+class LabelUses(Schema):
     """Where the label is used, in sentences. A label that is not used can be deleted."""
 
     uses: list[str]
@@ -119,7 +119,7 @@ class MergeTarget(Body):
     into: str = Field(max_length=60)
 
 
-class Merge(Schema):
+class LabelMerge(Schema):
     """What merging `source` into `target` changes. Spans that are `already_there` with the other label are deleted."""
 
     source: str
@@ -133,7 +133,7 @@ class Merge(Schema):
         return cls(**counts, **more)
 
 
-class MergePreview(Merge):
+class LabelMergePreview(LabelMerge):
     """What a merge would change. The frozen gold versions keep the old label."""
 
     frozen_versions: int
@@ -197,10 +197,10 @@ def change_label(request: ApiRequest, response: HttpResponse, slug: str, label: 
     return LabelItem.of(found)
 
 
-@router.get(f"{ONE}/uses", response=Uses)
-def read_uses(request: ApiRequest, slug: str, label: int) -> Uses:
+@router.get(f"{ONE}/uses", response=LabelUses)
+def read_uses(request: ApiRequest, slug: str, label: int) -> LabelUses:
     """Say where a label is used."""
-    return Uses(uses=label_uses(_label(enter(request, slug, Can.MANAGE), label)))
+    return LabelUses(uses=label_uses(_label(enter(request, slug, Can.MANAGE), label)))
 
 
 @router.delete(ONE, response={204: None})
@@ -211,23 +211,23 @@ def remove_label(request: ApiRequest, slug: str, label: int) -> Status[None]:
     return Status(204, None)
 
 
-@router.get(f"{ONE}/merge", response=MergePreview)
-def preview_label_merge(request: ApiRequest, slug: str, label: int, into: str) -> MergePreview:
+@router.get(f"{ONE}/merge", response=LabelMergePreview)
+def preview_label_merge(request: ApiRequest, slug: str, label: int, into: str) -> LabelMergePreview:
     """Count what merging a label into the label with the code `into` would change."""
     access = enter(request, slug, Can.MANAGE)
     source, target = _merging(access, label, into)
     with named(_MERGING):
         counts = merge_preview(source=source, target=target)
-    return MergePreview.of(counts, frozen_versions=frozen_versions(access.project))
+    return LabelMergePreview.of(counts, frozen_versions=frozen_versions(access.project))
 
 
-@router.post(f"{ONE}/merge", response=Merge)
-def merge_label(request: ApiRequest, slug: str, label: int, body: MergeTarget) -> Merge:
+@router.post(f"{ONE}/merge", response=LabelMerge)
+def merge_label(request: ApiRequest, slug: str, label: int, body: MergeTarget) -> LabelMerge:
     """Give every span of a label another label, and free its name and key. Nobody can undo this."""
     access = enter(request, slug, Can.MANAGE)
     source, target = _merging(access, label, body.into)
     with named(_MERGING):
-        return Merge.of(merge_labels(source=source, target=target, actor=access.user))
+        return LabelMerge.of(merge_labels(source=source, target=target, actor=access.user))
 
 
 _FIELDS: Mapping[str, str] = {

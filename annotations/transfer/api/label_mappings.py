@@ -122,13 +122,10 @@ def change_label_mapping(
     lines = mapping_rows(row)
     data = _data(lines, body) | {"name": row.name if body.name == "" else body.name}
     form = MappingForm(data, lines=lines, target=target_of(row.target))
-    if not form.is_valid():
-        raise invalid(*_errors(form))
+    wanted = check(form, {f"code-{line.label.pk}": f"codes.{line.label.code}" for line in lines})
     try:
         with named({"name": "name", "code": "codes", "case": "codes", "label": "codes"}):
-            saved = change_mapping(
-                mapping=row, name=form.cleaned_data["name"], codes=form.codes(), seen=seen, actor=access.user
-            )
+            saved = change_mapping(mapping=row, name=wanted["name"], codes=form.codes(), seen=seen, actor=access.user)
     except ServiceError as error:
         if error.code != "stale":
             raise
@@ -168,12 +165,6 @@ def _data(lines: list[MappingRow], body: ChangedMapping) -> dict[str, object]:
         code = wanted[line.label.code]
         data |= {f"code-{line.label.pk}": code or "", f"out-{line.label.pk}": code == ""}
     return data
-
-
-def _errors(form: MappingForm) -> list[tuple[str, str]]:
-    """Return the errors of the form, by the fields of the body."""
-    names = {f"code-{line.label.pk}": f"codes.{line.label.code}" for line in form.lines}
-    return [(names.get(field, field), str(each)) for field, reasons in form.errors.items() for each in reasons]
 
 
 def _etag(mapping: LabelMapping) -> str:
