@@ -366,3 +366,10 @@ _.parse_body
 # Fields of the API's schemas.
 _.changed_at
 _.started_by
+_.adjudication
+_.assigned_at
+_.backups
+_.hidden_models
+_.may_take_over
+_.more_spans
+_.without_gold

@@ -10,10 +10,12 @@ class AccountsConfig(AppConfig):
         # Its receivers are connected.
         import annotations.accounts.services.second_factor  # noqa: F401
         from annotations.accounts.services.old_failures import forget_failures
+        from annotations.api import registry
         from annotations.core import navigation, offers
         from annotations.core.access import Can
         from annotations.jobs import hooks
 
+        registry.register("annotations.accounts.api.router")
         navigation.register(
             navigation.Entry(
                 "project", 20, _("People"), "people", Can.MANAGE, frozenset({"member_remove", "member_link"})

@@ -8,10 +8,13 @@ class AdjudicateConfig(AppConfig):
 
     def ready(self) -> None:
         from annotations.adjudicate.selectors.counts import notes_left
+        from annotations.api import registry
         from annotations.core import addresses, navigation, offers
         from annotations.core.access import Can
         from annotations.jobs.registry import JobKind, register
 
+        for module in ("lists", "desk", "majority"):
+            registry.register(f"annotations.adjudicate.api.{module}.router")
         register(
             {
                 "majority": JobKind(

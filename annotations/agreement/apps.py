@@ -7,9 +7,12 @@ class AgreementConfig(AppConfig):
     label = "agreement"
 
     def ready(self) -> None:
+        from annotations.api import registry
         from annotations.core.access import Can
         from annotations.jobs.registry import JobKind, register
 
+        for module in ("figures", "disagreements", "amendments"):
+            registry.register(f"annotations.agreement.api.{module}.router")
         register(
             {
                 "agreement": JobKind(

@@ -15,6 +15,7 @@ class NotesConfig(AppConfig):
         hooks.TIDIERS.append(purge_searches)
         patient_erased.add(forget_searches)
         registry.register("annotations.notes.api.router")
+        registry.register("annotations.notes.api.talk.router")
 
         from annotations.core import addresses, navigation
         from annotations.core.access import Can

@@ -15,6 +15,7 @@ class OpsConfig(AppConfig):
 
         hooks.STEPS.append(finish_deletions)
         registry.register("annotations.ops.api.router")
+        registry.register("annotations.ops.api.patients.router")
         navigation.register(navigation.Entry("project", 40, _("Patients"), "patients", Can.MANAGE))
         navigation.extend("project_settings", "project_delete")
         navigation.extend("notes", "note_delete")

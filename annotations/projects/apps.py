@@ -15,6 +15,8 @@ class ProjectsConfig(AppConfig):
 
         hooks.TIDIERS.append(release_idle_notes)
         registry.register("annotations.projects.api.router")
+        for module in ("labels", "categories", "guidelines", "assigning", "audit"):
+            registry.register(f"annotations.projects.api.{module}.router")
 
         navigation.add_group(
             navigation.Group("overview", _("Overview"), 10),

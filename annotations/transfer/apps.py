@@ -14,6 +14,7 @@ class TransferConfig(AppConfig):
         from annotations.jobs.registry import JobKind, register
 
         registry.register("annotations.transfer.api.router")
+        registry.register("annotations.transfer.api.label_mappings.router")
         register(
             {
                 "import": JobKind(

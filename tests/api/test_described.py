@@ -1,10 +1,13 @@
 """The description of the API (OpenAPI) is true: what it allows gets an answer that it names, and nothing gets a 500."""
 
+from collections import Counter
+
 import pytest
 import schemathesis
 from django.core.signals import request_finished, request_started
 from django.db import close_old_connections
 from hypothesis import HealthCheck, Phase, given, settings
+from ninja import Schema
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
@@ -14,9 +17,9 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from annotations.api.mount import api
-from annotations.models import Job
+from annotations.models import Comment, Flag, Job, LabelMapping, MajorityAct, Membership
 from deidreview.wsgi import application
-from tests.factories import make_set
+from tests.factories import label_of, make_set
 
 CHECKS = [
     not_a_server_error,
@@ -48,6 +51,15 @@ def ids(world) -> dict[str, object]:
         "annotation_set": held.pk,
         "span": held.spans.get().pk,
         "job": job.number,
+        "label": label_of(world.project, "CITY").pk,
+        "comment": Comment.objects.create(document=world.note, author=world.manager, text="A word.").pk,
+        "flag": Flag.objects.create(document=world.note, user=world.manager, reason="unsure").pk,
+        "start": 0,
+        "end": 11,
+        "vote": str(MajorityAct.objects.create(project=world.project, user=world.manager, planned=1).pk),
+        "category": label_of(world.project, "CITY").category_id,
+        "mapping": LabelMapping.objects.create(project=world.project, name="Partner").pk,
+        "member": Membership.objects.get(project=world.project, user=world.manager).pk,
     }
 
 
@@ -73,6 +85,17 @@ def test_the_description_names_every_route(client):
     named = {operation["operationId"] for path in described["paths"].values() for operation in path.values()}
     assert named == set(api().operations)
     assert all("description" in operation for path in described["paths"].values() for operation in path.values())
+
+
+def test_no_two_schemas_share_a_name():
+    """In the description, one of them would stand for both."""
+    assert api().operations
+
+    def all_below(schema):
+        return [schema, *(each for one in schema.__subclasses__() for each in all_below(one))]
+
+    own = {one for one in all_below(Schema) if ".api" in one.__module__ and "[" not in one.__name__}
+    assert [name for name, count in Counter(one.__name__ for one in own).items() if count > 1] == []
 
 
 def test_the_page_needs_nothing_from_elsewhere(client):

@@ -1,8 +1,8 @@
 """Who may do what through the API: a row for every route, by the name of its function.
 
 The personas are those of access_table.py; each has a token with the scope `manage`. A row has the status for each
-persona, and the body, headers and files of a request that succeeds if it is allowed. A parameter of the address is
-named as the object in access_world.py that it stands for; `objects` names others.
+persona, and the body, headers, files and query of a request that succeeds if it is allowed. A parameter of the address
+is named as the object in access_world.py that it stands for; `objects` names others.
 """
 
 from dataclasses import dataclass, field, replace
@@ -23,6 +23,7 @@ class Row:
     headers: dict[str, str] = field(default_factory=dict)
     objects: dict[str, str] = field(default_factory=dict)
     files: dict[str, bytes] = field(default_factory=dict)
+    query: str = ""
 
     def answers(self, status: int) -> "Row":
         """The same row with `status` in place of 200."""
@@ -44,6 +45,49 @@ TABLE: dict[str, Row] = {
     "restore_project_now": Row(MANAGERS),
     # The project is open.
     "remove_project": Row(MANAGERS, {"name": "Ours"}).answers(409),
+    # Members
+    "list_members": Row(MANAGERS),
+    "new_member": Row(MANAGERS, {"username": "stranger", "role": "viewer"}).answers(201),
+    "read_member": Row(MANAGERS),
+    "change_role": Row(MANAGERS, {"role": "viewer"}),
+    "preview_removal": Row(MANAGERS),
+    "remove_from_project": Row(MANAGERS, {}),
+    "new_password_link": Row(MANAGERS),
+    # Labels
+    "list_labels": Row(MEMBERS),
+    "new_label": Row(MANAGERS, {"name": "Ward", "category": "C2"}).answers(201),
+    "read_label": Row(MEMBERS),
+    "change_label": Row(MANAGERS, {"name": "Town"}, ANY),
+    "read_uses": Row(MANAGERS),
+    # A job of the world waits, and the category has labels.
+    "remove_label": Row(MANAGERS).answers(409),
+    "preview_label_merge": Row(MANAGERS, query="?into=AGE"),
+    "merge_label": Row(MANAGERS, {"into": "AGE"}),
+    "list_categories": Row(MEMBERS),
+    "new_category": Row(MANAGERS, {"name": "Other"}).answers(201),
+    "read_category": Row(MEMBERS),
+    "change_category": Row(MANAGERS, {"name": "Place"}, ANY),
+    "move_category_to": Row(MANAGERS, {"position": 0}),
+    "remove_category": Row(MANAGERS).answers(409),
+    # Guidelines, assignments, audit log
+    "read_guidelines": Row(MEMBERS),
+    "write_guidelines": Row(MANAGERS, {"text": "# Names"}, ANY),
+    "list_assignments": Row(MANAGERS),
+    "assign_by_name": Row(MANAGERS, {"annotator": "annotator", "names": ["unknown"]}).answers(422),
+    "fill_assignments": Row(MANAGERS),
+    "take_notes_back": Row(ANNOTATORS),
+    "list_events": Row(MANAGERS),
+    # Label mappings
+    "list_label_mappings": Row(REVIEWERS),
+    "new_label_mapping": Row(MANAGERS, {"name": "Another"}).answers(201),
+    "read_label_mapping": Row(REVIEWERS),
+    "change_label_mapping": Row(MANAGERS, {"name": "Another"}, ANY),
+    "remove_label_mapping": Row(MANAGERS).answers(204),
+    # Patients. No note has an id.
+    "read_patients": Row(MANAGERS),
+    "set_patients": Row(MANAGERS, {"rows": [{"name": "visit", "patient_id": "1"}]}),
+    "preview_erasure": Row(MANAGERS, {"patient_id": "1"}).answers(422),
+    "erase_notes_of_patient": Row(MANAGERS, {"patient_id": "1", "again": "1"}).answers(422),
     # Notes
     "list_notes": Row(MEMBERS),
     "read_note": Row(MEMBERS),
@@ -53,6 +97,47 @@ TABLE: dict[str, Row] = {
     "remove_note": Row(MANAGERS).answers(204),
     "import_notes_now": Row(MANAGERS, {"notes": [{"name": "new", "text": "A text."}]}).answers(202),
     "import_files": Row(MANAGERS, files={"new.txt": b"A text."}).answers(202),
+    # Comments and flags. The annotator wrote the world's.
+    "list_comments": Row(MEMBERS),
+    "new_comment": Row(ANNOTATORS, {"text": "A word."}).answers(201),
+    "answer_comment": Row(ANNOTATORS, {"text": "A word."}).answers(201),
+    "change_comment": Row("401 404 403 200 403 403 404 404", {"text": "A word."}),
+    "remove_comment": Row("401 404 403 204 403 403 404 404"),
+    "resolve_comment": Row(ANNOTATORS),
+    "reopen_comment": Row(ANNOTATORS),
+    "export_comments": Row(REVIEWERS),
+    "list_flags": Row(MEMBERS),
+    "new_flag": Row(ANNOTATORS, {"reason": "unsure"}).answers(201),
+    "remove_flag": Row(ANNOTATORS).answers(204),
+    # Agreement. Annotators don't disagree in this world.
+    "read_agreement": Row(ALL_NOTES),
+    "list_agreement_of_notes": Row(ALL_NOTES),
+    "compute_agreement": Row("401 404 202 403 202 202 404 404", {"unit": "token"}),
+    "export_agreement": Row(REVIEWERS),
+    "list_disagreements": Row(ALL_NOTES),
+    "count_disagreements": Row(ALL_NOTES),
+    "list_disagreement_sentences": Row(ALL_NOTES),
+    "export_disagreements": Row(REVIEWERS),
+    "read_disagreement": Row(ALL_NOTES).answers(404),
+    "change_causes": Row(REVIEWERS, {"kind": "AB"}),
+    "list_amendments": Row(MEMBERS),
+    "new_amendment": Row(MANAGERS, {"text": "A ward is no name."}, ANY).answers(201),
+    # Adjudication. Only one annotator has submitted, and no note is adjudicated.
+    "list_adjudications": Row(REVIEWERS),
+    "count_adjudications": Row(REVIEWERS),
+    "next_adjudication": Row(REVIEWERS),
+    # The project doesn't accept unanimous annotations.
+    "finish_unanimous_notes": Row(REVIEWERS).answers(409),
+    "read_adjudication": Row(REVIEWERS),
+    "decide_locations": Row(REVIEWERS, {"act": "nothing"}).answers(409),
+    "finish_adjudicating": Row(REVIEWERS).answers(409),
+    "reopen_adjudication": Row(REVIEWERS),
+    "read_outcome": Row("401 404 403 404 404 404 404 404"),
+    "preview_majority_vote": Row(REVIEWERS),
+    "list_majority_votes": Row(REVIEWERS),
+    "start_majority_vote": Row(REVIEWERS).answers(409),
+    "read_majority_vote": Row(REVIEWERS),
+    "undo_majority_vote": Row(REVIEWERS).answers(202),
     # The person's own annotations. Only the annotator has some, which are submitted.
     "read_annotations": Row(ANNOTATORS),
     "start_own_annotations": Row(ANNOTATORS),

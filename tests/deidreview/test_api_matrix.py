@@ -39,7 +39,7 @@ def path_of(name: str, world: World, slug: str = "ours", objects: str = "ours") 
     """Return the path of a route in project `slug`, with the objects of project `objects`."""
     kinds, ids = TABLE[name].objects, world.objects[objects] | {"slug": slug}
     path = api().operations[name].path
-    return re.sub(r"{(?:\w+:)?(\w+)}", lambda found: str(ids[kinds.get(found[1], found[1])]), path)
+    return re.sub(r"{(?:\w+:)?(\w+)}", lambda found: str(ids[kinds.get(found[1], found[1])]), path) + TABLE[name].query
 
 
 def ask(program: Program | None, name: str, world: World, **where: str) -> int:

@@ -39,6 +39,40 @@ def create_user(*, username: str, password: str | None = None, created_in: Proje
     return User.objects.create_user(username=username, password=password, created_in=created_in)
 
 
+def add_person(*, project: Project, username: str, role: str, new: bool, actor: User) -> Membership:
+    """Add a person by their exact user name, with a new account or an existing one.
+
+    Raises ServiceError (`exists`, `no-account`, `member` for a member with another role), and ValidationError for a
+    name that no account can have.
+    """
+    if new:
+        with transaction.atomic():
+            made = create_user(username=username, created_in=project)
+            return add_member(project=project, user=made, role=role, actor=actor)
+    user = User.objects.filter(username=username, is_active=True).first()
+    if user is None:
+        raise ServiceError(
+            gettext(
+                "No active account has exactly this user name. Check the name with the person, or "
+                "choose “New account”. Nothing was changed."
+            ),
+            code="no-account",
+        )
+    member = Membership.objects.filter(project=project, user=user, active=True).first()
+    if member is not None and member.role != role:
+        raise ServiceError(
+            gettext("%(name)s is already a member (%(role)s). Change the role in the table.")
+            % {"name": user.username, "role": member.get_role_display().lower()},
+            code="member",
+        )
+    return add_member(project=project, user=user, role=role, actor=actor)
+
+
+def heirs_of(*, project: Project, user: User) -> list[User]:
+    """Return the annotators who can take over the open notes of a member."""
+    return [annotator for annotator in annotators_of(project) if annotator.pk != user.pk]
+
+
 def add_member(
     *, project: Project, user: User, role: str, actor: User | None = None, provided_by: str = ""
 ) -> Membership:
@@ -122,7 +156,7 @@ def removal_preview(*, project: Project, user: User) -> dict[str, Any]:
         "open_notes": Assignment.objects.filter(project=project, user=user, state=Assignment.State.OPEN).count(),
         "drafts": states.get(AnnotationSet.State.DRAFT, 0),
         "submitted": states.get(AnnotationSet.State.SUBMITTED, 0),
-        "may_take_over": [annotator.username for annotator in annotators_of(project) if annotator.pk != user.pk],
+        "may_take_over": [annotator.username for annotator in heirs_of(project=project, user=user)],
     }
 
 

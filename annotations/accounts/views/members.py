@@ -14,7 +14,8 @@ from annotations.accounts.forms.members import AddMemberForm, RemoveForm, RoleFo
 from annotations.accounts.selectors import members, memberships
 from annotations.accounts.services.members import (
     add_member,
-    create_user,
+    add_person,
+    heirs_of,
     removal_preview,
     remove_member,
     reset_link_path,
@@ -24,7 +25,6 @@ from annotations.core.errors import ServiceError
 from annotations.core.form_errors import add_error
 from annotations.core.requests import Request, paged
 from annotations.models import Membership, Role, User
-from annotations.projects.services.assigning import annotators_of
 
 # Rows per page, of members and of former members.
 ROWS = 50
@@ -63,31 +63,15 @@ def people(request: Request, slug: str) -> HttpResponse:
 
 def _add(request: Request, access: Access, wanted: dict[str, Any]) -> HttpResponse:
     """Add a member, with a new or existing account. Raises ServiceError or ValidationError."""
-    project, role = access.project, wanted["role"]
-    if wanted["account"] == "new":
-        with transaction.atomic():
-            new = create_user(username=wanted["username"], created_in=project)
-            add_member(project=project, user=new, role=role, actor=access.user)
-            return _show_link(request, access, new, made=True)
-    user = User.objects.filter(username=wanted["username"], is_active=True).first()
-    if user is None:
-        raise ServiceError(
-            _(
-                "No active account has exactly this user name. Check the name with the person, or "
-                "choose “New account”. Nothing was changed."
-            ),
-            code="no-account",
+    new = wanted["account"] == "new"
+    with transaction.atomic():
+        member = add_person(
+            project=access.project, username=wanted["username"], role=wanted["role"], new=new, actor=access.user
         )
-    member = Membership.objects.filter(project=project, user=user, active=True).first()
-    if member is not None and member.role != role:
-        raise ServiceError(
-            _("%(name)s is already a member (%(role)s). Change the role in the table.")
-            % {"name": user.username, "role": member.get_role_display().lower()},
-            code="member",
-        )
-    add_member(project=project, user=user, role=role, actor=access.user)
-    messages.success(request, _("%(name)s is now a member.") % {"name": user.username})
-    return redirect("people", project.slug)
+        if new:
+            return _show_link(request, access, member.user, made=True)
+    messages.success(request, _("%(name)s is now a member.") % {"name": member.user.username})
+    return redirect("people", access.project.slug)
 
 
 def _show_link(request: Request, access: Access, user: User, *, made: bool = False) -> HttpResponse:
@@ -138,7 +122,7 @@ def member_remove(request: Request, slug: str, pk: int) -> HttpResponse:
     if not member.active:
         # The member is already removed, as after a double click.
         return redirect("people", slug)
-    heirs = [annotator for annotator in annotators_of(access.project) if annotator.pk != member.user_id]
+    heirs = heirs_of(project=access.project, user=member.user)
     form = RemoveForm(request.POST if request.method == "POST" else None, heirs=heirs)
     if request.method == "POST" and form.is_valid():
         try:

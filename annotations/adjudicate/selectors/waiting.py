@@ -82,6 +82,13 @@ def adjudication_list(project: Project, show: Show, number: int) -> ListPage:
     return ListPage(_lines(list(rows[(number - 1) * PAGE : number * PAGE])), number, pages, total)
 
 
+def adjudication_lines(project: Project, show: Show, *, after: int | None, size: int) -> list[Line]:
+    """The notes by id, after the note `after`. Bring the comparisons up to date before."""
+    found = _notes(project).filter(_FILTERS[show], document_id__gt=after or 0)
+    rows = found.select_related("document").defer("document__text").order_by("document_id")
+    return _lines(list(rows[:size]))
+
+
 def _lines(rows: list[Any]) -> list[Line]:
     ids = [row.document_id for row in rows]
     decided = dict(

@@ -172,10 +172,7 @@ def page(
         more, rows = len(rows) > PAGE, rows[-PAGE:]
         has_previous, has_next = more, True
     else:
-        if after is not None:
-            document, start = after
-            found = found.filter(Q(document_id__gt=document) | Q(document_id=document, start__gt=start))
-        rows = list(found[: PAGE + 1])
+        rows = list(following(found, after)[: PAGE + 1])
         has_previous, has_next = after is not None, len(rows) > PAGE
         rows = rows[:PAGE]
     return Page(
@@ -183,6 +180,14 @@ def page(
         _name(rows[0]) if rows and has_previous else "",
         _name(rows[-1]) if rows and has_next else "",
     )
+
+
+def following(found: QuerySet[Difference], after: tuple[int, int] | None) -> QuerySet[Difference]:
+    """The locations after one, given as note id and start; without one, all."""
+    if after is None:
+        return found
+    document, start = after
+    return found.filter(Q(document_id__gt=document) | Q(document_id=document, start__gt=start))
 
 
 def _name(row: Difference) -> str:

@@ -4,12 +4,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from django.db.models import Count, Q
+from django.db.models import Count
 from django.utils.translation import gettext as _
 
-from annotations.agreement.selectors.disagreements import Filters, annotation_sets_in, differences, windows
+from annotations.agreement.selectors.disagreements import Filters, annotation_sets_in, differences, following, windows
 from annotations.core.naming import annotator_names
 from annotations.domain.adjudicating.disagreement import Rows, bio_rows
+from annotations.domain.files.csv_lines import csv_line
 from annotations.domain.sentences import around
 from annotations.models import AnnotationSet, Author, Document, Label, Project
 
@@ -72,11 +73,8 @@ def _notes(
     project: Project, filters: Filters, after: tuple[int, int] | None
 ) -> Iterator[tuple[int, list[tuple[int, int]]]]:
     """Yield each note with the bounds of its locations."""
-    found = differences(project, filters)
-    if after is not None:
-        document, start = after
-        found = found.filter(Q(document_id__gt=document) | Q(document_id=document, start__gt=start))
-    rows = found.values_list("document_id", "start", "end").iterator(chunk_size=1000)
+    found = following(differences(project, filters), after).values_list("document_id", "start", "end")
+    rows = found.iterator(chunk_size=1000)
     for document, group in groupby(rows, key=lambda row: row[0]):
         yield document, [(start, end) for _document, start, end in group]
 
@@ -122,6 +120,15 @@ def columns(project: Project, *, hidden: bool) -> list[str]:
         return [_("Annotator %(n)d") % {"n": number} for number in range(1, (counts.first() or 0) + 1)]
     names = sets.filter(state=AnnotationSet.State.SUBMITTED).order_by().values_list("author__name", flat=True)
     return sorted(names.distinct(), key=str.casefold)
+
+
+def sentence_lines(project: Project, filters: Filters, *, hidden: bool) -> Iterator[str]:
+    """CSV by RFC 4180 with a header row. Tokens and tags are separated by spaces; offsets are code points."""
+    names = columns(project, hidden=hidden)
+    yield csv_line(["note", "start", "end", "sentence", "tokens", *names])
+    for each in sentences(project, filters, hidden=hidden):
+        tags = [" ".join(each.tags(name) or []) for name in names]
+        yield csv_line([each.note.name, each.rows.start, each.rows.end, each.text, " ".join(each.tokens), *tags])
 
 
 def used_columns(found: Sequence[Sentence], every: Sequence[str]) -> list[str]:

@@ -17,6 +17,7 @@ from annotations.agreement.services.figures import (
 )
 from annotations.agreement.views.rows import MEASURES, Rows
 from annotations.core.access import Access, Can, enter
+from annotations.core.answers import csv_answer
 from annotations.core.errors import ServiceError
 from annotations.core.events import FILE_DOWNLOADED
 from annotations.core.requests import Request, paged
@@ -60,9 +61,7 @@ def agreement_table(request: Request, slug: str) -> StreamingHttpResponse:
     granularity = granularity_of(unit, request.GET.get("granularity", ""))
     FILE_DOWNLOADED.record(actor=access.user, project_id=access.project.pk, data={"agreement": str(unit)})
     lines = table_lines(access.project, unit, granularity, hidden=access.unnamed)
-    response = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{slug}-agreement-{unit}-{granularity}.csv"'
-    return response
+    return csv_answer(lines, f"{slug}-agreement-{unit}-{granularity}.csv")
 
 
 def _figures(request: Request, access: Access, found: KeptFigures, unit: Unit) -> dict[str, object]:

@@ -6,11 +6,11 @@ from datetime import datetime
 from typing import Literal, TypedDict
 from urllib.parse import urlencode
 
-from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from annotations.agreement.selectors.figures import annotator_names, round_beginnings
+from annotations.agreement.selectors.figures import round_beginnings
+from annotations.agreement.selectors.names import in_order, pairs_in_order, shown_names
 from annotations.core.access import Access
 from annotations.core.labels import UNDERLINES
 from annotations.core.templatetags.coefficients import in_words
@@ -171,24 +171,14 @@ class Rows:
         self.access, self.found, self.granularity = access, found, granularity
         self.report = found["granularities"][granularity]
         self.links = Links(access.project.slug, unit)
-        self.names = self._names()
-        self.order = sorted(found["annotators"], key=lambda pk: (self.names[pk].casefold(), pk))
+        self.names = shown_names(access, found["annotators"])
+        self.order = in_order(self.names)
         self.annotators = [self.names[pk] for pk in self.order]
 
     @property
     def hidden(self) -> bool:
         """Whether this person may not see annotators' names, because adjudication is anonymous."""
         return self.access.unnamed
-
-    def _names(self) -> dict[str, str]:
-        names = annotator_names(self.access.project)
-        if not self.hidden:
-            return {pk: names.get(pk, "?") for pk in self.found["annotators"]}
-        secret = {pk: salted_hmac("annotations.views.agreement", pk).hexdigest() for pk in self.found["annotators"]}
-        return {
-            pk: _("Annotator %(n)s") % {"n": _letters(index)}
-            for index, pk in enumerate(sorted(secret, key=lambda pk: secret[pk]))
-        }
 
     def overview(self, names: Mapping[Granularity, object]) -> list[OverviewRow]:
         """Every granularity of the unit, in a fixed order: PostgreSQL's JSON doesn't keep the order of keys."""
@@ -206,21 +196,16 @@ class Rows:
 
     def pairs(self) -> list[PairRow]:
         """Pairs of annotators by name."""
-        position = {pk: index for index, pk in enumerate(self.order)}
-        rows: list[tuple[int, int, PairRow]] = []
-        for row in self.report["pairs"]:
-            a, b = sorted((row["a"], row["b"]), key=position.__getitem__)
-            spans = row["spans"] if a == row["a"] else row["spans"][::-1]
-            named: PairRow = {
+        return [
+            {
                 **row,
-                "a": self.names[a],
-                "b": self.names[b],
-                "spans": spans,
-                "url": self._pair_url(a, b),
+                "a": self.names[row["a"]],
+                "b": self.names[row["b"]],
+                "url": self._pair_url(row["a"], row["b"]),
                 "wording": in_words(row["kappa"]["value"]),
             }
-            rows.append((position[a], position[b], named))
-        return [row for _a, _b, row in sorted(rows, key=lambda each: each[:2])]
+            for row in pairs_in_order(self.report["pairs"], self.order)
+        ]
 
     def _pair_url(self, a: str, b: str) -> str:
         return "" if self.hidden else self.links(pair=f"{a}-{b}")
@@ -327,13 +312,3 @@ class Rows:
 def _value(code: str) -> str:
     """The value of a label's code in the figures (see domain.agreement.units.valuer)."""
     return f"B-{code}" if code == OUTSIDE else code
-
-
-def _letters(index: int) -> str:
-    """A, B, … Z, AA, AB …"""
-    letters = ""
-    index += 1
-    while index:
-        index, rest = divmod(index - 1, 26)
-        letters = chr(ord("A") + rest) + letters
-    return letters

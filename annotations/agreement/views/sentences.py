@@ -1,6 +1,5 @@
 """Disagreements by sentence, as a page and as CSV: one row for each sentence, one column for each annotator."""
 
-from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
@@ -13,7 +12,7 @@ from django.views.decorators.http import require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
 from annotations.agreement.selectors.disagreements import Filters
-from annotations.agreement.selectors.sentences import PAGE, columns, sentences, used_columns
+from annotations.agreement.selectors.sentences import PAGE, columns, sentence_lines, sentences, used_columns
 from annotations.agreement.services.comparing import bring_up_to_date
 from annotations.agreement.views.disagreements import (
     AT_ONCE,
@@ -25,9 +24,9 @@ from annotations.agreement.views.disagreements import (
     query_of,
 )
 from annotations.core.access import Access, Can, enter
+from annotations.core.answers import csv_answer
 from annotations.core.events import FILE_DOWNLOADED
 from annotations.core.requests import Request
-from annotations.domain.files.csv_lines import csv_line
 
 
 @require_safe
@@ -67,16 +66,5 @@ def sentences_export(request: Request, slug: str) -> HttpResponse | StreamingHtt
         messages.info(request, _("The annotations are still being compared. Download the table after that."))
         return redirect("disagreement_sentences", slug)
     FILE_DOWNLOADED.record(actor=access.user, project_id=access.project.pk, data={"sentences": "csv"})
-    response = StreamingHttpResponse(_lines(access, filters), content_type="text/csv; charset=utf-8")
-    day = timezone.localdate().isoformat()
-    response["Content-Disposition"] = f'attachment; filename="{slug}-disagreements-{day}.csv"'
-    return response
-
-
-def _lines(access: Access, filters: Filters) -> Iterator[str]:
-    """CSV by RFC 4180 with a header row. Tokens and tags are separated by spaces; offsets are code points."""
-    names = columns(access.project, hidden=access.unnamed)
-    yield csv_line(["note", "start", "end", "sentence", "tokens", *names])
-    for each in sentences(access.project, filters, hidden=access.unnamed):
-        tags = [" ".join(each.tags(name) or []) for name in names]
-        yield csv_line([each.note.name, each.rows.start, each.rows.end, each.text, " ".join(each.tokens), *tags])
+    lines = sentence_lines(access.project, filters, hidden=access.unnamed)
+    return csv_answer(lines, f"{slug}-disagreements-{timezone.localdate().isoformat()}.csv")

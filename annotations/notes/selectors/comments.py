@@ -82,14 +82,16 @@ class Page:
     earlier: int | None
 
 
-def page_of(access: Access, document: Document, *, own: bool = False, before: int | None = None) -> Page:
-    """The newest PAGE threads, or those before the id `before`. `own` leaves out threads about others' annotations."""
+def page_of(
+    access: Access, document: Document, *, own: bool = False, before: int | None = None, size: int = PAGE
+) -> Page:
+    """The newest threads, or those before the id `before`. `own` leaves out threads about others' annotations."""
     roots = _roots(access, document, own).order_by("-id")
     if before is not None:
         roots = roots.filter(pk__lt=before)
-    found = list(roots.values_list("pk", flat=True)[: PAGE + 1])
-    shown = found[:PAGE]
-    return Page(_threads(access, document, shown), shown[-1] if len(found) > PAGE else None)
+    found = list(roots.values_list("pk", flat=True)[: size + 1])
+    shown = found[:size]
+    return Page(_threads(access, document, shown), shown[-1] if len(found) > size else None)
 
 
 def thread_of(access: Access, document: Document, root: int) -> ThreadItem | None:

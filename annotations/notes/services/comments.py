@@ -1,5 +1,6 @@
 """Add, answer, edit, delete and resolve comments on spans and notes. Events never hold their text."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -9,11 +10,12 @@ from django.utils.translation import gettext as _
 
 from annotations.core.access import Access
 from annotations.core.changes import Refused
-from annotations.core.events import Verb
+from annotations.core.events import NOTE_READ, Verb
 from annotations.domain.wording import WordingError, worded
-from annotations.models import Author, Comment, Document, Span
+from annotations.models import AnnotationSet, Author, Comment, Document, Span
 from annotations.notes.events import COMMENT_ADDED, COMMENT_CHANGED, COMMENT_DELETED, COMMENT_RESOLVED, CommentDone
-from annotations.notes.selectors.comments import may_comment, visible
+from annotations.notes.selectors.comments import ThreadItem, may_comment, visible
+from annotations.notes.selectors.outcome import has_seen_outcome
 
 LONGEST = 4000
 # Limits: comments and answers of one person on one note, and answers in one thread.
@@ -133,6 +135,27 @@ def resolve(*, access: Access, document: Document, thread: int, resolved: bool =
         row.save(update_fields=["resolved_at", "resolved_by"])
         _record(COMMENT_RESOLVED, access, row, {"resolved": resolved})
     return row
+
+
+def annotator_of_set(access: Access, document: Document, annotation_set: int | None) -> int | None:
+    """Return the user id of the annotator who wrote the set, for a comment about it.
+
+    None for a set of another kind of author, and where the names of annotators are hidden from this person: the comment
+    is then about the note itself.
+    """
+    if access.unnamed:
+        return None
+    shown = AnnotationSet.objects.filter(pk=annotation_set or 0, document_id=document.pk)
+    return shown.filter(author__kind=Author.Kind.ANNOTATOR).values_list("author__user_id", flat=True).first()
+
+
+def record_outcome_seen(*, access: Access, document: Document, shown: Iterable[ThreadItem]) -> None:
+    """Record that an annotator saw the outcome through adjudicators' comments, so later annotations are not blind."""
+    if not access.blind or all(thread["mine"] for thread in shown) or has_seen_outcome(document.pk, access.user):
+        return
+    NOTE_READ.record(
+        actor=access.user, project_id=document.project_id, document_id=document.pk, data={"what": "outcome"}
+    )
 
 
 def _check_writer(access: Access) -> None:

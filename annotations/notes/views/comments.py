@@ -9,12 +9,21 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
 
 from annotations.core.access import Access, Can, enter
+from annotations.core.answers import csv_answer
 from annotations.core.changes import change_id_of
 from annotations.core.events import FILE_DOWNLOADED
 from annotations.core.requests import Request
-from annotations.models import AnnotationSet, Author, Comment, Document
+from annotations.models import Comment, Document
 from annotations.notes.selectors.comment_table import comment_lines
-from annotations.notes.services.comments import About, add_comment, answer, delete_comment, edit_comment, resolve
+from annotations.notes.services.comments import (
+    About,
+    add_comment,
+    annotator_of_set,
+    answer,
+    delete_comment,
+    edit_comment,
+    resolve,
+)
 from annotations.notes.views.talk import Act, do, id_in, json_errors, needed_id, offset_in
 
 Data = Mapping[str, Any]
@@ -25,9 +34,7 @@ def comments_export(request: Request, slug: str) -> StreamingHttpResponse:
     """All comments of the project as CSV. The download is recorded as an event."""
     access = enter(request.user, slug, Can.EXPORT)
     FILE_DOWNLOADED.record(actor=access.user, project_id=access.project.pk, data={"comments": "csv"})
-    response = StreamingHttpResponse(comment_lines(access.project, access), content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{slug}-comments.csv"'
-    return response
+    return csv_answer(comment_lines(access.project, access), f"{slug}-comments.csv")
 
 
 @sensitive_post_parameters()
@@ -59,10 +66,7 @@ def _annotator(access: Access, note: Document, data: Data) -> int | None:
     """
     if access.blind or "set" not in data:
         return access.user.pk
-    if access.unnamed:
-        return None
-    shown = AnnotationSet.objects.filter(pk=id_in(data, "set") or 0, document_id=note.pk)
-    return shown.filter(author__kind=Author.Kind.ANNOTATOR).values_list("author__user_id", flat=True).first()
+    return annotator_of_set(access, note, id_in(data, "set"))
 
 
 def _answer(access: Access, note: Document, data: Data) -> int:

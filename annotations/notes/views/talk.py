@@ -16,13 +16,12 @@ from annotations.core.access import Access, Can, enter, notes_for
 from annotations.core.addresses import address
 from annotations.core.answers import MAY_NOT_ANNOTATE, View, json_answers
 from annotations.core.changes import Refused, malformed, not_one_of
-from annotations.core.events import NOTE_READ
 from annotations.core.requests import Request, body_of, is_json, number, whole_of
 from annotations.domain.numbers import MAX_ID, MAX_OFFSET, whole
 from annotations.models import Document
 from annotations.notes.selectors.comments import ThreadItem, may_comment, page_of, thread_of
 from annotations.notes.selectors.flags import flags_of
-from annotations.notes.selectors.outcome import has_seen_outcome
+from annotations.notes.services.comments import record_outcome_seen
 
 Act = Callable[[Access, Document, Mapping[str, Any]], int | None]
 """Handles one kind of POST. For comments, returns the id of the changed thread."""
@@ -69,21 +68,9 @@ def _talk_answer(
     request: Request, access: Access, note: Document, said: Mapping[str, Any], *, shown: Sequence[ThreadItem]
 ) -> HttpResponse:
     """JSON with `said` and the flags. `shown` are the threads in `said`."""
-    if access.blind and not all(thread["mine"] for thread in shown):
-        _record_outcome_seen(access, note)
+    record_outcome_seen(access=access, document=note, shown=shown)
     about = {"flags": flags_of(access, note), "may_comment": may_comment(access)}
     return JsonResponse({**said, **about, "person": access.user.pk, "csrf": get_token(request)})
-
-
-def _record_outcome_seen(access: Access, note: Document) -> None:
-    """Record that the user saw the outcome through adjudicators' comments, so later annotations are not blind."""
-    if not has_seen_outcome(note.pk, access.user):
-        NOTE_READ.record(
-            actor=access.user,
-            project_id=note.project_id,
-            document_id=note.pk,
-            data={"what": "outcome"},
-        )
 
 
 def do(request: Request, slug: str, pk: int, acts: Mapping[str, Act], *, anchor: str) -> HttpResponse:

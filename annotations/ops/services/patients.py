@@ -1,6 +1,7 @@
 """Set the patient ids, types and sites of notes. An erasure finds a patient's notes by this id."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
@@ -10,6 +11,24 @@ from annotations.ops.events import METADATA_SET, PATIENTS_SET
 from annotations.transfer.services.sources import NoteRow
 
 BATCH = 500
+
+
+@dataclass(frozen=True)
+class SetRows:
+    """The counts for patient ids, those for types and sites, and the names that match no note, in order."""
+
+    patients: dict[str, Any]
+    metadata: dict[str, Any]
+    unknown: list[str]
+
+
+def set_rows(*, project: Project, rows: Mapping[str, NoteRow], actor: User | None) -> SetRows:
+    """Set patient ids, types and sites by note name. A row with a type or site need not have an id, too."""
+    mapping = {name: row.patient for name, row in rows.items() if row.patient or not (row.note_type or row.site)}
+    with transaction.atomic():
+        patients = set_patient_ids(project=project, mapping=mapping, actor=actor)
+        metadata = set_metadata(project=project, rows=rows, actor=actor)
+    return SetRows(patients, metadata, sorted({*patients["unknown"], *metadata["unknown"]}))
 
 
 def set_patient_ids(*, project: Project, mapping: Mapping[str, str], actor: User | None) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from annotations.ops.selectors.free_texts import free_texts
 from annotations.ops.selectors.kept_weights import seen_weights
 from annotations.ops.services.backup_list import backups_before_erasing
 from annotations.ops.services.erasing import erase_patient, erasure_preview
-from annotations.ops.services.patients import set_metadata, set_patient_ids
+from annotations.ops.services.patients import set_rows
 
 SHOWN = 50
 
@@ -91,15 +91,10 @@ def _set_ids(request: Request, access: Access) -> dict[str, Any]:
     form = PatientsFileForm(request.POST, request.FILES)
     if not form.is_valid():
         return {"file_form": form}
-    rows = form.cleaned_data["file"]
-    # A row with a type or site need not have an ID, too.
-    patients = {name: row.patient for name, row in rows.items() if row.patient or not (row.note_type or row.site)}
-    done = set_patient_ids(project=access.project, mapping=patients, actor=access.user)
-    metadata = set_metadata(project=access.project, rows=rows, actor=access.user)
-    unknown = sorted({*done["unknown"], *metadata["unknown"]})
+    done = set_rows(project=access.project, rows=form.cleaned_data["file"], actor=access.user)
     return {
-        "done": done | {"unknown": unknown},
-        "metadata": metadata,
-        "unknown_shown": unknown[:SHOWN],
-        "unknown_more": len(unknown[SHOWN:]),
+        "done": done.patients | {"unknown": done.unknown},
+        "metadata": done.metadata,
+        "unknown_shown": done.unknown[:SHOWN],
+        "unknown_more": len(done.unknown[SHOWN:]),
     }

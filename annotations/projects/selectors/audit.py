@@ -41,6 +41,7 @@ class Line:
     pk: int
     at: datetime
     who: str
+    verb: str
     what: str
     note: int | None
     note_name: str
@@ -137,6 +138,7 @@ def _lines(project: Project, events: list[Event]) -> list[Line]:
             pk=event.pk,
             at=event.at,
             who=event.actor.get_username() if event.actor else _("command line"),
+            verb=event.verb,
             what=verbs.get(event.verb, event.verb),
             note=event.document_id if event.document_id in notes else None,
             note_name=notes.get(event.document_id or 0) or _gone(event.document_id),

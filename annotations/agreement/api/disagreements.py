@@ -1,0 +1,265 @@
+"""Routes of the locations where annotators disagree: list, count, read one, by sentence, causes."""
+
+from collections.abc import Sequence
+from itertools import islice
+from typing import Any, Literal, Self
+
+from django.http import Http404, HttpResponseBase, StreamingHttpResponse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from ninja import Field, Query, Router, Schema
+
+from annotations.agreement.api.comparing import compare
+from annotations.agreement.selectors.disagreements import (
+    UNTAGGED,
+    Filters,
+    Shown,
+    counts,
+    differences,
+    following,
+    in_context,
+)
+from annotations.agreement.selectors.sentences import Sentence, sentence_lines, sentences
+from annotations.agreement.services.causes import change_cause
+from annotations.api.describing import sends
+from annotations.api.paging import Page, Paging, paged
+from annotations.api.problems import invalid, named
+from annotations.api.requests import ApiRequest, enter
+from annotations.api.schemas import Body
+from annotations.core.access import Access, Can, note_for
+from annotations.core.answers import csv_answer
+from annotations.core.events import FILE_DOWNLOADED
+from annotations.domain.adjudicating.disagreement import Kind, Rows
+from annotations.domain.agreement import Unit
+from annotations.domain.numbers import MAX_ID, MAX_OFFSET
+from annotations.models import Author, Cause, Difference, Label
+
+router = Router(tags=["Agreement"])
+PATH = "/projects/{slug:slug}/disagreements"
+ONE = "/projects/{slug:slug}/notes/{int:note}/disagreements/{int:start}/{int:end}"
+# A place in a list is one number: the note's id, and the offset in the lower bits.
+BITS = MAX_OFFSET.bit_length()
+
+
+class DisagreementFilters(Schema):
+    """Filters. By default, the annotation sets count that also count in the figures of agreement."""
+
+    kind: Kind | None = None
+    label: str = Field("", max_length=60, description="Code of a label.")
+    pair: str = Field("", max_length=310, description="User names of two annotators, with a comma between them.")
+    note: int | None = Field(None, ge=0, le=MAX_ID)
+    round: int | None = Field(None, ge=0, le=MAX_OFFSET)
+    cause: Literal["AB", "AM", "D", "S", "none", ""] = ""
+    unit: Unit | None = None
+    annotation_sets: Literal["counted", "all"] = "counted"
+
+
+class TaggedSentence(Schema):
+    """A sentence (code points, end-exclusive) with its tokens, and each annotator's BIO tags by name."""
+
+    start: int
+    end: int
+    text: str
+    tokens: list[str]
+    tags: dict[str, list[str]]
+
+    @classmethod
+    def of(cls, text: str, rows: Rows[str], names: dict[str, str]) -> Self:
+        return cls(
+            start=rows.start, end=rows.end, text=text[rows.start : rows.end],
+            tokens=[text[token.start : token.end] for token in rows.tokens],
+            tags={names[author]: tags for author, tags in rows.tags.items()},
+        )  # fmt: skip
+
+
+class Disagreement(Schema):
+    """A location (code points, end-exclusive) in its sentence.
+
+    `kinds`: missed, boundary, label, both, attributes. `attributes`: the spans there with their attributes in words,
+    by annotator. `adjudication`: the state of the note's adjudicated set; empty before it begins.
+    """
+
+    note: int
+    name: str
+    start: int
+    end: int
+    kinds: list[str]
+    causes: list[str]
+    comments: int
+    adjudication: str
+    sentence: TaggedSentence
+    attributes: dict[str, list[str]]
+
+    @classmethod
+    def of(cls, shown: Shown) -> Self:
+        row = shown.row
+        return cls(
+            note=row.document_id, name=shown.note.name, start=row.start, end=row.end, kinds=shown.kinds,
+            causes=shown.causes, comments=shown.comments, adjudication=shown.adjudicated,
+            sentence=TaggedSentence.of(shown.note.text, shown.rows, shown.annotators),
+            attributes=dict(shown.attributes),
+        )  # fmt: skip
+
+
+class DisagreementCounts(Schema):
+    """How many locations there are, and how many show each kind; a location can show several."""
+
+    total: int
+    kinds: dict[str, int]
+
+
+class SentenceItem(Schema):
+    """A sentence with disagreements."""
+
+    note: int
+    name: str
+    sentence: TaggedSentence
+
+    @classmethod
+    def of(cls, one: Sentence) -> Self:
+        tokens = TaggedSentence.of(one.note.text, one.rows, one.names)
+        return cls(note=one.note.pk, name=one.note.name, sentence=tokens)
+
+
+class NewLocationCause(Body):
+    """A cause: AB (abbreviation), AM (ambiguity), D (debatable) or S (scarcity). `present: false` removes it."""
+
+    kind: str = Field(max_length=10)
+    present: bool = True
+
+
+class LocationCauses(Schema):
+    """The causes of the location."""
+
+    causes: list[str]
+
+
+@router.get(PATH, response=Page[Disagreement])
+def list_disagreements(
+    request: ApiRequest, slug: str, paging: Query[Paging], wanted: Query[DisagreementFilters]
+) -> dict[str, Any] | HttpResponseBase:
+    """List the locations where annotators disagree, in the order of the notes."""
+    access, filters = _compared(request, slug, wanted, Can.READ_NOTES)
+    found = differences(access.project, filters)
+
+    def fetch(after: int | None, size: int) -> Sequence[Shown]:
+        return _shown(access, list(following(found, _placed(after))[:size]), filters)
+
+    return paged(request, paging, fetch, Disagreement.of, lambda shown: _place(shown.row.document_id, shown.row.start))
+
+
+@router.get(f"{PATH}/counts", response=DisagreementCounts)
+def count_disagreements(request: ApiRequest, slug: str, wanted: Query[DisagreementFilters]) -> DisagreementCounts:
+    """Count the locations, and those of each kind."""
+    access, filters = _compared(request, slug, wanted, Can.READ_NOTES)
+    found = counts(differences(access.project, filters))
+    return DisagreementCounts(total=found.total, kinds=found.kinds)
+
+
+@router.get(f"{PATH}/sentences", response=Page[SentenceItem])
+def list_disagreement_sentences(
+    request: ApiRequest, slug: str, paging: Query[Paging], wanted: Query[DisagreementFilters]
+) -> dict[str, Any] | HttpResponseBase:
+    """List the sentences in which annotators disagree, in the order of the notes."""
+    access, filters = _compared(request, slug, wanted, Can.READ_NOTES)
+
+    def fetch(after: int | None, size: int) -> Sequence[Sentence]:
+        found = sentences(access.project, filters, hidden=access.unnamed, after=_placed(after))
+        return list(islice(found, size))
+
+    return paged(request, paging, fetch, SentenceItem.of, lambda one: _place(one.stretch.document_id, one.stretch.last))
+
+
+@router.get(f"{PATH}.csv", openapi_extra=sends("text/csv"))
+def export_disagreements(request: ApiRequest, slug: str, wanted: Query[DisagreementFilters]) -> StreamingHttpResponse:
+    """Get the sentences in which annotators disagree as a table. The audit log records it."""
+    access, filters = _compared(request, slug, wanted, Can.EXPORT)
+    FILE_DOWNLOADED.record(actor=access.user, project_id=access.project.pk, data={"sentences": "csv"})
+    lines = sentence_lines(access.project, filters, hidden=access.unnamed)
+    return csv_answer(lines, f"{slug}-disagreements-{timezone.localdate().isoformat()}.csv")
+
+
+@router.get(ONE, response=Disagreement)
+def read_disagreement(
+    request: ApiRequest, slug: str, note: int, start: int, end: int,
+    annotation_sets: Literal["counted", "all"] = "counted",
+) -> Disagreement:  # fmt: skip
+    """Read one location. Its discussion is among the comments of the note."""
+    access = enter(request, slug, Can.READ_NOTES)
+    document = note_for(access, note)
+    compare(access.project)
+    filters = Filters(note=document.pk, everyone=annotation_sets == "all")
+    rows = list(differences(access.project, filters).filter(start=start, end=end)[:1])
+    if not rows:
+        raise Http404("Annotators don't disagree at this location.")
+    [shown] = _shown(access, rows, filters)
+    return Disagreement.of(shown)
+
+
+@router.post(f"{ONE}/causes", response=LocationCauses)
+def change_causes(
+    request: ApiRequest, slug: str, note: int, start: int, end: int, body: NewLocationCause
+) -> LocationCauses:
+    """Add a cause to a location, or remove it. A location may have several."""
+    access = enter(request, slug, Can.MAKE_GOLD)
+    document = note_for(access, note)
+    if not 0 <= start < end <= document.length:
+        raise Http404("The note has no such location.")
+    with named({"kind": "kind"}):
+        chosen = change_cause(
+            document=document, start=start, end=end, kind=body.kind, present=body.present, user=access.user
+        )
+    return LocationCauses(causes=chosen)
+
+
+def _compared(request: ApiRequest, slug: str, wanted: DisagreementFilters, right: Can) -> tuple[Access, Filters]:
+    access = enter(request, slug, right)
+    filters = _filters(access, wanted)
+    compare(access.project)
+    return access, filters
+
+
+def _filters(access: Access, wanted: DisagreementFilters) -> Filters:
+    label = Label.objects.filter(label_set__project=access.project, code=wanted.label)
+    label_id = label.values_list("pk", flat=True).first()
+    if wanted.label and label_id is None:
+        raise invalid(("label", _("The project has no label with this code.")))
+    assert UNTAGGED == "none" and set(Cause.Kind.values) == {"AB", "AM", "D", "S"}  # As in `Wanted`.
+    return Filters(
+        kind=wanted.kind or "", label=label_id, pair=_pair(access, wanted.pair), note=wanted.note,
+        round=wanted.round, cause=wanted.cause, unit=wanted.unit or "", everyone=wanted.annotation_sets == "all",
+    )  # fmt: skip
+
+
+def _pair(access: Access, pair: str) -> tuple[int, int] | None:
+    """Return the author ids of the two annotators. Raises Problem (422) for other names, and where names are hidden."""
+    if not pair:
+        return None
+    if access.unnamed:
+        raise invalid(
+            (
+                "pair",
+                _(
+                    "Adjudication is anonymous in this project, so disagreements cannot be filtered by pair of "
+                    "annotators."
+                ),
+            )
+        )
+    authors = dict(Author.objects.filter(project=access.project, kind=Author.Kind.ANNOTATOR).values_list("name", "pk"))
+    found = [authors.get(name) for name in pair.split(",")]
+    match found:
+        case [int(one), int(other)] if one != other:
+            return one, other
+    raise invalid(("pair", _("Give the user names of two annotators of this project, with a comma between them.")))
+
+
+def _shown(access: Access, rows: list[Difference], filters: Filters) -> list[Shown]:
+    return in_context(access.project, rows, everyone=filters.everyone, hidden=access.unnamed)
+
+
+def _place(note: int, start: int) -> int:
+    return note << BITS | start
+
+
+def _placed(place: int | None) -> tuple[int, int] | None:
+    return None if place is None else (place >> BITS, place & MAX_OFFSET)

@@ -1,0 +1,252 @@
+"""Routes of comments and flags on notes."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from django.http import Http404, HttpResponseBase, StreamingHttpResponse
+from django.utils.translation import gettext as _
+from ninja import Field, Query, Router, Schema
+from ninja.responses import Status
+
+from annotations.api.describing import sends
+from annotations.api.paging import Page, Paging, paged
+from annotations.api.problems import invalid, named
+from annotations.api.requests import ApiRequest, enter
+from annotations.api.schemas import Body
+from annotations.core.access import Access, Can, note_for
+from annotations.core.answers import csv_answer
+from annotations.core.events import FILE_DOWNLOADED
+from annotations.domain.numbers import MAX_ID, MAX_OFFSET
+from annotations.models import AnnotationSet, Document
+from annotations.notes.selectors.comment_table import comment_lines
+from annotations.notes.selectors.comments import ThreadItem, page_of, thread_of
+from annotations.notes.selectors.flags import FlagItem, flags_of
+from annotations.notes.services.comments import (
+    About,
+    add_comment,
+    annotator_of_set,
+    answer,
+    delete_comment,
+    edit_comment,
+    record_outcome_seen,
+    resolve,
+)
+from annotations.notes.services.flags import clear_flag, raise_flag
+
+router = Router(tags=["Comments and flags"])
+PATH: Final = "/projects/{slug:slug}/notes/{int:note}"
+COMMENT: Final = f"{PATH}/comments/{{int:comment}}"
+_TEXT: Final[Mapping[str, str]] = {"text": "text"}
+_ABOUT: Final[Mapping[str, str]] = {"text": "text", "location": "start", "span": "span"}
+_FLAG: Final[Mapping[str, str]] = {"text": "text", "reason": "reason"}
+
+
+class CommentItem(Schema):
+    """A comment. `own`: the token's person wrote it. A deleted comment with answers has no text."""
+
+    id: int
+    author: str
+    own: bool
+    text: str
+    deleted: bool
+    edited: bool
+    at: datetime
+
+
+class CommentThread(CommentItem):
+    """A comment with its answers. Without `start` and `end` (code points, end-exclusive) it is about the whole note.
+
+    `span` is the commented span; `gone`: it was deleted, and these are its last bounds. `annotation_set` names the
+    annotator whose annotations the thread is about, for people who see those of several; `mine`: it is about one's
+    own. `resolved` names who resolved the thread.
+    """
+
+    span: int | None
+    start: int | None
+    end: int | None
+    gone: bool
+    annotation_set: str
+    mine: bool
+    resolved: str
+    answers: list[CommentItem]
+
+
+class NewComment(Body):
+    """A comment on a span, on a place (code points, end-exclusive), or on the whole note.
+
+    `annotation_set` is the annotator's set that it is about; null: the note itself. What annotators write is always
+    about their own annotations.
+    """
+
+    text: str
+    annotation_set: int | None = Field(None, ge=0, le=MAX_ID)
+    span: int | None = Field(None, ge=0, le=MAX_ID)
+    start: int | None = Field(None, ge=0, le=MAX_OFFSET)
+    end: int | None = Field(None, ge=0, le=MAX_OFFSET)
+
+
+class CommentText(Body):
+    text: str
+
+
+class OpenFlag(Schema):
+    """An open flag. `why` is the reason in words."""
+
+    id: int
+    reason: str
+    why: str
+    text: str
+    by: str
+    own: bool
+    at: datetime
+
+
+class NewFlag(Body):
+    """Why the note needs attention: unsure, text, language, not_a_note, sensitive, or other with a text."""
+
+    reason: str
+    text: str = ""
+
+
+# ── Comments ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@router.get(f"{PATH}/comments", response=Page[CommentThread])
+def list_comments(
+    request: ApiRequest, slug: str, note: int, paging: Query[Paging]
+) -> dict[str, Any] | HttpResponseBase:
+    """List the threads of a note that the person may see, the newest first."""
+    access = enter(request, slug)
+    document = note_for(access, note)
+
+    def fetch(after: int | None, size: int) -> Sequence[ThreadItem]:
+        found = page_of(access, document, before=after, size=size).threads
+        record_outcome_seen(access=access, document=document, shown=found)
+        return sorted(found, key=lambda thread: -thread["id"])
+
+    return paged(request, paging, fetch, _thread, lambda thread: thread["id"])
+
+
+@router.post(f"{PATH}/comments", response={201: CommentThread})
+def new_comment(request: ApiRequest, slug: str, note: int, body: NewComment) -> Status[CommentThread]:
+    """Start a thread."""
+    access, document = _open(request, slug, note)
+    about = About(annotator=_annotator(access, document, body), span=body.span, start=body.start, end=body.end)
+    with named(_ABOUT):
+        made = add_comment(access=access, document=document, about=about, text=body.text)
+    return Status(201, _read(access, document, made.pk))
+
+
+@router.post(f"{COMMENT}/answers", response={201: CommentThread})
+def answer_comment(request: ApiRequest, slug: str, note: int, comment: int, body: CommentText) -> Status[CommentThread]:
+    """Answer a thread. An answer to an answer belongs to the same thread."""
+    access, document = _open(request, slug, note)
+    with named(_TEXT):
+        made = answer(access=access, document=document, thread=comment, text=body.text)
+    return Status(201, _read(access, document, made.answers_id or made.pk))
+
+
+@router.patch(COMMENT, response=CommentThread)
+def change_comment(request: ApiRequest, slug: str, note: int, comment: int, body: CommentText) -> CommentThread:
+    """Change the text of one's own comment or answer."""
+    access, document = _open(request, slug, note)
+    with named(_TEXT):
+        row = edit_comment(access=access, document=document, comment=comment, text=body.text)
+    return _read(access, document, row.answers_id or row.pk)
+
+
+@router.delete(COMMENT, response={204: None})
+def remove_comment(request: ApiRequest, slug: str, note: int, comment: int) -> Status[None]:
+    """Delete one's own comment or answer. A comment with answers only loses its text."""
+    access, document = _open(request, slug, note)
+    delete_comment(access=access, document=document, comment=comment)
+    return Status(204, None)
+
+
+@router.post(f"{COMMENT}/resolve", response=CommentThread)
+def resolve_comment(request: ApiRequest, slug: str, note: int, comment: int) -> CommentThread:
+    """Mark a thread as resolved."""
+    return _resolve(request, slug, note, comment, resolved=True)
+
+
+@router.post(f"{COMMENT}/reopen", response=CommentThread)
+def reopen_comment(request: ApiRequest, slug: str, note: int, comment: int) -> CommentThread:
+    """Make a resolved thread open again."""
+    return _resolve(request, slug, note, comment, resolved=False)
+
+
+@router.get("/projects/{slug:slug}/comments.csv", openapi_extra=sends("text/csv"))
+def export_comments(request: ApiRequest, slug: str) -> StreamingHttpResponse:
+    """Get all comments of the project as a table. The audit log records it."""
+    access = enter(request, slug, Can.EXPORT)
+    FILE_DOWNLOADED.record(actor=access.user, project_id=access.project.pk, data={"comments": "csv"})
+    return csv_answer(comment_lines(access.project, access), f"{slug}-comments.csv")
+
+
+# ── Flags ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@router.get(f"{PATH}/flags", response=list[OpenFlag])
+def list_flags(request: ApiRequest, slug: str, note: int) -> list[OpenFlag]:
+    """List the open flags of a note: all that the person may see, one's own first."""
+    access = enter(request, slug)
+    return [_flag(each) for each in flags_of(access, note_for(access, note))]
+
+
+@router.post(f"{PATH}/flags", response={201: OpenFlag})
+def new_flag(request: ApiRequest, slug: str, note: int, body: NewFlag) -> Status[OpenFlag]:
+    """Flag a note, or change the reason of one's own open flag."""
+    access, document = _open(request, slug, note)
+    with named(_FLAG):
+        made = raise_flag(access=access, document=document, reason=body.reason, text=body.text)
+    return Status(201, next(_flag(each) for each in flags_of(access, document) if each["id"] == made.pk))
+
+
+@router.delete(f"{PATH}/flags/{{int:flag}}", response={204: None})
+def remove_flag(request: ApiRequest, slug: str, note: int, flag: int) -> Status[None]:
+    """Remove a flag: one's own, or any as a reviewer."""
+    access, document = _open(request, slug, note)
+    clear_flag(access=access, document=document, flag=flag)
+    return Status(204, None)
+
+
+# ── Parts ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _open(request: ApiRequest, slug: str, note: int) -> tuple[Access, Document]:
+    access = enter(request, slug, Can.ANNOTATE)
+    return access, note_for(access, note)
+
+
+def _annotator(access: Access, document: Document, body: NewComment) -> int | None:
+    """Return the annotator whose annotations the comment is about; None: it is about the note itself."""
+    if access.blind:
+        return access.user.pk
+    if body.annotation_set is None:
+        return None
+    if not AnnotationSet.objects.filter(pk=body.annotation_set, document=document).exists():
+        raise invalid(("annotation_set", _("This note has no such annotation set.")))
+    return annotator_of_set(access, document, body.annotation_set)
+
+
+def _resolve(request: ApiRequest, slug: str, note: int, comment: int, *, resolved: bool) -> CommentThread:
+    access, document = _open(request, slug, note)
+    resolve(access=access, document=document, thread=comment, resolved=resolved)
+    return _read(access, document, comment)
+
+
+def _read(access: Access, document: Document, root: int) -> CommentThread:
+    found = thread_of(access, document, root)
+    if found is None:
+        raise Http404("Somebody deleted the thread meanwhile.")
+    record_outcome_seen(access=access, document=document, shown=[found])
+    return _thread(found)
+
+
+def _thread(item: ThreadItem) -> CommentThread:
+    return CommentThread.model_validate(item)
+
+
+def _flag(item: FlagItem) -> OpenFlag:
+    return OpenFlag.model_validate(item)

@@ -1,0 +1,269 @@
+"""Routes of labels: list, add, change, merge and delete."""
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+from django.db.models import OuterRef
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404
+from django.utils.translation import gettext as _
+from ninja import Field, Query, Router, Schema
+from ninja.responses import Status
+
+from annotations.api.etags import matched, outdated
+from annotations.api.paging import Page, Paging, paged_rows
+from annotations.api.problems import check, invalid, named
+from annotations.api.requests import ApiRequest, enter
+from annotations.api.schemas import Body
+from annotations.core.access import Access, Can
+from annotations.core.attributes import definitions
+from annotations.core.errors import ServiceError
+from annotations.domain.attributes import AttributeDef, AttributeDefError, as_data, as_lines, check_definitions
+from annotations.models import Category, Label, LabelSet, Span
+from annotations.projects.events import LabelMerged
+from annotations.projects.forms.labels import AddLabelForm, EditLabelForm, MergeForm
+from annotations.projects.selectors.label_use import frozen_versions, seen_of
+from annotations.projects.selectors.label_uses import label_uses
+from annotations.projects.selectors.projects import Amount, CappedCount
+from annotations.projects.services.labels import (
+    EDITABLE,
+    add_label,
+    delete_label,
+    merge_labels,
+    merge_preview,
+    update_label,
+)
+
+router = Router(tags=["Labels"])
+PATH = "/projects/{slug:slug}/labels"
+ONE = f"{PATH}/{{int:label}}"
+
+
+class LabelAttribute(Schema):
+    """What spans of a label may have: one of the values; without values, yes or no."""
+
+    name: str
+    values: list[str] = []
+
+
+class LabelItem(Schema):
+    """A label. `category` is the code of its category, `position` its place among the labels.
+
+    `merged_into` is the code of the label that replaces it. `spans`, only for managers, counts its spans in all
+    annotation sets up to 10,000; `more_spans`: there are more.
+    """
+
+    id: int
+    code: str
+    name: str
+    category: str
+    hotkey: str
+    description: str
+    placeholder: str
+    attributes: list[LabelAttribute]
+    position: int
+    merged_into: str | None
+    spans: int | None = None
+    more_spans: bool = False
+
+    @classmethod
+    def of(cls, label: Label) -> Self:
+        counted = getattr(label, "spans_counted", None)
+        amount = None if counted is None else Amount.of(counted)
+        return cls(
+            id=label.pk, code=label.code, name=label.name, category=label.category.code, hotkey=label.hotkey,
+            description=label.description, placeholder=label.placeholder, position=label.position,
+            attributes=[LabelAttribute(**each) for each in as_data(definitions(label))],
+            merged_into=label.merged_into.code if label.merged_into else None,
+            spans=amount.n if amount else None, more_spans=bool(amount and amount.more),
+        )  # fmt: skip
+
+
+class AttributeOfBody(Body):
+    """An attribute with its values; without values, it is yes or no."""
+
+    name: str
+    values: list[str] = []
+
+
+class NewLabel(Body):
+    """A label. Its code is made from the name. `category` is the code of a category, `hotkey` a letter or digit."""
+
+    name: str
+    category: str = Field(max_length=60)
+    hotkey: str = ""
+    description: str = ""
+    attributes: list[AttributeOfBody] = []
+
+
+class ChangedLabel(Body):
+    """What to change of a label; the rest stays. `attributes` replaces all attributes. The code never changes."""
+
+    name: str = ""
+    category: str = Field("", max_length=60)
+    hotkey: str = ""
+    description: str = ""
+    placeholder: str = ""
+    attributes: list[AttributeOfBody] = []
+
+
+class LabelUses(Schema):
+    """Where the label is used, in sentences. A label that is not used can be deleted."""
+
+    uses: list[str]
+
+
+class MergeTarget(Body):
+    """The code of the label that the spans get."""
+
+    into: str = Field(max_length=60)
+
+
+class LabelMerge(Schema):
+    """What merging `source` into `target` changes. Spans that are `already_there` with the other label are deleted."""
+
+    source: str
+    target: str
+    spans: int
+    notes: int
+    already_there: int
+
+    @classmethod
+    def of(cls, counts: LabelMerged, **more: int) -> Self:
+        return cls(**counts, **more)
+
+
+class LabelMergePreview(LabelMerge):
+    """What a merge would change. The frozen gold versions keep the old label."""
+
+    frozen_versions: int
+
+
+@router.get(PATH, response=Page[LabelItem])
+def list_labels(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
+    """List the labels by id, merged ones included."""
+    access = enter(request, slug)
+    rows = Label.objects.filter(label_set__project=access.project).select_related("category", "merged_into")
+    if access.can(Can.MANAGE):
+        rows = rows.annotate(spans_counted=CappedCount(Span.objects.filter(label=OuterRef("pk"))))
+    return paged_rows(request, paging, rows, LabelItem.of)
+
+
+@router.post(PATH, response={201: LabelItem})
+def new_label(request: ApiRequest, slug: str, body: NewLabel) -> Status[LabelItem]:
+    """Add a label at the end of the list."""
+    access = enter(request, slug, Can.MANAGE)
+    label_set = get_object_or_404(LabelSet, project=access.project)
+    data = body.dict() | {"category": _category(access, body.category), "attributes": _lines(body.attributes)}
+    wanted = check(AddLabelForm(data, label_set=label_set))
+    with named(_FIELDS):
+        made = add_label(label_set=label_set, actor=access.user, **wanted)
+    return Status(201, LabelItem.of(made))
+
+
+@router.get(ONE, response=LabelItem)
+def read_label(request: ApiRequest, response: HttpResponse, slug: str, label: int) -> LabelItem:
+    """Read a label. The ETag stands for what can be changed of it."""
+    found = _label(enter(request, slug), label)
+    response["ETag"] = _etag(found)
+    return LabelItem.of(found)
+
+
+@router.patch(ONE, response=LabelItem)
+def change_label(request: ApiRequest, response: HttpResponse, slug: str, label: int, body: ChangedLabel) -> LabelItem:
+    """Change name, category, key, description, placeholder or attributes of a label."""
+    access = enter(request, slug, Can.MANAGE)
+    found = _label(access, label)
+    seen = seen_of(found) if matched(request, _etag(found)) else None
+    if found.merged_into is not None:
+        raise ServiceError(_("This label was already merged. Change the label that it was merged into."), code="merged")
+    given = body.dict(exclude_unset=True)
+    if "category" in given:
+        given["category"] = _category(access, given["category"])
+    if "attributes" in given:
+        given["attributes"] = _lines(body.attributes)
+    now = {field: getattr(found, field) for field in EDITABLE}
+    now |= {"category": found.category_id, "attributes": as_lines(definitions(found))}
+    wanted = check(EditLabelForm(now | given, label_set=found.label_set, label=found))
+    wanted.pop("seen")
+    try:
+        with named(_FIELDS):
+            update_label(label=found, actor=access.user, seen=seen, **wanted)
+    except ServiceError as error:
+        if error.code != "stale":
+            raise
+        raise outdated(_etag(_label(access, label))) from error
+    response["ETag"] = _etag(found)
+    return LabelItem.of(found)
+
+
+@router.get(f"{ONE}/uses", response=LabelUses)
+def read_uses(request: ApiRequest, slug: str, label: int) -> LabelUses:
+    """Say where a label is used."""
+    return LabelUses(uses=label_uses(_label(enter(request, slug, Can.MANAGE), label)))
+
+
+@router.delete(ONE, response={204: None})
+def remove_label(request: ApiRequest, slug: str, label: int) -> Status[None]:
+    """Delete a label that nothing uses."""
+    access = enter(request, slug, Can.MANAGE)
+    delete_label(label=_label(access, label), actor=access.user)
+    return Status(204, None)
+
+
+@router.get(f"{ONE}/merge", response=LabelMergePreview)
+def preview_label_merge(request: ApiRequest, slug: str, label: int, into: str) -> LabelMergePreview:
+    """Count what merging a label into the label with the code `into` would change."""
+    access = enter(request, slug, Can.MANAGE)
+    source, target = _merging(access, label, into)
+    with named(_MERGING):
+        counts = merge_preview(source=source, target=target)
+    return LabelMergePreview.of(counts, frozen_versions=frozen_versions(access.project))
+
+
+@router.post(f"{ONE}/merge", response=LabelMerge)
+def merge_label(request: ApiRequest, slug: str, label: int, body: MergeTarget) -> LabelMerge:
+    """Give every span of a label another label, and free its name and key. Nobody can undo this."""
+    access = enter(request, slug, Can.MANAGE)
+    source, target = _merging(access, label, body.into)
+    with named(_MERGING):
+        return LabelMerge.of(merge_labels(source=source, target=target, actor=access.user))
+
+
+_FIELDS: Mapping[str, str] = {
+    **{field: field for field in (*EDITABLE, "category")},
+    # Another label got the name or the key at the same moment.
+    "taken": "name",
+}
+_MERGING: Mapping[str, str] = dict.fromkeys(("merged", "same", "attributes"), "into")
+
+
+def _label(access: Access, pk: int) -> Label:
+    labels = Label.objects.select_related("category", "label_set", "merged_into")
+    return get_object_or_404(labels, label_set__project=access.project, pk=pk)
+
+
+def _merging(access: Access, label: int, into: str) -> tuple[Label, Label]:
+    """Return the label and the one with the code. Raises Http404, and Problem (422) if it can't be the target."""
+    source = _label(access, label)
+    others = Label.objects.filter(label_set=source.label_set, code=into, merged_into__isnull=True)
+    chosen = others.values_list("pk", flat=True).first()
+    return source, check(MergeForm({"into": into if chosen is None else chosen}, source=source))["into"]
+
+
+def _category(access: Access, code: str) -> int | str:
+    """Return the id of the category with this code for a form, which refuses anything else."""
+    found = Category.objects.filter(label_set__project=access.project, code=code).values_list("pk", flat=True).first()
+    return "none" if found is None else found
+
+
+def _lines(attributes: list[AttributeOfBody]) -> str:
+    """Return the attributes as the lines that the forms read."""
+    try:
+        return as_lines(check_definitions(AttributeDef(each.name, tuple(each.values)) for each in attributes))
+    except AttributeDefError as error:
+        raise invalid(("attributes", str(error))) from error
+
+
+def _etag(label: Label) -> str:
+    return f'"{seen_of(label)}"'

@@ -1,0 +1,126 @@
+"""Figures of agreement, disagreements and amendments through the API."""
+
+import pytest
+
+from annotations.agreement.services import figures as service
+from annotations.models import AnnotationSet, Event
+from tests import factories as make
+from tests.worlds.programs import Program, lines_of
+
+NAME, AGE = (0, 11), (13, 15)
+WARD = "/projects/covid"
+
+
+@pytest.fixture
+def read(world):
+    """Two annotation sets of the first note: different bounds of the name, and an age that ben missed."""
+    world.sets = [
+        make.make_set(world.note, world.ann, [(*NAME, "PATIENT"), (*AGE, "AGE")], submitted=True),
+        make.make_set(world.note, world.ben, [(6, 11, "PATIENT")], submitted=True),
+    ]
+    world.rita, world.mia_ = Program(world.rev), Program(world.mia)
+    return world
+
+
+def errors_of(answer) -> dict[str, str]:
+    assert answer.status_code == 422
+    return {error["field"]: error["reason"] for error in answer.json()["errors"]}
+
+
+def test_figures_by_unit_pair_label_and_note(read):
+    found = read.rita.get(f"{WARD}/agreement?unit=entity").json()
+    assert (found["notes"], found["annotators"], found["units"]) == (1, ["ann", "ben"], 3)
+    [pair] = found["pairs"]
+    assert (pair["a"], pair["b"], pair["spans"], pair["overlap"]["value"]) == ("ann", "ben", [2, 1], 2 / 3)
+    assert {row["value"] for row in found["labels"]} == {"PATIENT", "AGE"}
+    assert [row["matching"] for row in found["recall"]] == ["overlap", "exact"]
+    assert [(row["round"], row["began"]) for row in found["rounds"]] == [(1, None)]
+    assert found["left_out"] == {"not_blind": 0, "seeded": 0, "drafts": 0}
+    [note] = read.rita.get(f"{WARD}/agreement/notes?unit=entity").json()["items"]
+    assert (note["note"], note["name"], note["units"]) == (read.note.pk, read.note.name, 3)
+    assert set(errors_of(read.rita.get(f"{WARD}/agreement?unit=entity&granularity=bio"))) == {"granularity"}
+    table = b"".join(read.rita.get(f"{WARD}/agreement.csv?unit=entity").streaming_content).decode().splitlines()
+    assert (table[0], len(table)) == ('"note","start","end","ann","ben"', 4)
+    assert Event.objects.get(verb="file.downloaded").data == {"agreement": "entity"}
+
+
+def test_a_job_computes_the_figures_of_a_large_project(read, monkeypatch):
+    monkeypatch.setattr(service, "AT_ONCE_ANNOTATION_SETS", 1)
+    waiting = read.rita.get(f"{WARD}/agreement")
+    assert (waiting.status_code, waiting.json()["code"]) == (404, "not-computed")
+    job = read.rita.post(f"{WARD}/agreement/compute", {"unit": "token"})
+    assert (job.status_code, job.json()["kind"]) == (202, "agreement")
+    assert read.rita.post(f"{WARD}/agreement/compute", {}).json()["number"] == job.json()["number"]
+    service.figures_of(project=read.project, unit=service.Unit.TOKEN)
+    assert read.rita.get(f"{WARD}/agreement").status_code == 200
+
+
+def test_disagreements_in_pages_with_their_causes(read):
+    first = read.rita.get(f"{WARD}/disagreements?limit=1").json()
+    [name] = first["items"]
+    assert (name["start"], name["end"], name["kinds"], name["causes"]) == (*NAME, ["boundary"], [])
+    assert name["sentence"]["tags"]["ann"][:2] == ["B-PATIENT", "I-PATIENT"]
+    second = read.rita.get(f"{WARD}/disagreements?cursor={first['next']}").json()
+    assert ([row["kinds"] for row in second["items"]], second["next"]) == ([["missed"]], None)
+    assert len(lines_of(read.rita.get(f"{WARD}/disagreements", accept="application/x-ndjson"))) == 2
+
+    one = f"{WARD}/notes/{read.note.pk}/disagreements/0/11"
+    assert read.rita.post(f"{one}/causes", {"kind": "AM"}).json() == {"causes": ["AM"]}
+    assert read.rita.get(one).json() == name | {"causes": ["AM"]}
+    assert set(errors_of(read.rita.post(f"{one}/causes", {"kind": "X"}))) == {"kind"}
+    assert read.rita.post(f"{WARD}/notes/{read.note.pk}/disagreements/5/5000/causes", {"kind": "AM"}).status_code == 404
+    for query, total in (
+        ("cause=AM", 1), ("cause=none", 1), ("kind=missed", 1), ("label=AGE", 1), ("pair=ann,ben", 2), ("round=2", 0),
+        (f"note={read.note.pk}", 2), ("annotation_sets=all", 2),
+    ):  # fmt: skip
+        assert read.rita.get(f"{WARD}/disagreements/counts?{query}").json()["total"] == total, query
+    assert read.rita.post(f"{one}/causes", {"kind": "AM", "present": False}).json() == {"causes": []}
+
+
+def test_sentences_with_disagreements(read):
+    [sentence] = read.rita.get(f"{WARD}/disagreements/sentences").json()["items"]
+    assert sentence["sentence"]["tags"]["ben"][:2] == ["O", "B-PATIENT"]
+    table = b"".join(read.rita.get(f"{WARD}/disagreements.csv?kind=missed").streaming_content).decode()
+    assert len(table.splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [("label=NOWHERE", "label"), ("pair=ann,nobody", "pair"), ("pair=ann", "pair"), ("kind=x", "kind")],
+)
+def test_filters_that_do_not_fit(read, query, field):
+    assert set(errors_of(read.rita.get(f"{WARD}/disagreements?{query}"))) == {field}
+
+
+def test_annotators_without_names(read):
+    read.project.anonymous_adjudication = True
+    read.project.save()
+    assert set(errors_of(read.rita.get(f"{WARD}/disagreements?pair=ann,ben"))) == {"pair"}
+    for path in ("disagreements", "disagreements/sentences", "agreement"):
+        text = read.rita.get(f"{WARD}/{path}").content.decode()
+        assert "Annotator " in text and '"ann"' not in text and '"ben"' not in text
+    assert '"ann"' in read.mia_.get(f"{WARD}/disagreements").content.decode()
+
+
+def test_comparing_takes_several_requests(read, monkeypatch):
+    monkeypatch.setattr("annotations.agreement.api.comparing.SECONDS", 0)
+    monkeypatch.setattr("annotations.agreement.services.comparing.BATCH", 1)
+    make.make_set(make.make_note(read.project), read.ann, submitted=True)
+    busy = read.rita.get(f"{WARD}/disagreements")
+    assert (busy.status_code, busy.json()["code"], busy.headers["Retry-After"]) == (503, "comparing", "1")
+    assert read.rita.get(f"{WARD}/disagreements").status_code == 200
+
+
+def test_an_amendment_begins_a_round(read):
+    tag = read.mia_.get(f"{WARD}/guidelines").headers["ETag"]
+    rule = {"text": "A surname alone is a name.", "note": read.note.pk, "start": 0, "end": 11}
+    made = read.mia_.post(f"{WARD}/guidelines/amendments", rule, if_match=tag)
+    assert (made.status_code, made.json()["number"], made.json()["note"]) == (201, 1, read.note.pk)
+    assert read.mia_.get(f"{WARD}/guidelines").headers["ETag"] == made.headers["ETag"]
+    late = read.mia_.post(f"{WARD}/guidelines/amendments", {"text": "Another"}, if_match=tag)
+    assert (late.status_code, late.headers["ETag"]) == (412, made.headers["ETag"])
+    [seen] = Program(read.ann).get(f"{WARD}/guidelines/amendments").json()["items"]
+    assert (seen["text"], seen["note"], seen["start"]) == (rule["text"], None, None)
+    for body, field in (({"text": ""}, "text"), (rule | {"end": 5000}, "start")):
+        assert set(errors_of(read.mia_.post(f"{WARD}/guidelines/amendments", body, if_match="*"))) == {field}
+    assert AnnotationSet.objects.count() == 2

@@ -1,0 +1,111 @@
+"""Comments and flags through the API."""
+
+import pytest
+
+from annotations.models import Comment, Event, Flag
+from tests.factories import make_author, make_member, make_note, make_project, make_set
+from tests.worlds.programs import Program, lines_of
+
+pytestmark = [pytest.mark.django_db]
+
+
+@pytest.fixture
+def note():
+    project = make_project("ward", show_outcome=True)
+    ada, ben = (make_member(project, "annotator", name) for name in ("ada", "ben"))
+    note = make_note(project, annotators=[ada, ben])
+    note.sets = [make_set(note, person, [(0, 11, "PATIENT")], submitted=True) for person in (ada, ben)]
+    note.ada, note.ben = Program(ada), Program(ben)
+    note.rita = Program(make_member(project, "reviewer", "rita"))
+    note.path = f"/projects/ward/notes/{note.pk}"
+    return note
+
+
+def errors_of(answer) -> dict[str, str]:
+    assert answer.status_code == 422
+    return {error["field"]: error["reason"] for error in answer.json()["errors"]}
+
+
+def test_a_thread_from_the_question_to_its_end(note):
+    comments = f"{note.path}/comments"
+    span = note.sets[0].spans.get()
+    made = note.ada.post(comments, {"text": "A name?", "span": span.pk})
+    assert made.status_code == 201
+    thread = made.json()
+    assert (thread["start"], thread["end"], thread["author"], thread["mine"]) == (0, 11, "ada", True)
+    one = f"{comments}/{thread['id']}"
+    answered = note.rita.post(f"{one}/answers", {"text": "Yes."}).json()
+    assert [(each["author"], each["text"]) for each in answered["answers"]] == [("rita", "Yes.")]
+    assert answered["annotation_set"] == "ada"
+    assert note.ada.patch(one, {"text": "A name."}).json()["edited"] is True
+    assert note.rita.patch(one, {"text": "Mine"}).status_code == 403
+    assert note.rita.post(f"{one}/resolve").json()["resolved"] == "rita"
+    assert note.ada.post(f"{one}/reopen").json()["resolved"] == ""
+    assert note.ada.delete(one).status_code == 204
+    [left] = note.ada.get(comments).json()["items"]
+    assert (left["text"], left["deleted"], len(left["answers"])) == ("", True, 1)
+    table = b"".join(note.rita.get("/projects/ward/comments.csv").streaming_content).decode().splitlines()
+    assert len(table) == 3
+
+
+def test_threads_in_pages_the_newest_first(note):
+    made = [note.ada.post(f"{note.path}/comments", {"text": f"{n}"}).json()["id"] for n in range(3)]
+    first = note.ada.get(f"{note.path}/comments?limit=2").json()
+    second = note.ada.get(f"{note.path}/comments?cursor={first['next']}").json()
+    assert [each["id"] for each in first["items"] + second["items"]] == made[::-1]
+    lines = lines_of(note.ada.get(f"{note.path}/comments", accept="application/x-ndjson"))
+    assert [each["id"] for each in lines] == made[::-1]
+
+
+def test_annotators_stay_blind_to_each_other(note):
+    made = note.ada.post(f"{note.path}/comments", {"text": "A name?"}).json()
+    assert note.ben.get(f"{note.path}/comments").json()["items"] == []
+    assert note.ben.post(f"{note.path}/comments/{made['id']}/answers", {"text": "No."}).status_code == 404
+    # Whatever set an annotator names, the comment is about their own annotations.
+    note.ben.post(f"{note.path}/comments", {"text": "Mine", "annotation_set": note.sets[0].pk})
+    assert Comment.objects.latest("pk").annotator.username == "ben"
+    assert not Event.objects.filter(verb="note.read").exists()
+
+
+def test_a_comment_on_the_note_reaches_annotators_with_the_outcome(note):
+    note.rita.post(f"{note.path}/comments", {"text": "Both were right."})
+    assert note.ada.get(f"{note.path}/comments").json()["items"] == []
+    make_set(note, make_author(note.project, kind="adjudicated", name="adjudicated"), submitted=True)
+    [seen] = note.ada.get(f"{note.path}/comments").json()["items"]
+    assert seen["mine"] is False
+    assert Event.objects.get(verb="note.read").data == {"what": "outcome"}
+
+
+def test_hidden_annotators_are_numbers(note):
+    note.project.anonymous_adjudication = True
+    note.project.save()
+    note.ada.post(f"{note.path}/comments", {"text": "A name?"})
+    [seen] = note.rita.get(f"{note.path}/comments").json()["items"]
+    assert seen["author"].startswith("Annotator ")
+    # Naming the set's annotator would reveal who wrote it.
+    made = note.rita.post(f"{note.path}/comments", {"text": "Yes.", "annotation_set": note.sets[0].pk})
+    assert (made.status_code, made.json()["annotation_set"]) == (201, "")
+
+
+def test_what_is_wrong_with_a_comment(note):
+    for body, field in (
+        ({"text": ""}, "text"),
+        ({"text": "A word.", "start": 5, "end": 5000}, "start"),
+        ({"text": "A word.", "span": 99999}, "span"),
+        ({"text": "A word.", "annotation_set": 99999}, "annotation_set"),
+    ):
+        assert set(errors_of(note.rita.post(f"{note.path}/comments", body))) == {field}
+
+
+def test_a_flag_is_raised_and_removed(note):
+    flags = f"{note.path}/flags"
+    made = note.ada.post(flags, {"reason": "unsure"})
+    assert (made.status_code, made.json()["by"], made.json()["own"]) == (201, "ada", True)
+    assert note.ben.get(flags).json() == []
+    assert note.ben.delete(f"{flags}/{made.json()['id']}").status_code == 404
+    [seen] = note.rita.get(flags).json()
+    assert (seen["reason"], seen["own"]) == ("unsure", False)
+    assert note.rita.delete(f"{flags}/{seen['id']}").status_code == 204
+    assert not Flag.objects.filter(cleared_at__isnull=True).exists()
+    assert set(errors_of(note.ada.post(flags, {"reason": "bored"}))) == {"reason"}
+    assert set(errors_of(note.ada.post(flags, {"reason": "other"}))) == {"text"}
