@@ -6,8 +6,8 @@ from typing import Any, Final
 from annotations.api.paging import NDJSON
 from annotations.api.problems import MEDIA_TYPE
 
-_ALWAYS: Final = (400, 401, 403, 404, 405, 413, 422, 429, 500, 503)
-_CHANGES: Final = (409, 411, 412, 415, 428)
+_ALWAYS: Final = (400, 401, 403, 404, 405, 409, 413, 422, 429, 500, 503)
+_CHANGES: Final = (411, 412, 415, 428)
 _PROBLEM: Final = {
     "title": "Problem",
     "type": "object",
@@ -37,6 +37,13 @@ _KEY: Final = {
     "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
     "description": "The same key with the same request gets the same answer for 24 hours, without a second effect.",
 }
+
+
+def sends(*types: str) -> dict[str, Any]:
+    """Return `openapi_extra` of a route that answers with a file of one of these media types."""
+    json, binary = {"type": "object"}, {"type": "string", "format": "binary"}
+    content = {kind: {"schema": json if kind == "application/json" else binary} for kind in types}
+    return {"responses": {200: {"description": "The file.", "content": content}}}
 
 
 def described(schema: Any) -> dict[str, Any]:

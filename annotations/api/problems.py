@@ -69,11 +69,15 @@ def invalid(*errors: tuple[str, str]) -> Problem:
     return Problem(422, "invalid", _("Some fields are not valid. Correct them and try again."), errors=errors)
 
 
-def check(form: forms.BaseForm) -> dict[str, Any]:
-    """Return the form's cleaned data. Raises Problem (422) that names each field and the reason."""
+def check(form: forms.BaseForm, names: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Return the form's cleaned data. Raises Problem (422) that names each field and the reason.
+
+    `names` gives the name in the request of a field that the form calls otherwise.
+    """
     if form.is_valid():
         return form.cleaned_data
-    raise invalid(*((field, str(reason)) for field, reasons in form.errors.items() for reason in reasons))
+    found = ((names or {}).get(field, field) for field in form.errors)
+    raise invalid(*((name, str(one)) for name, some in zip(found, form.errors.values(), strict=True) for one in some))
 
 
 @contextmanager

@@ -1,19 +1,23 @@
-"""What the views of the working screens share: answering errors as JSON."""
+"""Answers that several features give: errors of the working screens as JSON, and stored files."""
 
 from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
 from django.utils.functional import Promise
+from django.utils.http import content_disposition_header
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from annotations.core.access import SecondFactorMissing
+from annotations.core.access import Access, SecondFactorMissing
 from annotations.core.archived import ProjectArchived
 from annotations.core.changes import Refused
 from annotations.core.errors import ServiceError
+from annotations.core.events import FILE_DOWNLOADED
+from annotations.core.stored_files import read_chunks
+from annotations.models import StoredFile
 
 View = Callable[..., HttpResponse]
 MAY_NOT_ANNOTATE = _("You don't have permission to annotate in this project.")
@@ -65,3 +69,30 @@ def _annotation_set_in(error: ServiceError) -> dict[str, object]:
     if not isinstance(error, Refused) or error.spans is None:
         return {}
     return {"version": error.version, "state": error.state, "spans": error.spans}
+
+
+def attachment(
+    request: HttpRequest, access: Access, stored: StoredFile, *, note: int | None = None
+) -> StreamingHttpResponse:
+    """Response that streams a stored zip, or the original of a note. A GET is recorded as an event, a HEAD is not."""
+    if request.method == "GET":
+        FILE_DOWNLOADED.record(
+            actor=access.user,
+            project_id=access.project.pk,
+            document_id=note,
+            data={"file": stored.pk, "size": stored.size},
+        )
+    kind = "application/zip" if note is None else "application/octet-stream"
+    response = StreamingHttpResponse(read_chunks(stored), content_type=kind)
+    response.headers["Content-Length"] = str(stored.size)
+    response.headers["Content-Disposition"] = content_disposition_header(True, stored.name) or "attachment"
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    return response
+
+
+def file_answer(data: bytes, kind: str, name: str) -> HttpResponse:
+    """Response with a file, as an attachment of this name."""
+    response = HttpResponse(data, content_type=kind)
+    response.headers["Content-Disposition"] = content_disposition_header(True, name) or "attachment"
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    return response

@@ -4,8 +4,9 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Self
 
-from django.http import HttpResponseBase
+from django.http import HttpResponse, HttpResponseBase
 from ninja import Query, Router, Schema
+from ninja.responses import Status
 
 from annotations.api.paging import Page, Paging, paged_rows
 from annotations.api.requests import ApiRequest, enter
@@ -48,6 +49,12 @@ class JobWithResult(JobItem):
     """A job with its result, which depends on the kind of job; only for people who may start such a job."""
 
     result: dict[str, Any] | None = None
+
+
+def started(response: HttpResponse, slug: str, job: Job) -> Status[JobItem]:
+    """Return the answer (202) of a route that started a job, with the address of the job in the header Location."""
+    response["Location"] = f"/api/v1/projects/{slug}/jobs/{job.number}"
+    return Status(202, JobItem.of(job))
 
 
 @router.get("/projects/{slug:slug}/jobs", response=Page[JobItem])

@@ -16,6 +16,7 @@ from schemathesis.specs.openapi.checks import (
 from annotations.api.mount import api
 from annotations.models import Job
 from deidreview.wsgi import application
+from tests.api.objects import released_objects
 from tests.factories import make_set
 
 CHECKS = [
@@ -38,7 +39,7 @@ def described(db):
 
 
 @pytest.fixture
-def ids(world) -> dict[str, object]:
+def ids(world, name) -> dict[str, object]:
     """The objects to which addresses lead, by the name of the parameter."""
     held = make_set(world.note, world.manager, [(0, 11, "PATIENT")])
     job = Job.objects.create(project=world.project, kind="gold", key="described")
@@ -48,6 +49,7 @@ def ids(world) -> dict[str, object]:
         "annotation_set": held.pk,
         "span": held.spans.get().pk,
         "job": job.number,
+        **released_objects(world, api().operations[name].path),
     }
 
 

@@ -8,6 +8,8 @@ named as the object in access_world.py that it stands for; `objects` names other
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tests.factories import LABELS
+
 MEMBERS = "401 404 200 200 200 200 404 404"
 ALL_NOTES = "401 404 200 403 200 200 404 404"  # all roles that see every note
 ANNOTATORS = "401 404 403 200 200 200 404 404"
@@ -23,6 +25,8 @@ class Row:
     headers: dict[str, str] = field(default_factory=dict)
     objects: dict[str, str] = field(default_factory=dict)
     files: dict[str, bytes] = field(default_factory=dict)
+    # The field of the form that takes the files.
+    upload: str = "files"
 
     def answers(self, status: int) -> "Row":
         """The same row with `status` in place of 200."""
@@ -32,6 +36,8 @@ class Row:
 ANY = {"If-Match": "*"}
 OPEN = {"note": "open_note"}
 CITY = {"start": 13, "end": 15, "label": "CITY", "quote": "54"}
+CERTIFIED = {"release": "certified_release"}
+RULES = {label[0]: {"kind": "other", "action": "mask"} for _name, labels in LABELS for label in labels}
 TABLE: dict[str, Row] = {
     # Projects
     "list_projects": Row(SIGNED_IN),
@@ -61,6 +67,56 @@ TABLE: dict[str, Row] = {
     "delete_span": Row("401 404 403 409 404 404 404 404", headers=ANY),
     "submit_annotations": Row(ANNOTATORS, headers=ANY, objects=OPEN),
     "reopen_annotations": Row(ANNOTATORS),
+    # Export
+    "export_choices": Row(REVIEWERS),
+    "preview_export": Row(REVIEWERS, {"set": "gold", "format": "brat"}),
+    "new_export": Row(REVIEWERS, {"set": "gold", "format": "brat"}).answers(202),
+    "list_files": Row(REVIEWERS),
+    "download_file": Row(REVIEWERS),
+    "download_original": Row(REVIEWERS),
+    # Releases
+    "list_policies": Row(MANAGERS),
+    "new_policy": Row(MANAGERS, {"policy": "another", "name": "Another", "rules": RULES}).answers(201),
+    "read_release_policy": Row(MANAGERS),
+    "change_policy": Row(MANAGERS, {"name": "Renamed"}, ANY),
+    "list_releases": Row(MANAGERS),
+    "release_choices": Row(MANAGERS),
+    # The newest gold version has no notes.
+    "preview_release": Row(MANAGERS).answers(422),
+    "new_release": Row(MANAGERS, {"sets": ["annotator:annotator"], "policy": "mask"}).answers(202),
+    "read_release": Row(MANAGERS),
+    "prepare_release": Row(MANAGERS).answers(202),
+    "withdraw_release": Row(MANAGERS),
+    "export_release": Row(MANAGERS, {"format": "text", "leave_out": True}).answers(202),
+    "list_findings": Row(MANAGERS),
+    "decide_findings": Row(MANAGERS, {"answer": "allow", "string": "7"}),
+    "list_released": Row(MANAGERS),
+    "read_released": Row(MANAGERS),
+    "view_released": Row(ALL_NOTES),
+    # Audits. Nobody reads a note yet.
+    "list_audits": Row(REVIEWERS),
+    "preview_audit": Row(MANAGERS).answers(409),
+    "plan_release_audit": Row(MANAGERS, {"planted": 0}).answers(409),
+    "read_audit": Row(REVIEWERS),
+    "discard_audit": Row(MANAGERS).answers(204),
+    "next_audit_note": Row(REVIEWERS),
+    "read_audit_note": Row(REVIEWERS).answers(404),
+    "mark_leak": Row(REVIEWERS, {"note": 1, "start": 0, "end": 1, "label": "CITY"}).answers(409),
+    "unmark_leak": Row(REVIEWERS).answers(404),
+    "finish_audit_note": Row(REVIEWERS, {"note": 1}).answers(409),
+    "reopen_audit_note": Row(REVIEWERS).answers(409),
+    "list_leaks": Row(MANAGERS),
+    "decide_leak": Row(MANAGERS, {"answer": "accept"}).answers(404),
+    # Certificates. The release has an open finding.
+    "draft_certificate": Row(MANAGERS).answers(409),
+    "sign_certificate": Row(
+        MANAGERS, {"purpose": "A study", "recipient": "Nobody", "expires_on": "2099-01-01"}
+    ).answers(409),
+    "list_certificates": Row(REVIEWERS, objects=CERTIFIED),
+    "download_certificate_json": Row(REVIEWERS, objects=CERTIFIED),
+    "download_certificate_pdf": Row(REVIEWERS, objects=CERTIFIED),
+    "verify_certificate_now": Row(SIGNED_IN, files={"certificate.json": b"{}"}, upload="certificate"),
+    "list_signing_keys": Row(SIGNED_IN),
     # Jobs
     "list_jobs": Row(ALL_NOTES),
     "read_job": Row(ALL_NOTES),

@@ -16,7 +16,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.requests import takes_uploads
 from annotations.domain.formats import DETECT
 from annotations.domain.notes import NoteError, check_name
-from annotations.jobs.api import JobItem
+from annotations.jobs.api import JobItem, started
 from annotations.models import Import
 from annotations.transfer.forms.imports import UploadForm
 from annotations.transfer.services.sources import PATIENTS
@@ -136,5 +136,4 @@ def _start(response: HttpResponse, access: Access, staged: Import) -> Status[Job
     except ServiceError:
         discard(row=staged)
         raise
-    response["Location"] = f"/api/v1/projects/{access.project.slug}/jobs/{job.number}"
-    return Status(202, JobItem.of(job))
+    return started(response, access.project.slug, job)
