@@ -14,6 +14,7 @@ class TransferConfig(AppConfig):
         from annotations.jobs.registry import JobKind, register
 
         registry.register("annotations.transfer.api.imports.router")
+        registry.register("annotations.transfer.api.staged.router")
         registry.register("annotations.transfer.api.exports.router")
         register(
             {

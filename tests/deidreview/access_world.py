@@ -182,6 +182,7 @@ def fill(project: Project, manager: User, annotator: User) -> dict[str, int]:
         "file": stored.pk,
         "policy": _own_policy(project),
         "mark": 0,
+        "term": 0,
         "mapping": LabelMapping.objects.create(project=project, name="Partner").pk,
         "archive": archive.pk,
         "archive_upload": upload.pk,

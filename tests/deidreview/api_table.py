@@ -8,6 +8,7 @@ named as the object in access_world.py that it stands for; `objects` names other
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from annotations.domain.numbers import MAX_ID
 from tests.factories import LABELS
 
 MEMBERS = "401 404 200 200 200 200 404 404"
@@ -36,6 +37,7 @@ class Row:
 ANY = {"If-Match": "*"}
 OPEN = {"note": "open_note"}
 CITY = {"start": 13, "end": 15, "label": "CITY", "quote": "54"}
+IMPORT = {"import_id": "import"}
 CERTIFIED = {"release": "certified_release"}
 RULES = {label[0]: {"kind": "other", "action": "mask"} for _name, labels in LABELS for label in labels}
 TABLE: dict[str, Row] = {
@@ -67,6 +69,26 @@ TABLE: dict[str, Row] = {
     "delete_span": Row("401 404 403 409 404 404 404 404", headers=ANY),
     "submit_annotations": Row(ANNOTATORS, headers=ANY, objects=OPEN),
     "reopen_annotations": Row(ANNOTATORS),
+    "list_imports": Row(MANAGERS),
+    "stage_import_files": Row(MANAGERS, files={"new.txt": b"A text."}).answers(201),
+    "read_import": Row(MANAGERS, objects=IMPORT),
+    "change_import": Row(MANAGERS, {"take_duplicates": True}, objects=IMPORT),
+    "start_staged_import": Row(MANAGERS, objects=IMPORT).answers(202),
+    "discard_import": Row(MANAGERS, objects=IMPORT).answers(204),
+    # Gold. The only version has no notes, nobody made gold of the note, and there is no author or set with such an id.
+    "read_gold": Row(ALL_NOTES),
+    "make_gold_of_author": Row(REVIEWERS, {"author": MAX_ID}).answers(422),
+    "read_gold_of_note": Row(ALL_NOTES).answers(404),
+    "make_gold_of_note": Row(REVIEWERS, {"set": MAX_ID, "version": 0}).answers(404),
+    "withdraw_gold_of_note": Row(REVIEWERS, headers=ANY).answers(404),
+    "list_gold_versions": Row(ALL_NOTES),
+    "freeze_gold_version": Row(REVIEWERS, {}).answers(409),
+    "read_gold_version": Row(ALL_NOTES),
+    "list_version_notes": Row(ALL_NOTES),
+    "split_gold_version": Row(REVIEWERS, {"seed": "one"}).answers(409),
+    "list_gold_changes": Row(ALL_NOTES).answers(404),
+    "read_statistics": Row(ALL_NOTES),
+    "start_gold_statistics": Row(ALL_NOTES).answers(202),
     # Export
     "export_choices": Row(REVIEWERS),
     "preview_export": Row(REVIEWERS, {"set": "gold", "format": "brat"}),
@@ -117,6 +139,36 @@ TABLE: dict[str, Row] = {
     "download_certificate_pdf": Row(REVIEWERS, objects=CERTIFIED),
     "verify_certificate_now": Row(SIGNED_IN, files={"certificate.json": b"{}"}, upload="certificate"),
     "list_signing_keys": Row(SIGNED_IN),
+    # Surrogates
+    "list_surrogates": Row(MANAGERS),
+    "search_surrogates": Row(MANAGERS, {"text": "Rossi"}),
+    "merge_surrogates": Row(MANAGERS, {"entities": []}).answers(422),
+    "read_surrogate": Row(MANAGERS),
+    "list_mentions": Row(MANAGERS),
+    "split_surrogate": Row(MANAGERS, {"mentions": []}, ANY).answers(422),
+    "change_surrogate": Row(MANAGERS, {"act": "lock"}, ANY),
+    # Known identifiers. The upload is not read yet.
+    "read_known": Row(MANAGERS),
+    "upload_master": Row(MANAGERS, files={"a.csv": b"patient_id,family\nP-1,Rossi\n"}, upload="file").answers(202),
+    "list_uploads": Row(MANAGERS),
+    "import_master": Row(MANAGERS).answers(409),
+    "discard_master": Row(MANAGERS).answers(204),
+    "list_known_people": Row(MANAGERS),
+    "show_known_person": Row(MANAGERS),
+    "delete_known_person": Row(MANAGERS).answers(204),
+    "clear_known_people": Row(MANAGERS),
+    "list_terms": Row(MANAGERS),
+    "add_listed_terms": Row(MANAGERS, {"list": "deny", "terms": ["Villa Verde"], "label": "CITY"}),
+    "remove_listed_term": Row(MANAGERS).answers(404),
+    "import_listed_terms": Row(MANAGERS, files={"a.csv": b"list,term,label\nallow,Villa,\n"}, upload="file"),
+    "export_listed_terms": Row(MANAGERS),
+    # Project archives. The uploads are no archives.
+    "list_archives": Row(MANAGERS),
+    "write_archive": Row(MANAGERS).answers(202),
+    "download_archive": Row(MANAGERS),
+    "stage_archive_import": Row("401 403 403 403 403 422 422 422", files={"a.zip": b"no"}, upload="archive"),
+    "read_archive_import": Row(MANAGERS).answers(422),
+    "confirm_archive_import": Row(MANAGERS).answers(409),
     # Jobs
     "list_jobs": Row(ALL_NOTES),
     "read_job": Row(ALL_NOTES),

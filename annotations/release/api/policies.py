@@ -148,7 +148,7 @@ def change_policy(
     seen = current.row.version if matched(request, _etag(current)) else None
     name = current.row.name if body.name is None else body.name
     before = read_policy(current.row.rules).rules
-    rules = _rules(access.project, before | _sent(access.project, body.rules), name)
+    rules = _rules(access.project, {**before, **_sent(access.project, body.rules)}, name)
     try:
         with named(FIELDS):
             save_policy(

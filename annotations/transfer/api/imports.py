@@ -80,16 +80,20 @@ def import_files(
 ) -> Status[JobItem]:
     """Import files in any format that the import page takes. Labels that the project lacks are a conflict (409)."""
     access = enter(request, slug, Can.MANAGE)
+    return _start(response, access, stage_files(request, access, options))
+
+
+def stage_files(request: ApiRequest, access: Access, options: FileOptions) -> Import:
+    """Stage the files of a request, which the form checks. Raises Problem (422)."""
     form = UploadForm(options.dict(), request.FILES)
     wanted = check(form)
     name, content = form.content()
-    staged = _stage(
+    return _stage(
         access, name=name, content=content, format=wanted["format"], written_as=form.written_as,
         language=wanted["language"], take_duplicates=wanted["take_duplicates"],
         repair_offsets=wanted["repair_offsets"], all_or_nothing=wanted["all_or_nothing"],
         encoding=wanted["encoding"],
     )  # fmt: skip
-    return _start(response, access, staged)
 
 
 def _check_names(notes: list[NewNote]) -> None:
