@@ -138,6 +138,10 @@ class NewSplit(Body):
     test: int = 10
 
 
+class ChangesQuery(Schema):
+    since: int | None = Field(None, ge=0, le=MAX_ID, description="The version to compare with.")
+
+
 class GoldChanges(Schema):
     """What changed from one version to another.
 
@@ -285,14 +289,12 @@ def split_gold_version(request: ApiRequest, slug: str, version: int, body: NewSp
 
 
 @router.get(f"{VERSION}/changes", response=GoldChanges)
-def list_gold_changes(
-    request: ApiRequest, slug: str, version: int, since: int | None = Query(None, ge=0, le=MAX_ID)
-) -> GoldChanges:
+def list_gold_changes(request: ApiRequest, slug: str, version: int, wanted: Query[ChangesQuery]) -> GoldChanges:
     """List what changed since another version, by default since the one before; at most 50,000 changes of spans."""
     access = enter(request, slug, Can.READ_NOTES)
     found = _version(access, version)
-    before = _version(access, version - 1 if since is None else since)
-    return GoldChanges(**version_diff(before, found))
+    before = _version(access, version - 1 if wanted.since is None else wanted.since)
+    return GoldChanges.model_validate(version_diff(before, found))
 
 
 @router.get(f"{VERSION}/statistics", response=dict[str, Any])

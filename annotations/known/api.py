@@ -74,9 +74,12 @@ class StagedMaster(Schema):
 
 
 class ImportedMaster(Schema):
+    """Patients of the upload by what became of them, and notes whose patient is not in the master."""
+
     added: int
     changed: int
     unchanged: int
+    notes_without_row: int
 
 
 class PersonItem(Schema):
@@ -98,18 +101,18 @@ class PersonValues(PersonItem):
 
 
 class TermItem(Schema):
-    """A term of a list. A denied term has the code of a label."""
+    """A term of the list `kind`, allow or deny. A denied term has the code of a label."""
 
     id: int
-    list: str
+    kind: str
     term: str
     label: str
 
 
 class NewTerms(Body):
-    """Terms for a list. Denied terms need the code of a label. Case and accents don't matter."""
+    """Terms for the list `kind`. Denied terms need the code of a label. Case and accents don't matter."""
 
-    list: Literal["allow", "deny"]
+    kind: Literal["allow", "deny"]
     terms: list[str] = Field(min_length=1, max_length=20_000)
     label: str = Field("", max_length=60)
 
@@ -163,7 +166,8 @@ def import_master(request: ApiRequest, slug: str, known_upload: int) -> Imported
     access = enter(request, slug, Can.MANAGE)
     if not uploads_of(access.project).filter(pk=known_upload).exists():
         raise Http404("This upload does not exist.")
-    return ImportedMaster(**import_upload(project=access.project, upload_id=known_upload, actor=access.user))
+    done = import_upload(project=access.project, upload_id=known_upload, actor=access.user)
+    return ImportedMaster.model_validate(done)
 
 
 @router.delete(f"{PATH}/uploads/{{int:known_upload}}", response={204: None})
@@ -212,7 +216,7 @@ def clear_known_people(request: ApiRequest, slug: str) -> Done:
 
 @router.get(f"{PATH}/terms", response=Page[TermItem])
 def list_terms(
-    request: ApiRequest, slug: str, paging: Query[Paging], kind: Literal["allow", "deny"] = Query("deny", alias="list")
+    request: ApiRequest, slug: str, paging: Query[Paging], kind: Literal["allow", "deny"] = "deny"
 ) -> dict[str, Any] | HttpResponseBase:
     """List the terms of a list, in the order in which they were added."""
     access = enter(request, slug, Can.MANAGE)
@@ -221,7 +225,7 @@ def list_terms(
         return [(row, text) for row, text in terms_of(access.project, kind) if row.pk > (after or 0)][:size]
 
     def item(row: tuple[ListedTerm, str]) -> TermItem:
-        return TermItem(id=row[0].pk, list=row[0].kind, term=row[1], label=row[0].label)
+        return TermItem(id=row[0].pk, kind=row[0].kind, term=row[1], label=row[0].label)
 
     return paged(request, paging, fetch, item, lambda row: row[0].pk)
 
@@ -233,10 +237,10 @@ def add_listed_terms(request: ApiRequest, slug: str, body: NewTerms) -> AddedTer
     if any(len(term) > LONGEST or len(term.splitlines()) > 1 for term in body.terms):
         raise invalid(("terms", f"A term is one line of at most {LONGEST} characters."))
     form = TermsForm(
-        {"which": body.list, "terms": "\n".join(body.terms), "label": body.label}, labels=labels_of(access.project)
+        {"which": body.kind, "terms": "\n".join(body.terms), "label": body.label}, labels=labels_of(access.project)
     )  # fmt: skip
-    wanted = check(form, {"which": "list"})
-    with named({"terms": "terms", "label": "label", "list": "list"}):
+    wanted = check(form, {"which": "kind"})
+    with named({"terms": "terms", "label": "label", "list": "kind"}):
         done = add_terms(
             project=access.project, kind=wanted["which"], terms=wanted["terms"], label=wanted["label"],
             actor=access.user,

@@ -96,6 +96,7 @@ TABLE: dict[str, Row] = {
     "list_files": Row(REVIEWERS),
     "download_file": Row(REVIEWERS),
     "download_original": Row(REVIEWERS),
+    "export_comments": Row(REVIEWERS),
     # Releases
     "list_policies": Row(MANAGERS),
     "new_policy": Row(MANAGERS, {"policy": "another", "name": "Another", "rules": RULES}).answers(201),
@@ -158,7 +159,7 @@ TABLE: dict[str, Row] = {
     "delete_known_person": Row(MANAGERS).answers(204),
     "clear_known_people": Row(MANAGERS),
     "list_terms": Row(MANAGERS),
-    "add_listed_terms": Row(MANAGERS, {"list": "deny", "terms": ["Villa Verde"], "label": "CITY"}),
+    "add_listed_terms": Row(MANAGERS, {"kind": "deny", "terms": ["Villa Verde"], "label": "CITY"}),
     "remove_listed_term": Row(MANAGERS).answers(404),
     "import_listed_terms": Row(MANAGERS, files={"a.csv": b"list,term,label\nallow,Villa,\n"}, upload="file"),
     "export_listed_terms": Row(MANAGERS),
