@@ -366,3 +366,9 @@ _.parse_body
 # Fields of the API's schemas.
 _.changed_at
 _.started_by
+_.accepted_by
+_.formats
+_.in_two_splits
+_.notes_by_state
+_.release_state
+_.reopens

@@ -33,7 +33,7 @@ from annotations.release.services.sources import specs_of, union_of
 from annotations.release.services.starting import start_chosen
 from annotations.release.services.withdrawing import withdraw
 from annotations.surrogates.services.makers import maker_choices
-from annotations.transfer.api.exports import FileItem
+from annotations.transfer.api.exports import FIELDS, FileItem, OtherCodes
 from annotations.transfer.forms.exports import set_choices
 
 router = Router(tags=["Releases"])
@@ -185,8 +185,11 @@ class ReleasePreview(Schema):
         )  # fmt: skip
 
 
-class ReleaseExport(Body):
-    """The format of the files. `leave_out`: without the notes that have open findings, which are otherwise refused."""
+class ReleaseExport(OtherCodes):
+    """The format of the files. `leave_out`: without the notes that have open findings, which are otherwise refused.
+
+    The text itself stays as the policy wrote it, whatever the codes of labels are.
+    """
 
     format: str
     leave_out: bool = False
@@ -286,10 +289,13 @@ def export_release(
     """Export a release. The job's result has the id of the file to download."""
     access = enter(request, slug, Can.RELEASE)
     found = release_for(access, release)
-    wanted = check(ReleaseExportForm(body.dict() | {"token": uuid.uuid4()}, about=about_formats()))
-    job = start_release_export(
-        release=found, format=wanted["format"], actor=access.user, leave_out=wanted["leave_out"]
-    )  # fmt: skip
+    sent = body.dict() | {"token": uuid.uuid4()}
+    wanted = check(ReleaseExportForm(sent, about=about_formats(), mappings=()))
+    labels = body.chosen(access.project)
+    with named(FIELDS):
+        job = start_release_export(
+            release=found, format=wanted["format"], actor=access.user, leave_out=wanted["leave_out"], labels=labels
+        )  # fmt: skip
     return started(response, slug, job)
 
 

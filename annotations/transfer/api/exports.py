@@ -22,7 +22,7 @@ from annotations.core.tokenizers import KINDS
 from annotations.domain.formats import FORMATS
 from annotations.gold.services.sets import LAYOUTS, wanted_set
 from annotations.jobs.api import JobItem, started
-from annotations.models import StoredFile
+from annotations.models import Project, StoredFile
 from annotations.notes.selectors.comment_table import comment_lines
 from annotations.transfer.forms.exports import set_choices
 from annotations.transfer.selectors.deleted_files import own_reason
@@ -70,11 +70,32 @@ class ExportChoices(Schema):
     mappings: list[str]
 
 
-class NewExport(Body):
-    """What to export, as the export page and `export_documents` take it.
+class OtherCodes(Body):
+    """Other codes for labels, as `export_documents` takes them.
 
-    `split`: folders, train, dev or test, for a gold version with a split. `mapping` names a label mapping;
-    `map_labels` gives the code to write for a label, and `skip_labels` leaves out the spans of labels.
+    `mapping` names a label mapping. `map_labels` gives the code to write for a label, and `skip_labels` leaves out the
+    spans of labels.
+    """
+
+    mapping: str = Field("", max_length=80)
+    map_labels: dict[str, str] = {}
+    skip_labels: list[str] = Field([], max_length=500)
+
+    def chosen(self, project: Project) -> ExportLabels:
+        """Return the codes to write. Raises Problem (422)."""
+        if bad := [label for label, code in self.map_labels.items() if "=" in code]:
+            raise invalid(*((f"map_labels.{label}", _("A code can't have “=”.")) for label in bad))
+        with named(FIELDS):
+            return labels_in_words(
+                project, mapping=self.mapping, skipped=self.skip_labels,
+                mapped=[f"{label}={code}" for label, code in self.map_labels.items()],
+            )  # fmt: skip
+
+
+class NewExport(OtherCodes):
+    """What to export, as the export page takes it.
+
+    `split`: folders, train, dev or test, for a gold version with a split.
     """
 
     set: str = Field(max_length=200)
@@ -83,9 +104,6 @@ class NewExport(Body):
     sentences: bool = False
     spaced: bool = False
     tokenizer: str = ""
-    mapping: str = Field("", max_length=80)
-    map_labels: dict[str, str] = {}
-    skip_labels: list[str] = Field([], max_length=500)
 
 
 class WrittenLabel(Schema):
@@ -180,18 +198,13 @@ def _labels(access: Access, body: NewExport) -> ExportLabels:
     """Check what is asked for, and return the codes to write for labels. Raises Problem (422), PermissionDenied."""
     if closed_to(access, spec=body.set):
         raise PermissionDenied("You may not export these annotation sets.")
-    if bad := [label for label, code in body.map_labels.items() if "=" in code]:
-        raise invalid(*((f"map_labels.{label}", _("A code can't have “=”.")) for label in bad))
     with named(FIELDS):
         _writing(body).check(body.format)
         try:
             wanted_set(access.project, body.set, body.split)
         except ServiceError as error:
             raise unknown_set() if error.code == "set" else error from None
-        return labels_in_words(
-            access.project, mapping=body.mapping, skipped=body.skip_labels,
-            mapped=[f"{label}={code}" for label, code in body.map_labels.items()],
-        )  # fmt: skip
+    return body.chosen(access.project)
 
 
 def _writing(body: NewExport) -> Writing:
