@@ -373,3 +373,9 @@ _.hidden_models
 _.may_take_over
 _.more_spans
 _.without_gold
+_.accepted_by
+_.formats
+_.in_two_splits
+_.notes_by_state
+_.release_state
+_.reopens

@@ -7,11 +7,13 @@ class ArchivesConfig(AppConfig):
     label = "archives"
 
     def ready(self) -> None:
+        from annotations.api import registry
         from annotations.core import navigation, offers
         from annotations.core.access import Can
         from annotations.jobs.registry import JobKind, register
         from annotations.transfer.services import whole_projects
 
+        registry.register("annotations.archives.api.router")
         register(
             {
                 "archive_export": JobKind(

@@ -7,11 +7,13 @@ class AuditsConfig(AppConfig):
     label = "audits"
 
     def ready(self) -> None:
+        from annotations.api import registry
         from annotations.audits.services.erasing import count_erased
         from annotations.core import navigation, offers
         from annotations.core.access import Can
         from annotations.core.hooks import patient_erased
 
+        registry.register("annotations.audits.api.router")
         patient_erased.add(count_erased)
         navigation.register(
             navigation.Entry(

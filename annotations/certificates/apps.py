@@ -18,12 +18,14 @@ class CertificatesConfig(AppConfig):
     label = "certificates"
 
     def ready(self) -> None:
+        from annotations.api import registry
         from annotations.certificates.services.erasing import remember_erased
         from annotations.core import navigation, offers
         from annotations.core.hooks import patient_erased
         from annotations.release.services.certifying import CERTIFIERS
 
         CERTIFIERS.append(certify_release)
+        registry.register("annotations.certificates.api.router")
         patient_erased.add(remember_erased)
         navigation.extend("releases", "certificate_sign")
         offers.offer("release.sections", "certificates/offers/release.html", position=80)

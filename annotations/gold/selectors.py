@@ -6,8 +6,10 @@ from typing import Any
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
+from annotations.core.access import Access, Can
 from annotations.core.attributes import pairs_of
 from annotations.core.gold_sets import SUBMITTED, gold_sets, review_drafts
+from annotations.core.hooks import disagreements_shown
 from annotations.domain.attributes import Value
 from annotations.domain.hashing import gold_hash
 from annotations.models import AnnotationSet, Author, Comparison, GoldVersion, GoldVersionNote, Project, Span
@@ -17,6 +19,8 @@ PAGE = 50
 BATCH = 500
 # Disputed notes that the page links to.
 LISTED = 5
+# Seconds for which a request may compare annotators.
+COMPARING = 0.4
 
 
 @dataclass(frozen=True)
@@ -100,6 +104,13 @@ def gold_state(project: Project, last: GoldVersion | None, *, annotators: bool =
         disputed=_disputed(gold, disputed),
         waiting=waiting,
     )
+
+
+def state_for(access: Access, last: GoldVersion | None) -> GoldState:
+    """The counts for this person, without annotators whose names are hidden. Annotators are compared for a moment."""
+    compares = access.can(Can.MAKE_GOLD)
+    waiting = disagreements_shown(project=access.project, seconds=COMPARING) if compares else []
+    return gold_state(access.project, last, annotators=not access.unnamed, waiting=sum(waiting))
 
 
 GoldSpan = tuple[int, int, str, dict[str, Any] | None] | tuple[int, int, str, dict[str, Any] | None, dict[str, Value]]

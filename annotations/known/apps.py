@@ -7,6 +7,7 @@ class KnownConfig(AppConfig):
     label = "known"
 
     def ready(self) -> None:
+        from annotations.api import registry
         from annotations.core import navigation
         from annotations.core.access import Can
         from annotations.core.hooks import patient_erased
@@ -14,6 +15,7 @@ class KnownConfig(AppConfig):
         from annotations.jobs.registry import JobKind, register
         from annotations.known.services.master import delete_expired_uploads, erase_known
 
+        registry.register("annotations.known.api.router")
         register(
             {
                 "master": JobKind(

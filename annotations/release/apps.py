@@ -7,6 +7,7 @@ class ReleaseConfig(AppConfig):
     label = "release"
 
     def ready(self) -> None:
+        from annotations.api import registry
         from annotations.core import navigation
         from annotations.core.access import Can
         from annotations.core.hooks import patient_erased, project_deleted, why_file_deleted
@@ -14,6 +15,8 @@ class ReleaseConfig(AppConfig):
         from annotations.release.services.erasing import count_erased, delete_releases
         from annotations.release.services.withdrawing import why_withdrawn
 
+        for module in ("policies", "releases", "findings", "notes"):
+            registry.register(f"annotations.release.api.{module}.router")
         register(
             {
                 "release": JobKind(

@@ -13,7 +13,9 @@ class TransferConfig(AppConfig):
         from annotations.jobs import hooks
         from annotations.jobs.registry import JobKind, register
 
-        registry.register("annotations.transfer.api.router")
+        registry.register("annotations.transfer.api.imports.router")
+        registry.register("annotations.transfer.api.staged.router")
+        registry.register("annotations.transfer.api.exports.router")
         registry.register("annotations.transfer.api.label_mappings.router")
         register(
             {

@@ -11,12 +11,12 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from annotations.core.access import Access, Can, enter
+from annotations.core.answers import attachment
 from annotations.core.errors import ServiceError
 from annotations.core.form_errors import add_error
 from annotations.core.requests import Request, paged, takes_uploads
 from annotations.jobs.services.status import status_of
 from annotations.jobs.tokens import form_key, form_token
-from annotations.transfer.views.files import attachment
 from models_runtime.core import embeddings, weights
 from models_runtime.core.abilities import lacking
 from models_runtime.core.gold_notes import languages_of

@@ -17,8 +17,9 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from annotations.api.mount import api
-from annotations.models import Comment, Flag, Job, LabelMapping, MajorityAct, Membership
+from annotations.models import AnnotationSet, Comment, Flag, Job, LabelMapping, MajorityAct, Membership
 from deidreview.wsgi import application
+from tests.api.objects import objects_of
 from tests.factories import label_of, make_set
 
 CHECKS = [
@@ -41,9 +42,11 @@ def described(db):
 
 
 @pytest.fixture
-def ids(world) -> dict[str, object]:
+def ids(world, name) -> dict[str, object]:
     """The objects to which addresses lead, by the name of the parameter."""
-    held = make_set(world.note, world.manager, [(0, 11, "PATIENT")])
+    made = objects_of(world, api().operations[name].path)
+    held = AnnotationSet.objects.filter(document=world.note, author__user=world.manager).first()
+    held = held or make_set(world.note, world.manager, [(0, 11, "PATIENT")])
     job = Job.objects.create(project=world.project, kind="gold", key="described")
     return {
         "slug": world.project.slug,
@@ -60,6 +63,7 @@ def ids(world) -> dict[str, object]:
         "category": label_of(world.project, "CITY").category_id,
         "mapping": LabelMapping.objects.create(project=world.project, name="Partner").pk,
         "member": Membership.objects.get(project=world.project, user=world.manager).pk,
+        **made,
     }
 
 

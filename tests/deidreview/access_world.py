@@ -186,6 +186,9 @@ def fill(project: Project, manager: User, annotator: User) -> dict[str, int]:
         "job": job.number,
         "agreement_job": counting.number,
         "file": stored.pk,
+        "policy": _own_policy(project),
+        "mark": 0,
+        "term": 0,
         "mapping": LabelMapping.objects.create(project=project, name="Partner").pk,
         "archive": archive.pk,
         "archive_upload": upload.pk,
@@ -243,6 +246,14 @@ def _release(project: Project, note: Document, manager: User) -> Release:
     )  # fmt: skip
     AuditNote.objects.create(plan=plan, note=released, position=1, look=0)
     return release
+
+
+def _own_policy(project: Project) -> str:
+    """Create a policy whose short name no other project has. Return this name."""
+    rules = ReleasePolicy.objects.get(project=project).rules
+    return ReleasePolicy.objects.create(
+        project=project, slug=f"own-{project.slug}", version=1, name="Own", rules=rules
+    ).slug
 
 
 def build_world() -> World:

@@ -8,6 +8,9 @@ is named as the object in access_world.py that it stands for; `objects` names ot
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from annotations.domain.numbers import MAX_ID
+from tests.factories import LABELS
+
 MEMBERS = "401 404 200 200 200 200 404 404"
 ALL_NOTES = "401 404 200 403 200 200 404 404"  # all roles that see every note
 ANNOTATORS = "401 404 403 200 200 200 404 404"
@@ -24,6 +27,8 @@ class Row:
     objects: dict[str, str] = field(default_factory=dict)
     files: dict[str, bytes] = field(default_factory=dict)
     query: str = ""
+    # The field of the form that takes the files.
+    upload: str = "files"
 
     def answers(self, status: int) -> "Row":
         """The same row with `status` in place of 200."""
@@ -33,6 +38,9 @@ class Row:
 ANY = {"If-Match": "*"}
 OPEN = {"note": "open_note"}
 CITY = {"start": 13, "end": 15, "label": "CITY", "quote": "54"}
+IMPORT = {"import_id": "import"}
+CERTIFIED = {"release": "certified_release"}
+RULES = {label[0]: {"kind": "other", "action": "mask"} for _name, labels in LABELS for label in labels}
 TABLE: dict[str, Row] = {
     # Projects
     "list_projects": Row(SIGNED_IN),
@@ -146,6 +154,107 @@ TABLE: dict[str, Row] = {
     "delete_span": Row("401 404 403 409 404 404 404 404", headers=ANY),
     "submit_annotations": Row(ANNOTATORS, headers=ANY, objects=OPEN),
     "reopen_annotations": Row(ANNOTATORS),
+    "list_imports": Row(MANAGERS),
+    "stage_import_files": Row(MANAGERS, files={"new.txt": b"A text."}).answers(201),
+    "read_import": Row(MANAGERS, objects=IMPORT),
+    "change_import": Row(MANAGERS, {"take_duplicates": True}, objects=IMPORT),
+    "start_staged_import": Row(MANAGERS, objects=IMPORT).answers(202),
+    "discard_import": Row(MANAGERS, objects=IMPORT).answers(204),
+    # Gold. The only version has no notes, nobody made gold of the note, and there is no author or set with such an id.
+    "read_gold": Row(ALL_NOTES),
+    "make_gold_of_author": Row(REVIEWERS, {"author": MAX_ID}).answers(422),
+    "read_gold_of_note": Row(ALL_NOTES).answers(404),
+    "make_gold_of_note": Row(REVIEWERS, {"set": MAX_ID, "version": 0}).answers(404),
+    "withdraw_gold_of_note": Row(REVIEWERS, headers=ANY).answers(404),
+    "list_gold_versions": Row(ALL_NOTES),
+    "freeze_gold_version": Row(REVIEWERS, {}).answers(409),
+    "read_gold_version": Row(ALL_NOTES),
+    "list_version_notes": Row(ALL_NOTES),
+    "split_gold_version": Row(REVIEWERS, {"seed": "one"}).answers(409),
+    "list_gold_changes": Row(ALL_NOTES).answers(404),
+    "read_statistics": Row(ALL_NOTES),
+    "start_gold_statistics": Row(ALL_NOTES).answers(202),
+    # Export
+    "export_choices": Row(REVIEWERS),
+    "preview_export": Row(REVIEWERS, {"set": "gold", "format": "brat"}),
+    "new_export": Row(REVIEWERS, {"set": "gold", "format": "brat"}).answers(202),
+    "list_files": Row(REVIEWERS),
+    "download_file": Row(REVIEWERS),
+    "download_original": Row(REVIEWERS),
+    "export_comments": Row(REVIEWERS),
+    # Releases
+    "list_policies": Row(MANAGERS),
+    "new_policy": Row(MANAGERS, {"policy": "another", "name": "Another", "rules": RULES}).answers(201),
+    "read_release_policy": Row(MANAGERS),
+    "change_policy": Row(MANAGERS, {"name": "Renamed"}, ANY),
+    "list_releases": Row(MANAGERS),
+    "release_choices": Row(MANAGERS),
+    # The newest gold version has no notes.
+    "preview_release": Row(MANAGERS).answers(422),
+    "new_release": Row(MANAGERS, {"sets": ["annotator:annotator"], "policy": "mask"}).answers(202),
+    "read_release": Row(MANAGERS),
+    "prepare_release": Row(MANAGERS).answers(202),
+    "withdraw_release": Row(MANAGERS),
+    "export_release": Row(MANAGERS, {"format": "text", "leave_out": True}).answers(202),
+    "list_findings": Row(MANAGERS),
+    "decide_findings": Row(MANAGERS, {"answer": "allow", "string": "7"}),
+    "list_released": Row(MANAGERS),
+    "read_released": Row(MANAGERS),
+    "view_released": Row(ALL_NOTES),
+    # Audits. Nobody reads a note yet.
+    "list_audits": Row(REVIEWERS),
+    "preview_audit": Row(MANAGERS).answers(409),
+    "plan_release_audit": Row(MANAGERS, {"planted": 0}).answers(409),
+    "read_audit": Row(REVIEWERS),
+    "discard_audit": Row(MANAGERS).answers(204),
+    "next_audit_note": Row(REVIEWERS),
+    "read_audit_note": Row(REVIEWERS).answers(404),
+    "mark_leak": Row(REVIEWERS, {"note": 1, "start": 0, "end": 1, "label": "CITY"}).answers(409),
+    "unmark_leak": Row(REVIEWERS).answers(404),
+    "finish_audit_note": Row(REVIEWERS, {"note": 1}).answers(409),
+    "reopen_audit_note": Row(REVIEWERS).answers(409),
+    "list_leaks": Row(MANAGERS),
+    "decide_leak": Row(MANAGERS, {"answer": "accept"}).answers(404),
+    # Certificates. The release has an open finding.
+    "draft_certificate": Row(MANAGERS).answers(409),
+    "sign_certificate": Row(
+        MANAGERS, {"purpose": "A study", "recipient": "Nobody", "expires_on": "2099-01-01"}
+    ).answers(409),
+    "list_certificates": Row(REVIEWERS, objects=CERTIFIED),
+    "download_certificate_json": Row(REVIEWERS, objects=CERTIFIED),
+    "download_certificate_pdf": Row(REVIEWERS, objects=CERTIFIED),
+    "verify_certificate_now": Row(SIGNED_IN, files={"certificate.json": b"{}"}, upload="certificate"),
+    "list_signing_keys": Row(SIGNED_IN),
+    # Surrogates
+    "list_surrogates": Row(MANAGERS),
+    "search_surrogates": Row(MANAGERS, {"text": "Rossi"}),
+    "merge_surrogates": Row(MANAGERS, {"entities": []}).answers(422),
+    "read_surrogate": Row(MANAGERS),
+    "list_mentions": Row(MANAGERS),
+    "split_surrogate": Row(MANAGERS, {"mentions": []}, ANY).answers(422),
+    "change_surrogate": Row(MANAGERS, {"act": "lock"}, ANY),
+    # Known identifiers. The upload is not read yet.
+    "read_known": Row(MANAGERS),
+    "upload_master": Row(MANAGERS, files={"a.csv": b"patient_id,family\nP-1,Rossi\n"}, upload="file").answers(202),
+    "list_uploads": Row(MANAGERS),
+    "import_master": Row(MANAGERS).answers(409),
+    "discard_master": Row(MANAGERS).answers(204),
+    "list_known_people": Row(MANAGERS),
+    "show_known_person": Row(MANAGERS),
+    "delete_known_person": Row(MANAGERS).answers(204),
+    "clear_known_people": Row(MANAGERS),
+    "list_terms": Row(MANAGERS),
+    "add_listed_terms": Row(MANAGERS, {"kind": "deny", "terms": ["Villa Verde"], "label": "CITY"}),
+    "remove_listed_term": Row(MANAGERS).answers(404),
+    "import_listed_terms": Row(MANAGERS, files={"a.csv": b"list,term,label\nallow,Villa,\n"}, upload="file"),
+    "export_listed_terms": Row(MANAGERS),
+    # Project archives. The uploads are no archives.
+    "list_archives": Row(MANAGERS),
+    "write_archive": Row(MANAGERS).answers(202),
+    "download_archive": Row(MANAGERS),
+    "stage_archive_import": Row("401 403 403 403 403 422 422 422", files={"a.zip": b"no"}, upload="archive"),
+    "read_archive_import": Row(MANAGERS).answers(422),
+    "confirm_archive_import": Row(MANAGERS).answers(409),
     # Jobs
     "list_jobs": Row(ALL_NOTES),
     "read_job": Row(ALL_NOTES),

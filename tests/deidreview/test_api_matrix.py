@@ -47,7 +47,7 @@ def ask(program: Program | None, name: str, world: World, **where: str) -> int:
     asked = program or Program(None)
     if row.files:
         files = [SimpleUploadedFile(name, content) for name, content in row.files.items()]
-        return asked.upload(path_of(name, world, **where), {"files": files}).status_code
+        return asked.upload(path_of(name, world, **where), {row.upload: files}).status_code
     headers = {header.lower().replace("-", "_"): value for header, value in row.headers.items()}
     return asked.send(method, path_of(name, world, **where), row.body, **headers).status_code
 

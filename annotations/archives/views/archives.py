@@ -22,12 +22,12 @@ from annotations.archives.services.staging import (
 )
 from annotations.archives.services.writing import LEFT_OUT
 from annotations.core.access import Can, enter, may_create_projects
+from annotations.core.answers import attachment
 from annotations.core.errors import ServiceError
 from annotations.core.form_errors import add_error
 from annotations.core.requests import Request, takes_uploads
 from annotations.jobs.tokens import form_token
 from annotations.models import StoredFile
-from annotations.transfer.views.files import attachment
 
 
 @require_safe

@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from django.db.models import QuerySet
+
 from annotations.domain.sentences import around
-from annotations.models import AuditMark, Project
+from annotations.models import AuditMark, AuditPlan, Project
 from annotations.notes.selectors.annotation_sets import line_at
 from annotations.notes.selectors.in_context import LabelLook, label_looks
 
@@ -24,6 +26,12 @@ class Leak:
     after: str
     decision: str
     decided_by: str
+
+
+def leak_marks(plan: AuditPlan) -> QuerySet[AuditMark]:
+    """The leaks that auditors found, with what `listed_leaks` needs; dismissed ones too."""
+    marks = AuditMark.objects.filter(note__plan=plan, leak=True)
+    return marks.select_related("note__note__document", "finding__decided_by", "dismissed_by", "note__reader")
 
 
 def listed_leaks(project: Project, marks: Sequence[AuditMark]) -> list[Leak]:

@@ -82,6 +82,41 @@ def designed(units: Sequence[Unit], choices: Choices) -> Design:
     return Design(sizes, simple, *rest)
 
 
+@dataclass(frozen=True)
+class Preview:
+    """The sample that the choices give: notes to the end of each look, and strata with notes and drawn notes.
+
+    Not `reachable`: the release is so small that even reading all notes can't meet the target.
+    """
+
+    notes: int
+    looks: list[tuple[int, int]]
+    strata: list[tuple[str, int, int]]
+    planted: int
+    reachable: bool
+
+    @property
+    def first(self) -> int:
+        return self.looks[0][1]
+
+    @property
+    def most(self) -> int:
+        return self.looks[-1][1]
+
+
+def preview_of(release: Release, choices: Choices) -> Preview:
+    """The sample that choices would give. Raises ServiceError as `designed`."""
+    design = designed(units_of(release, choices.by), choices)
+    last = design.looks[-1]
+    return Preview(
+        notes=design.notes,
+        looks=[(leaks, sum(look.values())) for leaks, look in enumerate(design.looks)],
+        strata=[(name, notes, last[name]) for name, notes in design.strata.items()] if choices.by else [],
+        planted=design.planted_in(sum(last.values())),
+        reachable=design.reachable,
+    )
+
+
 def waiting_for(release: Release) -> str:
     """Why no audit can be planned now, as a sentence; empty if it can."""
     if release.state != Release.State.PREPARED:

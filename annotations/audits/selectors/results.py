@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db.models import Count, Q
 
@@ -187,3 +188,36 @@ def _method(plan: AuditPlan) -> str:
         name = "Clopper-Pearson bound, stratified sample" + ("" if simple else ", patients as clusters")
     looks = f"; {len(plan.looks)} planned looks" if len(plan.looks) > 1 else ""
     return name + ("; corrected by the auditors' recall" if plan.planted_share else "") + looks
+
+
+def audit_figures(plan: AuditPlan, result: AuditResult) -> dict[str, Any]:
+    """The plan and the result as JSON. The planted leaks stay hidden until the audit has ended."""
+    bound = result.bound if result.counted else None
+    return {
+        "state": plan.state,
+        "notes": result.notes,
+        "drawn": result.drawn,
+        "looks": [sum(look.values()) for look in plan.looks],
+        "target": result.target,
+        "confidence": result.confidence,
+        "strata_by": result.by,
+        "planted_share": plan.planted_share,
+        "seed": result.seed,
+        "read": result.read,
+        "leaks": result.leaks,
+        "undecided": result.undecided,
+        "erased": result.erased,
+        "complete": result.complete,
+        "bound": bound,
+        "method": result.method,
+        "recall": result.recall if result.complete else None,
+        "planted": result.planted if result.complete else None,
+        "planted_found": result.planted_found if result.complete else None,
+        "strata": {name: _rate_of(rate, result) for name, rate in result.strata.items()} if result.by else {},
+        "labels": {name: _rate_of(rate, result) for name, rate in result.labels.items()},
+        "readers": {one.user.username: one.read for one in result.auditors},
+    }
+
+
+def _rate_of(rate: Rate, result: AuditResult) -> dict[str, Any]:
+    return {"read": rate.read, "leaks": rate.leaks, "bound": rate.bound if result.counted else None}

@@ -40,6 +40,10 @@ def undo_decision(*, mark: AuditMark, actor: User | None) -> None:
     _dismiss(mark, actor, dismissed=False)
 
 
+DECISIONS = {"replace": replace_leak, "accept": accept_leak, "dismiss": dismiss_leak, "undo": undo_decision}
+"""What can be done about a leak."""
+
+
 def _decide(mark: AuditMark, answer: str, actor: User | None) -> None:
     finding = _finding(mark)
     release = mark.note.plan.release

@@ -92,6 +92,12 @@ def reading_note(plan: AuditPlan, user: User) -> AuditNote | None:
     return rows.select_related("note__document", "note__release", "plan__release").first()
 
 
+def note_of(plan: AuditPlan, position: int, user: User) -> AuditNote | None:
+    """The note at this position of the sample, if the person reads it or has read it."""
+    rows = AuditNote.objects.filter(plan=plan, position=position, reader=user)
+    return rows.select_related("note__document", "note__release", "plan__release").first()
+
+
 def mark(*, note: AuditNote, start: int, end: int, label: str, user: User) -> AuditMark:
     """Mark a stretch of the shown text (code points, end-exclusive) as a leak with a label's code.
 

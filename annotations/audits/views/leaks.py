@@ -7,8 +7,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from annotations.audits.forms import DecisionForm
-from annotations.audits.selectors.leaks import listed_leaks
-from annotations.audits.services.deciding import accept_leak, dismiss_leak, replace_leak, undo_decision
+from annotations.audits.selectors.leaks import leak_marks, listed_leaks
+from annotations.audits.services.deciding import DECISIONS
 from annotations.core.access import Can, enter
 from annotations.core.errors import ServiceError
 from annotations.core.events import NOTE_READ
@@ -17,7 +17,6 @@ from annotations.models import AuditMark, AuditPlan
 from annotations.release.selectors.releases import release_for
 
 SIZE = 50
-ACTS = {"replace": replace_leak, "accept": accept_leak, "dismiss": dismiss_leak, "undo": undo_decision}
 
 
 @require_safe
@@ -26,10 +25,7 @@ def audit_leaks(request: Request, slug: str, number: int) -> HttpResponse:
     access = enter(request.user, slug, Can.RELEASE)
     release = release_for(access, number)
     plan = get_object_or_404(AuditPlan, release=release)
-    marks = AuditMark.objects.filter(note__plan=plan, leak=True).select_related(
-        "note__note__document", "finding__decided_by", "dismissed_by", "note__reader"
-    )
-    page = paged(request, marks.order_by("note__position", "start"), SIZE)
+    page = paged(request, leak_marks(plan).order_by("note__position", "start"), SIZE)
     leaks = listed_leaks(access.project, list(page))
     for document in {leak.note for leak in leaks}:
         NOTE_READ.record(
@@ -53,7 +49,7 @@ def audit_decide(request: Request, slug: str, number: int) -> HttpResponse:
     marks = AuditMark.objects.select_related("note__plan__release__project", "note__note")
     mark = get_object_or_404(marks, note__plan__release=release, pk=form.cleaned_data["mark"])
     try:
-        ACTS[form.cleaned_data["answer"]](mark=mark, actor=access.user)
+        DECISIONS[form.cleaned_data["answer"]](mark=mark, actor=access.user)
     except ServiceError as error:
         messages.error(request, str(error))
     return redirect("audit_leaks", slug, number)

@@ -1,6 +1,5 @@
 """The page of a release's audit: planning it, its progress, and its result."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
@@ -10,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from annotations.audits.forms import PlanForm
-from annotations.audits.selectors.plans import Choices, designed, units_of, waiting_for
+from annotations.audits.selectors.plans import Choices, preview_of, waiting_for
 from annotations.audits.selectors.results import Rate, result_of
 from annotations.audits.services.planning import discard_plan, plan_audit
 from annotations.audits.services.reading import last_finished, reading_note
@@ -23,28 +22,6 @@ from annotations.notes.selectors.in_context import label_looks
 from annotations.release.selectors.releases import release_for
 
 SIZE = 50
-
-
-@dataclass(frozen=True)
-class Preview:
-    """The sample that the choices give: notes to the end of each look, and strata with notes and drawn notes.
-
-    Not `reachable`: the release is so small that even reading all notes can't meet the target.
-    """
-
-    notes: int
-    looks: list[tuple[int, int]]
-    strata: list[tuple[str, int, int]]
-    planted: int
-    reachable: bool
-
-    @property
-    def first(self) -> int:
-        return self.looks[0][1]
-
-    @property
-    def most(self) -> int:
-        return self.looks[-1][1]
 
 
 @require_safe
@@ -111,7 +88,7 @@ def _of_form(release: Release, form: PlanForm | None) -> dict[str, Any]:
     else:
         return {"form": form}
     try:
-        preview = _preview(release, choices)
+        preview = preview_of(release, choices)
     except ServiceError as error:
         if form.is_bound:
             add_error(form, error)
@@ -119,18 +96,6 @@ def _of_form(release: Release, form: PlanForm | None) -> dict[str, Any]:
     # The chosen share of so few notes is none, so one note gets a planted leak.
     raised = preview.planted > round(preview.most * choices.planted)
     return {"form": form, "preview": preview, "choices": choices, "raised": raised}
-
-
-def _preview(release: Release, choices: Choices) -> Preview:
-    design = designed(units_of(release, choices.by), choices)
-    last = design.looks[-1]
-    return Preview(
-        notes=design.notes,
-        looks=[(leaks, sum(look.values())) for leaks, look in enumerate(design.looks)],
-        strata=[(name, notes, last[name]) for name, notes in design.strata.items()] if choices.by else [],
-        planted=design.planted_in(sum(last.values())),
-        reachable=design.reachable,
-    )
 
 
 @require_POST

@@ -163,8 +163,7 @@ def _act(
     if plan is None or not form.is_valid():
         messages.error(request, _("Select text of the note and choose a label."))
         return False
-    rows = AuditNote.objects.filter(plan=plan, position=form.cleaned_data["note"], reader=access.user)
-    note = rows.select_related("note__document", "note__release", "plan__release").first()
+    note = reading.note_of(plan, form.cleaned_data["note"], access.user)
     try:
         if note is None:
             raise ServiceError(_("This note is no longer yours to read. Read the next."), code="gone")

@@ -5,22 +5,21 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.utils.http import content_disposition_header
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from annotations.certificates.events import CERTIFICATE_DOWNLOADED
 from annotations.certificates.forms import SignForm
-from annotations.certificates.selectors.certificates import certificate_for
+from annotations.certificates.services.downloading import certificate_file
 from annotations.certificates.services.drafting import Terms
 from annotations.certificates.services.signing import UNDECIDED, check_signable, prospect, sign
 from annotations.core.access import Access, Can, enter
 from annotations.core.addresses import address
+from annotations.core.answers import file_answer
 from annotations.core.errors import ServiceError
 from annotations.core.form_errors import add_error
 from annotations.core.requests import Request
 from annotations.domain.certifying.layout import sections
-from annotations.models import Certificate, Release
+from annotations.models import Release
 from annotations.release.selectors.releases import release_for
 
 FIELDS = {"expiry": "expires_on", "long": ""}
@@ -92,18 +91,8 @@ def certificate_pdf(request: Request, slug: str, number: int, certificate: int) 
 
 def _download(request: Request, slug: str, number: int, certificate: int, format: str) -> HttpResponse:
     access = enter(request.user, slug, Can.AUDIT_RELEASES)
-    release = release_for(access, number)
-    found: Certificate = certificate_for(release, certificate)
-    if request.method == "GET":
-        CERTIFICATE_DOWNLOADED.record(
-            actor=access.user,
-            project_id=access.project.pk,
-            data={"release": number, "certificate": certificate, "format": format},
-        )
-    data, kind = (found.json, "application/json") if format == "json" else (found.pdf, "application/pdf")
-    response = HttpResponse(bytes(data), content_type=kind)
-    # As for exports, the name of the file has nothing of the project's.
-    name = f"release-{number}-certificate-{certificate}.{format}"
-    response.headers["Content-Disposition"] = content_disposition_header(True, name) or "attachment"
-    response.headers["X-Content-Type-Options"] = "nosniff"
-    return response
+    file = certificate_file(
+        release=release_for(access, number), number=certificate, format=format, actor=access.user,
+        record=request.method == "GET",
+    )  # fmt: skip
+    return file_answer(file.data, file.type, file.name)

@@ -2,10 +2,13 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from annotations.domain.gold.corpus import Count, Part, together
 from annotations.gold.services.statistics import Parts
-from annotations.models import Label, Project
+from annotations.models import GoldVersion, Label, Project
+
+WHOLE = "total"
 
 
 @dataclass(frozen=True)
@@ -99,3 +102,42 @@ def _cells(columns: Iterable[Column], codes: list[str]) -> list[Cell]:
 
 def _cell(part: Part, count: Count) -> Cell:
     return Cell(count.spans, part.per_note(count.spans), count.tokens_per_span)
+
+
+def as_data(version: GoldVersion, table: Table, tokenizer: str = "") -> dict[str, Any]:
+    """The statistics of a version as JSON. A value that can't be computed is null."""
+    return {
+        "version": version.number,
+        "tokenizer": tokenizer or None,
+        "splits": {column.name or WHOLE: _part(column) for column in table.columns},
+        "labels": [{"label": row.name, "category": row.category} | _row(table.columns, row) for row in table.labels],
+        "categories": [{"category": row.name} | _row(table.columns, row) for row in table.categories],
+    }
+
+
+def _part(column: Column) -> dict[str, Any]:
+    part, spans = column.part, column.part.all
+    return {
+        "notes": part.notes,
+        "tokens": part.tokens,
+        "spans": spans.spans,
+        "tokens_per_note": column.tokens_per_note,
+        "spans_per_note": part.per_note(spans.spans),
+        "tokens_per_span": spans.tokens_per_span,
+        "tags": {tag.name: tag.count for tag in column.tags},
+        "tags_per_note": {tag.name: tag.per_note for tag in column.tags},
+    }
+
+
+def _row(columns: list[Column], row: Row) -> dict[str, Any]:
+    cells = zip(columns, row.cells, strict=True)
+    return {
+        "splits": {
+            column.name or WHOLE: {
+                "spans": cell.spans,
+                "spans_per_note": cell.per_note,
+                "tokens_per_span": cell.tokens_per_span,
+            }
+            for column, cell in cells
+        }
+    }

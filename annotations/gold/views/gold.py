@@ -13,11 +13,10 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotations.core.access import Access, Can, closed_to, enter, sets_for
 from annotations.core.errors import ServiceError
-from annotations.core.hooks import disagreements_shown
 from annotations.core.requests import Request, number, paged
 from annotations.domain.gold.gold_diff import ChangeKind
 from annotations.gold.forms import FreezeForm, SplitForm
-from annotations.gold.selectors import GoldState, gold_state, version_page, version_rows, versions
+from annotations.gold.selectors import state_for, version_page, version_rows, versions
 from annotations.gold.services.diffing import version_diff
 from annotations.gold.services.making import freeze, make_gold, withdraw_gold
 from annotations.gold.services.splitting import patients_in_two_splits, split_table, split_version
@@ -32,8 +31,6 @@ from annotations.projects.selectors.projects import is_large
 VERSIONS = 30
 CHANGES = 25
 LISTED = 200
-# Seconds for which the page may compare annotators.
-COMPARING = 0.4
 CHANGE_KINDS = {
     ChangeKind.ADDED: gettext_lazy("Added"),
     ChangeKind.REMOVED: gettext_lazy("Removed"),
@@ -56,16 +53,11 @@ def gold(request: Request, slug: str) -> HttpResponse:
         "page": paged(request, rows, VERSIONS),
         "last": last,
         "late": late,
-        "state": None if late else _state(access, last),
+        "state": None if late else state_for(access, last),
         "form": FreezeForm(),
         "token": uuid.uuid4(),
     }
     return render(request, "gold/counts.html" if request.htmx else "gold/gold.html", context)
-
-
-def _state(access: Access, last: GoldVersion | None) -> GoldState:
-    waiting = disagreements_shown(project=access.project, seconds=COMPARING) if access.can(Can.MAKE_GOLD) else []
-    return gold_state(access.project, last, annotators=not access.unnamed, waiting=sum(waiting))
 
 
 @require_POST

@@ -13,7 +13,10 @@ from annotations.core.offering import offer
 from annotations.domain.redaction.kinds import Kind
 from annotations.domain.redaction.policy import Action, Rule, actions_for
 from annotations.domain.redaction.shipped import SHIPPED
-from annotations.models import Label, ReleasePolicy
+from annotations.models import Label, Project, ReleasePolicy
+from annotations.notes.selectors.in_context import label_looks
+from annotations.release.services.policies import missing_labels, policies_of
+from annotations.release.services.versions import Change, changes_between, versions_of
 
 NAME_LENGTH = 80
 SLUG_LENGTH = 40
@@ -102,6 +105,60 @@ def policy_texts(policy: ReleasePolicy) -> tuple[str, str]:
         "remove": (_("Remove"), _("Every labeled span is removed.")),
     }.get(policy.slug, (shipped.name, shipped.description))
     return (name if policy.name == shipped.name else policy.name), text
+
+
+@dataclass(frozen=True)
+class OfferedPolicy:
+    """A policy to choose. `value` names its version, so that a release uses the one that was shown.
+
+    `missing` are the codes of the labels that it doesn't map, and `missing_names` their names.
+    """
+
+    row: ReleasePolicy
+    value: str
+    name: str
+    text: str
+    missing: list[str]
+    missing_names: list[str]
+
+    @property
+    def has_surrogates(self) -> bool:
+        return any(rule["action"] == Action.SURROGATE for rule in self.row.rules.values())
+
+
+def offered_policies(project: Project) -> list[OfferedPolicy]:
+    """The policies of the project, with the labels that each doesn't map."""
+    names = dict(Label.objects.filter(label_set__project=project).values_list("code", "name"))
+    found = []
+    for row in policies_of(project):
+        missing = missing_labels(project, row.rules)
+        named = [names.get(code, code) for code in missing]
+        found.append(OfferedPolicy(row, f"{row.slug}:{row.version or 1}", *policy_texts(row), missing, named))
+    return found
+
+
+@dataclass(frozen=True)
+class Version:
+    """A saved version of a policy, with its changes to the one before."""
+
+    row: ReleasePolicy
+    changes: list[Change]
+    is_first: bool
+
+
+def history_of(project: Project, slug: str) -> list[Version]:
+    """The saved versions of a policy, newest first."""
+    kinds, actions, looks = kind_names(), action_names(), label_looks(project)
+    rows = versions_of(project, slug)
+    pairs = [(row, rows[at + 1] if at + 1 < len(rows) else None) for at, row in enumerate(rows)]
+    return [
+        Version(
+            row,
+            changes_between(before, row, kinds=kinds, actions=actions, looks=looks) if before else [],
+            before is None,
+        )
+        for row, before in pairs
+    ]
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,25 @@ from django.utils.translation import gettext_lazy
 from annotations.core.fields import Agreed
 from annotations.core.offering import offer
 from annotations.models import LabelMapping
+from annotations.release.services.files import RELEASE_FORMATS
 from annotations.surrogates.services.makers import MakerChoice
 from annotations.transfer.forms.exports import SetChoice
-from annotations.transfer.forms.formats import About, grouped
+from annotations.transfer.forms.formats import ABOUT, About, grouped
+
+
+def about_formats() -> dict[str, About]:
+    """Title and description of each format of an export."""
+    own = {
+        "jsonl": About("JSON Lines", _("One line for each note: name, text, and the spans in the released text.")),
+        "csv": About("CSV", _("A table of the notes and a table of their spans, for spreadsheets and databases.")),
+    }
+    return {name: own[name] if name in own else ABOUT[name] for name in RELEASE_FORMATS}
+
+
+REFUSED_AT = {
+    "unmapped": "policy", "policy": "policy", "set": "sets", "version": "sets", "empty": "sets", "leaves": "may_leave",
+}  # fmt: skip
+"""Codes of the errors of `start_chosen`, and the fields where they can be corrected."""
 
 
 class ReleaseForm(forms.Form):

@@ -75,13 +75,16 @@ def finding_counts(release: Release) -> dict[str, int]:
     return {name: int(found[name]) for name in FILTERS}
 
 
+def passing(rows: QuerySet[LeakFinding], chosen: str) -> QuerySet[LeakFinding]:
+    """The findings that pass a filter."""
+    if chosen == "open":
+        return rows.filter(decision="")
+    return rows.exclude(decision="") if chosen == "decided" else rows
+
+
 def string_keys(release: Release, chosen: str) -> QuerySet[LeakFinding, int]:
     """The keys of the strings that pass a filter, in the order in which the gate found them."""
-    rows = findings_of(release).order_by()
-    if chosen == "open":
-        rows = rows.filter(decision="")
-    elif chosen == "decided":
-        rows = rows.exclude(decision="")
+    rows = passing(findings_of(release).order_by(), chosen)
     return rows.values("string_key").annotate(first=Min("pk")).order_by("first").values_list("string_key", flat=True)
 
 
@@ -96,7 +99,7 @@ def groups_of(release: Release, keys: Sequence[int], *, most: int = SHOWN, after
         .annotate(count=Count("pk"), open=Count("pk", filter=Q(decision="")))
     }
     found = {key: _some(release, key, most, after) for key in keys if key in counts}
-    shown = _in_context([finding for rows in found.values() for finding in rows])
+    shown = in_context([finding for rows in found.values() for finding in rows])
     looks = label_looks(release.project)
     groups = []
     for key, rows in found.items():
@@ -123,7 +126,8 @@ def _some(release: Release, key: int, most: int, after: int) -> list[LeakFinding
     return list(rows.order_by("pk")[after : after + most])
 
 
-def _in_context(findings: Iterable[LeakFinding]) -> dict[int, Shown]:
+def in_context(findings: Iterable[LeakFinding]) -> dict[int, Shown]:
+    """The findings in their sentences, by id. Their notes with texts, and who decided, must be loaded."""
     rows = list(findings)
     texts = _texts({finding.source_id for finding in rows if finding.source_id})
     return {finding.pk: _shown(finding, texts) for finding in rows}

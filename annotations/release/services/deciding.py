@@ -23,6 +23,7 @@ from annotations.release.services.settling import settle
 from annotations.release.services.starting import KIND, enqueue_job
 from annotations.release.services.writing import extras_of, store_prepared
 
+UNDO = "undo"
 Answer, State, Where = LeakFinding.Answer, ReleasedNote.State, LeakFinding.Where
 AT_ONCE = 200
 """Up to this many notes are prepared again at once; a job prepares more."""
@@ -59,6 +60,28 @@ def decide_all(*, release: Release, answer: str, actor: User | None) -> int:
 def undecide(*, release: Release, findings: Collection[int], actor: User | None) -> int:
     """Undo the answers to findings, by their ids. They are open again. Return how many there were."""
     return _act(release, {"pk__in": list(findings), "decision__in": Answer.values}, "", actor)
+
+
+def answer_chosen(
+    *, release: Release, answer: str, findings: Collection[int] = (), string_key: int | None = None, actor: User | None
+) -> int:
+    """Answer findings by their ids, or without ids all of one string, or all. Return how many changed.
+
+    `answer` is one of LeakFinding.Answer, or `undo`. Raises ServiceError as `decide`.
+    """
+    rows = LeakFinding.objects.filter(note__release=release)
+    if string_key is not None:
+        rows = rows.filter(string_key=string_key)
+    if findings:
+        rows = rows.filter(pk__in=list(findings))
+    if answer == UNDO:
+        own = list(rows.exclude(decision="").values_list("pk", flat=True))
+        return undecide(release=release, findings=own, actor=actor)
+    if findings:
+        return decide(release=release, findings=list(rows.values_list("pk", flat=True)), answer=answer, actor=actor)
+    if string_key is not None:
+        return decide_equal(release=release, string_key=string_key, answer=answer, actor=actor)
+    return decide_all(release=release, answer=answer, actor=actor)
 
 
 def _act(release: Release, which: dict[str, object], answer: str, actor: User | None) -> int:

@@ -11,6 +11,7 @@ from annotations.domain.redaction.released import Released
 from annotations.domain.spans import Span
 from annotations.models import Document, Project, ReleasePolicy
 from annotations.release.services.batches import MEANWHILE, again
+from annotations.release.services.naming import covered_notes
 from annotations.release.services.policies import read_policy
 from annotations.release.services.preparing import Found, Preparer
 from annotations.release.services.replacing import Original
@@ -48,6 +49,37 @@ def preview(*, project: Project, set_spec: str, policy: ReleasePolicy, document:
         except MEANWHILE:
             continue
     raise AssertionError("The last try returns or raises.")
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A previewed note among all notes of the release: its neighbors' ids, its position from 1, and their number."""
+
+    note: Document
+    preview: Preview
+    previous: int | None
+    following: int | None
+    position: int
+    total: int
+
+
+def preview_placed(*, project: Project, set_spec: str, policy: ReleasePolicy, wanted: int = 0) -> Placed:
+    """Preview the first note of the release with the id `wanted` or a higher one, else the first note.
+
+    Raises ServiceError as `preview`, and `empty` if the release would have no notes.
+    """
+    notes = covered_notes(project, source_of(project, set_spec))
+    note = notes.filter(pk__gte=wanted).first() or notes.first()
+    if note is None:
+        raise ServiceError(_("No note has these annotations."), code="empty")
+    return Placed(
+        note,
+        preview(project=project, set_spec=set_spec, policy=policy, document=note),
+        notes.filter(pk__lt=note.pk).order_by("-pk").values_list("pk", flat=True).first(),
+        notes.filter(pk__gt=note.pk).values_list("pk", flat=True).first(),
+        notes.filter(pk__lte=note.pk).count(),
+        notes.count(),
+    )
 
 
 def _prepared(preparer: Preparer, note: Original, siblings: Sequence[Original]) -> Preview:

@@ -1,6 +1,7 @@
 """Start a release: its row, a row for each of its notes, and the job that prepares them, in one transaction."""
 
 import uuid
+from collections.abc import Sequence
 from datetime import date
 
 from django.db import connection, transaction
@@ -14,9 +15,9 @@ from annotations.jobs.services.queue import enqueue
 from annotations.jobs.services.starting import key_of, started_with
 from annotations.models import Document, Job, Project, Release, ReleasedNote, ReleasePolicy, User
 from annotations.release.events import RELEASE_STARTED
-from annotations.release.services.policies import read_policy, require_total
-from annotations.release.services.sources import Source, source_of
-from annotations.surrogates.services.makers import Params, queue_of
+from annotations.release.services.policies import policy_named, read_policy, require_total
+from annotations.release.services.sources import Source, source_of, union_of
+from annotations.surrogates.services.makers import Params, checked_maker, queue_of
 
 KIND = "release"
 LONGEST_PURPOSE, LONGEST_RECIPIENT, LONGEST_SPEC = 300, 200, 200
@@ -87,6 +88,38 @@ def start_release(
             },
         )
     return release
+
+
+def start_chosen(
+    *,
+    project: Project,
+    sets: Sequence[str],
+    policy: tuple[str, int | None],
+    maker: str,
+    may_leave: bool,
+    actor: User | None,
+    purpose: str = "",
+    recipient: str = "",
+    expires_on: date | None = None,
+    token: str = "",
+) -> Release:
+    """Start a release as a person chose it: specifications of annotation sets, a policy, and a maker of surrogates.
+
+    `policy` is a short name and a version (None: the newest). Raises ServiceError as `start_release`, `policy_named`
+    and `checked_maker`.
+    """
+    slug, version = policy
+    return start_release(
+        project=project,
+        set_spec=union_of(sets),
+        policy=policy_named(project, slug, version, actor=actor),
+        actor=actor,
+        purpose=purpose,
+        recipient=recipient,
+        expires_on=expires_on,
+        surrogate_maker=checked_maker(project, maker, may_leave=may_leave),
+        token=token,
+    )
 
 
 def enqueue_job(release: Release, key: str, actor: User | None, total: int) -> Job:

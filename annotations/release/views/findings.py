@@ -28,10 +28,9 @@ from annotations.release.selectors.leak_groups import (
     string_keys,
 )
 from annotations.release.selectors.releases import release_for
-from annotations.release.services.deciding import decide, decide_equal, undecide
+from annotations.release.services.deciding import UNDO, answer_chosen
 
 STRINGS = 10
-UNDO = "undo"
 
 
 @require_safe
@@ -95,7 +94,7 @@ def release_decide(request: Request, slug: str, number: int) -> HttpResponse:
         messages.error(request, _("This answer is not possible. Nothing was changed. Reload the page."))
         return _back(request, found, key)
     try:
-        done = _answer(access, found, answer, key, chosen)
+        done = answer_chosen(release=found, answer=answer, findings=chosen, string_key=key, actor=access.user)
     except ServiceError as error:
         messages.error(request, str(error))
     else:
@@ -113,20 +112,6 @@ def release_decide(request: Request, slug: str, number: int) -> HttpResponse:
         }
         return render(request, "release/finding_answer.html", context)
     return _back(request, found, key)
-
-
-def _answer(access: Access, release: Release, answer: str, key: int, chosen: list[int]) -> int:
-    """Return how many findings changed. Without chosen findings, the answer is for all of the string."""
-    if chosen:
-        rows = findings_of(release).filter(string_key=key, pk__in=chosen)
-        own = list(rows.values_list("pk", flat=True))
-        if answer == UNDO:
-            return undecide(release=release, findings=own, actor=access.user)
-        return decide(release=release, findings=own, answer=answer, actor=access.user)
-    if answer == UNDO:
-        own = list(findings_of(release).filter(string_key=key).exclude(decision="").values_list("pk", flat=True))
-        return undecide(release=release, findings=own, actor=access.user)
-    return decide_equal(release=release, string_key=key, answer=answer, actor=access.user)
 
 
 def _said(answer: str, n: int) -> str:

@@ -15,37 +15,17 @@ from annotations.core.errors import ServiceError
 from annotations.core.events import NOTE_READ
 from annotations.core.form_errors import add_error
 from annotations.core.requests import Request, number
-from annotations.domain.redaction.policy import Action
 from annotations.jobs.tokens import form_token
-from annotations.models import Document, Label, ReleasePolicy
+from annotations.models import Document
 from annotations.notes.selectors.in_context import label_looks
-from annotations.release.forms.policies import policy_texts
-from annotations.release.forms.releases import ReleaseForm
+from annotations.release.forms.policies import OfferedPolicy, offered_policies
+from annotations.release.forms.releases import REFUSED_AT, ReleaseForm
 from annotations.release.selectors.beside import Marked, Row, beside
-from annotations.release.services.naming import covered_notes
-from annotations.release.services.policies import missing_labels, policies_of, policy_named
-from annotations.release.services.previewing import preview
-from annotations.release.services.sources import source_of, union_of
-from annotations.release.services.starting import start_release
-from annotations.surrogates.services.makers import MakerChoice, checked_maker, maker_choices
+from annotations.release.services.previewing import preview_placed
+from annotations.release.services.sources import union_of
+from annotations.release.services.starting import start_chosen
+from annotations.surrogates.services.makers import MakerChoice, maker_choices
 from annotations.transfer.forms.exports import SetChoice, set_choices
-
-REFUSED_AT = {"unmapped": "policy", "set": "sets", "version": "sets", "empty": "sets", "leaves": "may_leave"}
-
-
-@dataclass(frozen=True)
-class OfferedPolicy:
-    """A policy on the form. `value` names its version, so that a release uses the one that the page showed."""
-
-    row: ReleasePolicy
-    value: str
-    name: str
-    text: str
-    missing: list[str]
-
-    @property
-    def has_surrogates(self) -> bool:
-        return any(rule["action"] == Action.SURROGATE for rule in self.row.rules.values())
 
 
 @dataclass(frozen=True)
@@ -68,7 +48,7 @@ def release_new(request: Request, slug: str) -> HttpResponse:
     """The form of a new release; ?set= and ?policy= preselect. A POST previews a note, or with `act` start releases."""
     access = enter(request.user, slug, Can.RELEASE)
     sets = set_choices(access.project, without=access.closed_kinds)
-    offered = offered_policies(access)
+    offered = offered_policies(access.project)
     starts = request.method == "POST" and request.POST.get("act") == "start"
     makers = maker_choices()
     form = _form(request, sets, offered, makers, bound=starts)
@@ -95,20 +75,6 @@ def release_new(request: Request, slug: str) -> HttpResponse:
         "shown": shown,
     }
     return render(request, "release/new.html", context, status=422 if form.is_bound and form.errors else 200)
-
-
-def offered_policies(access: Access) -> list[OfferedPolicy]:
-    """The policies of the project, with the labels that each doesn't map."""
-    names = dict(Label.objects.filter(label_set__project=access.project).values_list("code", "name"))
-    return [
-        OfferedPolicy(
-            row,
-            f"{row.slug}:{row.version or 1}",
-            *policy_texts(row),
-            [names.get(code, code) for code in missing_labels(access.project, row.rules)],
-        )
-        for row in policies_of(access.project)
-    ]
 
 
 def _grouped(sets: list[SetChoice]) -> list[tuple[str, list[SetChoice]]]:
@@ -142,17 +108,16 @@ def _start(request: Request, access: Access, form: ReleaseForm, offered: list[Of
     data = form.cleaned_data
     policy = next(one for one in offered if one.value == data["policy"])
     try:
-        release = start_release(
+        release = start_chosen(
             project=access.project,
-            set_spec=union_of(data["sets"]),
-            policy=policy_named(access.project, policy.row.slug, policy.row.version or 1, actor=access.user),
+            sets=data["sets"],
+            policy=(policy.row.slug, policy.row.version or 1),
+            maker=data["maker"] if policy.has_surrogates else "",
+            may_leave=data["may_leave"],
             actor=access.user,
             purpose=data["purpose"],
             recipient=data["recipient"],
             expires_on=data["expires_on"],
-            surrogate_maker=checked_maker(
-                access.project, data["maker"] if policy.has_surrogates else "", may_leave=data["may_leave"]
-            ),
             token=form_token(request),
         )
     except ServiceError as error:
@@ -170,28 +135,25 @@ def _previewed(access: Access, request: Request, sets: list[SetChoice], offered:
         return _nothing(_("Choose annotations and a policy to preview a note."), policy)
     if policy.missing:
         text = _("This policy has no rule for these labels: %(labels)s. Edit the policy to release these notes.")
-        return _nothing(text % {"labels": ", ".join(policy.missing)}, policy)
+        return _nothing(text % {"labels": ", ".join(policy.missing_names)}, policy)
     try:
-        notes = covered_notes(access.project, source_of(access.project, union_of(specs)))
-        total, wanted = notes.count(), number(request.POST, "note") or 0
-        note = notes.filter(pk__gte=wanted).first() or notes.first()
-        if note is None:
-            return _nothing(_("No note has these annotations."), policy)
-        found = preview(project=access.project, set_spec=union_of(specs), policy=policy.row, document=note)
+        wanted = number(request.POST, "note") or 0
+        found = preview_placed(project=access.project, set_spec=union_of(specs), policy=policy.row, wanted=wanted)
     except ServiceError as error:
         return _nothing(str(error), policy)
     NOTE_READ.record(
-        actor=access.user, project_id=access.project.pk, document_id=note.pk, data={"what": "release preview"}
+        actor=access.user, project_id=access.project.pk, document_id=found.note.pk, data={"what": "release preview"}
     )
-    marks = [Marked(leak.start, leak.end) for leak in found.leaks]
+    made = found.preview
+    marks = [Marked(leak.start, leak.end) for leak in made.leaks]
     return PreviewedNote(
-        note,
-        beside(found.text, found.released.text, found.released.pieces, marks, looks=label_looks(access.project)),
+        found.note,
+        beside(made.text, made.released.text, made.released.pieces, marks, looks=label_looks(access.project)),
         len(marks),
-        notes.filter(pk__lt=note.pk).order_by("-pk").values_list("pk", flat=True).first(),
-        notes.filter(pk__gt=note.pk).values_list("pk", flat=True).first(),
-        notes.filter(pk__lte=note.pk).count(),
-        total,
+        found.previous,
+        found.following,
+        found.position,
+        found.total,
         policy=policy,
     )
 

@@ -1,7 +1,6 @@
 """Pages of policies: the list, and the editor with the changes of each version."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from django.contrib import messages
 from django.http import Http404, HttpResponse
@@ -18,18 +17,17 @@ from annotations.domain.numbers import whole
 from annotations.domain.redaction.policy import Rule
 from annotations.models import Label, ReleasePolicy
 from annotations.notes.selectors.in_context import LabelLook, label_looks
-from annotations.release.forms.policies import PolicyForm, PolicyRow, action_names, kind_names, policy_texts
+from annotations.release.forms.policies import PolicyForm, PolicyRow, history_of, offered_policies, policy_texts
 from annotations.release.services.examples import Example, example_of
 from annotations.release.services.policies import policies_of, read_policy, save_policy
-from annotations.release.services.versions import Change, changes_between, versions_of, with_merged
-from annotations.release.views.new import offered_policies
+from annotations.release.services.versions import with_merged
 
 
 @require_safe
 def release_policies(request: Request, slug: str) -> HttpResponse:
     """List the policies of the project with their versions."""
     access = enter(request.user, slug, Can.RELEASE)
-    offered = offered_policies(access)
+    offered = offered_policies(access.project)
     return render(request, "release/policies.html", {"access": access, "policies": offered})
 
 
@@ -41,13 +39,6 @@ class EditedRow:
     look: LabelLook
     example: Example | None
     first: bool
-
-
-@dataclass(frozen=True)
-class Version:
-    row: ReleasePolicy
-    changes: list[Change]
-    is_first: bool
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -75,7 +66,7 @@ def release_policy(request: Request, slug: str, policy: str) -> HttpResponse:
         "form": form,
         "rows": _rows(access, form),
         "missing": [label.name for label in labels if label.code not in rules],
-        "versions": _versions(access, current),
+        "versions": history_of(access.project, current.slug),
     }
     return render(request, "release/policy.html", context, status=422 if form.is_bound else 200)
 
@@ -148,13 +139,3 @@ def _seen(request: Request) -> int:
     """The version that the form showed; one that never exists where the request names none."""
     seen = whole(request.POST.get("seen", ""))
     return -1 if seen is None else seen
-
-
-def _versions(access: Access, current: ReleasePolicy) -> list[Version]:
-    """The saved versions, newest first, each with its changes to the one before."""
-    names: dict[str, Any] = {"kinds": kind_names(), "actions": action_names(), "looks": label_looks(access.project)}
-    rows = versions_of(access.project, current.slug)
-    pairs = [(row, rows[at + 1] if at + 1 < len(rows) else None) for at, row in enumerate(rows)]
-    return [
-        Version(row, changes_between(before, row, **names) if before else [], before is None) for row, before in pairs
-    ]

@@ -16,16 +16,14 @@ from annotations.core.requests import Request, paged
 from annotations.jobs.services.status import status_of
 from annotations.jobs.tokens import form_token
 from annotations.models import Release
-from annotations.release.forms.releases import ReleaseExportForm
+from annotations.release.forms.releases import ReleaseExportForm, about_formats
 from annotations.release.selectors.about import figures_of, open_counts, released_notes, steps_of
 from annotations.release.selectors.exported import ready_exports
 from annotations.release.selectors.releases import release_for, releases_of
 from annotations.release.services.exporting import start_release_export
-from annotations.release.services.files import RELEASE_FORMATS
 from annotations.release.services.naming import named_sets
 from annotations.release.services.outdating import outdated, prepare_again
 from annotations.release.services.withdrawing import withdraw
-from annotations.transfer.forms.formats import ABOUT, About
 from annotations.transfer.selectors.label_mappings import mappings_of
 from annotations.transfer.services.export_labels import labels_of_mapping
 
@@ -85,15 +83,6 @@ def _context(request: Request, access: Access, found: Release) -> dict[str, Any]
         "hours": settings.STORED_FILE_HOURS,
         "token": uuid.uuid4(),
     }
-
-
-def about_formats() -> dict[str, About]:
-    """Title and description of each format of an export."""
-    own = {
-        "jsonl": About("JSON Lines", _("One line for each note: name, text, and the spans in the released text.")),
-        "csv": About("CSV", _("A table of the notes and a table of their spans, for spreadsheets and databases.")),
-    }
-    return {name: own[name] if name in own else ABOUT[name] for name in RELEASE_FORMATS}
 
 
 @require_POST

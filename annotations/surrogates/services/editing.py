@@ -6,6 +6,7 @@ changes and a ServiceError `changed` says so. Releases that were prepared before
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace as with_changes
+from typing import TypedDict
 
 from django.db import transaction
 from django.db.models import Count
@@ -34,6 +35,15 @@ from annotations.surrogates.services.making import lock_index
 
 MOST_MERGED = 100
 MOST_TYPED = 200
+
+
+class Seen(TypedDict):
+    """Which entity somebody edits, and the version that the person saw."""
+
+    project: Project
+    entity: int
+    version: int
+    actor: User
 
 
 def merge(*, project: Project, versions: Mapping[int, int], actor: User) -> SurrogateEntity:
@@ -190,6 +200,19 @@ def restore(*, project: Project, entity: int, version: int, actor: User) -> None
             )
         _change(row, key, sealed, Drawn(made, digest), actor)
         SURROGATE_RESTORED.record(actor=actor, project_id=project.pk, data={"entity": row.pk})
+
+
+def change(*, project: Project, entity: int, version: int, act: str, text: str = "", actor: User) -> None:
+    """Do what `act` says: lock, unlock, replace (by `text`), draw or restore. Raises ServiceError as these do."""
+    seen: Seen = {"project": project, "entity": entity, "version": version, "actor": actor}
+    if act == "replace":
+        replace(text=text, **seen)
+    elif act == "draw":
+        draw_another(**seen)
+    elif act == "restore":
+        restore(**seen)
+    else:
+        lock(locked=act == "lock", **seen)
 
 
 def _held(project: Project, versions: Mapping[int, int]) -> list[SurrogateEntity]:

@@ -111,15 +111,8 @@ def _changed(request: Request, access: Access, row: SurrogateEntity, form: Chang
     if act == "split":
         mentions = numbers(request.POST.getlist("mention"))
         return editing.split(project=project, entity=entity, version=version, mentions=mentions, actor=actor)
-    if act == "replace":
-        text = form.cleaned_data["text"]
-        editing.replace(project=project, entity=entity, version=version, text=text, actor=actor)
-    elif act == "draw":
-        editing.draw_another(project=project, entity=entity, version=version, actor=actor)
-    elif act == "restore":
-        editing.restore(project=project, entity=entity, version=version, actor=actor)
-    else:
-        editing.lock(project=project, entity=entity, version=version, locked=act == "lock", actor=actor)
+    text = form.cleaned_data["text"]
+    editing.change(project=project, entity=entity, version=version, act=act, text=text, actor=actor)
     return row
 
 

@@ -77,5 +77,13 @@ def start_export(
     return once("export", project, params, actor, token)
 
 
+def unknown_set() -> ServiceError:
+    """The error for annotation sets that don't exist, without the names of others.
+
+    The message of `wanted_set` lists annotators, whom not everybody with the right to export may see.
+    """
+    return ServiceError(_("This project has no such annotation sets. Choose from the list."), code="set")
+
+
 def _import_key(import_id: int) -> str:
     return f"{JOB_KEY}{import_id}"

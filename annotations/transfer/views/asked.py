@@ -14,6 +14,7 @@ from annotations.core.requests import Request
 from annotations.models import LabelMapping
 from annotations.transfer.selectors.label_mappings import mapping_by_id, seen_of
 from annotations.transfer.services.export_labels import ExportLabels, labels_of_mapping
+from annotations.transfer.services.starting import unknown_set
 from annotations.transfer.services.writing import Writing
 
 
@@ -58,9 +59,7 @@ def asked_export(request: Request, access: Access) -> AskedExport:
 
 def refuse_export(request: Request, slug: str, error: ServiceError) -> HttpResponse:
     """Go to the page where the error can be corrected: that of a label mapping, or the export form."""
-    # The service's message lists annotators, whom not everybody with the right to export may see.
-    unknown = _("This project has no such annotation sets. Choose from the list.")
-    messages.error(request, unknown if error.code == "set" else str(error))
+    messages.error(request, str(unknown_set() if error.code == "set" else error))
     if error.code == "unmapped":
         return redirect("label_mapping", slug, int(request.POST["labels"]))
     return redirect("export", slug)

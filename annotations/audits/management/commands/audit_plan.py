@@ -3,7 +3,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.audits.selectors.plans import Choices
-from annotations.audits.selectors.results import AuditResult, Rate, result_of
+from annotations.audits.selectors.results import audit_figures, result_of
 from annotations.audits.services.planning import plan_audit
 from annotations.audits.templatetags.audits import at_least, at_most, whole
 from annotations.core.commands import JourneyCommand, find_project
@@ -45,7 +45,7 @@ class Command(JourneyCommand):
                 options["leaks"],
             )
             plan = plan_audit(release=release, choices=choices, actor=actor)
-        return {"release": release.number, "made": made} | _figures(plan, result_of(plan))
+        return {"release": release.number, "made": made} | audit_figures(plan, result_of(plan))
 
     def say(self, result: dict[str, Any]) -> str:
         first = (
@@ -78,36 +78,3 @@ def _share(word: str, option: str) -> float:
     except ValueError:
         raise ServiceError(f"“{word}” is not a percentage. Write {option} 1%.", code="share") from None
     return value / 100 if word.rstrip().endswith("%") else value
-
-
-def _figures(plan: AuditPlan, result: AuditResult) -> dict[str, Any]:
-    """Everything but the planted leaks, which stay hidden until the audit has ended."""
-    bound = result.bound if result.counted else None
-    return {
-        "state": plan.state,
-        "notes": result.notes,
-        "drawn": result.drawn,
-        "looks": [sum(look.values()) for look in plan.looks],
-        "target": result.target,
-        "confidence": result.confidence,
-        "strata_by": result.by,
-        "planted_share": plan.planted_share,
-        "seed": result.seed,
-        "read": result.read,
-        "leaks": result.leaks,
-        "undecided": result.undecided,
-        "erased": result.erased,
-        "complete": result.complete,
-        "bound": bound,
-        "method": result.method,
-        "recall": result.recall if result.complete else None,
-        "planted": result.planted if result.complete else None,
-        "planted_found": result.planted_found if result.complete else None,
-        "strata": {name: _rate(rate, result) for name, rate in result.strata.items()} if result.by else {},
-        "labels": {name: _rate(rate, result) for name, rate in result.labels.items()},
-        "readers": {one.user.username: one.read for one in result.auditors},
-    }
-
-
-def _rate(rate: Rate, result: AuditResult) -> dict[str, Any]:
-    return {"read": rate.read, "leaks": rate.leaks, "bound": rate.bound if result.counted else None}

@@ -7,10 +7,8 @@ from annotations.core.errors import ServiceError
 from annotations.core.tokenizers import KINDS
 from annotations.gold.management.commands.diff_gold import find_version
 from annotations.gold.services.statistics import statistics_of
-from annotations.gold.services.statistics_rows import Column, Row, table_of
+from annotations.gold.services.statistics_rows import as_data, table_of
 from annotations.models import User
-
-WHOLE = "total"
 
 
 class Command(JourneyCommand):
@@ -38,15 +36,7 @@ class Command(JourneyCommand):
                 "No gold version is frozen yet. Freeze one with “manage.py freeze_gold”.", code="version"
             )
         table = table_of(project, statistics_of(version, tokenizer=options["tokenizer"]))
-        return {
-            "version": version.number,
-            "tokenizer": options["tokenizer"] or None,
-            "splits": {column.name or WHOLE: _part(column) for column in table.columns},
-            "labels": [
-                {"label": row.name, "category": row.category} | _row(table.columns, row) for row in table.labels
-            ],
-            "categories": [{"category": row.name} | _row(table.columns, row) for row in table.categories],
-        }
+        return as_data(version, table, options["tokenizer"])
 
     def say(self, result: dict[str, Any]) -> str:
         tokens = f" (tokens: {result['tokenizer']})" if result["tokenizer"] else ""
@@ -64,34 +54,6 @@ class Command(JourneyCommand):
             cells = ", ".join(_said(split, cell) for split, cell in row["splits"].items())
             lines.append(f"  {name or row.get('label') or row['category']}: {cells}")
         return "\n".join(lines)
-
-
-def _part(column: Column) -> dict[str, Any]:
-    part, spans = column.part, column.part.all
-    return {
-        "notes": part.notes,
-        "tokens": part.tokens,
-        "spans": spans.spans,
-        "tokens_per_note": column.tokens_per_note,
-        "spans_per_note": part.per_note(spans.spans),
-        "tokens_per_span": spans.tokens_per_span,
-        "tags": {tag.name: tag.count for tag in column.tags},
-        "tags_per_note": {tag.name: tag.per_note for tag in column.tags},
-    }
-
-
-def _row(columns: list[Column], row: Row) -> dict[str, Any]:
-    cells = zip(columns, row.cells, strict=True)
-    return {
-        "splits": {
-            column.name or WHOLE: {
-                "spans": cell.spans,
-                "spans_per_note": cell.per_note,
-                "tokens_per_span": cell.tokens_per_span,
-            }
-            for column, cell in cells
-        }
-    }
 
 
 def _said(split: str, cell: dict[str, Any]) -> str:

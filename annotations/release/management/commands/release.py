@@ -1,4 +1,3 @@
-import uuid
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -15,10 +14,8 @@ from annotations.release.services.certifying import certify, check_certifier
 from annotations.release.services.deciding import decide_all
 from annotations.release.services.exporting import export_release_to_path
 from annotations.release.services.files import RELEASE_FORMATS
-from annotations.release.services.policies import parsed_policy, policy_named
-from annotations.release.services.sources import union_of
-from annotations.release.services.starting import start_release
-from annotations.surrogates.services.makers import checked_maker
+from annotations.release.services.policies import parsed_policy
+from annotations.release.services.starting import start_chosen
 from annotations.transfer.services.archives import check_out
 from annotations.transfer.services.export_labels import labels_in_words
 
@@ -84,17 +81,16 @@ class Command(JourneyCommand):
             project, mapping=options["mapping"], mapped=options["map_label"], skipped=options["skip_label"]
         )
         labels.by_code(project)
-        slug, version = parsed_policy(options["policy"])
-        release = start_release(
+        release = start_chosen(
             project=project,
-            set_spec=union_of(options["set"]),
-            policy=policy_named(project, slug, version, actor=actor),
+            sets=options["set"],
+            policy=parsed_policy(options["policy"]),
+            maker=options["surrogates_by"],
+            may_leave=options["may_leave"],
             actor=actor,
             purpose=options["purpose"],
             recipient=options["recipient"],
             expires_on=options["expires"],
-            surrogate_maker=checked_maker(project, options["surrogates_by"], may_leave=options["may_leave"]),
-            token=uuid.uuid4().hex,
         )
         self._prepare(release)
         if options["decide"]:

@@ -1,0 +1,346 @@
+"""Routes of gold: make and withdraw it, freeze, versions, splits, changes between versions, statistics."""
+
+import uuid
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Self
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpResponse, HttpResponseBase
+from django.utils.translation import gettext as _
+from ninja import Field, Query, Router, Schema
+from ninja.responses import Status
+
+from annotations.api.etags import matched
+from annotations.api.paging import Page, Paging, paged, paged_rows
+from annotations.api.problems import Problem, check, named
+from annotations.api.requests import ApiRequest, enter
+from annotations.api.schemas import Body
+from annotations.core.access import Access, Can, closed_to, notes_for, sets_for
+from annotations.domain.numbers import MAX_ID
+from annotations.gold.forms import FreezeForm, SplitForm
+from annotations.gold.selectors import GoldState, VersionNote, state_for, version_page, version_rows
+from annotations.gold.services.diffing import version_diff
+from annotations.gold.services.making import freeze, make_gold, withdraw_gold
+from annotations.gold.services.splitting import patients_in_two_splits, split_table, split_version
+from annotations.gold.services.starting import start_gold, start_statistics
+from annotations.gold.services.statistics import kept_statistics, statistics_of, takes_long
+from annotations.gold.services.statistics_rows import as_data, table_of
+from annotations.jobs.api import JobItem, started
+from annotations.models import AnnotationSet, Author, Document, GoldVersion
+
+router = Router(tags=["Gold"])
+GOLD = "/projects/{slug:slug}/gold"
+VERSION = f"{GOLD}/versions/{{int:version}}"
+NOTE = "/projects/{slug:slug}/notes/{int:note}/gold"
+
+
+class GoldSource(Schema):
+    """An author whose submitted annotation sets can become gold. `free` sets are those of notes without gold."""
+
+    author: int
+    name: str
+    kind: str
+    submitted: int
+    free: int
+    in_review: int
+    disputed: int
+
+
+class GoldNow(Schema):
+    """The gold as it is now. `changed`: freezing would make a new version."""
+
+    notes: int
+    spans: int
+    in_review: int
+    disputed: int
+    changed: bool
+    sources: list[GoldSource]
+
+    @classmethod
+    def of(cls, state: GoldState) -> Self:
+        sources = [
+            GoldSource(
+                author=one.pk, name=one.name, kind=one.kind, submitted=one.submitted, free=one.free,
+                in_review=one.in_review, disputed=one.disputed,
+            )
+            for one in state.sources
+        ]  # fmt: skip
+        return cls(
+            notes=state.notes, spans=state.spans, in_review=state.in_review, disputed=state.disputed.count,
+            changed=bool(state.notes) and (state.change is None or not state.change.same), sources=sources,
+        )  # fmt: skip
+
+
+class VersionItem(Schema):
+    """A frozen version. `content_hash` is the SHA-256 of names, texts and spans; `seed` is empty without a split."""
+
+    number: int
+    reason: str
+    notes: int
+    spans: int
+    erased: int
+    content_hash: str
+    seed: str
+    shares: dict[str, int] | None
+    created_by: str | None
+    created_at: datetime
+
+    @classmethod
+    def of(cls, one: GoldVersion) -> Self:
+        return cls(
+            number=one.number, reason=one.reason, notes=one.note_count, spans=one.span_count, erased=one.erased_count,
+            content_hash=one.content_hash, seed=one.split_seed, shares=one.split_shares or None,
+            created_by=one.created_by.username if one.created_by else None, created_at=one.created_at,
+        )  # fmt: skip
+
+
+class VersionDetail(VersionItem):
+    """A version with its split: notes, patients and spans by split. `in_two_splits` counts patients in several ones."""
+
+    split: list[dict[str, Any]]
+    in_two_splits: int
+
+    @classmethod
+    def of_version(cls, one: GoldVersion) -> Self:
+        split = one.split_seed != ""
+        return cls(
+            **VersionItem.of(one).dict(), split=split_table(one) if split else [],
+            in_two_splits=patients_in_two_splits(one) if split else 0,
+        )  # fmt: skip
+
+
+class VersionNoteItem(Schema):
+    """A note of a version, with the number of its spans and its split, which may be empty."""
+
+    id: int
+    name: str
+    spans: int
+    split: str
+
+    @classmethod
+    def of(cls, one: VersionNote) -> Self:
+        return cls(id=one.pk, name=one.name, spans=one.spans, split=one.split)
+
+
+class NewVersion(Body):
+    """The reason is shown with the version permanently. It must not hold personal data."""
+
+    reason: str = ""
+
+
+class NewSplit(Body):
+    """Seed and percent of each split, which add up to 100. The same seed keeps every patient in the same split."""
+
+    seed: str
+    train: int = 80
+    dev: int = 10
+    test: int = 10
+
+
+class ChangesQuery(Schema):
+    since: int | None = Field(None, ge=0, le=MAX_ID, description="The version to compare with.")
+
+
+class GoldChanges(Schema):
+    """What changed from one version to another.
+
+    `spans` counts changes by kind. `added` and `removed` list notes with their number of spans. A change is
+    [note, kind, span before or null, span after or null], with spans as [start, end, label].
+    """
+
+    before: int
+    after: int
+    notes: dict[str, int]
+    erased: dict[str, int]
+    spans: dict[str, int]
+    added: list[list[int]]
+    removed: list[list[int]]
+    changes: list[Any]
+
+
+class NewGold(Body):
+    """The submitted annotation set that becomes gold, and its version as it was read.
+
+    `replace`: in place of the note's gold, whose ETag is sent as If-Match.
+    """
+
+    set: int = Field(ge=1, le=MAX_ID)
+    version: int = Field(ge=0, le=MAX_ID)
+    replace: bool = False
+
+
+class GoldOfNote(Schema):
+    """The gold of a note: the id of its annotation set, state and version."""
+
+    set: int
+    state: str
+    version: int
+    spans: int
+
+
+class BulkGold(Body):
+    """The author (an id of `sources`) whose submitted annotation sets become gold in notes without gold."""
+
+    author: int = Field(ge=1, le=MAX_ID)
+
+
+@router.get(GOLD, response=GoldNow)
+def read_gold(request: ApiRequest, slug: str) -> GoldNow:
+    """Count the gold, and list the authors that it can be made from."""
+    access = enter(request, slug, Can.READ_NOTES)
+    return GoldNow.of(state_for(access, version_rows(access.project).first()))
+
+
+@router.post(f"{GOLD}/make", response={202: JobItem})
+def make_gold_of_author(request: ApiRequest, response: HttpResponse, slug: str, body: BulkGold) -> Status[JobItem]:
+    """Make all submitted annotation sets of an author gold, in notes without gold. This is a job."""
+    access = enter(request, slug, Can.MAKE_GOLD)
+    if closed_to(access, authors=[body.author]):
+        raise PermissionDenied("This person may not use these annotation sets.")
+    with named({"author": "author"}):
+        job = start_gold(
+            project=access.project, author_id=body.author, actor=access.user, token=uuid.uuid4().hex
+        )  # fmt: skip
+    return started(response, slug, job)
+
+
+@router.get(NOTE, response=GoldOfNote)
+def read_gold_of_note(request: ApiRequest, response: HttpResponse, slug: str, note: int) -> GoldOfNote:
+    """Read whether a note has gold. Its spans are those of the annotation set."""
+    access = enter(request, slug, Can.READ_NOTES)
+    return _gold_shown(response, _note(access, note))
+
+
+@router.post(NOTE, response=GoldOfNote)
+def make_gold_of_note(request: ApiRequest, response: HttpResponse, slug: str, note: int, body: NewGold) -> GoldOfNote:
+    """Make a submitted annotation set gold. Gold with the same spans stays as it is."""
+    access = enter(request, slug, Can.MAKE_GOLD)
+    document = _note(access, note)
+    chosen = sets_for(access).filter(document=document, pk=body.set).select_related("author").first()
+    if chosen is None:
+        raise Http404("This note has no such annotation set.")
+    if chosen.version != body.version:
+        raise Problem(409, "changed", _("These annotations changed after you read them. Nothing was done."))
+    if body.replace and (gold := _gold(document)) is not None:
+        matched(request, _etag(gold))
+    make_gold(document=document, annotation_set=chosen, actor=access.user, replace=body.replace)
+    return _gold_shown(response, document)
+
+
+@router.delete(NOTE, response={204: None})
+def withdraw_gold_of_note(request: ApiRequest, slug: str, note: int) -> Status[None]:
+    """Remove the gold of a note. Frozen versions keep their copy."""
+    access = enter(request, slug, Can.MAKE_GOLD)
+    document = _note(access, note)
+    if (gold := _gold(document)) is None:
+        raise Http404("This note has no gold.")
+    matched(request, _etag(gold))
+    withdraw_gold(document=document, actor=access.user)
+    return Status(204, None)
+
+
+@router.get(f"{GOLD}/versions", response=Page[VersionItem])
+def list_gold_versions(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
+    """List the frozen versions of the gold, the newest first."""
+    access = enter(request, slug, Can.READ_NOTES)
+    return paged_rows(request, paging, version_rows(access.project), VersionItem.of, newest_first=True, by="number")
+
+
+@router.post(f"{GOLD}/versions", response={200: VersionItem, 201: VersionItem})
+def freeze_gold_version(request: ApiRequest, slug: str, body: NewVersion) -> Status[VersionItem]:
+    """Freeze the gold as its next version. Without a change since, the last version is returned (200)."""
+    access = enter(request, slug, Can.MAKE_GOLD)
+    wanted = check(FreezeForm(body.dict()))
+    version, made = freeze(project=access.project, actor=access.user, reason=wanted["reason"])
+    return Status(201 if made else 200, VersionItem.of(version))
+
+
+@router.get(VERSION, response=VersionDetail)
+def read_gold_version(request: ApiRequest, slug: str, version: int) -> VersionDetail:
+    """Read a frozen version with its split."""
+    return VersionDetail.of_version(_version(enter(request, slug, Can.READ_NOTES), version))
+
+
+@router.get(f"{VERSION}/notes", response=Page[VersionNoteItem])
+def list_version_notes(
+    request: ApiRequest, slug: str, version: int, paging: Query[Paging]
+) -> dict[str, Any] | HttpResponseBase:
+    """List the notes of a frozen version."""
+    found = _version(enter(request, slug, Can.READ_NOTES), version)
+
+    def fetch(after: int | None, size: int) -> Sequence[VersionNote]:
+        return version_page(found, after=after, before=None, size=size).rows
+
+    return paged(request, paging, fetch, VersionNoteItem.of, lambda row: row.pk)
+
+
+@router.post(f"{VERSION}/split", response=VersionDetail)
+def split_gold_version(request: ApiRequest, slug: str, version: int, body: NewSplit) -> VersionDetail:
+    """Split a version into train, dev and test by patient. The same request again changes nothing."""
+    access = enter(request, slug, Can.MAKE_GOLD)
+    form = SplitForm(body.dict())
+    check(form)
+    with named({"seed": "seed", "shares": "train"}):
+        split_version(
+            version=_version(access, version), seed=form.cleaned_data["seed"], shares=form.shares, actor=access.user
+        )  # fmt: skip
+    return VersionDetail.of_version(_version(access, version))
+
+
+@router.get(f"{VERSION}/changes", response=GoldChanges)
+def list_gold_changes(request: ApiRequest, slug: str, version: int, wanted: Query[ChangesQuery]) -> GoldChanges:
+    """List what changed since another version, by default since the one before; at most 50,000 changes of spans."""
+    access = enter(request, slug, Can.READ_NOTES)
+    found = _version(access, version)
+    before = _version(access, version - 1 if wanted.since is None else wanted.since)
+    return GoldChanges.model_validate(version_diff(before, found))
+
+
+@router.get(f"{VERSION}/statistics", response=dict[str, Any])
+def read_statistics(request: ApiRequest, slug: str, version: int) -> dict[str, Any]:
+    """Count notes, tokens and spans by split, label and category. A large version needs a job first (409)."""
+    access = enter(request, slug, Can.READ_NOTES)
+    found = _version(access, version)
+    parts = kept_statistics(found)
+    if parts is None and takes_long(found):
+        raise Problem(409, "not-counted", _("This version is large. Start the job that counts it, then read again."))
+    return as_data(found, table_of(access.project, statistics_of(found) if parts is None else parts))
+
+
+@router.post(f"{VERSION}/statistics", response={202: JobItem})
+def start_gold_statistics(request: ApiRequest, response: HttpResponse, slug: str, version: int) -> Status[JobItem]:
+    """Start the job that counts a version."""
+    access = enter(request, slug, Can.READ_NOTES)
+    job = start_statistics(version=_version(access, version), actor=access.user, token=uuid.uuid4().hex)
+    return started(response, slug, job)
+
+
+def _version(access: Access, number: int) -> GoldVersion:
+    found = version_rows(access.project).filter(number=number).first()
+    if found is None:
+        raise Http404("This version does not exist.")
+    return found
+
+
+def _note(access: Access, note: int) -> Document:
+    found = notes_for(access).select_related("project").defer("text").filter(pk=note).first()
+    if found is None:
+        raise Http404("This note does not exist.")
+    return found
+
+
+def _gold(note: Document) -> AnnotationSet | None:
+    return AnnotationSet.objects.filter(document=note, author__kind=Author.Kind.GOLD).first()
+
+
+def _etag(gold: AnnotationSet) -> str:
+    return f'"gold-{gold.pk}-{gold.version}"'
+
+
+def _gold_shown(response: HttpResponse, note: Document) -> GoldOfNote:
+    gold = _gold(note)
+    if gold is None:
+        raise Http404("This note has no gold.")
+    response["ETag"] = _etag(gold)
+    return GoldOfNote(set=gold.pk, state=gold.state, version=gold.version, spans=gold.spans.count())

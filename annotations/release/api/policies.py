@@ -1,0 +1,209 @@
+"""Routes of release policies: list, read with all versions, create, edit."""
+
+import hashlib
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Self
+
+from django.http import Http404, HttpResponse
+from django.utils.translation import gettext as _
+from ninja import Field, Router, Schema
+from ninja.responses import Status
+
+from annotations.api.etags import matched, outdated
+from annotations.api.problems import check, invalid, named
+from annotations.api.requests import ApiRequest, enter
+from annotations.api.schemas import Body
+from annotations.core.access import Can
+from annotations.core.errors import ServiceError
+from annotations.core.labels import label_rows
+from annotations.domain.redaction.kinds import Kind
+from annotations.domain.redaction.policy import Action, Rule
+from annotations.models import Project
+from annotations.release.forms.policies import (
+    NAME_LENGTH,
+    SLUG_LENGTH,
+    OfferedPolicy,
+    PolicyForm,
+    Version,
+    history_of,
+    offered_policies,
+)
+from annotations.release.services.policies import codes_of, read_policy, save_policy
+from annotations.release.services.versions import with_merged
+
+router = Router(tags=["Releases"])
+PATH = "/projects/{slug:slug}/releases/policies"
+
+
+class RuleItem(Body):
+    """What a release does with the spans of a label. `numbered`: masks count the entities of a note."""
+
+    kind: Kind
+    action: Action
+    numbered: bool = False
+
+
+class PolicyItem(Schema):
+    """A policy. `version` is 0 for a shipped policy that nobody has used yet.
+
+    `unmapped` are the codes of labels without a rule; such a policy can't be used before it has one for each.
+    """
+
+    policy: str
+    version: int
+    name: str
+    about: str
+    unmapped: list[str]
+
+    @classmethod
+    def of(cls, one: OfferedPolicy) -> Self:
+        return cls(
+            policy=one.row.slug, version=one.row.version, name=one.name, about=one.text, unmapped=one.missing
+        )  # fmt: skip
+
+
+class RuleChange(Schema):
+    """A label whose rule a version changed, with both rules in words; empty where there was or is none."""
+
+    label: str
+    before: str
+    after: str
+
+
+class PolicyVersion(Schema):
+    version: int
+    name: str
+    created_by: str | None
+    created_at: datetime
+    changes: list[RuleChange]
+
+    @classmethod
+    def of(cls, one: Version) -> Self:
+        return cls(
+            version=one.row.version, name=one.row.name, created_at=one.row.created_at,
+            created_by=one.row.created_by.username if one.row.created_by else None,
+            changes=[RuleChange(label=each.look.code, before=each.before, after=each.after) for each in one.changes],
+        )  # fmt: skip
+
+
+class PolicyWithRules(PolicyItem):
+    """A policy with its rule for each label code, and its versions, the newest first."""
+
+    rules: dict[str, RuleItem]
+    versions: list[PolicyVersion]
+
+
+class NewPolicy(Body):
+    """A policy under a new short name. It needs a rule for every label of the project."""
+
+    policy: str = Field(max_length=SLUG_LENGTH, description="Short name: a-z, 0-9, “_” and “-”.")
+    name: str = Field(max_length=NAME_LENGTH)
+    rules: dict[str, RuleItem]
+
+
+class ChangedPolicy(Body):
+    """What to change of a policy. Rules for labels that are not named stay as they are."""
+
+    name: str | None = Field(None, max_length=NAME_LENGTH)
+    rules: dict[str, RuleItem] = {}
+
+
+FIELDS = {"slug": "policy", "name": "name", "unmapped": "rules", "policy": "rules"}
+
+
+@router.get(PATH, response=list[PolicyItem])
+def list_policies(request: ApiRequest, slug: str) -> list[PolicyItem]:
+    """List the policies of a project, shipped ones first."""
+    access = enter(request, slug, Can.RELEASE)
+    return [PolicyItem.of(one) for one in offered_policies(access.project)]
+
+
+@router.post(PATH, response={201: PolicyWithRules})
+def new_policy(request: ApiRequest, response: HttpResponse, slug: str, body: NewPolicy) -> Status[PolicyWithRules]:
+    """Create a policy under a new short name."""
+    access = enter(request, slug, Can.RELEASE)
+    rules = _rules(access.project, _sent(access.project, body.rules), body.name, body.policy)
+    with named(FIELDS):
+        made = save_policy(
+            project=access.project, slug=body.policy, name=body.name, rules=rules, actor=access.user, new=True
+        )
+    return Status(201, _shown(response, access.project, made.slug))
+
+
+@router.get(f"{PATH}/{{slug:policy}}", response=PolicyWithRules)
+def read_release_policy(request: ApiRequest, response: HttpResponse, slug: str, policy: str) -> PolicyWithRules:
+    """Read a policy with its rules and versions. The ETag names its version."""
+    access = enter(request, slug, Can.RELEASE)
+    return _shown(response, access.project, policy)
+
+
+@router.patch(f"{PATH}/{{slug:policy}}", response=PolicyWithRules)
+def change_policy(
+    request: ApiRequest, response: HttpResponse, slug: str, policy: str, body: ChangedPolicy
+) -> PolicyWithRules:
+    """Save the next version of a policy. Releases keep the version that they used."""
+    access = enter(request, slug, Can.RELEASE)
+    current = _offered(access.project, policy)
+    seen = current.row.version if matched(request, _etag(current)) else None
+    name = current.row.name if body.name is None else body.name
+    before = read_policy(current.row.rules).rules
+    rules = _rules(access.project, {**before, **_sent(access.project, body.rules)}, name)
+    try:
+        with named(FIELDS):
+            save_policy(
+                project=access.project, slug=policy, name=name, rules=rules, actor=access.user, seen=seen
+            )  # fmt: skip
+    except ServiceError as error:
+        raise outdated(_etag(_offered(access.project, policy))) if error.code == "changed" else error from None
+    return _shown(response, access.project, policy)
+
+
+def _sent(project: Project, rules: Mapping[str, RuleItem]) -> dict[str, Rule]:
+    """The rules of a request. Raises Problem (422) for codes that are no labels of the project."""
+    if unknown := sorted(rules.keys() - set(codes_of(project))):
+        raise invalid(*((f"rules.{code}", _("The project has no label with this code.")) for code in unknown))
+    return {code: Rule(item.kind, item.action, item.numbered) for code, item in rules.items()}
+
+
+def _rules(project: Project, wanted: Mapping[str, Rule], name: str, slug: str = "") -> dict[str, Rule]:
+    """Check rules by the form of the editor. Merged labels follow the labels that they are now."""
+    labels = list(label_rows(project.pk).select_related("category"))
+    data: dict[str, object] = {"name": name, "new_slug": slug}
+    names = {"new_slug": "policy"}
+    for label in labels:
+        for part in ("kind", "action", "numbered"):
+            names[f"{part}-{label.code}"] = f"rules.{label.code}.{part}"
+        rule = wanted.get(label.code)
+        if rule is not None:
+            data |= {
+                f"kind-{label.code}": str(rule.kind),
+                f"action-{label.code}": str(rule.action),
+                f"numbered-{label.code}": rule.numbered,
+            }
+    form = PolicyForm(data, labels=labels, rules={})
+    check(form, names)
+    return with_merged(project, form.rules())
+
+
+def _offered(project: Project, policy: str) -> OfferedPolicy:
+    found = next((one for one in offered_policies(project) if one.row.slug == policy), None)
+    if found is None:
+        raise Http404("This policy does not exist.")
+    return found
+
+
+def _etag(one: OfferedPolicy) -> str:
+    missing = hashlib.sha256(",".join(one.missing).encode()).hexdigest()[:8]
+    return f'"policy-{one.row.slug}-{one.row.version}-{missing}"'
+
+
+def _shown(response: HttpResponse, project: Project, policy: str) -> PolicyWithRules:
+    found = _offered(project, policy)
+    response["ETag"] = _etag(found)
+    rules = {
+        code: RuleItem(kind=rule.kind, action=rule.action, numbered=rule.numbered)
+        for code, rule in read_policy(found.row.rules).rules.items()
+    }
+    versions = [PolicyVersion.of(one) for one in history_of(project, policy)]
+    return PolicyWithRules(**PolicyItem.of(found).dict(), rules=rules, versions=versions)

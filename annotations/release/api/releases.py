@@ -1,0 +1,318 @@
+"""Routes of releases: list, preview, start, read, prepare again, export, withdraw."""
+
+import uuid
+from collections.abc import Iterable
+from datetime import date, datetime
+from typing import Any, Self
+
+from django.http import HttpResponse, HttpResponseBase
+from django.utils.translation import gettext as _
+from ninja import Field, Query, Router, Schema
+from ninja.responses import Status
+
+from annotations.api.paging import Page, Paging, paged_rows
+from annotations.api.problems import check, invalid, named
+from annotations.api.requests import ApiRequest, enter
+from annotations.api.schemas import Body
+from annotations.core.access import Access, Can
+from annotations.core.events import NOTE_READ
+from annotations.domain.numbers import MAX_ID
+from annotations.domain.redaction.released import Piece as Stretch
+from annotations.jobs.api import JobItem, started
+from annotations.models import Release
+from annotations.release.forms.policies import offered_policies
+from annotations.release.forms.releases import REFUSED_AT, ReleaseExportForm, ReleaseForm, about_formats
+from annotations.release.selectors.about import open_counts, steps_of
+from annotations.release.selectors.exported import ready_exports
+from annotations.release.selectors.releases import leak_counts, note_counts, release_for
+from annotations.release.services.exporting import start_release_export
+from annotations.release.services.outdating import outdated, prepare_again
+from annotations.release.services.policies import parsed_policy
+from annotations.release.services.previewing import Placed, preview_placed
+from annotations.release.services.sources import specs_of, union_of
+from annotations.release.services.starting import start_chosen
+from annotations.release.services.withdrawing import withdraw
+from annotations.surrogates.services.makers import maker_choices
+from annotations.transfer.api.exports import FIELDS, FileItem, OtherCodes
+from annotations.transfer.forms.exports import set_choices
+
+router = Router(tags=["Releases"])
+PATH = "/projects/{slug:slug}/releases"
+ONE = f"{PATH}/{{int:release}}"
+
+
+class ReleaseItem(Schema):
+    """A release. `state` is preparing, prepared, signed or withdrawn; `job` prepares its notes.
+
+    `policy` is its short name and version. `content_hash` is the SHA-256 of names, texts and spans of its notes; it is
+    empty until the release is prepared.
+    """
+
+    number: int
+    state: str
+    sets: list[str]
+    policy: str
+    purpose: str
+    recipient: str
+    expires_on: date | None
+    notes: int
+    spans: int
+    erased: int
+    open_findings: int
+    content_hash: str
+    job: int | None
+    created_by: str | None
+    created_at: datetime
+    signed_by: str | None
+    signed_at: datetime | None
+
+    @classmethod
+    def of(cls, one: Release, open_findings: int) -> Self:
+        return cls(
+            number=one.number, state=one.state, sets=specs_of(one.set_spec),
+            policy=f"{one.policy.slug}:{one.policy.version}", purpose=one.purpose, recipient=one.recipient,
+            expires_on=one.expires_on, notes=one.note_count, spans=one.span_count, erased=one.erased_count,
+            open_findings=open_findings, content_hash=one.content_hash, job=one.job.number if one.job else None,
+            created_by=one.created_by.username if one.created_by else None, created_at=one.created_at,
+            signed_by=one.signed_by.username if one.signed_by else None, signed_at=one.signed_at,
+        )  # fmt: skip
+
+
+class StepItem(Schema):
+    """A step on the way to an exported release."""
+
+    title: str
+    text: str
+    done: bool
+    optional: bool
+
+
+class ReleaseDetail(ReleaseItem):
+    """A release with its counts. `outdated`: somebody has edited the surrogates since, so prepare it again.
+
+    `notes_by_state` counts pending, done and held; `findings` counts found, replaced, allowed and open; `figures` are
+    the stored counts and measures; `files` are exports that can be downloaded.
+    """
+
+    outdated: bool
+    notes_by_state: dict[str, int]
+    findings: dict[str, int]
+    figures: dict[str, Any]
+    steps: list[StepItem]
+    files: list[FileItem]
+
+
+class ReleaseChoices(Schema):
+    """What a new release can use: annotation sets, policies, and makers of surrogates besides the rules."""
+
+    sets: list[str]
+    policies: list[str]
+    makers: list[str]
+    formats: list[str]
+
+
+class NewRelease(Body):
+    """What to release. `policy` is a short name (the newest version) or name and version, as in `mask:2`.
+
+    `maker` is a language model that makes surrogates, by default rules do. `may_leave`: the notes may be sent to the
+    model's machine.
+    """
+
+    sets: list[str] = Field(min_length=1, max_length=50)
+    policy: str = Field(max_length=60)
+    maker: str = Field("", max_length=200)
+    may_leave: bool = False
+    purpose: str = ""
+    recipient: str = ""
+    expires_on: date | None = None
+
+
+class Piece(Schema):
+    """A stretch of the original, what replaced it in the released text, its label and what was done.
+
+    Offsets are code points, end-exclusive.
+    """
+
+    start: int
+    end: int
+    new_start: int
+    new_end: int
+    label: str
+    action: str
+
+
+def pieces_of(pieces: Iterable[Stretch]) -> list[Piece]:
+    return [Piece(**piece._asdict()) for piece in pieces]
+
+
+class PreviewQuery(Schema):
+    """`set` may occur several times; by default, it is the first one. `note` is the id of the note to show."""
+
+    set: list[str] = Field([], max_length=50)
+    policy: str = Field("mask", max_length=60)
+    note: int = Field(0, ge=0, le=MAX_ID)
+
+
+class PreviewLeak(Schema):
+    """A finding of the leak gate in the released text, in code points, end-exclusive."""
+
+    start: int
+    end: int
+
+
+class ReleasePreview(Schema):
+    """A note as the release would have it. `position` counts from 1 among the `total` notes of the release."""
+
+    note: int
+    name: str
+    text: str
+    released: str
+    pieces: list[Piece]
+    leaks: list[PreviewLeak]
+    previous: int | None
+    next: int | None
+    position: int
+    total: int
+
+    @classmethod
+    def of(cls, one: Placed) -> Self:
+        released = one.preview.released
+        return cls(
+            note=one.note.pk, name=one.note.name, text=one.preview.text, released=released.text,
+            pieces=pieces_of(released.pieces),
+            leaks=[PreviewLeak(start=leak.start, end=leak.end) for leak in one.preview.leaks],
+            previous=one.previous, next=one.following, position=one.position, total=one.total,
+        )  # fmt: skip
+
+
+class ReleaseExport(OtherCodes):
+    """The format of the files. `leave_out`: without the notes that have open findings, which are otherwise refused.
+
+    The text itself stays as the policy wrote it, whatever the codes of labels are.
+    """
+
+    format: str
+    leave_out: bool = False
+
+
+@router.get(PATH, response=Page[ReleaseItem])
+def list_releases(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
+    """List the releases of a project, the newest first."""
+    access = enter(request, slug, Can.RELEASE)
+    rows = Release.objects.filter(project=access.project).select_related("policy", "job", "created_by", "signed_by")
+
+    def item(release: Release) -> ReleaseItem:
+        return ReleaseItem.of(release, open_counts([release]).get(release.pk, 0))
+
+    return paged_rows(request, paging, rows, item, newest_first=True, by="number")
+
+
+@router.get(f"{PATH}/choices", response=ReleaseChoices)
+def release_choices(request: ApiRequest, slug: str) -> ReleaseChoices:
+    """List what a new release can use, and the formats of exports."""
+    access = enter(request, slug, Can.RELEASE)
+    return ReleaseChoices(
+        sets=[choice.spec for choice in set_choices(access.project, without=access.closed_kinds)],
+        policies=[one.row.slug for one in offered_policies(access.project)],
+        makers=[one.value for one in maker_choices()],
+        formats=list(about_formats()),
+    )
+
+
+@router.get(f"{PATH}/preview", response=ReleasePreview)
+def preview_release(request: ApiRequest, slug: str, wanted: Query[PreviewQuery]) -> ReleasePreview:
+    """Show a note as a release would have it. Nothing is stored but that the note was read."""
+    access = enter(request, slug, Can.RELEASE)
+    offered = offered_policies(access.project)
+    policy = next((one for one in offered if wanted.policy in (one.value, one.row.slug)), None)
+    if policy is None:
+        known = ", ".join(one.row.slug for one in offered)
+        raise invalid(("policy", _("There is no such policy. Choose one of: %(known)s.") % {"known": known}))
+    specs = wanted.set or [one.spec for one in set_choices(access.project, without=access.closed_kinds)[:1]]
+    if not specs:
+        raise invalid(("set", _("The project has no annotations yet.")))
+    with named({"set": "set", "version": "set", "empty": "set", "unmapped": "policy", "policy": "policy"}):
+        found = preview_placed(
+            project=access.project, set_spec=union_of(specs), policy=policy.row, wanted=wanted.note
+        )  # fmt: skip
+    NOTE_READ.record(
+        actor=access.user, project_id=access.project.pk, document_id=found.note.pk, data={"what": "release preview"}
+    )
+    return ReleasePreview.of(found)
+
+
+@router.post(PATH, response={202: ReleaseItem})
+def new_release(request: ApiRequest, response: HttpResponse, slug: str, body: NewRelease) -> Status[ReleaseItem]:
+    """Start a release. Its job prepares the notes and looks for leaks; it can be paused and resumed."""
+    access = enter(request, slug, Can.RELEASE)
+    form = ReleaseForm(
+        body.dict() | {"token": uuid.uuid4()},
+        sets=set_choices(access.project, without=access.closed_kinds),
+        policies=[body.policy],
+        makers=maker_choices(),
+    )
+    wanted = check(form)
+    with named({**REFUSED_AT, "maker": "maker", "long": "purpose"}):
+        release = start_chosen(
+            project=access.project, sets=wanted["sets"], policy=parsed_policy(wanted["policy"]), maker=wanted["maker"],
+            may_leave=wanted["may_leave"], actor=access.user, purpose=wanted["purpose"],
+            recipient=wanted["recipient"], expires_on=wanted["expires_on"],
+        )  # fmt: skip
+    return _begun(response, release)
+
+
+@router.get(ONE, response=ReleaseDetail)
+def read_release(request: ApiRequest, slug: str, release: int) -> ReleaseDetail:
+    """Read a release with its counts, its steps and its files."""
+    access = enter(request, slug, Can.RELEASE)
+    return _detail(access, release_for(access, release))
+
+
+@router.post(f"{ONE}/prepare", response={202: ReleaseItem})
+def prepare_release(request: ApiRequest, response: HttpResponse, slug: str, release: int) -> Status[ReleaseItem]:
+    """Prepare a release again whose surrogates were edited. Otherwise nothing changes."""
+    access = enter(request, slug, Can.RELEASE)
+    return _begun(response, prepare_again(release=release_for(access, release), actor=access.user))
+
+
+@router.post(f"{ONE}/withdraw", response=ReleaseDetail)
+def withdraw_release(request: ApiRequest, slug: str, release: int) -> ReleaseDetail:
+    """Withdraw a release, so that it is exported no more. What recipients have remains with them."""
+    access = enter(request, slug, Can.RELEASE)
+    return _detail(access, withdraw(release=release_for(access, release), actor=access.user))
+
+
+@router.post(f"{ONE}/export", response={202: JobItem})
+def export_release(
+    request: ApiRequest, response: HttpResponse, slug: str, release: int, body: ReleaseExport
+) -> Status[JobItem]:
+    """Export a release. The job's result has the id of the file to download."""
+    access = enter(request, slug, Can.RELEASE)
+    found = release_for(access, release)
+    sent = body.dict() | {"token": uuid.uuid4()}
+    wanted = check(ReleaseExportForm(sent, about=about_formats(), mappings=()))
+    labels = body.chosen(access.project)
+    with named(FIELDS):
+        job = start_release_export(
+            release=found, format=wanted["format"], actor=access.user, leave_out=wanted["leave_out"], labels=labels
+        )  # fmt: skip
+    return started(response, slug, job)
+
+
+def _begun(response: HttpResponse, release: Release) -> Status[ReleaseItem]:
+    if release.job is not None:
+        response["Location"] = f"/api/v1/projects/{release.project.slug}/jobs/{release.job.number}"
+    return Status(202, ReleaseItem.of(release, open_counts([release]).get(release.pk, 0)))
+
+
+def _detail(access: Access, release: Release) -> ReleaseDetail:
+    waiting = open_counts([release]).get(release.pk, 0)
+    steps = [
+        StepItem(title=str(one.title), text=str(one.text), done=one.done, optional=one.optional)
+        for one in steps_of(access, release, waiting)
+    ]
+    return ReleaseDetail(
+        **ReleaseItem.of(release, waiting).dict(), outdated=outdated(release), notes_by_state=note_counts(release),
+        findings=leak_counts(release), figures=release.figures, steps=steps,
+        files=[FileItem.of(one) for one in ready_exports(release)],
+    )  # fmt: skip

@@ -1,0 +1,74 @@
+"""Gold through the API: make, freeze, split, compare, count, withdraw."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from tests.factories import make_member, make_note, make_project, make_set
+from tests.worlds.programs import Program, lines_of
+
+GOLD = "/projects/ward/gold"
+
+
+@pytest.fixture
+def ward(db):
+    project = make_project("ward")
+    ann, rev = make_member(project, "annotator", "ann"), make_member(project, "reviewer", "rev")
+    notes = [make_note(project, annotators=[ann], patient_id=f"P-{at}") for at in range(3)]
+    sets = [make_set(note, ann, [(0, 11, "PATIENT")], submitted=True) for note in notes]
+    return SimpleNamespace(project=project, notes=notes, sets=sets, ann=ann, program=Program(rev, scope="write"))
+
+
+def make(ward, at, **body):
+    chosen = {"set": ward.sets[at].pk, "version": ward.sets[at].version}
+    return ward.program.post(f"/projects/ward/notes/{ward.notes[at].pk}/gold", chosen | body)
+
+
+def test_from_annotations_to_the_changes_between_versions(ward):
+    api = ward.program
+    sources = api.get(GOLD).json()["sources"]
+    assert [(one["name"], one["free"]) for one in sources] == [("ann", 3)]
+    assert make(ward, 0).json()["spans"] == 1
+    assert make(ward, 1, version=99).json()["code"] == "changed"
+    assert make(ward, 1).status_code == 200
+    first = api.post(f"{GOLD}/versions", {"reason": "A first look"})
+    assert (first.status_code, first.json()["number"], first.json()["notes"]) == (201, 1, 2)
+    assert api.post(f"{GOLD}/versions", {}).status_code == 200
+    split = api.post(f"{GOLD}/versions/1/split", {"seed": "one"}).json()
+    assert (split["seed"], sum(part["notes"] for part in split["split"]), split["in_two_splits"]) == ("one", 2, 0)
+    assert api.get(f"{GOLD}/versions/1/statistics").json()["splits"]["total"]["spans"] == 2
+    assert [row["id"] for row in api.get(f"{GOLD}/versions/1/notes").json()["items"]] == [
+        note.pk for note in ward.notes[:2]
+    ]
+
+    gold = f"/projects/ward/notes/{ward.notes[0].pk}/gold"
+    assert api.delete(gold).status_code == 428
+    assert api.delete(gold, if_match='"gold-1-99"').status_code == 412
+    assert api.delete(gold, if_match=api.get(gold).headers["ETag"]).status_code == 204
+    assert api.post(f"{GOLD}/versions", {}).json()["number"] == 2
+    changes = api.get(f"{GOLD}/versions/2/changes").json()
+    assert (changes["notes"]["removed"], changes["removed"]) == (1, [[ward.notes[0].pk, 1]])
+    listed = lines_of(api.get(f"{GOLD}/versions", accept="application/x-ndjson"))
+    assert [row["number"] for row in listed] == [2, 1]
+
+
+@pytest.mark.once
+def test_fields_that_are_not_valid_are_named(ward):
+    make(ward, 0)
+    ward.program.post(f"{GOLD}/versions", {})
+
+    def fields(path, body):
+        return [error["field"] for error in ward.program.post(path, body).json()["errors"]]
+
+    assert fields(f"{GOLD}/versions", {"reason": "x" * 301}) == ["reason"]
+    assert fields(f"{GOLD}/versions/1/split", {"seed": "one", "train": 0}) == ["train"]
+    assert fields(f"{GOLD}/make", {"author": 2**40}) == ["author"]
+
+
+@pytest.mark.once
+def test_annotators_with_hidden_names_are_no_source(ward):
+    ward.project.anonymous_adjudication = True
+    ward.project.save(update_fields=["anonymous_adjudication"])
+    assert ward.program.get(GOLD).json()["sources"] == []
+    assert make(ward, 0).status_code == 404
+    assert ward.program.post(f"{GOLD}/make", {"author": ward.sets[0].author_id}).status_code == 403

@@ -1,0 +1,95 @@
+"""Exports, and imports in steps, through the API."""
+
+import io
+import zipfile
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from annotations.jobs.runner import run as run_job
+from annotations.models import Document, Job
+from tests.factories import make_author, make_member, make_note, make_project, make_set
+from tests.worlds.programs import Program
+from tests.worlds.queue import no_redis
+
+__all__ = ["no_redis"]
+
+WARD = "/projects/ward"
+
+
+@pytest.fixture
+def program(db, no_redis):
+    project = make_project("ward", anonymous_adjudication=True)
+    note = make_note(project, name="visit-1")
+    make_set(note, make_author(project, kind="gold", name="gold"), [(0, 11, "PATIENT")], submitted=True)
+    make_set(note, make_member(project, "annotator", "ann"), [(0, 11, "PATIENT")], submitted=True)
+    made = Program(make_member(project, "manager", "mia"))
+    made.reviewer = Program(make_member(project, "reviewer", "rev"), scope="write")
+    return made
+
+
+def worked(answer):
+    assert answer.status_code == 202, answer.content
+    job = Job.objects.get(project__slug="ward", number=answer.json()["number"])
+    run_job(job.pk)
+    job.refresh_from_db()
+    return job.result
+
+
+def test_from_the_choices_to_the_exported_file(program):
+    choices = program.get(f"{WARD}/exports/choices").json()
+    assert choices["sets"] == ["gold", "annotator:ann"] and "conll" in choices["formats"]
+    wanted = {"set": "gold", "format": "brat", "map_labels": {"PATIENT": "NAME"}}
+    preview = program.post(f"{WARD}/exports/preview", wanted).json()
+    assert preview["written"] == [{"code": "NAME", "spans": 1, "labels": {"PATIENT": 1}}]
+    result = worked(program.post(f"{WARD}/exports", wanted))
+    (file,) = program.get(f"{WARD}/files").json()
+    assert file["id"] == result["file_id"]
+    content = b"".join(program.get(f"{WARD}/files/{file['id']}").streaming_content)
+    assert len(content) == file["size"]
+    archive = zipfile.ZipFile(io.BytesIO(content))
+    assert archive.read("visit-1.ann").startswith(b"T1\tNAME 0 11")
+
+
+@pytest.mark.once
+def test_reviewers_export_no_annotations_whose_authors_they_may_not_know(program):
+    reviewer = program.reviewer
+    assert reviewer.get(f"{WARD}/exports/choices").json()["sets"] == ["gold"]
+    assert reviewer.post(f"{WARD}/exports", {"set": "annotator:ann", "format": "brat"}).status_code == 403
+    unknown = reviewer.post(f"{WARD}/exports", {"set": "run:none", "format": "brat"})
+    assert unknown.json()["errors"][0]["field"] == "set" and "ann" not in unknown.json()["errors"][0]["reason"].split()
+
+
+@pytest.mark.once
+def test_fields_of_an_export_that_are_not_valid_are_named(program):
+    def fields(**body):
+        answer = program.post(f"{WARD}/exports", {"set": "gold", "format": "brat"} | body)
+        return [error["field"] for error in answer.json()["errors"]]
+
+    assert fields(format="odt") == ["format"]
+    assert fields(split="train") == ["split"]
+    assert fields(mapping="none") == ["mapping"]
+    assert fields(map_labels={"NOBODY": "X"}) == ["map_labels"]
+
+
+def test_an_import_in_steps(program):
+    files = [
+        SimpleUploadedFile("visit-2.txt", b"Rosa Neri, Brandizzo."),
+        SimpleUploadedFile("visit-2.ann", b"T1\tPATIENT 0 9\tRosa Neri\nT2\tVILLAGE 11 20\tBrandizzo\n"),
+    ]
+    staged = program.upload(f"{WARD}/imports/staged", {"files": files, "annotations": "gold"})
+    assert staged.status_code == 201
+    one, found = f"{WARD}/imports/{staged.json()['id']}", staged.json()
+    assert (found["format"], found["state"], found["preview"]["notes"]) == ("brat", "staged", 1)
+    assert [label["name"] for label in found["unknown_labels"]] == ["VILLAGE"]
+    assert program.post(f"{one}/start").json()["code"] == "open-labels"
+    wrong = program.patch(one, {"labels": {"VILLAGE": "map:NOTHING"}})
+    assert wrong.json()["errors"][0]["field"] == "labels.VILLAGE"
+    changed = program.patch(one, {"labels": {"VILLAGE": "map:CITY"}, "all_or_nothing": True}).json()
+    assert (changed["all_or_nothing"], changed["unknown_labels"][0]["chosen"]) == (True, "map")
+    worked(program.post(f"{one}/start"))
+    report = program.get(one).json()
+    assert (report["state"], report["report"]["spans"], report["preview"]) == ("done", 2, None)
+    assert Document.objects.filter(name="visit-2").exists()
+    assert program.delete(one).json()["code"] == "begun"
+    assert [row["state"] for row in program.get(f"{WARD}/imports").json()["items"]] == ["done"]
