@@ -181,7 +181,6 @@ TABLE: dict[str, Row] = {
     "list_files": Row(REVIEWERS),
     "download_file": Row(REVIEWERS),
     "download_original": Row(REVIEWERS),
-    "export_comments": Row(REVIEWERS),
     # Releases
     "list_policies": Row(MANAGERS),
     "new_policy": Row(MANAGERS, {"policy": "another", "name": "Another", "rules": RULES}).answers(201),

@@ -17,13 +17,11 @@ from annotations.api.schemas import Body
 from annotations.core.access import Access, Can, closed_to
 from annotations.core.answers import attachment
 from annotations.core.errors import ServiceError
-from annotations.core.events import FILE_DOWNLOADED
 from annotations.core.tokenizers import KINDS
 from annotations.domain.formats import FORMATS
 from annotations.gold.services.sets import LAYOUTS, wanted_set
 from annotations.jobs.api import JobItem, started
 from annotations.models import Project, StoredFile
-from annotations.notes.selectors.comment_table import comment_lines
 from annotations.transfer.forms.exports import set_choices
 from annotations.transfer.selectors.deleted_files import own_reason
 from annotations.transfer.selectors.exports import file_for, original_of, ready_files
@@ -184,14 +182,6 @@ def download_original(request: ApiRequest, slug: str, note: int) -> StreamingHtt
     """Download the document from which a note was extracted. The audit log records it."""
     access = enter(request, slug, Can.EXPORT)
     return attachment(request, access, original_of(access, note), note=note)
-
-
-@router.get("/projects/{slug:slug}/comments.csv", response={200: None}, openapi_extra=sends("text/csv"))
-def export_comments(request: ApiRequest, slug: str) -> StreamingHttpResponse:
-    """Download all comments of a project as CSV. The audit log records it."""
-    access = enter(request, slug, Can.EXPORT)
-    FILE_DOWNLOADED.record(actor=access.user, project_id=access.project.pk, data={"comments": "csv"})
-    return StreamingHttpResponse(comment_lines(access.project, access), content_type="text/csv; charset=utf-8")
 
 
 def _labels(access: Access, body: NewExport) -> ExportLabels:
