@@ -1,4 +1,5 @@
 """Answers that several features give: errors of the working screens as JSON, stored files, and tables."""
+"""Answers that several features give: errors of the working screens as JSON, and stored files."""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
@@ -12,6 +13,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotations.core.access import Access, SecondFactorMissing
+from annotations.core.access import Access
 from annotations.core.archived import ProjectArchived
 from annotations.core.changes import Refused
 from annotations.core.errors import ServiceError
