@@ -21,6 +21,8 @@ from annotations.models import AnnotationSet, Comment, Flag, Job, LabelMapping, 
 from deidreview.wsgi import application
 from tests.api.objects import objects_of
 from tests.factories import label_of, make_set
+from tests.api.review_objects import review_objects
+from tests.factories import make_set
 
 CHECKS = [
     not_a_server_error,
@@ -64,6 +66,7 @@ def ids(world, name) -> dict[str, object]:
         "mapping": LabelMapping.objects.create(project=world.project, name="Partner").pk,
         "member": Membership.objects.get(project=world.project, user=world.manager).pk,
         **made,
+        **review_objects(world, api().operations[name].path),
     }
 
 

@@ -254,6 +254,26 @@ TABLE: dict[str, Row] = {
     "stage_archive_import": Row("401 403 403 403 403 422 422 422", files={"a.zip": b"no"}, upload="archive"),
     "read_archive_import": Row(MANAGERS).answers(422),
     "confirm_archive_import": Row(MANAGERS).answers(409),
+    # Review
+    "list_reviews": Row(REVIEWERS),
+    "next_review": Row(REVIEWERS),
+    "read_review": Row(REVIEWERS),
+    "decide_suggestion": Row(REVIEWERS, {"act": "add", **CITY}),
+    # A suggestion is open.
+    "finish_note_review": Row(REVIEWERS, {}).answers(409),
+    "reopen_note_review": Row(REVIEWERS),
+    "list_bulk_acts": Row(REVIEWERS),
+    # The project has no such run.
+    "plan_bulk_act": Row(REVIEWERS, {"runs": [0], "least": 0}).answers(422),
+    "read_bulk_act": Row(REVIEWERS),
+    # Only the person who planned the act may start it, here the manager.
+    "start_bulk_act": Row("401 404 403 403 409 200 404 404", {}),
+    "undo_bulk_act": Row(REVIEWERS),
+    "list_suggested_strings": Row(REVIEWERS),
+    "list_occurrences": Row(REVIEWERS),
+    "plan_string_act": Row(REVIEWERS, {"act": "accept"}).answers(201),
+    "read_acceptance": Row(ALL_NOTES),
+    "export_decision_log": Row(REVIEWERS),
     # Jobs
     "list_jobs": Row(ALL_NOTES),
     "read_job": Row(ALL_NOTES),
