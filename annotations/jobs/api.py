@@ -53,8 +53,13 @@ class JobWithResult(JobItem):
 
 def started(response: HttpResponse, slug: str, job: Job) -> Status[JobItem]:
     """Return the answer (202) of a route that started a job, with the address of the job in the header Location."""
-    response["Location"] = f"/api/v1/projects/{slug}/jobs/{job.number}"
+    response["Location"] = job_address(slug, job)
     return Status(202, JobItem.of(job))
+
+
+def job_address(slug: str, job: Job) -> str:
+    """Return the address of a job in the API."""
+    return f"/api/v1/projects/{slug}/jobs/{job.number}"
 
 
 @router.get("/projects/{slug:slug}/jobs", response=Page[JobItem])

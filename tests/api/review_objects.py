@@ -1,17 +1,44 @@
 """Objects to which addresses of review and of models lead, made only for the routes that need them."""
 
-from annotations.models import BulkAct, SuggestedString
+from annotations.models import BulkAct, StoredFile, SuggestedString
+from models_runtime.models import Run, TrainedModel
 from tests.api.conftest import ApiWorld
 from tests.factories import make_author, make_set
 
 
 def review_objects(world: ApiWorld, path: str) -> dict[str, object]:
     """What the address `path` names, by the name of the parameter."""
-    if not any(word in path for word in ("/reviews", "/bulk-acts", "/suggested-strings")):
-        return {}
+    found: dict[str, object] = {}
+    if any(word in path for word in ("/reviews", "/bulk-acts", "/suggested-strings")):
+        found |= _reviewed(world)
+    if "/runs/" in path:
+        rewriting = "{int:rewriting}" in path
+        author = make_author(world.project, kind="run", name="rules-2")
+        params = {"strategy": "rewrite", "prompt": "Rewrite"} if rewriting else {}
+        run = Run.objects.create(project=world.project, author=author, backend="rules", params=params)
+        found["rewriting" if rewriting else "run"] = run.pk
+    if "/scores/" in path:
+        gold = make_author(world.project, kind="gold", name="gold")
+        make_set(world.note, gold, [(0, 11, "PATIENT"), (44, 50, "CITY")], submitted=True)
+        author = make_author(world.project, kind="run", name="rules-3")
+        make_set(world.note, author, [(0, 11, "PATIENT")], submitted=True)
+        found |= {"version": 0, "author": author.pk}
+    if "/models/" in path:
+        found["model"] = _model(world).pk
+    return found
+
+
+def _reviewed(world: ApiWorld) -> dict[str, object]:
     run = make_author(world.project, kind="run", name="rules-1")
     make_set(world.note, run, [(0, 11, "PATIENT"), (44, 50, "CITY")], submitted=True)
     rule = {"kind": "threshold", "runs": [run.pk], "least": 0.0}
     bulk = BulkAct.objects.create(project=world.project, user=world.manager, act="accept", rule=rule)
     string = SuggestedString.objects.filter(author=run).order_by("pk").first()
     return {"run_author": run.pk, "bulk": str(bulk.pk), "string": string.pk if string else 0}
+
+
+def _model(world: ApiWorld) -> TrainedModel:
+    weights = StoredFile.objects.create(project=world.project, kind=StoredFile.Kind.MODEL, name="crf-1.zip")
+    return TrainedModel.objects.create(
+        project=world.project, name="crf-1", backend="crf", state=TrainedModel.State.READY, stored_file=weights
+    )

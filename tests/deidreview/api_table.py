@@ -274,6 +274,46 @@ TABLE: dict[str, Row] = {
     "plan_string_act": Row(REVIEWERS, {"act": "accept"}).answers(201),
     "read_acceptance": Row(ALL_NOTES),
     "export_decision_log": Row(REVIEWERS),
+    # Runs
+    "list_backends": Row(ALL_NOTES),
+    "list_runs": Row(ALL_NOTES),
+    "start_backend_run": Row(MANAGERS, {"backend": "rules"}).answers(202),
+    "read_run": Row(ALL_NOTES),
+    "list_failures": Row(ALL_NOTES),
+    # The run has no unfinished note.
+    "retry_run": Row(MANAGERS).answers(409),
+    "list_ensemble_members": Row(MANAGERS),
+    "start_ensemble_run": Row(MANAGERS, {"members": [{"member": "rules"}]}).answers(422),
+    "list_external_models": Row(MANAGERS),
+    "start_external_run": Row("401 404 403 403 403 404 404 404", {"backend": "spacy-pipeline", "model": "none"}),
+    "list_language_model_servers": Row(MANAGERS),
+    # Tests list no server.
+    "start_language_model_run": Row(MANAGERS, {"server": "none", "model": "none"}).answers(422),
+    "merge_runs": Row(REVIEWERS, {"runs": []}).answers(422),
+    "list_placeholders": Row(MANAGERS),
+    "choose_placeholders": Row(MANAGERS, {"labels": {}}),
+    "export_rewritten_notes": Row(REVIEWERS),
+    # Models
+    "list_models": Row(ALL_NOTES),
+    "read_model": Row(ALL_NOTES),
+    # This is no zip file.
+    "upload_model_file": Row(MANAGERS, files={"model.zip": b"x"}, upload="file").answers(422),
+    "download_model": Row(REVIEWERS),
+    "change_model": Row(MANAGERS, {"name": "crf-9"}),
+    "retire_model_now": Row(MANAGERS),
+    # The model is ready.
+    "end_training_early": Row(MANAGERS).answers(409),
+    "read_training_choices": Row(MANAGERS),
+    # The gold version has no spans.
+    "start_training_now": Row(MANAGERS, {"gold": 1}).answers(422),
+    "start_ablation": Row(MANAGERS, {"gold": 1, "kind": "stacked", "settings": {"embeddings": "a"}}).answers(422),
+    # Scores. Nothing was compared here.
+    "list_scorable_authors": Row(ALL_NOTES),
+    "read_score": Row(ALL_NOTES).answers(409),
+    "start_score_job": Row(ALL_NOTES, {}).answers(202),
+    "list_score_errors": Row(ALL_NOTES).answers(409),
+    "export_score_errors": Row(REVIEWERS).answers(409),
+    "set_error_cause": Row(REVIEWERS, {"error": "1", "cause": "AB"}).answers(409),
     # Jobs
     "list_jobs": Row(ALL_NOTES),
     "read_job": Row(ALL_NOTES),
