@@ -1,9 +1,11 @@
 """Objects to which addresses of review and of models lead, made only for the routes that need them."""
 
-from annotations.models import BulkAct, StoredFile, SuggestedString
-from models_runtime.models import Run, TrainedModel
+from django.utils import timezone
+
+from annotations.models import BulkAct, Delivery, GoldVersion, StoredFile, SuggestedString, Webhook
+from models_runtime.models import Judging, Run, TrainedModel
 from tests.api.conftest import ApiWorld
-from tests.factories import make_author, make_set
+from tests.factories import make_author, make_calibration, make_set
 
 
 def review_objects(world: ApiWorld, path: str) -> dict[str, object]:
@@ -25,7 +27,28 @@ def review_objects(world: ApiWorld, path: str) -> dict[str, object]:
         found |= {"version": 0, "author": author.pk}
     if "/models/" in path:
         found["model"] = _model(world).pk
+    if "{int:calibration}" in path or "{int:judging}" in path:
+        found |= _measured(world)
+    if "/webhooks/" in path:
+        webhook = Webhook.objects.create(
+            project=world.project, url="https://hooks.example.org/", sealed=b"", kinds=["job.done"]
+        )
+        delivery = Delivery.objects.create(webhook=webhook, kind="test", due_at=timezone.now(), state="failed")
+        found |= {"webhook": webhook.pk, "delivery": delivery.pk}
     return found
+
+
+def _measured(world: ApiWorld) -> dict[str, object]:
+    author = make_author(world.project, kind="run", name="rules-4")
+    make_set(world.note, author, [(0, 11, "PATIENT")], submitted=True)
+    run = Run.objects.create(project=world.project, author=author, backend="rules", revision="1")
+    version = GoldVersion.objects.create(
+        project=world.project, number=1, content_hash="0" * 64, note_count=0, span_count=0
+    )
+    judging = Judging.objects.create(
+        project=world.project, author=author, gold_version=version, threshold=0.5, language="en", prompt_version="1"
+    )
+    return {"calibration": make_calibration(run, version).pk, "judging": judging.pk}
 
 
 def _reviewed(world: ApiWorld) -> dict[str, object]:

@@ -314,7 +314,38 @@ TABLE: dict[str, Row] = {
     "list_score_errors": Row(ALL_NOTES).answers(409),
     "export_score_errors": Row(REVIEWERS).answers(409),
     "set_error_cause": Row(REVIEWERS, {"error": "1", "cause": "AB"}).answers(409),
+    # Calibrations, comparisons, judgings, the loop
+    "list_calibrations": Row(ALL_NOTES),
+    "start_calibration_job": Row(MANAGERS, {"run_author": MAX_ID, "gold": 1}).answers(422),
+    "read_calibration": Row(ALL_NOTES),
+    "withdraw_calibration": Row(MANAGERS),
+    # Too few authors
+    "read_comparison": Row(ALL_NOTES).answers(422),
+    "start_comparison_job": Row(ALL_NOTES, {}).answers(422),
+    "list_compared_spans": Row(ALL_NOTES).answers(422),
+    "read_strategies": Row(ALL_NOTES),
+    "list_judgings": Row(ALL_NOTES),
+    # Tests list no server.
+    "start_judging_now": Row(MANAGERS, {"author": 1, "gold": 1, "judges": ["none none"]}).answers(422),
+    "read_judging": Row(ALL_NOTES),
+    "list_judged_entities": Row(ALL_NOTES),
+    "ask_judges_again": Row(MANAGERS).answers(202),
+    "read_loop": Row(ALL_NOTES),
+    # The project has no gold.
+    "begin_loop_round": Row(REVIEWERS, {}).answers(409),
+    "start_model_scores": Row(MANAGERS, {"backend": "rules"}).answers(202),
+    # Webhooks. Tests list no hosts.
+    "list_webhooks": Row(MANAGERS),
+    "new_webhook": Row(MANAGERS, {"url": "https://hooks.example.org/", "kinds": ["job.done"]}).answers(422),
+    "read_webhook": Row(MANAGERS),
+    "change_webhook_now": Row(MANAGERS, {"on": False}),
+    "remove_webhook_now": Row(MANAGERS).answers(204),
+    "renew_webhook_secret": Row(MANAGERS),
+    "send_webhook_test": Row(MANAGERS).answers(202),
+    "list_deliveries": Row(MANAGERS),
+    "resend_delivery": Row(MANAGERS).answers(202),
     # Jobs
+    "list_queues": Row("401 403 403 403 403 403 403 200"),
     "list_jobs": Row(ALL_NOTES),
     "read_job": Row(ALL_NOTES),
     "cancel_job": Row(REVIEWERS),
