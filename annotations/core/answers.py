@@ -1,5 +1,4 @@
 """Answers that several features give: errors of the working screens as JSON, stored files, and tables."""
-"""Answers that several features give: errors of the working screens as JSON, and stored files."""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
@@ -13,7 +12,6 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotations.core.access import Access, SecondFactorMissing
-from annotations.core.access import Access
 from annotations.core.archived import ProjectArchived
 from annotations.core.changes import Refused
 from annotations.core.errors import ServiceError
@@ -102,7 +100,9 @@ def file_answer(data: bytes, kind: str, name: str) -> HttpResponse:
 
 def csv_answer(lines: Iterable[str], name: str) -> StreamingHttpResponse:
     """Response that streams a table as CSV, as an attachment of this name."""
-    response = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
+    return streamed(lines, "text/csv; charset=utf-8", name)
+
+
 def streamed(lines: Iterable[str], kind: str, name: str) -> StreamingHttpResponse:
     """Response that streams a text, as an attachment of this name."""
     response = StreamingHttpResponse(lines, content_type=kind)

@@ -20,9 +20,8 @@ from annotations.api.mount import api
 from annotations.models import AnnotationSet, Comment, Flag, Job, LabelMapping, MajorityAct, Membership
 from deidreview.wsgi import application
 from tests.api.objects import objects_of
-from tests.factories import label_of, make_set
 from tests.api.review_objects import review_objects
-from tests.factories import make_set
+from tests.factories import label_of, make_set
 
 CHECKS = [
     not_a_server_error,
