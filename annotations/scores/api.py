@@ -92,7 +92,7 @@ class ScoreOut(Schema):
     figures: dict[str, Any]
 
 
-class Filters(ScoreChoices):
+class ErrorsWanted(ScoreChoices):
     """Which errors to list. `cause` may be `none`, for errors without a cause; `label` is of either span."""
 
     kind: Kind | Literal[""] = ""
@@ -182,7 +182,7 @@ def start_score_job(
 
 @router.get(f"{PATH}/errors", response=Page[ErrorOut])
 def list_score_errors(
-    request: ApiRequest, slug: str, version: int, author: int, paging: Query[Paging], filters: Query[Filters]
+    request: ApiRequest, slug: str, version: int, author: int, paging: Query[Paging], filters: Query[ErrorsWanted]
 ) -> dict[str, Any] | HttpResponseBase:
     """List the errors of a score in their sentences. The audit log records the notes."""
     access = enter(request, slug, Can.READ_NOTES)
@@ -203,7 +203,7 @@ def list_score_errors(
 
 @router.get(f"{PATH}/errors/csv", openapi_extra=sends("text/csv"))
 def export_score_errors(
-    request: ApiRequest, slug: str, version: int, author: int, filters: Query[Filters]
+    request: ApiRequest, slug: str, version: int, author: int, filters: Query[ErrorsWanted]
 ) -> StreamingHttpResponse:
     """Download the errors of a score as CSV. The audit log records it."""
     access = enter(request, slug, Can.EXPORT)
@@ -248,7 +248,7 @@ def _found(asked: ScoreRequest) -> Score:
     return found
 
 
-def _listed(access: Access, version: int, author: int, filters: Filters) -> ListedErrors:
+def _listed(access: Access, version: int, author: int, filters: ErrorsWanted) -> ListedErrors:
     asked = _asked(access, version, author, filters)
     found = _found(asked)
     return ListedErrors(asked, found.table, score_errors(asked, found), filters.chosen(), causes_of_errors(asked))

@@ -62,7 +62,7 @@ class ReviewItem(Schema):
         )  # fmt: skip
 
 
-class NextNote(Schema):
+class NextReview(Schema):
     """The id of the next note to review; null if none is left."""
 
     note: int | None
@@ -76,7 +76,7 @@ class InOrder(Schema):
     after: int = Field(0, ge=0, le=MAX_ID, description="Id of the note that was open last.")
 
 
-class Filters(Schema):
+class SuggestionFilters(Schema):
     """Which suggestions to list. Confidences are from 0 to 1; `agree` is a number of runs of a merged list."""
 
     state: Literal["", "open", "accepted", "rejected"] = ""
@@ -105,7 +105,7 @@ class SeenState(Body):
     accepted: Bounds | None = None
 
 
-class NewDecision(Body):
+class NewReviewDecision(Body):
     """One decision. Offsets are in code points, end-exclusive; labels are codes.
 
     `accept`, `reject` and `correct` need `suggestion` and `seen`. `correct`, `add` (a missed span), `remove` (a gold
@@ -155,8 +155,8 @@ def list_reviews(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict[
     return paged_rows(request, paging, rows, lambda run: ReviewItem.of(run, access), newest_first=True)
 
 
-@router.get(f"{PATH}/next", response=NextNote)
-def next_review(request: ApiRequest, slug: str, run_author: int, wanted: Query[InOrder]) -> NextNote:
+@router.get(f"{PATH}/next", response=NextReview)
+def next_review(request: ApiRequest, slug: str, run_author: int, wanted: Query[InOrder]) -> NextReview:
     """Name the next note to review."""
     access = enter(request, slug, Can.MAKE_GOLD)
     run = _run(access, run_author)
@@ -165,11 +165,13 @@ def next_review(request: ApiRequest, slug: str, run_author: int, wanted: Query[I
     else:
         label = label_coded(access.project, wanted.label) if wanted.label else None
         found = next_in_queue(run, access.project, Queue(wanted.order, label), access.user, wanted.after)
-    return NextNote(note=found)
+    return NextReview(note=found)
 
 
 @router.get(NOTE, response=ReviewOut)
-def read_review(request: ApiRequest, slug: str, run_author: int, note: int, filters: Query[Filters]) -> ReviewOut:
+def read_review(
+    request: ApiRequest, slug: str, run_author: int, note: int, filters: Query[SuggestionFilters]
+) -> ReviewOut:
     """Read a run's suggestions in a note, the decisions on them, and the gold spans. The audit log records it."""
     access, run, document = _open(request, slug, run_author, note)
     NOTE_READ.record(actor=access.user, project_id=access.project.pk, document_id=document.pk, data={"run": run.pk})
@@ -178,7 +180,7 @@ def read_review(request: ApiRequest, slug: str, run_author: int, note: int, filt
 
 
 @router.post(f"{NOTE}/decisions", response=ReviewOut)
-def decide_suggestion(request: ApiRequest, slug: str, run_author: int, note: int, body: NewDecision) -> ReviewOut:
+def decide_suggestion(request: ApiRequest, slug: str, run_author: int, note: int, body: NewReviewDecision) -> ReviewOut:
     """Accept, reject or correct a suggestion, add or remove a span, undo or redo."""
     access, run, document = _open(request, slug, run_author, note)
     wanted = _wanted(access, run, document, body)
@@ -228,7 +230,7 @@ def _shown(access: Access, state: ReviewState) -> ReviewOut:
     return ReviewOut.of(shown_to(access, state), codes_of(access.project.pk))
 
 
-def _wanted(access: Access, run: Author, document: Document, body: NewDecision) -> Request:
+def _wanted(access: Access, run: Author, document: Document, body: NewReviewDecision) -> Request:
     """Return the act that the body asks for. Raises Problem (422) for missing fields."""
     on_a_suggestion = body.act in ON_A_SUGGESTION
     with_bounds = body.act in (Act.CORRECT, Act.ADD, Act.REMOVE, Act.ATTRIBUTE)

@@ -33,7 +33,7 @@ router = Router(tags=["Runs"])
 PATH = "/projects/{slug:slug}/runs"
 
 
-class MemberItem(Schema):
+class EnsembleOption(Schema):
     """A possible member of an ensemble. `weight` is its score on held-out notes, `notes` what a run has annotated."""
 
     member: str
@@ -132,11 +132,11 @@ class MergedRuns(Body):
     runs: list[int] = Field(max_length=MOST)
 
 
-@router.get("/projects/{slug:slug}/ensemble-members", response=list[MemberItem])
-def list_ensemble_members(request: ApiRequest, slug: str) -> list[MemberItem]:
+@router.get("/projects/{slug:slug}/ensemble-members", response=list[EnsembleOption])
+def list_ensemble_members(request: ApiRequest, slug: str) -> list[EnsembleOption]:
     """List the backends, models and runs that can vote in an ensemble."""
     access = enter(request, slug, Can.MANAGE)
-    return [MemberItem.of(one) for one in options_of(access.project)]
+    return [EnsembleOption.of(one) for one in options_of(access.project)]
 
 
 @router.post(f"{PATH}/ensembles", response={202: RunRef})
