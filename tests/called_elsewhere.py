@@ -365,6 +365,14 @@ _.parse_body
 
 # Fields of the API's schemas.
 _.changed_at
+_.confidences
+_.first_review
+_.found_by_hand
+_.leaks_found
+_.preview_with_doubtful
+_.preview_with_gold
+_.reviewers
+_.sends_to
 _.started_by
 _.adjudication
 _.assigned_at

@@ -28,7 +28,7 @@ from annotations.core.events import NOTE_READ
 from annotations.core.spans import SpanItem, own_set, spans_of
 from annotations.domain.numbers import MAX_OFFSET
 from annotations.models import Document, Label
-from annotations.notes.api import SpanOut, codes_of
+from annotations.notes.api import SpanOut, codes_of, label_coded
 
 router = Router(tags=["Annotations"])
 
@@ -101,7 +101,12 @@ def create_span(request: ApiRequest, response: HttpResponse, slug: str, note: in
     access, document = _open(request, slug, note)
     start_annotations(access=access, note=document)
     change = Change(
-        uuid4(), Kind.CREATE, start=body.start, end=body.end, label=_label(access, body.label), quote=body.quote
+        uuid4(),
+        Kind.CREATE,
+        start=body.start,
+        end=body.end,
+        label=label_coded(access.project, body.label),
+        quote=body.quote,
     )
     answer = apply_change(document=document, user=access.user, change=change, blind=access.blind)
     assert answer.span is not None  # Creating always gives a span.
@@ -193,14 +198,6 @@ def _etag(document: Document, version: int) -> str:
     return f'"{document.pk}-{version}"'
 
 
-def _label(access: Access, code: str) -> int:
-    """Return the id of the label with this code, or of the one that it was merged into."""
-    label = Label.objects.filter(label_set__project=access.project, code=code).values_list("pk", "merged_into").first()
-    if label is None:
-        raise invalid(("label", "The project has no label with this code."))
-    return label[1] or label[0]
-
-
 def _code(item: SpanItem, access: Access, asked: str) -> str:
     """Return the code of the span's label, which is mostly the one that was asked for."""
     code = Label.objects.filter(pk=item["label"]).values_list("code", flat=True).first()
@@ -226,7 +223,7 @@ def _changes(access: Access, item: SpanItem, body: ChangedSpan) -> Iterator[dict
     if body.start is not None:
         yield {"kind": Kind.RESIZE, "start": body.start, "end": body.end, "quote": body.quote}
     if body.label is not None:
-        yield {"kind": Kind.RELABEL, "label": _label(access, body.label)}
+        yield {"kind": Kind.RELABEL, "label": label_coded(access.project, body.label)}
     for name, value in body.attributes.items():
         if value is False:
             raise invalid((f"attributes.{name}", "Send null to remove an attribute."))

@@ -100,6 +100,11 @@ def file_answer(data: bytes, kind: str, name: str) -> HttpResponse:
 
 def csv_answer(lines: Iterable[str], name: str) -> StreamingHttpResponse:
     """Response that streams a table as CSV, as an attachment of this name."""
-    response = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
+    return streamed(lines, "text/csv; charset=utf-8", name)
+
+
+def streamed(lines: Iterable[str], kind: str, name: str) -> StreamingHttpResponse:
+    """Response that streams a text, as an attachment of this name."""
+    response = StreamingHttpResponse(lines, content_type=kind)
     response.headers["Content-Disposition"] = content_disposition_header(True, name) or "attachment"
     return response

@@ -4,16 +4,18 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Self
 
+from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse, HttpResponseBase
 from ninja import Query, Router, Schema
 from ninja.responses import Status
 
 from annotations.api.paging import Page, Paging, paged_rows
-from annotations.api.requests import ApiRequest, enter
+from annotations.api.requests import ApiRequest, enter, require_any_project
 from annotations.core.access import Access, Can
 from annotations.jobs.registry import JOBS
 from annotations.jobs.services import queue
 from annotations.jobs.services.finding import job_for, job_to_control
+from annotations.jobs.services.queues import queue_rows
 from annotations.models import Job
 
 router = Router(tags=["Jobs"])
@@ -53,8 +55,38 @@ class JobWithResult(JobItem):
 
 def started(response: HttpResponse, slug: str, job: Job) -> Status[JobItem]:
     """Return the answer (202) of a route that started a job, with the address of the job in the header Location."""
-    response["Location"] = f"/api/v1/projects/{slug}/jobs/{job.number}"
+    response["Location"] = job_address(slug, job)
     return Status(202, JobItem.of(job))
+
+
+def job_address(slug: str, job: Job) -> str:
+    """Return the address of a job in the API."""
+    return f"/api/v1/projects/{slug}/jobs/{job.number}"
+
+
+class QueueItem(Schema):
+    """A queue. `workers` and `idle` are null if Redis does not respond. `stuck`: jobs wait, and no worker runs.
+
+    `shared` counts parts of jobs that several workers share; `oldest` is the longest wait in seconds.
+    """
+
+    queue: str
+    workers: int | None
+    idle: int | None
+    waiting: int
+    running: int
+    shared: int
+    oldest: int | None
+    stuck: bool
+
+
+@router.get("/queues", response=list[QueueItem])
+def list_queues(request: ApiRequest) -> list[QueueItem]:
+    """List the queues of this instance with their workers and jobs. Only for administrators."""
+    require_any_project(request)
+    if not request.user.is_staff:
+        raise PermissionDenied("Only administrators see the queues.")
+    return [QueueItem(**row.as_dict()) for row in queue_rows()]
 
 
 @router.get("/projects/{slug:slug}/jobs", response=Page[JobItem])

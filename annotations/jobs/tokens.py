@@ -14,4 +14,13 @@ def form_token(request: HttpRequest) -> str:
 
 def form_key(request: HttpRequest, access: Access) -> str:
     """Return a key made from the project, the person and the form's `token`; without a token it is new each time."""
-    return f"{access.project.pk}-{access.user.pk}-{form_token(request) or uuid.uuid4()}"
+    return _key(access, form_token(request)) if form_token(request) else new_key(access)
+
+
+def new_key(access: Access) -> str:
+    """Return a key that nothing was started with yet."""
+    return _key(access, str(uuid.uuid4()))
+
+
+def _key(access: Access, token: str) -> str:
+    return f"{access.project.pk}-{access.user.pk}-{token}"

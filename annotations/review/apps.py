@@ -66,6 +66,11 @@ class ReviewConfig(AppConfig):
         )
         navigation.working("review")
 
+        from annotations.api import registry
+
+        for module in ("reviewing", "bulk", "acceptance"):
+            registry.register(f"annotations.review.api.{module}.router")
+
         from annotations.review import overview
 
         overview.register()

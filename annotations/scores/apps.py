@@ -21,7 +21,10 @@ class ScoresConfig(AppConfig):
             }
         )
 
+        from annotations.api import registry
         from annotations.core import navigation, offers
+
+        registry.register("annotations.scores.api.router")
 
         navigation.register(
             navigation.Entry("gold", 30, _("Scores"), "scores", Can.READ_NOTES, frozenset({"score", "score_errors"})),

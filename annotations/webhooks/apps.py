@@ -8,6 +8,7 @@ class WebhooksConfig(AppConfig):
 
     def ready(self) -> None:
         from annotations.annotate.events import SET_SUBMITTED
+        from annotations.api import registry
         from annotations.core import navigation
         from annotations.core.access import Can
         from annotations.gold.events import GOLD_FROZEN
@@ -16,6 +17,7 @@ class WebhooksConfig(AppConfig):
         from annotations.webhooks.services.recording import gold_frozen, job_ended, note_submitted
         from annotations.webhooks.services.sending import forget_old, send_waiting
 
+        registry.register("annotations.webhooks.api.router")
         hooks.ENDED.append(job_ended)
         hooks.STEPS.append(send_waiting)
         hooks.TIDIERS.append(forget_old)

@@ -12,7 +12,7 @@ from annotations.core.form_errors import add_error
 from annotations.core.requests import Request, paged, wants_fragment
 from annotations.models import Delivery, Webhook
 from annotations.webhooks.forms import WebhookForm
-from annotations.webhooks.selectors.webhooks import deliveries_of, delivery_rows, webhook_of, webhook_rows
+from annotations.webhooks.selectors.webhooks import deliveries_of, delivery_of, delivery_rows, webhook_of, webhook_rows
 from annotations.webhooks.services.webhooks import (
     add_webhook,
     change_webhook,
@@ -72,9 +72,7 @@ def webhook(request: Request, slug: str, pk: int) -> HttpResponse:
 def webhook_resend(request: Request, slug: str, pk: int, delivery: int) -> HttpResponse:
     """Send a delivery again."""
     access, row = _found(request, slug, pk)
-    found = Delivery.objects.filter(webhook=row, pk=delivery).select_related("webhook").first()
-    if found is None:
-        raise Http404("This delivery does not exist.")
+    found = delivery_of(row, delivery)
     try:
         send_again(delivery=found, actor=access.user)
         messages.success(request, _("The delivery is being sent again."))

@@ -7,6 +7,7 @@ class CalibrationConfig(AppConfig):
     label = "models_calibration"
 
     def ready(self) -> None:
+        from annotations.api import registry
         from annotations.core.access import Can
         from annotations.jobs.registry import JobKind, register
 
@@ -21,3 +22,4 @@ class CalibrationConfig(AppConfig):
                 ),
             }
         )
+        registry.register("models_runtime.calibration.api.router")

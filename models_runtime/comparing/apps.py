@@ -7,6 +7,7 @@ class ComparingConfig(AppConfig):
     label = "models_comparing"
 
     def ready(self) -> None:
+        from annotations.api import registry
         from annotations.core.access import Can
         from annotations.jobs.registry import JobKind, register
 
@@ -29,3 +30,4 @@ class ComparingConfig(AppConfig):
         )
         offers.offer("scores.actions", "comparing/offers/scores.html", position=10)
         offers.offer("runs.actions", "comparing/offers/runs.html")
+        registry.register("models_runtime.comparing.api.router")

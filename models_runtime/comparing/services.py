@@ -2,17 +2,29 @@
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from django.db.models import QuerySet
+from django.http import Http404
 from django.utils.translation import gettext_lazy
 
+from annotations.core.access import Access, closed_to
 from annotations.domain.scoring.intervals import FewNotes
 from annotations.domain.scoring.rates import RatesData
 from annotations.domain.scoring.side_by_side import AuthorTable
 from annotations.models import Author, GoldVersion, Job, Project
 from annotations.scores.selectors import LEVELS, Reference, characters, compared
-from annotations.scores.services.side_by_side import ComparisonRequest, Table, common_notes, kept_table, side_by_side
+from annotations.scores.services.side_by_side import (
+    MOST,
+    AuthorFigures,
+    CommonNotes,
+    ComparisonRequest,
+    Table,
+    common_notes,
+    comparison_request,
+    kept_table,
+    side_by_side,
+)
 from models_runtime.core.combining import models_behind
 from models_runtime.core.registry import TRAINABLE
 from models_runtime.core.stages import learned_from, strategy_of
@@ -23,6 +35,8 @@ if TYPE_CHECKING:
 
 # The speed of jobs that took less than this is not shown (seconds).
 SHORTEST_JOB = 1.0
+# Larger comparisons are computed by a job: this much text, for all authors together, takes about one second.
+MOST_CHARACTERS = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -247,3 +261,52 @@ def _cells(values: Sequence[float | None], *, low: bool = False) -> list[Cell]:
     known = [round(value, 4) for value in values if value is not None]
     best = (min(known) if low else max(known)) if len(known) > 1 and len(set(known)) > 1 else None
     return [Cell(value, best is not None and value is not None and round(value, 4) == best) for value in values]
+
+
+def as_dict(wanted: ComparisonRequest) -> dict[str, Any]:
+    """Return a comparison as the command prints it. Raises ServiceError `notes` without common notes."""
+    notes = common_notes(wanted)
+    table = side_by_side(wanted, notes=notes)
+    learned = learned_here(wanted, notes.of[0].annotation_sets)
+    authors = table["authors"]
+    rows = figure_rows(table) + pace_rows(wanted.reference.project, [author["author_id"] for author in authors])
+    labels = label_rows(table)
+    return {key: table[key] for key in ("project", "gold", "content_hash", "split", "language", "notes")} | {
+        "runs": [
+            {"run": author["author"], "kind": author["kind"], "found_only_here": author["only"]}
+            | {"notes_learned_from": learned.get(author["author_id"], 0)}
+            | {"own_gold_spans": author["own_gold_spans"], "merged": author["merged"]}
+            | {"few_notes": author["table"]["few_notes"]}
+            | {row.key: row.cells[index].value for row in rows}
+            | {"labels": {row.key: row.cells[index].value for row in labels}}
+            for index, author in enumerate(authors)
+        ],
+        "names": {row.key: " ".join(str(part) for part in row.name if part) for row in rows},
+        "best": {row.key: _best(row, authors) for row in rows},
+        "missed_by_all": table["missed_by_all"],
+        "untouched": table["untouched"],
+    }
+
+
+def _best(row: Row, authors: list[AuthorFigures]) -> list[str]:
+    return [author["author"] for author, cell in zip(authors, row.cells, strict=True) if cell.best]
+
+
+def asked(access: Access, *, ids: Sequence[int], gold: int, split: str = "", language: str = "") -> ComparisonRequest:
+    """Return what a person asks to compare: authors by id, against a gold version (0: the current gold).
+
+    Raises ServiceError, and Http404 for annotation sets that this person may not see individually.
+    """
+    # One author above the maximum is enough for the error message.
+    chosen = list(ids)[: MOST + 1]
+    # Access is checked first, because an error message of the service may contain names.
+    if closed_to(access, authors=chosen):
+        raise Http404("This person may not see these annotation sets.")
+    return comparison_request(access.project, version=gold, ids=chosen, split=split, language=language)
+
+
+def takes_long(wanted: ComparisonRequest, notes: CommonNotes) -> bool:
+    """Return whether a worker must compute the figures."""
+    if kept_table(wanted, notes) is not None:
+        return False
+    return characters(notes.of[0]) * len(wanted.authors) > MOST_CHARACTERS

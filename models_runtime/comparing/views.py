@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from annotations.core.access import Access, Can, authors_for, closed_to, enter
+from annotations.core.access import Access, Can, authors_for, enter
 from annotations.core.errors import ServiceError
 from annotations.core.form_errors import add_error, reasons
 from annotations.core.requests import Request, one_of, paged
@@ -21,25 +21,29 @@ from annotations.gold.selectors import versions
 from annotations.jobs.tokens import form_token
 from annotations.notes.selectors.in_context import LabelLook, label_looks
 from annotations.notes.views.in_context import shown_in_context
-from annotations.scores.selectors import LEVELS, Reference, authors_with_notes, characters, note_languages
+from annotations.scores.selectors import LEVELS, Reference, authors_with_notes, note_languages
 from annotations.scores.services.side_by_side import (
     FEWEST,
     MOST,
-    CommonNotes,
     ComparisonRequest,
     common_notes,
-    comparison_request,
-    kept_table,
     side_by_side,
     telling_spans,
 )
 from models_runtime.comparing.forms import REFUSED_AT, CompareForm, StrategiesForm
 from models_runtime.comparing.jobs import start_comparison
-from models_runtime.comparing.services import compared_strategies, figure_rows, label_rows, learned_here, pace_rows
+from models_runtime.comparing.services import (
+    MOST_CHARACTERS,
+    asked,
+    compared_strategies,
+    figure_rows,
+    label_rows,
+    learned_here,
+    pace_rows,
+    takes_long,
+)
 
 PAGE = 25
-# Larger comparisons are computed by a job: this much text, for all authors together, takes about one second.
-MOST_CHARACTERS = 2_000_000
 
 
 @require_safe
@@ -117,14 +121,8 @@ def _wanted(access: Access, form: CompareForm) -> ComparisonRequest:
 
     Raises ServiceError, and Http404 for annotation sets that this person may not see individually.
     """
-    # One author above the maximum is enough for the error message.
-    ids = form.cleaned_data["a"][: MOST + 1]
-    # Access is checked first, because an error message of the service may contain names.
-    if closed_to(access, authors=ids):
-        raise Http404("This person may not see these annotation sets.")
-    gold, split = form.cleaned_data["gold"] or 0, form.cleaned_data["split"]
-    language = form.cleaned_data["language"]
-    return comparison_request(access.project, version=gold, ids=ids, split=split, language=language)
+    data = form.cleaned_data
+    return asked(access, ids=data["a"], gold=data["gold"] or 0, split=data["split"], language=data["language"])
 
 
 def _sent_back(request: Request, form: CompareForm, back: str) -> HttpResponse:
@@ -141,16 +139,9 @@ def _query(wanted: ComparisonRequest, **more: object) -> str:
     return "?" + urlencode([*pairs, *more.items()])
 
 
-def _late(wanted: ComparisonRequest, notes: CommonNotes) -> bool:
-    """Return whether a worker must compute the figures."""
-    if kept_table(wanted, notes) is not None:
-        return False
-    return characters(notes.of[0]) * len(wanted.authors) > MOST_CHARACTERS
-
-
 def _result(access: Access, wanted: ComparisonRequest) -> dict[str, Any]:
     notes = common_notes(wanted)
-    if _late(wanted, notes):
+    if takes_long(wanted, notes):
         return {"wanted": wanted, "late": True, "notes": notes.notes, "token": uuid.uuid4()}
     table = side_by_side(wanted, notes=notes)
     looks = label_looks(access.project)
@@ -185,7 +176,7 @@ def compare_spans(request: Request, slug: str) -> HttpResponse:
         return _sent_back(request, form, back)
     try:
         wanted = _wanted(access, form)
-        if _late(wanted, common_notes(wanted)):
+        if takes_long(wanted, common_notes(wanted)):
             return redirect(back + _query(wanted))
         spans = telling_spans(wanted)
     except ServiceError as error:

@@ -7,6 +7,7 @@ class JudgingConfig(AppConfig):
     label = "models_judging"
 
     def ready(self) -> None:
+        from annotations.api import registry
         from annotations.core.access import Can
         from annotations.jobs.registry import JobKind, register
 
@@ -39,3 +40,4 @@ class JudgingConfig(AppConfig):
         )
         offers.offer("scores.actions", "judging/offers/scores.html", position=20)
         offers.offer("score.actions", "judging/offers/score.html")
+        registry.register("models_runtime.judging.api.router")

@@ -7,6 +7,7 @@ class LoopConfig(AppConfig):
     label = "models_loop"
 
     def ready(self) -> None:
+        from annotations.api import registry
         from annotations.core import navigation, offers
         from annotations.core.access import Can
 
@@ -16,3 +17,4 @@ class LoopConfig(AppConfig):
         offers.offer("gold.actions", "loop/offers/gold.html", position=10)
         offers.offer("review.done", "loop/offers/review_done.html", position=10)
         offers.offer("models.actions", "loop/offers/models.html", position=10)
+        registry.register("models_runtime.loop.api.router")

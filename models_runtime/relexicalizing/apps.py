@@ -7,6 +7,7 @@ class RelexicalizingConfig(AppConfig):
     label = "models_relexicalizing"
 
     def ready(self) -> None:
+        from annotations.api import registry
         from annotations.surrogates.services.makers import MAKERS
         from models_runtime.relexicalizing.services.relexicalizing import LANGUAGE_MODEL
 
@@ -31,3 +32,4 @@ class RelexicalizingConfig(AppConfig):
         )
         offers.offer("release.sections", "relexicalizing/offers/release.html", position=5)
         offers.offer("surrogates.sections", "relexicalizing/offers/index.html")
+        registry.register("models_runtime.relexicalizing.api.router")

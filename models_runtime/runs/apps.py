@@ -47,9 +47,12 @@ class RunsConfig(AppConfig):
             }
         )
 
+        from annotations.api import registry
         from annotations.core import addresses, navigation, offers
         from annotations.core.hooks import models_of, notes_without_answer
 
+        for module in ("starting", "rewritten", "runs"):
+            registry.register(f"models_runtime.runs.api.{module}.router")
         notes_without_answer.add(failed_notes)
         models_of.add(models_of_author)
 

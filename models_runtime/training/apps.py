@@ -32,6 +32,11 @@ class TrainingConfig(AppConfig):
         audit_names.add(names_of_models)
         project_deleted.add(forget_with_project)
 
+        from annotations.api import registry
+
+        for module in ("training", "models"):
+            registry.register(f"models_runtime.training.api.{module}.router")
+
         from annotations.core import navigation
 
         navigation.register(

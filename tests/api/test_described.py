@@ -20,6 +20,7 @@ from annotations.api.mount import api
 from annotations.models import AnnotationSet, Comment, Flag, Job, LabelMapping, MajorityAct, Membership
 from deidreview.wsgi import application
 from tests.api.objects import objects_of
+from tests.api.review_objects import review_objects
 from tests.factories import label_of, make_set
 
 CHECKS = [
@@ -64,6 +65,7 @@ def ids(world, name) -> dict[str, object]:
         "mapping": LabelMapping.objects.create(project=world.project, name="Partner").pk,
         "member": Membership.objects.get(project=world.project, user=world.manager).pk,
         **made,
+        **review_objects(world, api().operations[name].path),
     }
 
 

@@ -16,7 +16,7 @@ from annotations.gold.services.splitting import split_version
 from annotations.jobs.runner import run as work
 from annotations.models import Author, Document, Event, Job
 from annotations.scores.services.scoring import score, score_request
-from models_runtime.comparing import views as comparing
+from models_runtime.comparing import services as comparing
 from models_runtime.models import Run
 from tests import factories as make
 from tests.worlds.checks import check_page

@@ -254,7 +254,98 @@ TABLE: dict[str, Row] = {
     "stage_archive_import": Row("401 403 403 403 403 422 422 422", files={"a.zip": b"no"}, upload="archive"),
     "read_archive_import": Row(MANAGERS).answers(422),
     "confirm_archive_import": Row(MANAGERS).answers(409),
+    # Review
+    "list_reviews": Row(REVIEWERS),
+    "next_review": Row(REVIEWERS),
+    "read_review": Row(REVIEWERS),
+    "decide_suggestion": Row(REVIEWERS, {"act": "add", **CITY}),
+    # A suggestion is open.
+    "finish_note_review": Row(REVIEWERS, {}).answers(409),
+    "reopen_note_review": Row(REVIEWERS),
+    "list_bulk_acts": Row(REVIEWERS),
+    # The project has no such run.
+    "plan_bulk_act": Row(REVIEWERS, {"runs": [0], "least": 0}).answers(422),
+    "read_bulk_act": Row(REVIEWERS),
+    # Only the person who planned the act may start it, here the manager.
+    "start_bulk_act": Row("401 404 403 403 409 200 404 404", {}),
+    "undo_bulk_act": Row(REVIEWERS),
+    "list_suggested_strings": Row(REVIEWERS),
+    "list_occurrences": Row(REVIEWERS),
+    "plan_string_act": Row(REVIEWERS, {"act": "accept"}).answers(201),
+    "read_acceptance": Row(ALL_NOTES),
+    "export_decision_log": Row(REVIEWERS),
+    # Runs
+    "list_backends": Row(ALL_NOTES),
+    "list_runs": Row(ALL_NOTES),
+    "start_backend_run": Row(MANAGERS, {"backend": "rules"}).answers(202),
+    "read_run": Row(ALL_NOTES),
+    "list_failures": Row(ALL_NOTES),
+    # The run has no unfinished note.
+    "retry_run": Row(MANAGERS).answers(409),
+    "list_ensemble_members": Row(MANAGERS),
+    "start_ensemble_run": Row(MANAGERS, {"members": [{"member": "rules"}]}).answers(422),
+    "list_external_models": Row(MANAGERS),
+    "start_external_run": Row("401 404 403 403 403 404 404 404", {"backend": "spacy-pipeline", "model": "none"}),
+    "list_language_model_servers": Row(MANAGERS),
+    # Tests list no server.
+    "start_language_model_run": Row(MANAGERS, {"server": "none", "model": "none"}).answers(422),
+    "merge_runs": Row(REVIEWERS, {"runs": []}).answers(422),
+    "list_placeholders": Row(MANAGERS),
+    "choose_placeholders": Row(MANAGERS, {"labels": {}}),
+    "export_rewritten_notes": Row(REVIEWERS),
+    # Models
+    "list_models": Row(ALL_NOTES),
+    "read_model": Row(ALL_NOTES),
+    # This is no zip file.
+    "upload_model_file": Row(MANAGERS, files={"model.zip": b"x"}, upload="file").answers(422),
+    "download_model": Row(REVIEWERS),
+    "change_model": Row(MANAGERS, {"name": "crf-9"}),
+    "retire_model_now": Row(MANAGERS),
+    # The model is ready.
+    "end_training_early": Row(MANAGERS).answers(409),
+    "read_training_choices": Row(MANAGERS),
+    # The gold version has no spans.
+    "start_training_now": Row(MANAGERS, {"gold": 1}).answers(422),
+    "start_ablation": Row(MANAGERS, {"gold": 1, "kind": "stacked", "settings": {"embeddings": "a"}}).answers(422),
+    # Scores. Nothing was compared here.
+    "list_scorable_authors": Row(ALL_NOTES),
+    "read_score": Row(ALL_NOTES).answers(409),
+    "start_score_job": Row(ALL_NOTES, {}).answers(202),
+    "list_score_errors": Row(ALL_NOTES).answers(409),
+    "export_score_errors": Row(REVIEWERS).answers(409),
+    "set_error_cause": Row(REVIEWERS, {"error": "1", "cause": "AB"}).answers(409),
+    # Calibrations, comparisons, judgings, the loop
+    "list_calibrations": Row(ALL_NOTES),
+    "start_calibration_job": Row(MANAGERS, {"run_author": MAX_ID, "gold": 1}).answers(422),
+    "read_calibration": Row(ALL_NOTES),
+    "withdraw_calibration": Row(MANAGERS),
+    # Too few authors
+    "read_comparison": Row(ALL_NOTES).answers(422),
+    "start_comparison_job": Row(ALL_NOTES, {}).answers(422),
+    "list_compared_spans": Row(ALL_NOTES).answers(422),
+    "read_strategies": Row(ALL_NOTES),
+    "list_judgings": Row(ALL_NOTES),
+    # Tests list no server.
+    "start_judging_now": Row(MANAGERS, {"author": 1, "gold": 1, "judges": ["none none"]}).answers(422),
+    "read_judging": Row(ALL_NOTES),
+    "list_judged_entities": Row(ALL_NOTES),
+    "ask_judges_again": Row(MANAGERS).answers(202),
+    "read_loop": Row(ALL_NOTES),
+    # The project has no gold.
+    "begin_loop_round": Row(REVIEWERS, {}).answers(409),
+    "start_model_scores": Row(MANAGERS, {"backend": "rules"}).answers(202),
+    # Webhooks. Tests list no hosts.
+    "list_webhooks": Row(MANAGERS),
+    "new_webhook": Row(MANAGERS, {"url": "https://hooks.example.org/", "kinds": ["job.done"]}).answers(422),
+    "read_webhook": Row(MANAGERS),
+    "change_webhook_now": Row(MANAGERS, {"on": False}),
+    "remove_webhook_now": Row(MANAGERS).answers(204),
+    "renew_webhook_secret": Row(MANAGERS),
+    "send_webhook_test": Row(MANAGERS).answers(202),
+    "list_deliveries": Row(MANAGERS),
+    "resend_delivery": Row(MANAGERS).answers(202),
     # Jobs
+    "list_queues": Row("401 403 403 403 403 403 403 200"),
     "list_jobs": Row(ALL_NOTES),
     "read_job": Row(ALL_NOTES),
     "cancel_job": Row(REVIEWERS),

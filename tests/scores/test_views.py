@@ -14,9 +14,9 @@ from annotations.gold.services.making import freeze, make_gold
 from annotations.gold.services.splitting import split_version
 from annotations.models import Author, Event, Job, Span
 from annotations.review.services.finishing import finish_review
+from annotations.scores.services import asking
 from annotations.scores.services.scoring import run_score
 from annotations.scores.views import scores as view
-from annotations.scores.views import wanted
 from tests import factories as make
 from tests.worlds.checks import check_page
 
@@ -237,7 +237,7 @@ def test_wrong_choices_lead_to_the_score_without_choices(read, sign_in, query):
 def test_a_long_score_with_choices_is_a_job(read, sign_in):
     client = sign_in(read.vic)
     choices = {"threshold": "0.8", "type": "label:AGE"}
-    with patch.object(wanted, "MOST_CHARACTERS", 10):
+    with patch.object(asking, "MOST_CHARACTERS", 10):
         html = check_page(client.get(url("score", read, **choices)))
         assert "Not computed yet" in html and 'name="type" value="label:AGE"' in html
     sent = {"version": 0, "author": read.run.pk, "token": "6f0c6d5e-0000-4000-8000-000000000002", **choices}
@@ -246,7 +246,7 @@ def test_a_long_score_with_choices_is_a_job(read, sign_in):
     assert (job.params["threshold"], job.params["types"]) == (0.8, ["label:AGE"])
     result = run_score(project_id=read.project.pk, params=job.params, progress=silent)
     assert (result["threshold"], result["types"]) == (0.8, ["label:AGE"])
-    with patch.object(wanted, "MOST_CHARACTERS", 10):
+    with patch.object(asking, "MOST_CHARACTERS", 10):
         assert "Not computed yet" not in check_page(client.get(url("score", read, **choices)))
         assert "Not computed yet" in check_page(client.get(url("score", read)))
 
@@ -258,7 +258,7 @@ def test_a_label_set_without_a_mapping(read, sign_in):
 
 def test_a_long_score_is_a_job(read, sign_in):
     client = sign_in(read.vic)
-    with patch.object(wanted, "MOST_CHARACTERS", 10):
+    with patch.object(asking, "MOST_CHARACTERS", 10):
         html = check_page(client.get(url("score", read)))
         assert "Not computed yet" in html and "Scores by level" not in html
         assert client.get(url("score_errors", read)).url == url("score", read)

@@ -8,12 +8,13 @@ from django.http import Http404, HttpResponseBase
 from ninja import Query, Router, Schema
 
 from annotations.api.paging import Page, Paging, paged
+from annotations.api.problems import invalid
 from annotations.api.requests import ApiRequest, enter
 from annotations.core.access import Access, Can, note_for, notes_for, sets_for
 from annotations.core.events import NOTE_READ
 from annotations.core.hiding import hidden_in
 from annotations.core.spans import SpanItem, own_sets, spans_of
-from annotations.models import Document, Label, NoteMetadata
+from annotations.models import Document, Label, NoteMetadata, Project
 from annotations.notes.selectors.annotation_sets import SetSummary, annotation_sets_of
 from annotations.notes.selectors.notes import NoteRow, Show, choices, note_page
 
@@ -96,6 +97,14 @@ class SpanOut(Schema):
 
 class SetWithSpans(SetItem):
     items: list[SpanOut]
+
+
+def label_coded(project: Project, code: str, field: str = "label") -> int:
+    """Return the id of the label with this code, or of the one that it was merged into. Raises Problem (422)."""
+    label = Label.objects.filter(label_set__project=project, code=code).values_list("pk", "merged_into").first()
+    if label is None:
+        raise invalid((field, "The project has no label with this code."))
+    return label[1] or label[0]
 
 
 def codes_of(project_id: int) -> dict[int, str]:

@@ -184,6 +184,8 @@ def as_csv(project: Project) -> Iterator[str]:
 
 
 FORMATS: dict[str, Callable[[Project], Iterator[str]]] = {"csv": as_csv, "jsonl": as_jsonl}
+TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson; charset=utf-8"}
+"""The media types of the formats."""
 
 
 def overruled(project: Project) -> list[tuple[str, str, int, int]]:

@@ -1,10 +1,12 @@
 """How many planted leaks reviewers found and missed, and what that implies for identifiers that no run suggested."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any, TypedDict
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
+from annotations.core.access import Access, Can
 from annotations.core.gold_sets import gold_sets
 from annotations.domain.reviewing.planting import Left, Missed, left_over
 from annotations.models import Decision, PlantedLeak, Project, Review, Span
@@ -74,6 +76,40 @@ def together(measured: Iterable[Measured]) -> Measured:
         "", 0, missed, sum(one.none for one in each), sum(one.waiting for one in each),
         sum(one.elsewhere for one in each),
     )  # fmt: skip
+
+
+class Planting(TypedDict):
+    """What a person may see of planted leaks: `whole` of all reviewers, `rows` by reviewer, `others` rows are kept."""
+
+    measured: bool
+    rows: list[Measured]
+    whole: Measured
+    others: int
+    unsuggested: "Unsuggested | None"
+
+
+def planting_for(access: Access, runs: Sequence[int]) -> Planting:
+    """Missed planted leaks: managers see the figures of all reviewers, others the total and their own figures."""
+    measured = measured_by(access.project, runs)
+    whole = together(measured)
+    rows = measured if access.can(Can.MANAGE) else [one for one in measured if one.reviewer_id == access.user.pk]
+    return {
+        "measured": bool(measured),
+        "rows": rows,
+        "whole": whole,
+        "others": len(measured) - len(rows),
+        "unsuggested": unsuggested(access.project, whole.missed, runs) if measured else None,
+    }
+
+
+def figures_of(one: Measured) -> dict[str, Any]:
+    """Return the figures as commands and the API give them."""
+    missed, rate = one.missed, one.missed.rate
+    return {
+        "missed": missed.missed, "found": missed.found, "partly": missed.partly, "no_identifier": one.none,
+        "waiting": one.waiting, "elsewhere": one.elsewhere, "share": rate.share,
+        "interval": list(rate.interval) if rate.interval else None, "few": rate.few,
+    }  # fmt: skip
 
 
 def _revealed(project: Project, runs: Iterable[int]) -> "QuerySet[PlantedLeak]":

@@ -5,8 +5,10 @@ from functools import lru_cache
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils.crypto import salted_hmac
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from annotations.core.errors import ServiceError
 from annotations.domain.reviewing.aliases import Aliases
 from annotations.models import Author, Document, Handover, PlantedLeak, Project, Review, Span
 from annotations.projects.selectors.second_reviews import ACTIVE
@@ -101,6 +103,15 @@ def suggestion_named(project: Project, author: Author, document: Document) -> Ca
     if not Review.objects.filter(document=document, author=author, planted_share__gt=0).exists():
         return back
     return lambda number: 0 if back(number) == number else back(number)
+
+
+def suggestions_for(project: Project, numbers: Iterable[int]) -> set[int]:
+    """The suggestion ids for these aliases. Raises ServiceError for ids, because trying ids would find hidden leaks."""
+    back = aliases(project).back
+    named = {one: back(one) for one in numbers}
+    if any(alias == pk for alias, pk in named.items()):
+        raise ServiceError(_("This page is out of date. Nothing was changed. Reload the page."), code="page")
+    return set(named.values())
 
 
 @lru_cache(16)

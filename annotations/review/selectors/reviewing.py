@@ -4,7 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.db.models import Exists, OuterRef, QuerySet
+from django.http import Http404
 
+from annotations.core.access import Access
 from annotations.models import AnnotationSet, Author, Decision, Document, Handover, Project, Review, User
 from annotations.projects.selectors.second_reviews import ACTIVE
 from annotations.review.selectors.handovers import Waiting, handed_over_by, waiting_of
@@ -85,6 +87,16 @@ def suggested_note(author: Author, pk: int) -> Document | None:
         annotation_sets__author=author, annotation_sets__state=AnnotationSet.State.SUBMITTED
     )
     return notes.defer("text").filter(pk=pk).first()
+
+
+def review_for(access: Access, author: int, note: int) -> tuple[Author, Document]:
+    """The author of a run and a note that it has processed. Raises Http404."""
+    run = run_author(access.project, author)
+    found = suggested_note(run, note) if run else None
+    if run is None or found is None:
+        raise Http404("No such review.")
+    found.project = access.project
+    return run, found
 
 
 def last_decided(author: Author, user: User, besides: Document, most: int = 5) -> list[Decision]:

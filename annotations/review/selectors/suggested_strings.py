@@ -6,6 +6,7 @@ from typing import Literal
 
 from django.db.models import F, QuerySet
 from django.db.models.functions import Substr
+from django.shortcuts import get_object_or_404
 
 from annotations.models import Project, Span, SuggestedString, User
 from annotations.review.selectors.bulk_rules import waiting_by_string
@@ -153,6 +154,11 @@ def _texts(samples: Sequence[int]) -> dict[int, str]:
     """The text of these spans. The database cuts it out, because a note may be long."""
     cut = Substr("annotation_set__document__text", F("start") + 1, F("end") - F("start"))
     return dict(Span.objects.filter(pk__in=samples).annotate(text=cut).values_list("pk", "text"))
+
+
+def string_for(project: Project, pk: int) -> SuggestedString:
+    """Return a string of the project. Raises Http404."""
+    return get_object_or_404(SuggestedString, pk=pk, author__project=project)
 
 
 def spans_of(string: SuggestedString, runs: Sequence[int]) -> "QuerySet[Span]":

@@ -11,7 +11,7 @@ Each decision is an event of its own that names the act as its cause. Notes are 
 that two acts can't deadlock.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import Any
@@ -26,7 +26,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.events import Verb
 from annotations.core.label_lock import keep_labels
 from annotations.core.progress import Progress, silent
-from annotations.models import BulkAct, Decision, Label, Project, User
+from annotations.models import BulkAct, Decision, Label, Project, SuggestedString, User
 from annotations.review.events import REVIEW_BULK_DONE, REVIEW_BULK_UNDONE, BulkCounts, BulkEnded
 from annotations.review.selectors.bulk_preview import Preview, preview
 from annotations.review.selectors.bulk_rules import Rule, doubtful_of, open_of, rule_of, skipped_of
@@ -61,6 +61,23 @@ def plan_bulk(*, project: Project, user: User, rule: Rule, act: BulkAct.Act) -> 
             gettext("No open suggestion matches this rule. Change the rule, or choose other runs."), code="none"
         )
     return BulkAct.objects.create(project=project, user=user, act=act, rule=rule.data(), **_counts(found))
+
+
+def plan_string(
+    *, project: Project, user: User, string: SuggestedString, runs: Sequence[int], act: str, but: Collection[int] = (),
+    to: int | None = None,
+) -> BulkAct:  # fmt: skip
+    """Plan an act on all suggestions of a string in these runs, except those in `but`. `to`: the label to accept with.
+
+    Raises ServiceError `act` for an unknown act, and as plan_bulk.
+    """
+    if act not in BulkAct.Act.values:
+        raise ServiceError(gettext("Choose an action: “Accept” or “Reject”."), code="act")
+    rule = Rule(
+        "string", runs, string=string.string_key, label=string.label_id, but=sorted(but),
+        to=to if act == BulkAct.Act.ACCEPT else None,
+    )  # fmt: skip
+    return plan_bulk(project=project, user=user, rule=rule, act=BulkAct.Act(act))
 
 
 def _counts(found: Preview) -> dict[str, int]:

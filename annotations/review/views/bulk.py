@@ -8,7 +8,6 @@ from django.contrib import messages
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotations.core.access import Access, Can, enter
@@ -23,11 +22,11 @@ from annotations.review.forms import BulkForm
 from annotations.review.selectors.bulk_preview import preview, with_doubtful, with_gold
 from annotations.review.selectors.bulk_rules import Rule, open_of, rule_of, waiting_by_string
 from annotations.review.selectors.occurrences import Occurrence, occurrences
-from annotations.review.selectors.planted import aliases
+from annotations.review.selectors.planted import suggestions_for
 from annotations.review.selectors.precision import expected_of, rates_by, together
 from annotations.review.selectors.reviewing import chosen_runs, run_authors
-from annotations.review.selectors.suggested_strings import Order, as_waiting, spans_of, strings
-from annotations.review.services.bulk import AT_ONCE, plan_bulk
+from annotations.review.selectors.suggested_strings import Order, as_waiting, spans_of, string_for, strings
+from annotations.review.services.bulk import AT_ONCE, plan_bulk, plan_string
 
 # Examples in a preview; acts in the list of recent ones; occurrences of a string per page.
 EXAMPLES, RECENT, SHOWN = 8, 20, 200
@@ -142,7 +141,7 @@ def review_string(request: Request, slug: str, pk: int) -> HttpResponse:
     and of the selected suggestions).
     """
     access = enter(request.user, slug, Can.MAKE_GOLD)
-    string = _string(access, pk)
+    string = string_for(access.project, pk)
     chosen = chosen_runs(access.project, request.GET.getlist("run"))
     runs = [run.pk for run in chosen]
     if request.method == "POST":
@@ -180,28 +179,13 @@ def review_string(request: Request, slug: str, pk: int) -> HttpResponse:
 
 def _plan_string(request: Request, access: Access, string: SuggestedString, runs: Sequence[int]) -> BulkAct:
     """Plan the act. Suggestions that were shown but not selected are exceptions; other pages are decided too."""
-    shown, ticked = (_ids(request.POST.getlist(name), access) for name in ("shown", "tick"))
-    act = request.POST.get("act", "")
-    if act not in BulkAct.Act.values:
-        raise ServiceError(_("Choose an action: “Accept” or “Reject”."), code="act")
-    rule = Rule(
-        "string", runs, string=string.string_key, label=string.label_id, but=sorted(shown - ticked),
-        to=number(request.POST, "to") if act == BulkAct.Act.ACCEPT else None,
+    shown, ticked = (
+        suggestions_for(access.project, numbers(request.POST.getlist(name)[:SHOWN])) for name in ("shown", "tick")
+    )
+    return plan_string(
+        string=string, runs=runs, act=request.POST.get("act", ""), but=shown - ticked,
+        to=number(request.POST, "to"), project=access.project, user=access.user,
     )  # fmt: skip
-    return plan_bulk(project=access.project, user=access.user, rule=rule, act=BulkAct.Act(act))
-
-
-def _ids(values: Sequence[str], access: Access) -> set[int]:
-    """The suggestion ids for these aliases. Raises ServiceError for ids, because trying ids would find hidden leaks."""
-    back = aliases(access.project).back
-    named = {one: back(one) for one in numbers(values[:SHOWN])}
-    if any(alias == pk for alias, pk in named.items()):
-        raise ServiceError(_("This page is out of date. Nothing was changed. Reload the page."), code="page")
-    return set(named.values())
-
-
-def _string(access: Access, pk: int) -> SuggestedString:
-    return get_object_or_404(SuggestedString, pk=pk, author__project=access.project)
 
 
 def _rate_of(string: SuggestedString, runs: Sequence[int]) -> Rate:

@@ -28,16 +28,17 @@ from annotations.review.selectors.finished_gold import origin_of
 from annotations.review.selectors.listing import review_list
 from annotations.review.selectors.misses import hints_of
 from annotations.review.selectors.ordering import Queue
-from annotations.review.selectors.planted import aliases, found_of, hidden_at, suggestion_named
+from annotations.review.selectors.planted import found_of, hidden_at, suggestion_named
 from annotations.review.selectors.precision import rates_of
 from annotations.review.selectors.reviewing import (
     last_decided,
+    review_for,
     review_progress,
     run_author,
     run_authors,
-    suggested_note,
 )
-from annotations.review.selectors.state import ReviewState, Seen, Shown, review_state
+from annotations.review.selectors.shown import goes_on, shown_to
+from annotations.review.selectors.state import ReviewState, Seen, review_state
 from annotations.review.services.deciding import Request as ReviewRequest
 from annotations.review.services.deciding import decide
 from annotations.review.services.finishing import finish_review, reopen_review
@@ -60,16 +61,11 @@ MOST_REST = 10_000
 
 def _entered(request: Request, slug: str, author: int, pk: int) -> tuple[Access, Author, Document]:
     access = enter(request.user, slug, Can.MAKE_GOLD)
-    run = run_author(access.project, author)
-    note = suggested_note(run, pk) if run else None
-    if run is None or note is None:
-        raise Http404("No such review.")
-    note.project = access.project
-    return access, run, note
+    return access, *review_for(access, author, pk)
 
 
 def _state(access: Access, run: Author, note: Document) -> ReviewState:
-    return _named(review_state(document=note, author=run, user=access.user), access)
+    return shown_to(access, review_state(document=note, author=run, user=access.user))
 
 
 as_json = json_answers(_("You don't have permission to review in this project."), enter=_entered, now=_state)
@@ -124,7 +120,7 @@ def review(request: Request, slug: str, author: int, pk: int) -> HttpResponse:
     args = [slug, run.pk, note.pk]
     state = review_state(document=note, author=run, user=access.user)
     planting = state["planting"]
-    state = _named(state, access)
+    state = shown_to(access, state)
     context = {
         "access": access,
         "run": run,
@@ -165,7 +161,7 @@ def review_decide(request: Request, access: Access, run: Author, note: Document)
     """Make one decision. The answer is the new state of the review."""
     decision = _decision_of(body_of(request), suggestion_named(access.project, run, note))
     state = decide(document=note, author=run, user=access.user, request=decision)
-    return JsonResponse(_named(state, access))
+    return JsonResponse(shown_to(access, state))
 
 
 @require_safe
@@ -197,7 +193,7 @@ def review_finish(request: Request, access: Access, run: Author, note: Document)
             with_gold=_yes(data, "with_gold"), with_doubtful=_yes(data, "with_doubtful"), most_to_learn=most_to_learn,
         )  # fmt: skip
         state = _state(access, run, note)
-        if _goes_on(state):
+        if goes_on(state):
             return JsonResponse(state | {"next": None})
         _tell_found(request, hidden)
         return JsonResponse({"next": following})
@@ -207,7 +203,7 @@ def review_finish(request: Request, access: Access, run: Author, note: Document)
     except ServiceError as error:
         messages.error(request, str(error))
         return redirect("review", access.project.slug, run.pk, note.pk)
-    if _goes_on(review_state(document=note, author=run, user=access.user)):
+    if goes_on(review_state(document=note, author=run, user=access.user)):
         return redirect("review", access.project.slug, run.pk, note.pk)
     _tell_found(request, hidden)
     return redirect(following)
@@ -219,11 +215,6 @@ def _yes(data: Mapping[str, Any], field: str) -> bool:
     if not isinstance(value, bool):
         raise malformed(_("The field “%(field)s” must be true or false.") % {"field": field})
     return value
-
-
-def _goes_on(state: ReviewState) -> bool:
-    """Whether the reviewer must decide on revealed leaks or differences before the review can be finished."""
-    return state["stage"] == "resolving" or (state["stage"] == "first" and bool(state["open"]))
 
 
 def _tell_found(request: Request, hidden: list[int]) -> None:
@@ -247,41 +238,6 @@ def review_reopen(request: Request, access: Access, run: Author, note: Document)
     except ServiceError as error:
         messages.error(request, str(error))
     return redirect("review", access.project.slug, run.pk, note.pk)
-
-
-# ── Names and aliases ────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def _without_name(source: str) -> str:
-    """The origin of a gold span (“kind:name”), without the name if it is an annotator's."""
-    kind = source.partition(":")[0]
-    return kind if kind == Author.Kind.ANNOTATOR else source
-
-
-def _named(state: ReviewState, access: Access) -> ReviewState:
-    """The state as this person may see it: without annotators' names if adjudication is anonymous.
-
-    If leaks are planted, aliases replace the suggestion ids, because a gap between ids would reveal a hidden one.
-    """
-    planting = state.pop("planting", 0)
-    if access.unnamed:
-        state["gold"] = [span | {"from": _without_name(span["from"])} for span in state["gold"]]
-    if not (access.project.planted_share or planting):
-        return state
-    of = aliases(access.project).of
-    suggestions = [_aliased(suggestion, of) for suggestion in state["suggestions"]]
-    between = state["between"]
-    if between and between["outcome"]:
-        decided = {str(of(int(pk))): bounds for pk, bounds in between["outcome"]["suggestions"].items()}
-        between = between | {"outcome": between["outcome"] | {"suggestions": decided}}
-    return state | {"suggestions": suggestions, "between": between}
-
-
-def _aliased(suggestion: Shown, of: Callable[[int], int]) -> Shown:
-    aliased = suggestion | {"id": of(suggestion["id"])}
-    if "conflicting" in suggestion:
-        aliased["conflicting"] = [of(pk) for pk in suggestion["conflicting"]]
-    return aliased
 
 
 # ── Parsing the request ──────────────────────────────────────────────────────────────────────────────────────────────

@@ -5,10 +5,11 @@ from typing import TypedDict
 from annotations.core.templatetags.coefficients import percent
 from annotations.domain.scoring.shares import UnitShares
 from annotations.models import Cause
+from annotations.scores.services.asking import category_names
+from annotations.scores.services.error_list import UNTAGGED
 from annotations.scores.services.error_table import CategoryErrors, ErrorCounts, error_table
 from annotations.scores.services.scoring import Score, ScoreRequest
-from annotations.scores.views.errors import UNTAGGED
-from annotations.scores.views.wanted import category_names, errors_url
+from annotations.scores.views.wanted import errors_url
 
 
 class Bar(TypedDict):

@@ -1,6 +1,6 @@
 """The errors of an author in context, with their causes, which people set here."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,30 +8,27 @@ from django.contrib import messages
 from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
 from annotations.core.access import Access, Can, enter
+from annotations.core.answers import streamed
 from annotations.core.errors import ServiceError
-from annotations.core.events import FILE_DOWNLOADED
 from annotations.core.requests import Request, number, paged
-from annotations.domain.files.csv_lines import csv_line
 from annotations.domain.scoring.causes import Causes, ErrorId
 from annotations.domain.scoring.errors import Kind
 from annotations.domain.scoring.similarity import THRESHOLD
 from annotations.models import Cause
-from annotations.notes.selectors.in_context import Entry, LabeledText, LabelLook, label_looks, note_names, with_entries
+from annotations.notes.selectors.in_context import Entry, LabelLook, label_looks, note_names
 from annotations.notes.views.in_context import shown_in_context
 from annotations.scores.selectors import annotation_set_ids
+from annotations.scores.services.asking import category_names, score_now
 from annotations.scores.services.causes import causes_of_errors, change_error_cause
-from annotations.scores.services.scoring import Error, ScoredTable, ScoreRequest, score_errors
-from annotations.scores.views.wanted import KINDS, category_names, errors_url, query_of, score_now, wanted_of
+from annotations.scores.services.error_list import UNTAGGED, ErrorFilters, ListedErrors, export_errors
+from annotations.scores.services.scoring import Error, ScoreRequest, score_errors
+from annotations.scores.views.wanted import KINDS, errors_url, query_of, wanted_of
 
 PAGE = 25
-# Errors whose notes are read together for a download.
-AT_ONCE = 200
-UNTAGGED = "none"
 CAUSES = [(kind.value, kind.label) for kind in Cause.Kind]
 
 
@@ -79,27 +76,7 @@ def error_list(request: Request, slug: str, version: int, author: int) -> HttpRe
     return render(request, "scores/errors.html", context)
 
 
-@dataclass(frozen=True)
-class _Listed:
-    """The errors of a score, and what the filters of a request choose of them."""
-
-    wanted: ScoreRequest
-    table: ScoredTable
-    errors: list[Error]
-    chosen: "_Filters"
-    causes: Causes
-
-    @property
-    def category_of(self) -> dict[str, str]:
-        return {row["label"]: row["category"] for row in self.table["labels"]}
-
-    @property
-    def rows(self) -> list[Error]:
-        category_of = self.category_of
-        return [row for row in self.errors if self.chosen.takes(row, category_of, self.causes)]
-
-
-def _listed(request: Request, access: Access, version: int, author: int) -> _Listed | HttpResponse:
+def _listed(request: Request, access: Access, version: int, author: int) -> ListedErrors | HttpResponse:
     """The errors that a request asks for; where the score must be computed first, a redirect to its page."""
     wanted = wanted_of(request, access, version, author)
     if isinstance(wanted, HttpResponse):
@@ -113,7 +90,7 @@ def _listed(request: Request, access: Access, version: int, author: int) -> _Lis
         return redirect(back)
     if found is None:
         return redirect(back)
-    return _Listed(wanted, found.table, errors, _Filters.of(request), causes_of_errors(wanted))
+    return ListedErrors(wanted, found.table, errors, _filters_of(request), causes_of_errors(wanted))
 
 
 @require_safe
@@ -123,33 +100,8 @@ def errors_export(request: Request, slug: str, version: int, author: int) -> Htt
     listed = _listed(request, access, version, author)
     if isinstance(listed, HttpResponse):
         return listed
-    FILE_DOWNLOADED.record(actor=access.user, project_id=access.project.pk, data={"errors": "csv"})
-    response = StreamingHttpResponse(_lines(access, listed), content_type="text/csv; charset=utf-8")
-    day = timezone.localdate().isoformat()
-    response["Content-Disposition"] = f'attachment; filename="{slug}-errors-{day}.csv"'
-    return response
-
-
-def _lines(access: Access, listed: _Listed) -> Iterator[str]:
-    """CSV by RFC 4180 with a header row. Offsets are code points, end-exclusive; labels are codes."""
-    looks, category_of, rows = label_looks(access.project, listed.wanted.into), listed.category_of, listed.rows
-    sides = [f"{side}_{what}" for side in ("gold", "predicted") for what in ("start", "end", "label", "text")]
-    yield csv_line(["note", "line", "type", *sides, "category", "causes", "sentence"])
-    for at in range(0, len(rows), AT_ONCE):
-        for row, entry in with_entries(rows[at : at + AT_ONCE], looks):
-            _note, kind, gold, predicted = row
-            label = next(span[2] for span in (gold, predicted) if span)
-            yield csv_line(
-                [
-                    entry.name, entry.line, str(kind), *_cells(gold, entry.first), *_cells(predicted, entry.second),
-                    category_of.get(label, ""), " ".join(sorted(listed.causes.get(ErrorId.of(row), ()))),
-                    entry.before + entry.marked + entry.after,
-                ]
-            )  # fmt: skip
-
-
-def _cells(span: Sequence[Any] | None, shown: LabeledText | None) -> list[object]:
-    return [*span, shown.quote] if span and shown else [None] * 4
+    lines, name = export_errors(project=access.project, actor=access.user, listed=listed)
+    return streamed(lines, "text/csv; charset=utf-8", name)
 
 
 def _shown(access: Access, rows: Sequence[Error], looks: dict[str, LabelLook], causes: Causes) -> list[ShownError]:
@@ -181,49 +133,19 @@ def _filters_query(request: Request) -> str:
     return f"?{query.urlencode()}" if query else ""
 
 
-@dataclass(frozen=True)
-class _Filters:
-    """The filters of the list; an empty value filters nothing. `label` is the gold or the predicted label."""
-
-    kind: str
-    label: str
-    gold: str
-    predicted: str
-    category: str
-    cause: str
-    note: int | None
-
-    @classmethod
-    def of(cls, request: Request) -> "_Filters":
-        kind, cause = (request.GET.get(name, "") for name in ("kind", "cause"))
-        labels = ("label", "gold", "predicted", "category")
-        label, gold, predicted, category = (request.GET.get(name, "")[:60] for name in labels)
-        return cls(
-            kind=kind if kind in list(Kind) else "",
-            label=label,
-            gold=gold,
-            predicted=predicted,
-            category=category,
-            cause=cause if cause in [*Cause.Kind.values, UNTAGGED] else "",
-            note=number(request.GET, "note"),
-        )
-
-    @property
-    def any(self) -> bool:
-        return any((self.kind, self.label, self.gold, self.predicted, self.category, self.cause, self.note))
-
-    def takes(self, row: Error, category_of: Mapping[str, str], causes: Causes) -> bool:
-        note, kind, *spans = row
-        gold, predicted = (span[2] if span else "" for span in spans)
-        return (
-            self.kind in ("", kind)
-            and self.note in (None, note)
-            and (not self.label or self.label in (gold, predicted))
-            and self.gold in ("", gold)
-            and self.predicted in ("", predicted)
-            and self.category in ("", category_of.get(gold or predicted))
-            and (not self.cause or self.cause in (causes.get(ErrorId.of(row)) or (UNTAGGED,)))
-        )
+def _filters_of(request: Request) -> ErrorFilters:
+    kind, cause = (request.GET.get(name, "") for name in ("kind", "cause"))
+    labels = ("label", "gold", "predicted", "category")
+    label, gold, predicted, category = (request.GET.get(name, "")[:60] for name in labels)
+    return ErrorFilters(
+        kind=kind if kind in list(Kind) else "",
+        label=label,
+        gold=gold,
+        predicted=predicted,
+        category=category,
+        cause=cause if cause in [*Cause.Kind.values, UNTAGGED] else "",
+        note=number(request.GET, "note"),
+    )
 
 
 @require_POST

@@ -29,6 +29,7 @@ from annotations.notes.selectors.in_context import LabelLook, label_looks
 from annotations.projects.selectors.label_maps import mapped_sets
 from annotations.projects.selectors.projects import is_large
 from annotations.scores.selectors import LEVELS, Reference, authors_with_notes, characters, note_languages
+from annotations.scores.services.asking import too_long
 from annotations.scores.services.scoring import ScoredTable, ScoreRequest, kept_score, notes_of, score, score_request
 from annotations.scores.services.shown import (
     chosen_names,
@@ -40,7 +41,7 @@ from annotations.scores.services.shown import (
 )
 from annotations.scores.services.starting import start_score
 from annotations.scores.views.error_shares import error_shares
-from annotations.scores.views.wanted import KINDS, choices_of, errors_url, query_of, too_long, wanted_of
+from annotations.scores.views.wanted import KINDS, choices_of, errors_url, query_of, wanted_of
 
 # The list computes scores of this much text itself, which takes some tenths of a second.
 LIST_CHARACTERS = 1_000_000

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import OuterRef, QuerySet, Subquery
+from django.http import Http404
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
@@ -59,6 +60,14 @@ def webhook_of(project: Project, pk: int) -> Webhook | None:
 def deliveries_of(webhook: Webhook) -> QuerySet[Delivery]:
     """The deliveries of a webhook, the newest first."""
     return Delivery.objects.filter(webhook=webhook).order_by("-pk")
+
+
+def delivery_of(webhook: Webhook, pk: int) -> Delivery:
+    """Return a delivery of the webhook. Raises Http404."""
+    found = Delivery.objects.filter(webhook=webhook, pk=pk).select_related("webhook").first()
+    if found is None:
+        raise Http404("This delivery does not exist.")
+    return found
 
 
 def delivery_rows(deliveries: Iterable[Delivery]) -> list[DeliveryRow]:

@@ -10,7 +10,7 @@ from annotations.models import Label
 from models_runtime.runs.services.external import Choice
 
 LATER = "?"
-_MOST = 200
+MOST = 200
 
 
 class PlaceholderForm(forms.Form):
@@ -18,13 +18,13 @@ class PlaceholderForm(forms.Form):
 
     def __init__(self, *args: Any, choices: Sequence[Choice], labels: Sequence[Label], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._words = [choice.label for choice in choices[:_MOST]]
+        self._words = [choice.label for choice in choices[:MOST]]
         offered = [
             (LATER, str(_("Decide later"))),
             *((row.code, row.name) for row in labels),
             ("", str(_("Nothing (drop these spans)"))),
         ]
-        for choice in choices[:_MOST]:
+        for choice in choices[:MOST]:
             self.fields[f"placeholder:{choice.label}"] = forms.ChoiceField(
                 label=choice.label,
                 required=False,

@@ -5,9 +5,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from annotations.models import RewrittenNote, Span
+from django.shortcuts import get_object_or_404
+
+from annotations.models import Project, RewrittenNote, Span, User
 from annotations.review.selectors.doubtful import DOUBTFUL
 from models_runtime.models import Run, RunItem
+from models_runtime.runs.events import REWRITTEN_EXPORTED
 from models_runtime.runs.services.placeholders import unmapped_placeholders
 
 BATCH = 100
@@ -51,3 +54,15 @@ def rewritten_lines(run: Run, *, prompt: bool) -> Iterator[str]:
         for pk, name, original, text in batch:
             row = {"note": name, "original": original, "deidentified": text, "usable": pk not in unusable} | about
             yield json.dumps(row, ensure_ascii=False) + "\n"
+
+
+def export_rewritten(*, run: Run, prompt: bool, actor: User) -> tuple[Iterator[str], str]:
+    """Return the lines of the download, and the name of the file. Record the download."""
+    REWRITTEN_EXPORTED.record(actor=actor, project_id=run.project_id, data={"author": run.author_id, "prompt": prompt})
+    return rewritten_lines(run, prompt=prompt), f"{run.project.slug}-rewritten-{run.pk}.jsonl"
+
+
+def rewriting_for(project: Project, pk: int) -> Run:
+    """Return a run that rewrote notes. Raises Http404 for other runs."""
+    rows = Run.objects.select_related("author", "project", "job")
+    return get_object_or_404(rows, project=project, pk=pk, params__strategy="rewrite")

@@ -2,27 +2,26 @@
 
 from django.contrib import messages
 from django.http import HttpResponse, StreamingHttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_safe
 
-from annotations.core.access import Access, Can, enter
+from annotations.core.access import Can, enter
+from annotations.core.answers import streamed
 from annotations.core.errors import ServiceError
 from annotations.core.requests import Request
 from annotations.projects.selectors.labels import labels_of
-from models_runtime.models import Run
-from models_runtime.runs.events import REWRITTEN_EXPORTED
 from models_runtime.runs.forms.placeholders import PlaceholderForm
 from models_runtime.runs.services.placeholders import map_placeholders, placeholder_choices, unmapped_placeholders
-from models_runtime.runs.services.rewritten_notes import rewritten_lines
+from models_runtime.runs.services.rewritten_notes import export_rewritten, rewriting_for
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def run_placeholders(request: Request, slug: str, pk: int) -> HttpResponse:
     """Choose labels for the placeholders of a run that are no label's. Their spans then become suggestions."""
     access = enter(request.user, slug, Can.MANAGE)
-    run = _run_of(access, pk)
+    run = rewriting_for(access.project, pk)
     counts = unmapped_placeholders(run)
     form = PlaceholderForm(
         request.POST if request.method == "POST" else None,
@@ -52,17 +51,6 @@ def run_placeholders(request: Request, slug: str, pk: int) -> HttpResponse:
 def run_rewritten(request: Request, slug: str, pk: int) -> StreamingHttpResponse:
     """Download the rewritten notes as JSON Lines. `?prompt=yes` adds the prompt to each line."""
     access = enter(request.user, slug, Can.EXPORT)
-    run = _run_of(access, pk)
-    prompt = request.GET.get("prompt") == "yes"
-    REWRITTEN_EXPORTED.record(
-        actor=access.user, project_id=access.project.pk, data={"author": run.author_id, "prompt": prompt}
-    )
-    response = StreamingHttpResponse(rewritten_lines(run, prompt=prompt), content_type="application/jsonl")
-    response["Content-Disposition"] = f'attachment; filename="{slug}-rewritten-{run.pk}.jsonl"'
-    return response
-
-
-def _run_of(access: Access, pk: int) -> Run:
-    """Return a run that rewrote notes. Other runs have no such pages."""
-    rows = Run.objects.select_related("author", "project", "job")
-    return get_object_or_404(rows, project=access.project, pk=pk, params__strategy="rewrite")
+    run = rewriting_for(access.project, pk)
+    lines, name = export_rewritten(run=run, prompt=request.GET.get("prompt") == "yes", actor=access.user)
+    return streamed(lines, "application/jsonl", name)

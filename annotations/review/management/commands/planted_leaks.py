@@ -6,7 +6,7 @@ from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.core.templatetags.coefficients import percent
 from annotations.models import User
-from annotations.review.selectors.leaks_found import Measured, measured_by, together, unsuggested
+from annotations.review.selectors.leaks_found import figures_of, measured_by, together, unsuggested
 from annotations.review.selectors.reviewing import run_authors
 
 
@@ -37,8 +37,8 @@ class Command(JourneyCommand):
         left = found.left
         return {
             "share_of_notes": project.planted_share,
-            "reviewers": [{"reviewer": one.reviewer} | _figures(one) for one in measured],
-            "all": _figures(whole),
+            "reviewers": [{"reviewer": one.reviewer} | figures_of(one) for one in measured],
+            "all": figures_of(whole),
             "notes": found.notes,
             "found_by_hand": found.by_hand,
             "left": {"expected": left.expected, "least": left.least, "most": left.most} if left else None,
@@ -54,15 +54,6 @@ class Command(JourneyCommand):
         )
         by_hand = f"Identifiers that no run suggested: {result['found_by_hand']} found in {result['notes']} notes"
         return "\n".join([*lines, _line("all", result["all"]), f"{by_hand}; still unmarked: {about}"])
-
-
-def _figures(one: Measured) -> dict[str, Any]:
-    missed, rate = one.missed, one.missed.rate
-    return {
-        "missed": missed.missed, "found": missed.found, "partly": missed.partly, "no_identifier": one.none,
-        "waiting": one.waiting, "elsewhere": one.elsewhere, "share": rate.share,
-        "interval": list(rate.interval) if rate.interval else None, "few": rate.few,
-    }  # fmt: skip
 
 
 def _line(name: str, figures: dict[str, Any]) -> str:

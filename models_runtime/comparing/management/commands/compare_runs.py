@@ -7,8 +7,8 @@ from annotations.domain.gold.splits import Split
 from annotations.domain.scoring.intervals import in_text
 from annotations.models import User
 from annotations.scores.selectors import copied_in_text
-from annotations.scores.services.side_by_side import AuthorFigures, common_notes, comparison_request, side_by_side
-from models_runtime.comparing.services import Row, figure_rows, label_rows, learned_here, pace_rows
+from annotations.scores.services.side_by_side import comparison_request
+from models_runtime.comparing.services import as_dict
 
 
 class Command(JourneyCommand):
@@ -35,27 +35,7 @@ class Command(JourneyCommand):
         wanted = comparison_request(
             project, version=options["gold"], names=names, split=options["split"], language=options["language"]
         )
-        notes = common_notes(wanted)
-        table = side_by_side(wanted, notes=notes)
-        learned = learned_here(wanted, notes.of[0].annotation_sets)
-        authors = table["authors"]
-        rows = figure_rows(table) + pace_rows(project, [author["author_id"] for author in authors])
-        labels = label_rows(table)
-        return {key: table[key] for key in ("project", "gold", "content_hash", "split", "language", "notes")} | {
-            "runs": [
-                {"run": author["author"], "kind": author["kind"], "found_only_here": author["only"]}
-                | {"notes_learned_from": learned.get(author["author_id"], 0)}
-                | {"own_gold_spans": author["own_gold_spans"], "merged": author["merged"]}
-                | {"few_notes": author["table"]["few_notes"]}
-                | {row.key: row.cells[index].value for row in rows}
-                | {"labels": {row.key: row.cells[index].value for row in labels}}
-                for index, author in enumerate(authors)
-            ],
-            "names": {row.key: " ".join(str(part) for part in row.name if part) for row in rows},
-            "best": {row.key: _best(row, authors) for row in rows},
-            "missed_by_all": table["missed_by_all"],
-            "untouched": table["untouched"],
-        }
+        return as_dict(wanted)
 
     def say(self, result: dict[str, Any]) -> str:
         runs = result["runs"]
@@ -92,10 +72,6 @@ class Command(JourneyCommand):
 
 def _language(result: dict[str, Any]) -> str:
     return f" in {result['language']}" if result["language"] else ""
-
-
-def _best(row: Row, authors: list[AuthorFigures]) -> list[str]:
-    return [author["author"] for author, cell in zip(authors, row.cells, strict=True) if cell.best]
 
 
 def _shown(value: float | None) -> str:

@@ -1,0 +1,123 @@
+"""What routes of review answer: the state of a review, with codes instead of ids of labels."""
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+from ninja import Field, Schema
+
+from annotations.domain.numbers import MAX_OFFSET
+from annotations.review.selectors.state import BetweenShown, GoldShown, ReviewState, Shown
+
+Codes = Mapping[int, str]
+
+
+class Bounds(Schema):
+    """Offsets in code points, end-exclusive, and the code of a label."""
+
+    start: int = Field(ge=0, le=MAX_OFFSET)
+    end: int = Field(ge=0, le=MAX_OFFSET)
+    label: str = Field(max_length=60)
+
+
+class SuggestionOut(Bounds):
+    """A suggestion. `state` is open, accepted or rejected; `accepted` are its bounds and label in gold.
+
+    `runs`, `of`, `conflicting` and `differing` are of merged lists: the runs that suggest it, how many were merged,
+    suggestions of which only one can be right, and attributes to which the runs gave different values. `doubt` says
+    which words are doubtful, and `planted` is the outcome of a planted leak.
+    """
+
+    id: int
+    confidence: float | None
+    source: str
+    state: str
+    accepted: Bounds | None
+    by: str | None
+    at: str | None
+    runs: list[dict[str, Any]] | None = None
+    of: int | None = None
+    conflicting: list[int] | None = None
+    differing: list[str] | None = None
+    doubt: dict[str, Any] | None = None
+    planted: str | None = None
+    attributes: dict[str, Any] = {}
+
+    @classmethod
+    def shown(cls, one: Shown, codes: Codes) -> Self:
+        more: dict[str, Any] = {key: one.get(key) for key in _OPTIONAL}
+        return cls(
+            id=one["id"], start=one["start"], end=one["end"], label=codes[one["label"]], confidence=one["confidence"],
+            source=one["source"], state=one["state"], accepted=bounds_of(one["bounds"], codes), by=one["by"],
+            at=one["at"], attributes=one.get("attributes") or {}, **more,
+        )  # fmt: skip
+
+
+_OPTIONAL = ("runs", "of", "conflicting", "differing", "doubt", "planted")
+
+
+class GoldSpanOut(Bounds):
+    """A gold span. `origin` names the annotation set from which it is, `by` and `at` the decision."""
+
+    origin: str
+    by: str | None
+    at: str | None
+    attributes: dict[str, Any] = {}
+
+    @classmethod
+    def shown(cls, one: GoldShown, codes: Codes) -> Self:
+        return cls(
+            start=one["start"], end=one["end"], label=codes[one["label"]], origin=one["from"], by=one["by"],
+            at=one["at"], attributes=one.get("attributes") or {},
+        )  # fmt: skip
+
+
+class FirstReview(Schema):
+    """The first review of two. `suggestions` (null: rejected) and `others` (added) are hidden in a blind review."""
+
+    reviewer: str
+    blind: bool
+    suggestions: dict[str, Bounds | None] | None = None
+    others: list[Bounds] | None = None
+
+    @classmethod
+    def shown(cls, one: BetweenShown, codes: Codes) -> Self:
+        outcome = one["outcome"]
+        if outcome is None:
+            return cls(reviewer=one["first"], blind=one["blind"])
+        decided = {pk: bounds_of(row, codes) for pk, row in outcome["suggestions"].items()}
+        others = [found for row in outcome["others"] if (found := bounds_of(row, codes))]
+        return cls(reviewer=one["first"], blind=one["blind"], suggestions=decided, others=others)
+
+
+class ReviewOut(Schema):
+    """A review. `stage`: first, finished, waiting (for another person), second, or resolving (differences).
+
+    `version` counts the changes of gold. `open` counts open suggestions. `has_finished_gold`: the note has gold that
+    decisions change. `gold_is_draft`: the spans in `gold` don't count until the review is finished.
+    """
+
+    version: int
+    finished: bool
+    stage: str
+    open: int
+    has_finished_gold: bool
+    gold_is_draft: bool
+    first_review: FirstReview | None
+    suggestions: list[SuggestionOut]
+    gold: list[GoldSpanOut]
+
+    @classmethod
+    def of(cls, state: ReviewState, codes: Codes) -> "ReviewOut":
+        between = state["between"]
+        return ReviewOut(
+            version=state["version"], finished=state["finished"], stage=state["stage"], open=state["open"],
+            has_finished_gold=state["has_finished_gold"], gold_is_draft=state["gold_is_draft"],
+            first_review=FirstReview.shown(between, codes) if between else None,
+            suggestions=[SuggestionOut.shown(one, codes) for one in state["suggestions"]],
+            gold=[GoldSpanOut.shown(one, codes) for one in state["gold"]],
+        )  # fmt: skip
+
+
+def bounds_of(row: Any, codes: Codes) -> Bounds | None:
+    """Return start, end and label id as bounds with the label's code; None for None."""
+    return Bounds(start=row[0], end=row[1], label=codes[row[2]]) if row else None

@@ -1,0 +1,264 @@
+"""Routes of scores: authors that can be scored against gold, the figures of one, its errors and their causes."""
+
+from collections.abc import Sequence
+from typing import Any, Literal, Self
+
+from django.http import Http404, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.utils.translation import gettext as _
+from ninja import Field, Query, Router, Schema
+from ninja.responses import Status
+
+from annotations.api.describing import sends
+from annotations.api.paging import Page, Paging, paged
+from annotations.api.problems import Problem, invalid, named
+from annotations.api.requests import ApiRequest, enter
+from annotations.api.schemas import Body
+from annotations.core.access import Access, Can, authors_for
+from annotations.core.answers import streamed
+from annotations.domain.numbers import MAX_ID
+from annotations.domain.scoring.causes import ErrorId
+from annotations.domain.scoring.errors import Kind
+from annotations.gold.selectors import versions
+from annotations.jobs.api import JobItem, started
+from annotations.models import Cause
+from annotations.notes.selectors.in_context import Entry, label_looks
+from annotations.notes.views.in_context import shown_in_context
+from annotations.scores.selectors import AuthorNotes, Reference, authors_with_notes, note_languages
+from annotations.scores.services.asking import plain_request, score_now
+from annotations.scores.services.causes import causes_of_errors, change_error_cause
+from annotations.scores.services.error_list import ErrorFilters, ListedErrors, export_errors
+from annotations.scores.services.error_table import error_table
+from annotations.scores.services.scoring import Error, Score, ScoreRequest, score_errors, score_request
+from annotations.scores.services.starting import start_score
+
+router = Router(tags=["Scores"])
+PATH = "/projects/{slug:slug}/scores/{int:version}/{int:author}"
+FIELDS = {name: name for name in ("split", "into", "threshold", "types", "tokenizer", "language")} | {"mapping": "into"}
+
+
+class ScorableOut(Schema):
+    """An author, and the numbers of submitted notes, and of those that have gold in this version (`shared`)."""
+
+    author: int
+    name: str
+    kind: str
+    submitted: int
+    shared: int
+
+    @classmethod
+    def of(cls, row: AuthorNotes) -> Self:
+        return cls(
+            author=row.author.pk, name=row.author.name, kind=row.author.kind, submitted=row.submitted,
+            shared=row.shared,
+        )  # fmt: skip
+
+
+class Scorable(Schema):
+    """The gold version (0: the current gold) and the authors that can be scored against it."""
+
+    version: int
+    items: list[ScorableOut]
+
+
+class GoldChoice(Schema):
+    """`gold` is the number of a version, by default the newest; 0 is the current gold."""
+
+    gold: int | None = Field(None, ge=0, le=2**31 - 1)
+    language: str = Field("", max_length=8)
+
+
+class ScoreChoices(Schema):
+    """What to score: a split, notes in one language, labels of another set (`into`), and a tokenizer.
+
+    `threshold` is the lowest similarity of texts with tolerance, from 0 to 1. `types` are labels and categories for
+    which all-or-nothing recall is computed once more.
+    """
+
+    split: str = Field("", max_length=20)
+    into: str = Field("", max_length=60)
+    threshold: float | None = Field(None, ge=0, le=1)
+    types: list[str] = Field([], max_length=200)
+    tokenizer: str = Field("", max_length=40)
+    language: str = Field("", max_length=20)
+
+
+class NewScore(ScoreChoices, Body):
+    pass
+
+
+class ScoreOut(Schema):
+    """The figures, as the command `score --json` gives them: rates by level, label and category, and errors."""
+
+    figures: dict[str, Any]
+
+
+class ErrorsWanted(ScoreChoices):
+    """Which errors to list. `cause` may be `none`, for errors without a cause; `label` is of either span."""
+
+    kind: Kind | Literal[""] = ""
+    label: str = Field("", max_length=60)
+    gold: str = Field("", max_length=60)
+    predicted: str = Field("", max_length=60)
+    category: str = Field("", max_length=60)
+    cause: Cause.Kind | Literal["", "none"] = ""
+    note: int | None = Field(None, ge=0, le=MAX_ID)
+
+    def chosen(self) -> ErrorFilters:
+        return ErrorFilters(self.kind, self.label, self.gold, self.predicted, self.category, self.cause, self.note)
+
+
+class ErrorSpan(Schema):
+    """Offsets in code points, end-exclusive, and the code of a label."""
+
+    start: int
+    end: int
+    label: str
+
+
+class ErrorOut(Schema):
+    """An error in its sentence: the span of gold and that of the author; null where one has none.
+
+    `error` names it where causes are set.
+    """
+
+    error: str
+    note: int
+    name: str
+    kind: str
+    line: int
+    before: str
+    marked: str
+    after: str
+    gold: ErrorSpan | None
+    predicted: ErrorSpan | None
+    causes: list[str]
+
+
+class NewCause(Body):
+    """A cause of an error: its key, and whether the error has it. The choices are those of the score."""
+
+    error: str = Field(max_length=200)
+    cause: str = Field(max_length=20)
+    present: bool = True
+
+
+class CausesOut(Schema):
+    causes: list[str]
+
+
+@router.get("/projects/{slug:slug}/scores", response=Scorable)
+def list_scorable_authors(request: ApiRequest, slug: str, wanted: Query[GoldChoice]) -> Scorable:
+    """List the authors that can be scored against a gold version."""
+    access = enter(request, slug, Can.READ_NOTES)
+    frozen = versions(access.project)
+    version = next((one for one in frozen if wanted.gold in (None, one.number)), None)  # 0 is no number of a version
+    if wanted.gold and version is None:
+        raise Http404("This version does not exist.")
+    if wanted.language and wanted.language not in note_languages(access.project):
+        raise invalid(("language", _("This project has no notes in this language.")))
+    reference = Reference(access.project, version)
+    rows = authors_with_notes(reference, authors_for(access), language=wanted.language)
+    return Scorable(version=reference.number, items=[ScorableOut.of(row) for row in rows])
+
+
+@router.get(PATH, response=ScoreOut)
+def read_score(request: ApiRequest, slug: str, version: int, author: int, wanted: Query[ScoreChoices]) -> ScoreOut:
+    """Read the figures of an author against gold (version 0: the current gold). Long scores need a job first (409)."""
+    access = enter(request, slug, Can.READ_NOTES)
+    asked = _asked(access, version, author, wanted)
+    found = _found(asked)
+    return ScoreOut(figures={**found.table, "errors_by_category": error_table(asked, found)})
+
+
+@router.post(f"{PATH}/jobs", response={202: JobItem})
+def start_score_job(
+    request: ApiRequest, response: HttpResponse, slug: str, version: int, author: int, body: NewScore
+) -> Status[JobItem]:
+    """Start the job that computes a long score."""
+    access = enter(request, slug, Can.READ_NOTES)
+    job = start_score(wanted=_asked(access, version, author, body), actor=access.user)
+    return started(response, slug, job)
+
+
+@router.get(f"{PATH}/errors", response=Page[ErrorOut])
+def list_score_errors(
+    request: ApiRequest, slug: str, version: int, author: int, paging: Query[Paging], filters: Query[ErrorsWanted]
+) -> dict[str, Any] | HttpResponseBase:
+    """List the errors of a score in their sentences. The audit log records the notes."""
+    access = enter(request, slug, Can.READ_NOTES)
+    listed = _listed(access, version, author, filters)
+    rows, looks = listed.rows, label_looks(access.project, listed.wanted.into)
+
+    def fetch(after: int | None, size: int) -> Sequence[tuple[int, Error, Entry]]:
+        first = after or 0
+        chosen = rows[first : first + size]
+        entries = shown_in_context(access, chosen, "score", looks)
+        # Entries leave out the errors of notes that were erased meanwhile.
+        present = {entry.note for entry in entries}
+        numbered = [(number, row) for number, row in enumerate(chosen, first + 1) if row[0] in present]
+        return [(number, row, entry) for (number, row), entry in zip(numbered, entries, strict=True)]
+
+    return paged(request, paging, fetch, lambda row: _error(listed, *row[1:]), lambda row: row[0])
+
+
+@router.get(f"{PATH}/errors/csv", openapi_extra=sends("text/csv"))
+def export_score_errors(
+    request: ApiRequest, slug: str, version: int, author: int, filters: Query[ErrorsWanted]
+) -> StreamingHttpResponse:
+    """Download the errors of a score as CSV. The audit log records it."""
+    access = enter(request, slug, Can.EXPORT)
+    listed = _listed(access, version, author, filters)
+    lines, name = export_errors(project=access.project, actor=access.user, listed=listed)
+    return streamed(lines, "text/csv; charset=utf-8", name)
+
+
+@router.post(f"{PATH}/errors/causes", response=CausesOut)
+def set_error_cause(
+    request: ApiRequest, slug: str, version: int, author: int, wanted: Query[ScoreChoices], body: NewCause
+) -> CausesOut:
+    """Add a cause to an error, or remove it."""
+    access = enter(request, slug, Can.MAKE_GOLD)
+    asked = _asked(access, version, author, wanted)
+    found = _found(asked)
+    with named({"kind": "cause", "error": "error"}):
+        causes = change_error_cause(
+            wanted=asked, found=found, error=body.error, kind=body.cause, present=body.present, user=access.user
+        )
+    return CausesOut(causes=sorted(causes))
+
+
+# ── Shared ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _asked(access: Access, version: int, author: int, wanted: ScoreChoices) -> ScoreRequest:
+    """Return the score that is asked for. Raises Http404, and Problem (422) for an unknown choice."""
+    plain_request(access, version, author)
+    threshold = "" if wanted.threshold is None else str(wanted.threshold)
+    with named(FIELDS):
+        return score_request(
+            access.project, version=version, author_id=author, split=wanted.split, into=wanted.into,
+            threshold=threshold, types=wanted.types, tokenizer=wanted.tokenizer, language=wanted.language,
+        )  # fmt: skip
+
+
+def _found(asked: ScoreRequest) -> Score:
+    found = score_now(asked)
+    if found is None or not found.table["notes"]:
+        raise Problem(409, "no-score", _("There is no score yet: it needs a job, or there are no notes to compare."))
+    return found
+
+
+def _listed(access: Access, version: int, author: int, filters: ErrorsWanted) -> ListedErrors:
+    asked = _asked(access, version, author, filters)
+    found = _found(asked)
+    return ListedErrors(asked, found.table, score_errors(asked, found), filters.chosen(), causes_of_errors(asked))
+
+
+def _error(listed: ListedErrors, row: Error, entry: Entry) -> ErrorOut:
+    one = ErrorId.of(row)
+    gold, predicted = (ErrorSpan(start=at[0], end=at[1], label=at[2]) if at else None for at in row[2:])
+    return ErrorOut(
+        error=str(one), note=entry.note, name=entry.name, kind=str(row[1]), line=entry.line, before=entry.before,
+        marked=entry.marked, after=entry.after, gold=gold, predicted=predicted,
+        causes=sorted(listed.causes.get(one, ())),
+    )  # fmt: skip

@@ -1,0 +1,97 @@
+"""The errors of a score, filtered, and their download."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils import timezone
+
+from annotations.core.events import FILE_DOWNLOADED
+from annotations.domain.files.csv_lines import csv_line
+from annotations.domain.scoring.causes import Causes, ErrorId
+from annotations.models import Project, User
+from annotations.notes.selectors.in_context import LabeledText, label_looks, with_entries
+from annotations.scores.services.scoring import Error, ScoredTable, ScoreRequest
+
+UNTAGGED = "none"
+# Errors whose notes are read together for a download.
+AT_ONCE = 200
+
+
+@dataclass(frozen=True)
+class ErrorFilters:
+    """The filters of the list; an empty value filters nothing. `label` is the gold or the predicted label."""
+
+    kind: str
+    label: str
+    gold: str
+    predicted: str
+    category: str
+    cause: str
+    note: int | None
+
+    @property
+    def any(self) -> bool:
+        return any((self.kind, self.label, self.gold, self.predicted, self.category, self.cause, self.note))
+
+    def takes(self, row: Error, category_of: Mapping[str, str], causes: Causes) -> bool:
+        note, kind, *spans = row
+        gold, predicted = (span[2] if span else "" for span in spans)
+        return (
+            self.kind in ("", kind)
+            and self.note in (None, note)
+            and (not self.label or self.label in (gold, predicted))
+            and self.gold in ("", gold)
+            and self.predicted in ("", predicted)
+            and self.category in ("", category_of.get(gold or predicted))
+            and (not self.cause or self.cause in (causes.get(ErrorId.of(row)) or (UNTAGGED,)))
+        )
+
+
+@dataclass(frozen=True)
+class ListedErrors:
+    """The errors of a score, and what filters choose of them."""
+
+    wanted: ScoreRequest
+    table: ScoredTable
+    errors: list[Error]
+    chosen: ErrorFilters
+    causes: Causes
+
+    @property
+    def category_of(self) -> dict[str, str]:
+        return {row["label"]: row["category"] for row in self.table["labels"]}
+
+    @property
+    def rows(self) -> list[Error]:
+        category_of = self.category_of
+        return [row for row in self.errors if self.chosen.takes(row, category_of, self.causes)]
+
+
+def export_errors(*, project: Project, actor: User, listed: ListedErrors) -> tuple[Iterator[str], str]:
+    """Return the lines of the CSV file, and its name. Record the download."""
+    FILE_DOWNLOADED.record(actor=actor, project_id=project.pk, data={"errors": "csv"})
+    day = timezone.localdate().isoformat()
+    return _lines(project, listed), f"{project.slug}-errors-{day}.csv"
+
+
+def _lines(project: Project, listed: ListedErrors) -> Iterator[str]:
+    """CSV by RFC 4180 with a header row. Offsets are code points, end-exclusive; labels are codes."""
+    looks, category_of, rows = label_looks(project, listed.wanted.into), listed.category_of, listed.rows
+    sides = [f"{side}_{what}" for side in ("gold", "predicted") for what in ("start", "end", "label", "text")]
+    yield csv_line(["note", "line", "type", *sides, "category", "causes", "sentence"])
+    for at in range(0, len(rows), AT_ONCE):
+        for row, entry in with_entries(rows[at : at + AT_ONCE], looks):
+            _note, kind, gold, predicted = row
+            label = next(span[2] for span in (gold, predicted) if span)
+            yield csv_line(
+                [
+                    entry.name, entry.line, str(kind), *_cells(gold, entry.first), *_cells(predicted, entry.second),
+                    category_of.get(label, ""), " ".join(sorted(listed.causes.get(ErrorId.of(row), ()))),
+                    entry.before + entry.marked + entry.after,
+                ]
+            )  # fmt: skip
+
+
+def _cells(span: Sequence[Any] | None, shown: LabeledText | None) -> list[object]:
+    return [*span, shown.quote] if span and shown else [None] * 4

@@ -1,0 +1,215 @@
+"""Routes of backends and runs: list, start a backend or a model, read, failed notes, retry."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Self
+
+from django.http import HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404
+from ninja import Field, Query, Router, Schema
+from ninja.responses import Status
+
+from annotations.api.paging import Page, Paging, paged, paged_rows
+from annotations.api.problems import check, named
+from annotations.api.requests import ApiRequest, enter
+from annotations.api.schemas import Body
+from annotations.core.access import Access, Can
+from annotations.jobs.api import job_address
+from annotations.jobs.tokens import new_key
+from models_runtime.models import Run, RunItem
+from models_runtime.runs.forms.runs import REFUSED_AT, RunForm
+from models_runtime.runs.services.backend_rows import as_dict, backend_rows
+from models_runtime.runs.services.llm import usage_of
+from models_runtime.runs.services.rewritten_notes import rewritten_facts
+from models_runtime.runs.services.runs import RunRow, retry_failed, run_counts, run_rows, start_run
+
+router = Router(tags=["Runs"])
+PATH = "/projects/{slug:slug}/runs"
+# Errors of services that are about the state of the project, not about a field.
+STATES = frozenset({"empty", "live", "none"})
+
+
+class BackendItem(Schema):
+    """A backend, or a trained model as a backend. `health` is a state and `message` a sentence.
+
+    `calibration` is the one that new runs use; `applies`: it fits the revision of the last run.
+    """
+
+    backend: str
+    title: str
+    description: str
+    queue: str
+    health: str
+    message: str
+    revision: str | None
+    last_run: str | None
+    calibration: dict[str, Any] | None
+
+
+class RunRef(Schema):
+    """A run: its id, the id of its annotations' author (`run_author`, as in reviews), and the number of its job."""
+
+    id: int
+    run_author: int
+    name: str
+    job: int | None
+    state: str | None
+
+    @classmethod
+    def of(cls, run: Run) -> Self:
+        return cls(**_ref(run))
+
+
+class RunListed(RunRef):
+    """A run in the list. Numbers are of notes; `reviewed` notes are finished."""
+
+    backend: str
+    done: int
+    failed: int
+    total: int
+    reviewed: int
+    created_at: datetime
+    started_by: str | None
+
+    @classmethod
+    def row(cls, row: RunRow) -> Self:
+        run = row.run
+        return cls(
+            **_ref(run), backend=run.backend, done=row.done, failed=row.failed, total=row.total,
+            reviewed=row.reviewed, created_at=run.created_at,
+            started_by=run.created_by.username if run.created_by else None,
+        )  # fmt: skip
+
+
+class RunOut(RunListed):
+    """A run. `usage` are tokens and costs of a language model, `rewritten` numbers of a run that rewrites notes."""
+
+    revision: str
+    model: int | None
+    calibration: int | None
+    pending: int
+    spans_without_label: int
+    method: str | None
+    members: list[dict[str, Any]] | None
+    left_out: int | None
+    usage: dict[str, Any] | None
+    rewritten: dict[str, int] | None
+
+
+class NewRun(Body):
+    """`backend` is a backend's key, `model:ID` or a model's name. `left`: only notes that are not gold yet."""
+
+    backend: str = Field(max_length=200)
+    name: str = Field("", max_length=80)
+    left: bool = False
+
+
+class FailedNote(Schema):
+    """A note of which the run made no suggestions, and why."""
+
+    note: int
+    name: str
+    error: str
+
+
+@router.get("/projects/{slug:slug}/backends", response=list[BackendItem])
+def list_backends(request: ApiRequest, slug: str) -> list[BackendItem]:
+    """List the backends that can suggest spans, with their health, last run and calibration."""
+    access = enter(request, slug, Can.READ_NOTES)
+    return [BackendItem(**as_dict(row)) for row in backend_rows(access.project)]
+
+
+@router.get(PATH, response=Page[RunListed])
+def list_runs(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
+    """List the runs of a project, the newest first. Imported runs are in the list of reviews only."""
+    access = enter(request, slug, Can.READ_NOTES)
+    runs = Run.objects.filter(project=access.project).select_related("author", "job", "created_by").order_by("-pk")
+
+    def fetch(after: int | None, size: int) -> list[RunRow]:
+        return run_rows((runs if after is None else runs.filter(pk__lt=after))[:size], access.user)
+
+    return paged(request, paging, fetch, RunListed.row, lambda row: row.run.pk)
+
+
+@router.post(PATH, response={202: RunRef})
+def start_backend_run(request: ApiRequest, response: HttpResponse, slug: str, body: NewRun) -> Status[RunRef]:
+    """Start a run of a backend or of a trained model over all notes."""
+    access = enter(request, slug, Can.MANAGE)
+    wanted = check(RunForm(body.dict()))
+    with refused({"backend": "backend", "model": "backend"} | REFUSED_AT):
+        run = start_run(
+            project=access.project, backend=wanted["backend"], actor=access.user, name=wanted["name"],
+            key=new_key(access), left=wanted["left"],
+        )  # fmt: skip
+    return run_started(response, access, run)
+
+
+@router.get(f"{PATH}/{{int:run}}", response=RunOut)
+def read_run(request: ApiRequest, slug: str, run: int) -> RunOut:
+    """Read a run."""
+    return _shown(*_run(request, slug, run, Can.READ_NOTES))
+
+
+@router.get(f"{PATH}/{{int:run}}/failures", response=Page[FailedNote])
+def list_failures(request: ApiRequest, slug: str, run: int, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
+    """List the notes that failed."""
+    _access, row = _run(request, slug, run, Can.READ_NOTES)
+    items = RunItem.objects.filter(run=row, state=RunItem.State.FAILED).select_related("document")
+    items = items.only("error", "document__name")
+    return paged_rows(
+        request, paging, items,
+        lambda item: FailedNote(note=item.document_id, name=item.document.name, error=item.error),
+    )  # fmt: skip
+
+
+@router.post(f"{PATH}/{{int:run}}/retry", response={202: RunRef})
+def retry_run(request: ApiRequest, response: HttpResponse, slug: str, run: int) -> Status[RunRef]:
+    """Start a job for the notes that failed or are unfinished."""
+    access, row = _run(request, slug, run, Can.MANAGE)
+    retry_failed(run=row, actor=access.user)
+    return run_started(response, access, run_of(access, row.pk))
+
+
+# ── Shared with the other routes of runs ─────────────────────────────────────────────────────────────────────────────
+
+
+def refused(fields: Mapping[str, str]) -> Any:
+    """Name the field of each error of a service that starts runs; errors of the project's state stay conflicts."""
+    return named({code: field for code, field in fields.items() if code not in STATES})
+
+
+def run_started(response: HttpResponse, access: Access, run: Run) -> Status[RunRef]:
+    """Return the answer of a route that started a run, with the address of its job in the header Location."""
+    if run.job is not None:
+        response["Location"] = job_address(access.project.slug, run.job)
+    return Status(202, RunRef.of(run))
+
+
+def run_of(access: Access, pk: int) -> Run:
+    rows = Run.objects.select_related("author", "job", "created_by", "project")
+    return get_object_or_404(rows, project=access.project, pk=pk)
+
+
+def _run(request: ApiRequest, slug: str, pk: int, right: Can) -> tuple[Access, Run]:
+    access = enter(request, slug, right)
+    return access, run_of(access, pk)
+
+
+def _ref(run: Run) -> dict[str, Any]:
+    job = run.job
+    return {
+        "id": run.pk, "run_author": run.author_id, "name": run.author.name, "job": job.number if job else None,
+        "state": job.state if job else None,
+    }  # fmt: skip
+
+
+def _shown(access: Access, run: Run) -> RunOut:
+    (row,) = run_rows([run], access.user)
+    usage, facts = usage_of(run), rewritten_facts(run)
+    return RunOut(
+        **RunListed.row(row).dict(), revision=run.full_revision, model=run.model_id, calibration=run.calibration_id,
+        pending=run_counts(run)["pending"], spans_without_label=run.spans_without_label,
+        method=run.params.get("method"), members=run.params.get("members"), left_out=run.params.get("left_out"),
+        usage=usage.as_dict() if usage else None,
+        rewritten={"notes": facts.notes, "doubtful": facts.doubtful, "unmapped": facts.unmapped} if facts else None,
+    )  # fmt: skip

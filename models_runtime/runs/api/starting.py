@@ -1,0 +1,239 @@
+"""Routes that start other runs: ensembles, external models, language models, and lists of merged runs."""
+
+from typing import Self
+
+from django.http import Http404, HttpResponse
+from ninja import Field, Router, Schema
+from ninja.responses import Status
+
+from annotations.api.problems import Problem, check
+from annotations.api.requests import ApiRequest, enter
+from annotations.api.schemas import Body
+from annotations.core.access import Access, Can
+from annotations.domain.combining.voting import Method
+from annotations.jobs.tokens import new_key
+from annotations.models import Author
+from annotations.projects.selectors.labels import labels_of
+from models_runtime.backends.llm.params import MOST_PROMPT, OMEGA, PASSES
+from models_runtime.core.external import FOUND, external_model_named, external_models
+from models_runtime.core.external_model import ExternalModel
+from models_runtime.core.registry import EXTERNAL
+from models_runtime.runs.api.runs import RunRef, refused, run_started
+from models_runtime.runs.forms.combining import MOST as MOST_MEMBERS
+from models_runtime.runs.forms.combining import CombineForm
+from models_runtime.runs.forms.external import UNDECIDED, ExternalForm
+from models_runtime.runs.forms.llm import LlmForm
+from models_runtime.runs.forms.runs import MergeForm
+from models_runtime.runs.services.ensembles import Option, options_of, start_ensemble
+from models_runtime.runs.services.external import choices_of, start_external
+from models_runtime.runs.services.llm import default_language, servers, start_llm_run
+from models_runtime.runs.services.merging import MOST, review_together
+
+router = Router(tags=["Runs"])
+PATH = "/projects/{slug:slug}/runs"
+
+
+class EnsembleOption(Schema):
+    """A possible member of an ensemble. `weight` is its score on held-out notes, `notes` what a run has annotated."""
+
+    member: str
+    title: str
+    weight: float | None
+    notes: int | None
+
+    @classmethod
+    def of(cls, one: Option) -> Self:
+        return cls(member=one.spec, title=one.title, weight=one.weight, notes=one.notes)
+
+
+class Member(Body):
+    """A backend's key, `model:ID` or `run:NAME`, and its weight; without one, its score on held-out notes."""
+
+    member: str = Field(max_length=200)
+    weight: float | None = None
+
+
+class NewEnsemble(Body):
+    method: Method = Method.MAJORITY
+    members: list[Member] = Field(max_length=MOST_MEMBERS)
+    name: str = Field("", max_length=80)
+
+
+class ExternalItem(Schema):
+    """A model that was trained elsewhere. `labels` gives the project's label for each of its labels.
+
+    An empty label ignores the model's; null: it is undecided. `sends_to`: the machine that would get the notes.
+    """
+
+    backend: str
+    model: str
+    language: str
+    version: str
+    labels: dict[str, str | None]
+    sends_to: str | None
+
+    @classmethod
+    def of(cls, access: Access, model: ExternalModel) -> Self:
+        server = model.server
+        return cls(
+            backend=model.backend, model=model.name, language=model.language, version=model.version,
+            labels={choice.label: choice.ours for choice in choices_of(access.project, model)},
+            sends_to=server.host if server and server.leaves_machine else None,
+        )  # fmt: skip
+
+
+class NewExternalRun(Body):
+    """`labels` maps each label of the model to the code of a label of the project, or to an empty one (ignore it).
+
+    A label that is missing there gets the project's usual one; if there is none, that is an error.
+    `may_leave`: the notes may be sent to another machine.
+    """
+
+    backend: str = Field(max_length=40)
+    model: str = Field(max_length=200)
+    labels: dict[str, str] = {}
+    may_leave: bool = False
+    name: str = Field("", max_length=80)
+
+
+class LanguageServer(Schema):
+    """A server of language models, as the administrator listed it."""
+
+    server: str
+    models: list[str]
+    sends_to: str | None
+
+
+class NewLlmRun(Body):
+    """`may_leave`: the notes may be sent to another machine. `language` is that of the prompt.
+
+    `template` is an own prompt, in which `$labels` stands for the list of labels.
+    """
+
+    server: str = Field(max_length=40)
+    model: str = Field(max_length=200)
+    may_leave: bool = False
+    strategy: str = "extract"
+    language: str = ""
+    omega: int = OMEGA
+    overlap: int = 0
+    passes: int = PASSES
+    every_pass: bool = False
+    descriptions: bool = True
+    temperature: float = 0
+    tokens: int | None = None
+    template: str = Field("", max_length=MOST_PROMPT)
+    name: str = Field("", max_length=80)
+
+
+class MergedRuns(Body):
+    """Ids of runs, as in the list of reviews."""
+
+    runs: list[int] = Field(max_length=MOST)
+
+
+@router.get("/projects/{slug:slug}/ensemble-members", response=list[EnsembleOption])
+def list_ensemble_members(request: ApiRequest, slug: str) -> list[EnsembleOption]:
+    """List the backends, models and runs that can vote in an ensemble."""
+    access = enter(request, slug, Can.MANAGE)
+    return [EnsembleOption.of(one) for one in options_of(access.project)]
+
+
+@router.post(f"{PATH}/ensembles", response={202: RunRef})
+def start_ensemble_run(request: ApiRequest, response: HttpResponse, slug: str, body: NewEnsemble) -> Status[RunRef]:
+    """Start a run in which backends, models or finished runs vote."""
+    access = enter(request, slug, Can.MANAGE)
+    data = {"method": body.method, "member": [one.member for one in body.members], "name": body.name}
+    weights = {f"weight:{one.member}": one.weight for one in body.members}
+    form = CombineForm(data | weights, options=options_of(access.project))
+    check(form, {"member": "members"} | {f"weight:{one.member}": "members" for one in body.members})
+    with refused({"members": "members", "member": "members", "weight": "members", "exists": "name"}):
+        run = start_ensemble(
+            project=access.project, members=form.members, method=form.cleaned_data["method"], actor=access.user,
+            name=form.cleaned_data["name"], key=new_key(access),
+        )  # fmt: skip
+    return run_started(response, access, run)
+
+
+@router.get("/projects/{slug:slug}/external-models", response=list[ExternalItem])
+def list_external_models(request: ApiRequest, slug: str) -> list[ExternalItem]:
+    """List the models that were trained elsewhere, with the usual labels of the project for theirs."""
+    access = enter(request, slug, Can.MANAGE)
+    return [ExternalItem.of(access, model) for model in external_models()]
+
+
+@router.post(f"{PATH}/external", response={202: RunRef})
+def start_external_run(request: ApiRequest, response: HttpResponse, slug: str, body: NewExternalRun) -> Status[RunRef]:
+    """Start a run of a model that was trained elsewhere."""
+    access = enter(request, slug, Can.MANAGE)
+    model = (
+        external_model_named(body.backend, body.model) if body.backend in FOUND and body.backend in EXTERNAL else None
+    )
+    if model is None:
+        raise Http404("This model does not exist.")
+    choices = choices_of(access.project, model)
+    usual = {choice.label: UNDECIDED if choice.ours is None else choice.ours for choice in choices}
+    data = {f"label:{label}": body.labels.get(label, ours) for label, ours in usual.items()}
+    data |= {"may_leave": _agreed(may_leave=body.may_leave), "name": body.name}
+    form = ExternalForm(data, choices=choices, labels=labels_of(access.project))
+    check(form, {f"label:{label}": f"labels.{label}" for label in usual})
+    with refused({"leaves": "may_leave", "exists": "name", "map": "labels"}):
+        run = start_external(
+            project=access.project, backend=body.backend, model=body.model,
+            labels=form.decided | {label: code for label, code in body.labels.items() if label not in usual},
+            actor=access.user, name=form.cleaned_data["name"], may_leave=form.cleaned_data["may_leave"],
+            key=new_key(access),
+        )  # fmt: skip
+    return run_started(response, access, run)
+
+
+@router.get("/projects/{slug:slug}/language-model-servers", response=list[LanguageServer])
+def list_language_model_servers(request: ApiRequest, slug: str) -> list[LanguageServer]:
+    """List the servers of language models, and the machines to which they send notes."""
+    enter(request, slug, Can.MANAGE)
+    return [
+        LanguageServer(
+            server=one.name, models=list(one.models), sends_to=one.host if one.leaves_machine else None
+        )
+        for one in servers()
+    ]  # fmt: skip
+
+
+@router.post(f"{PATH}/language-models", response={202: RunRef})
+def start_language_model_run(request: ApiRequest, response: HttpResponse, slug: str, body: NewLlmRun) -> Status[RunRef]:
+    """Start a run of a language model over all notes."""
+    access = enter(request, slug, Can.MANAGE)
+    data = body.dict() | {
+        "model": f"{body.server} {body.model}",
+        "may_leave": _agreed(may_leave=body.may_leave),
+        "language": body.language or default_language(access.project) or "en",
+        "temperature": f"{body.temperature:g}",
+    }
+    form = LlmForm(data, servers=servers(), language=access.project.language)
+    check(form)
+    with refused({"leaves": "may_leave", "exists": "name", "params": "model"}):
+        run = start_llm_run(
+            project=access.project, given=form.given, may_leave=form.cleaned_data["may_leave"], actor=access.user,
+            key=new_key(access), name=form.cleaned_data["name"],
+        )  # fmt: skip
+    return run_started(response, access, run)
+
+
+@router.post(f"{PATH}/merged", response={202: RunRef})
+def merge_runs(request: ApiRequest, response: HttpResponse, slug: str, body: MergedRuns) -> Status[RunRef]:
+    """Merge runs into one list of suggestions, to review them together. An unchanged list is returned again."""
+    access = enter(request, slug, Can.MAKE_GOLD)
+    if access.withheld:
+        # A merged list names the runs that suggest a span. This would reveal what the review of one run hides.
+        raise Problem(409, "withheld", access.withheld)
+    wanted = check(MergeForm({"run": body.runs}), {"run": "runs"})["run"]
+    rows = Author.objects.filter(project=access.project, kind__in=Author.MODELS, pk__in=wanted)
+    names = list(rows.order_by("pk").values_list("name", flat=True))
+    with refused({"runs": "runs", "member": "runs"}):
+        run = review_together(project=access.project, runs=names, actor=access.user, key=new_key(access))
+    return run_started(response, access, run)
+
+
+def _agreed(*, may_leave: bool) -> str:
+    """Return the value with which the checkbox of a form says yes."""
+    return "yes" if may_leave else ""

@@ -1,0 +1,183 @@
+"""Routes of trained models: list, read, upload, download, rename, retire, and end a training early."""
+
+from datetime import datetime
+from typing import Any, Self
+
+from django.http import Http404, HttpResponseBase, StreamingHttpResponse
+from django.shortcuts import get_object_or_404
+from ninja import Field, File, Form, Query, Router, Schema, UploadedFile
+from ninja.responses import Status
+
+from annotations.api.describing import sends
+from annotations.api.paging import Page, Paging, paged_rows
+from annotations.api.problems import check, named
+from annotations.api.requests import ApiRequest, enter
+from annotations.api.schemas import Body
+from annotations.core.access import Access, Can
+from annotations.core.answers import attachment
+from annotations.core.requests import takes_uploads
+from models_runtime.models import TrainedModel
+from models_runtime.training.forms import RenameForm, UploadModelForm
+from models_runtime.training.services.groups import group_of
+from models_runtime.training.services.model_cards import erased_since, other_versions, summary
+from models_runtime.training.services.trained import rename_model, retire_model, upload_model
+from models_runtime.training.services.training import end_early
+
+router = Router(tags=["Models"])
+PATH = "/projects/{slug:slug}/models"
+
+
+class ModelItem(Schema):
+    """A trained model. `state` is training, ready, failed or retired; `job` is the number of its training.
+
+    `f1` is that of exact spans by label on held-out notes; `perplexity` is only of language models. `trouble` says why
+    a ready model can't run.
+    """
+
+    id: int
+    name: str
+    kind: str
+    state: str
+    job: int | None
+    gold: int | None
+    algorithm: str | None
+    notes: int | None
+    held_out: int | None
+    f1: float | None
+    perplexity: float | None
+    trouble: str
+    created_at: datetime
+
+    @classmethod
+    def of(cls, model: TrainedModel, **more: Any) -> Self:
+        found = summary(model)
+        return cls(
+            id=model.pk, name=model.name, kind=model.backend, state=model.state,
+            job=model.job.number if model.job else None, gold=found["gold"], algorithm=found["algorithm"],
+            notes=found["notes"], held_out=found["held_out"], f1=found["f1"], perplexity=found["perplexity"],
+            trouble=found["trouble"], created_at=model.created_at, **more,
+        )  # fmt: skip
+
+
+class OtherGold(Schema):
+    """Gold of another project from which the model learned; its name is null for people who aren't members there."""
+
+    project: str | None
+    gold: int
+
+
+class ModelOut(ModelItem):
+    """A model with its figures. `levels` are precision, recall and F1 by level, `hold_out` F1 after each epoch.
+
+    `group` are the trainings of the same settings with other seeds or parts, with mean and deviation of their F1.
+    `erased_since`: notes of its gold were erased since; its weights may still contain words of them.
+    """
+
+    also: list[OtherGold]
+    sha256: str | None
+    seconds: float | None
+    few_notes: dict[str, Any] | None
+    character_recall: float | None
+    levels: dict[str, Any]
+    losses: list[float]
+    hold_out: list[float]
+    held_out_losses: list[float]
+    kept: list[str]
+    group: list[dict[str, Any]]
+    erased_since: bool
+
+
+class ModelName(Body):
+    name: str = Field(max_length=80)
+
+
+class UploadOptions(Schema):
+    """The name of the model in this project; empty: a number."""
+
+    name: str = ""
+
+
+@router.get(PATH, response=Page[ModelItem])
+def list_models(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict[str, Any] | HttpResponseBase:
+    """List the trained models of a project, the newest first."""
+    access = enter(request, slug, Can.READ_NOTES)
+    rows = TrainedModel.objects.filter(project=access.project).select_related("project", "gold_version", "job")
+    return paged_rows(request, paging, rows.defer("losses"), ModelItem.of, newest_first=True)
+
+
+@router.get(f"{PATH}/{{int:model}}", response=ModelOut)
+def read_model(request: ApiRequest, slug: str, model: int) -> ModelOut:
+    """Read a model with its figures."""
+    return _shown(*_model(request, slug, model, Can.READ_NOTES))
+
+
+@router.post(f"{PATH}/files", response={201: ModelItem})
+@takes_uploads(Can.MANAGE)
+def upload_model_file(
+    request: ApiRequest, slug: str, options: Form[UploadOptions], file: File[UploadedFile]
+) -> Status[ModelItem]:
+    """Upload a model file that deidreview wrote. A file that the project has already gives the same model."""
+    access = enter(request, slug, Can.MANAGE)
+    wanted = check(UploadModelForm({"name": options.name}, request.FILES))
+    with named({"name": "name", "exists": "name", "size": "file", "format": "file"}):
+        row = upload_model(project=access.project, content=wanted["file"].file, actor=access.user, name=wanted["name"])
+    return Status(201, ModelItem.of(row))
+
+
+@router.get(f"{PATH}/{{int:model}}/file", openapi_extra=sends("application/zip"))
+def download_model(request: ApiRequest, slug: str, model: int) -> StreamingHttpResponse:
+    """Download a model. Its file contains words of notes. The audit log records it."""
+    access, row = _model(request, slug, model, Can.EXPORT)
+    if row.stored_file is None:
+        raise Http404("This model has no file.")
+    return attachment(request, access, row.stored_file)
+
+
+@router.patch(f"{PATH}/{{int:model}}", response=ModelItem)
+def change_model(request: ApiRequest, slug: str, model: int, body: ModelName) -> ModelItem:
+    """Rename a model. Its runs keep their names."""
+    access, row = _model(request, slug, model, Can.MANAGE)
+    wanted = check(RenameForm(body.dict()))
+    with named({"name": "name", "exists": "name"}):
+        rename_model(model=row, name=wanted["name"], actor=access.user)
+    return ModelItem.of(_row(access, model))
+
+
+@router.post(f"{PATH}/{{int:model}}/retire", response=ModelItem)
+def retire_model_now(request: ApiRequest, slug: str, model: int) -> ModelItem:
+    """Retire a model and delete its weights. This can't be undone."""
+    access, row = _model(request, slug, model, Can.MANAGE)
+    retire_model(model=row, actor=access.user)
+    return ModelItem.of(_row(access, model))
+
+
+@router.post(f"{PATH}/{{int:model}}/enough", response=ModelItem)
+def end_training_early(request: ApiRequest, slug: str, model: int) -> ModelItem:
+    """End a training after its complete epochs so far, and keep the model."""
+    access, row = _model(request, slug, model, Can.MANAGE)
+    end_early(model=row)
+    return ModelItem.of(_row(access, model))
+
+
+def _row(access: Access, pk: int) -> TrainedModel:
+    rows = TrainedModel.objects.select_related("project", "gold_version", "stored_file", "job")
+    return get_object_or_404(rows, project=access.project, pk=pk)
+
+
+def _model(request: ApiRequest, slug: str, pk: int, right: Can) -> tuple[Access, TrainedModel]:
+    access = enter(request, slug, right)
+    return access, _row(access, pk)
+
+
+def _shown(access: Access, model: TrainedModel) -> ModelOut:
+    found = summary(model)
+    also = [
+        OtherGold(project=one["project"].slug if one["project"] else None, gold=one["of"]["gold"])
+        for one in other_versions(model, access.user)
+    ]
+    return ModelOut.of(
+        model, also=also, sha256=found["sha256"], seconds=found["seconds"], few_notes=found["few_notes"],
+        character_recall=found["character_recall"], levels=found["levels"], losses=model.losses,
+        hold_out=model.hold_out, held_out_losses=found["held_out_losses"], kept=found["kept"],
+        group=[row.as_dict() for row in group_of(model)], erased_since=erased_since(model),
+    )  # fmt: skip

@@ -1,0 +1,174 @@
+"""Routes that start trainings: the kinds of models with their settings, trainings with seeds, and ablations."""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+from django.http import HttpResponse
+from ninja import Field, Router, Schema
+from ninja.responses import Status
+
+from annotations.api.problems import check, named
+from annotations.api.requests import ApiRequest, enter
+from annotations.api.schemas import Body
+from annotations.core.access import Access, Can
+from annotations.jobs.api import job_address
+from annotations.jobs.tokens import new_key
+from models_runtime.core import embeddings, weights
+from models_runtime.core.registry import TRAINABLE, TrainableKind
+from models_runtime.core.training_settings import Setting
+from models_runtime.models import OF_MODEL, TrainedModel
+from models_runtime.training.api.models import ModelItem
+from models_runtime.training.forms import REFUSED_AT, TrainForm
+from models_runtime.training.services.embeddings import language_models, names_in
+from models_runtime.training.services.groups import COMPLETE, Variant, ablation, start_group
+from models_runtime.training.services.training import (
+    DEFAULT,
+    MOST_ADAPT,
+    MOST_GROUPED,
+    MOST_ITERATIONS,
+    all_base_models,
+    lendable_versions,
+)
+
+router = Router(tags=["Models"])
+PATH = "/projects/{slug:slug}/models"
+
+
+class SettingOut(Schema):
+    """A setting of a kind of models. `kind`: whole, number, choice, switch or text, from `least` to `most`.
+
+    `choices` are the values of a choice with their meanings. Without a value, the algorithm decides.
+    """
+
+    key: str
+    label: str
+    kind: str
+    least: float
+    most: float
+    choices: dict[str, str] | None
+    help: str
+
+    @classmethod
+    def of(cls, one: Setting) -> Self:
+        choices = {key: str(name) for key, name in one.choices.items()} if one.choices else None
+        return cls(
+            key=one.key, label=str(one.label), kind=one.kind, least=one.least, most=one.most, choices=choices,
+            help=str(one.help),
+        )  # fmt: skip
+
+
+class KindOut(Schema):
+    """A kind of models. `by_epoch`: a training can end early. `predicts`: its models suggest spans."""
+
+    kind: str
+    title: str
+    algorithms: dict[str, str]
+    queue: str
+    by_epoch: bool
+    predicts: bool
+    settings: list[SettingOut]
+
+    @classmethod
+    def of(cls, key: str, one: TrainableKind) -> Self:
+        return cls(
+            kind=key, title=str(one.title), algorithms={name: str(text) for name, text in one.algorithms.items()},
+            queue=one.queue, by_epoch=one.by_epoch, predicts=one.predicts,
+            settings=[SettingOut.of(setting) for setting in one.settings],
+        )  # fmt: skip
+
+
+class TrainingChoices(Schema):
+    """What trainings can use: kinds, starting weights, models to start from (`model:ID` and name), embeddings.
+
+    `also` are gold versions of other projects that the person manages, as `project:number`.
+    """
+
+    kinds: list[KindOut]
+    weights: list[str]
+    bases: dict[str, str]
+    embeddings: list[str]
+    also: list[str]
+
+
+class NewTraining(Body):
+    """What to train on which gold version. `runs` trainings differ in their seeds.
+
+    `base`: weights or a model to start from. `adapt`: epochs of language pre-training. `grouping`: sentences read
+    together. `language`: only notes in it. `also`: gold of other projects. Without an algorithm, the kind's first one.
+    """
+
+    gold: int = Field(ge=0, le=2**31 - 1)
+    kind: str = Field(DEFAULT, max_length=20)
+    algorithm: str = Field("", max_length=19)
+    base: str = Field("", max_length=100)
+    adapt: int = Field(0, ge=0, le=MOST_ADAPT)
+    grouping: int | None = Field(None, ge=1, le=MOST_GROUPED)
+    iterations: int | None = Field(None, ge=1, le=MOST_ITERATIONS)
+    language: str = Field("", max_length=8)
+    also: list[str] = Field([], max_length=50)
+    runs: int | None = None
+    name: str = Field("", max_length=80)
+    settings: dict[str, str | bool | int | float] = Field({}, max_length=50)
+
+
+class NewAblation(NewTraining):
+    """A training of stacked embeddings that is repeated without each of its parts, and with other `groupings`."""
+
+    groupings: list[int] = Field([], max_length=MOST_GROUPED)
+
+
+class Trainings(Schema):
+    """The models in training."""
+
+    items: list[ModelItem]
+
+
+@router.get("/projects/{slug:slug}/training-choices", response=TrainingChoices)
+def read_training_choices(request: ApiRequest, slug: str) -> TrainingChoices:
+    """Read what can be trained here, with all settings."""
+    access = enter(request, slug, Can.MANAGE)
+    lendable = lendable_versions(access.project, access.user)
+    return TrainingChoices(
+        kinds=[KindOut.of(key, kind) for key, kind in TRAINABLE.items()],
+        weights=[one.name for one in weights.weights()],
+        bases={f"{OF_MODEL}{row.pk}": row.name for row in all_base_models(access.project)},
+        embeddings=[*embeddings.word_files(), *(row.name for row in language_models(access.project))],
+        also=[f"{version.project.slug}:{version.number}" for version in lendable],
+    )
+
+
+@router.post(PATH, response={202: Trainings})
+def start_training_now(request: ApiRequest, response: HttpResponse, slug: str, body: NewTraining) -> Status[Trainings]:
+    """Train a model on a frozen gold version."""
+    access = enter(request, slug, Can.MANAGE)
+    return _started(response, access, body, (Variant(COMPLETE),))
+
+
+@router.post(f"{PATH}/ablations", response={202: Trainings})
+def start_ablation(request: ApiRequest, response: HttpResponse, slug: str, body: NewAblation) -> Status[Trainings]:
+    """Train a model with stacked embeddings complete, and without each of its parts."""
+    access = enter(request, slug, Can.MANAGE)
+    with named({"groupings": "groupings"}):
+        variants = ablation(names_in(str(body.settings.get("embeddings", ""))), body.groupings)
+    return _started(response, access, body, variants)
+
+
+def _started(
+    response: HttpResponse, access: Access, body: NewTraining, variants: Sequence[Variant]
+) -> Status[Trainings]:
+    data: dict[str, Any] = body.dict() | {"algorithm": f"{body.kind}:{body.algorithm}"}
+    form = TrainForm(data)
+    wanted = check(form)
+    given = form.settings
+    given["settings"] = {key: str(value) for key, value in body.settings.items()}
+    own = {key: f"settings.{key}" for key in body.settings}
+    fields = {name: name for name in ("base", "adapt", "grouping", "iterations", "language", "also", "runs", "name")}
+    at = REFUSED_AT | {"backend": "kind", "embeddings": "settings.embeddings", "settings": "settings"}
+    with named({"algorithm": "algorithm"} | own | fields | at):
+        models: list[TrainedModel] = start_group(
+            project=access.project, gold=wanted["gold"], actor=access.user, key=new_key(access), name=wanted["name"],
+            runs=wanted["runs"] or 1, variants=variants, **given,
+        )  # fmt: skip
+    if models[0].job is not None:
+        response["Location"] = job_address(access.project.slug, models[0].job)
+    return Status(202, Trainings(items=[ModelItem.of(one) for one in models]))

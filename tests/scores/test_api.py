@@ -1,0 +1,67 @@
+"""Scores by the API: the authors, the figures, the errors with their causes, and what stays hidden."""
+
+import pytest
+
+from annotations.core.events import NOTE_READ
+from annotations.models import Event, Review
+from tests import factories as make
+from tests.worlds.pages import world
+from tests.worlds.programs import Program
+
+__all__ = ["world"]
+SCORES = "/projects/covid/scores"
+
+
+@pytest.fixture
+def scored(world):
+    """Gold with two spans, of which a run found one, and one with other bounds."""
+    gold = make.make_author(world.project, kind="gold", name="gold")
+    make.make_set(world.note, gold, [(0, 11, "PATIENT"), (44, 50, "CITY")], submitted=True)
+    world.run = make.make_author(world.project, kind="run", name="rules-1")
+    make.make_set(world.note, world.run, [(0, 11, "PATIENT"), (42, 50, "CITY")], submitted=True)
+    return world
+
+
+def test_a_score_and_its_errors(scored):
+    viewer, reviewer = Program(scored.vic), Program(scored.rev)
+    listed = viewer.get(SCORES).json()
+    assert (listed["version"], [(one["name"], one["shared"]) for one in listed["items"]]) == (0, [("rules-1", 1)])
+    own = f"{SCORES}/0/{scored.run.pk}"
+    figures = viewer.get(f"{own}?threshold=0.9").json()["figures"]
+    assert figures["levels"][0]["micro"]["f1"] == 0.5
+    (error,) = viewer.get(f"{own}/errors?kind=boundary").json()["items"]
+    assert (error["gold"], error["predicted"]["start"]) == ({"start": 44, "end": 50, "label": "CITY"}, 42)
+    assert Event.objects.get(verb=NOTE_READ).document_id == scored.note.pk
+    assert viewer.get(f"{own}/errors?kind=missed").json()["items"] == []
+    cause = {"error": error["error"], "cause": "AM"}
+    assert viewer.post(f"{own}/errors/causes", cause).status_code == 403
+    assert reviewer.post(f"{own}/errors/causes", cause).json() == {"causes": ["AM"]}
+    assert viewer.get(f"{own}/errors?cause=AM").json()["items"][0]["causes"] == ["AM"]
+    assert reviewer.post(f"{own}/errors/causes", cause | {"present": False}).json() == {"causes": []}
+    lines = b"".join(reviewer.get(f"{own}/errors/csv").streaming_content).splitlines()
+    assert (len(lines), lines[1].split(b",")[2]) == (2, b'"boundary"')
+    job = viewer.post(f"{own}/jobs", {"tokenizer": ""})
+    assert (job.status_code, job.json()["kind"]) == (202, "score")
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [("split=none", "split"), ("into=none", "into"), ("types=NONE", "types"), ("language=xx", "language")],
+)
+def test_unknown_choices_are_named(scored, query, field):
+    answer = Program(scored.vic).get(f"{SCORES}/0/{scored.run.pk}?{query}")
+    assert (answer.status_code, [one["field"] for one in answer.json()["errors"]]) == (422, [field])
+
+
+def test_a_run_can_t_be_scored_while_its_planted_leaks_are_hidden(scored):
+    Review.objects.create(document=scored.note, author=scored.run, planted_share=100)
+    assert Program(scored.rev).get(f"{SCORES}/0/{scored.run.pk}").status_code == 404
+    assert Program(scored.rev).get(SCORES).json()["items"] == []
+    assert Program(scored.mia).get(f"{SCORES}/0/{scored.run.pk}").status_code == 200
+
+
+def test_unknown_scores(scored):
+    viewer = Program(scored.vic)
+    assert viewer.get(f"{SCORES}/7/{scored.run.pk}").status_code == 404
+    assert viewer.get(f"{SCORES}?gold=7").status_code == 404
+    assert viewer.get(f"{SCORES}/0/{scored.run.pk + 1}").status_code == 404
