@@ -17,6 +17,7 @@ from models_runtime.core.registry import (
     EXTERNAL,
     LLM,
     LLM_KIND,
+    REMOTE,
     BackendKind,
     backend_kind,
     trainable_kind,
@@ -85,10 +86,10 @@ def _of_servers(workers: Workers) -> Health:
 
 
 def _of_external(key: str, kind: BackendKind, workers: Workers) -> Health:
-    """Return the health of a backend for external models: no model on this machine counts before missing workers."""
+    """Return the health of a backend for external models: no model at hand counts before missing workers."""
     if FOUND[key]():
         return workers.health(key, kind, kind.queue)
-    return Health(State.WEIGHTS, INSTALL[key]())
+    return Health(State.NO_SERVER if key == REMOTE else State.WEIGHTS, INSTALL[key]())
 
 
 def _of_model(model: TrainedModel, workers: Workers) -> BackendRow:

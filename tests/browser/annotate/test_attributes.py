@@ -112,6 +112,7 @@ def test_a_submitted_note_shows_attributes_and_keeps_them(given: SimpleNamespace
     press(page, "F4", "1", "Escape")
     saved(page)
     page.get_by_role("button", name="Submit").first.click()
+    expect(page.locator("#note-name")).not_to_have_text(given.note.name)
     open_note(page, live, given.note)
     press(page, "Tab")
     expect(page.locator("#selected .wb-attributes")).to_have_text("Family")
