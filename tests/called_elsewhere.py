@@ -361,6 +361,7 @@ _.ordered_attributes
 _.get_openapi_operation_id
 _.get_operation_url_name
 _.on_exception
+_.openapi_description
 _.parse_body
 
 # Fields of the API's schemas.

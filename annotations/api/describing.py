@@ -57,6 +57,7 @@ def described(schema: Any) -> dict[str, Any]:
 
 
 def _describe(method: str, operation: dict[str, Any]) -> None:
+    _summarize(operation)
     responses = operation["responses"]
     for status in (*_ALWAYS, *(() if method == "get" else _CHANGES)):
         responses[status] = {
@@ -68,6 +69,12 @@ def _describe(method: str, operation: dict[str, Any]) -> None:
         _offer_lines(responses)
     if method == "post":
         operation.setdefault("parameters", []).append(_KEY)
+
+
+def _summarize(operation: dict[str, Any]) -> None:
+    """Take the first sentence of the docstring as the summary, in place of the function's name."""
+    first, _, _ = operation["description"].partition(".")
+    operation["summary"] = " ".join(first.split())
 
 
 def _offer_lines(responses: dict[Any, Any]) -> None:

@@ -36,6 +36,8 @@ class StrictJson(Parser):
 class Bearer(HttpBearer):
     """Describes the tokens in OpenAPI. deidreview.api has checked the token before."""
 
+    openapi_description = "A token of the page “API tokens”."
+
     def authenticate(self, request: HttpRequest, token: str) -> ApiToken | None:
         return getattr(request, "token", None)
 

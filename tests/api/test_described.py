@@ -91,6 +91,9 @@ def test_the_description_names_every_route(client):
     named = {operation["operationId"] for path in described["paths"].values() for operation in path.values()}
     assert named == set(api().operations)
     assert all("description" in operation for path in described["paths"].values() for operation in path.values())
+    assert described["paths"]["/api/v1/projects"]["post"]["summary"] == (
+        "Create a project with a copy of a shipped label set"
+    )
 
 
 def test_no_two_schemas_share_a_name():

@@ -14,7 +14,8 @@ from annotations.api.mount import api
 @login_not_required
 @require_safe
 def docs(request: HttpRequest) -> HttpResponse:
-    settings = {"url": reverse("api_openapi"), "deepLinking": True, "persistAuthorization": False}
+    # Deep links would be links inside buttons, which screen readers don't announce. Schemas are folded.
+    settings = {"url": reverse("api_openapi"), "deepLinking": False, "defaultModelsExpandDepth": 0}
     return render(request, "api/docs.html", {"settings": json.dumps(settings)})
 
 
