@@ -34,6 +34,8 @@ def test_the_form_computes_the_sample(ward, sign_in):
     client = sign_in(ward.mia)
     html = check_page(client.get(url("release_audit")))
     assert "Plan the audit" in html and "If no leak is found, auditors read" in html
+    # The answer begins at the sample, and gives it the focus.
+    assert f'action="{url("release_audit")}#sample"' in html and 'id="sample" tabindex="-1"' in html
     html = check_page(client.get(url("release_audit"), {**CHOICES, "by": "language", "leaks": "1"}))
     assert re.search(r"With leaks, they read at most \d+", html)
     assert "Without planted leaks, this is true only if auditors miss nothing." in html

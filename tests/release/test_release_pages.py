@@ -42,6 +42,12 @@ def test_an_empty_list_says_what_to_do(clinic, sign_in):
     assert "No releases yet" in html and f'href="{NEW}"' in html
 
 
+def test_known_identifiers_are_linked_where_the_leak_gate_is_explained(clinic, sign_in):
+    for page in (RELEASES, NEW, url("release_findings")):
+        html = check_page(sign_in(clinic.mia).get(page))
+        assert f'href="{reverse("known", args=["covid"])}">Known identifiers<' in html
+
+
 @pytest.mark.parametrize("name", ["releases", "release_new", "release_policies"])
 def test_who_may_open_the_pages_of_a_project(clinic, sign_in, name):
     path = reverse(name, args=["covid"])

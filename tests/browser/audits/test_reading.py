@@ -122,3 +122,16 @@ def test_all_pages(ward: SimpleNamespace, page_of: Any, live: Any, axe: Any, wid
     page.goto(f"{live('release_audit', 'covid', 2)}?target=10&confidence=95&by=type&planted=10&leaks=2")
     expect(page.get_by_role("heading", name="Sample")).to_be_visible()
     check()
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_the_sample_has_the_focus_once_it_is_computed(
+    transactional_db: None, page_of: Any, live: Any, axe: Any, width: int
+) -> None:
+    world = audited_world(make.make_project("covid", name="Covid ward", language="it"))
+    page = page_of(world.mia, viewport={"width": width, "height": 700})
+    page.goto(live("release_audit", "covid", 1))
+    page.get_by_role("button", name="Compute sample size").press("Enter")
+    expect(page.locator("#sample")).to_be_focused()
+    expect(page.get_by_role("heading", name="Sample")).to_be_in_viewport()
+    assert axe(page) == []
