@@ -34,7 +34,7 @@ class TokenForm(forms.Form):
         help_text=_("A token for one project can't reach any other."),
     )
     days = WholeField(
-        label=_("Valid for days"),
+        label=_("Days until the token expires"),
         least=1,
         most=MOST_DAYS,
         initial=90,

@@ -64,7 +64,16 @@ class RunsConfig(AppConfig):
                 "runs",
                 Can.READ_NOTES,
                 frozenset(
-                    {"run", "run_combine", "run_llm", "run_pipeline", "run_tagger", "run_placeholders", "calibration"}
+                    {
+                        "run",
+                        "run_combine",
+                        "run_llm",
+                        "run_pipeline",
+                        "run_placeholders",
+                        "run_remote",
+                        "run_tagger",
+                        "calibration",
+                    }
                 ),
             ),
             navigation.Entry("models", 40, _("Backends"), "backends", Can.READ_NOTES),

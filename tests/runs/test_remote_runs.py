@@ -1,6 +1,7 @@
 """Runs of models on other servers: from the form or the command to suggestions, with consent where notes leave."""
 
 import json
+import re
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -47,6 +48,7 @@ def server(request, settings):
 def test_from_the_page_to_suggestions(ward, client, server):
     assert PAGE in check_page(client.get(reverse("runs", args=["ward"])))
     shown = check_page(client.get(PAGE))
+    assert re.search(r'aria-current="\w+">Runs<', shown)
     assert "A model on the server 127.0.0.1" in shown and "may be sent" not in shown
     answer = client.post(PAGE, {"label:DOCTOR": "DOCTOR", "label:PHONE": "", "token": "t"})
     run = Run.objects.get()
