@@ -244,8 +244,11 @@ def test_help_texts_are_sentences_with_a_capital_and_a_full_stop():
 def words_for(command, folder):
     """Return arguments that the command's parser accepts. What they name does not exist, so most commands fail."""
     words = ["--json"]
-    for action in command.create_parser("manage.py", "x")._actions:
-        if not (action.required or (not action.option_strings and action.nargs != "?")):
+    parser = command.create_parser("manage.py", "x")
+    # One option of each group that needs one.
+    chosen = [group._group_actions[0] for group in parser._mutually_exclusive_groups if group.required]
+    for action in parser._actions:
+        if not (action.required or action in chosen or (not action.option_strings and action.nargs != "?")):
             continue
         value = (
             str(next(iter(action.choices))) if action.choices else "1" if action.type is int else str(folder / "none")

@@ -25,7 +25,10 @@ class Command(JourneyCommand):
         parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")
         parser.add_argument("out", metavar="OUT", type=Path, help="New or empty folder, or a .zip to create.")
         parser.add_argument(
-            "--format", required=True, choices=[*FORMATS, WHOLE], help="“archive” writes the whole project to a .zip."
+            "--format",
+            required=True,
+            choices=[*FORMATS, WHOLE],
+            help="Format of the files; “archive” writes the whole project to a .zip.",
         )
         parser.add_argument(
             "--set",
