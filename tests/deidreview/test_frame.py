@@ -39,7 +39,7 @@ LESS = {
     "reviewer": {"Import", "Labels", "Releases", "Policies", "Surrogates"},
     "manager": set(),
 }
-GEAR = ["Settings", "People", "Assignment", "Patients", "Known identifiers", "Audit"]
+GEAR = ["Settings", "People", "Assignment", "Patients", "Known identifiers", "Audit", "Webhooks"]
 
 
 def tabs(page: str) -> list[str]:

@@ -25,8 +25,10 @@ from annotations.models import (
     Cause,
     Decision,
     Deletion,
+    Delivery,
     Document,
     Event,
+    GroupRole,
     Handover,
     Job,
     MajorityAct,
@@ -35,6 +37,8 @@ from annotations.models import (
     PersonalKey,
     PlantedLeak,
     Project,
+    ProviderAccount,
+    ProviderSession,
     ReleaseErasure,
     Resolution,
     Review,
@@ -44,6 +48,7 @@ from annotations.models import (
     Span,
     Stale,
     User,
+    Webhook,
 )
 from annotations.ops.events import PROJECT_DELETED
 from annotations.ops.services import deleting
@@ -176,6 +181,15 @@ def fill_the_rest(world):
     Amendment.objects.create(project=project, number=1, text=everything.WORD, guidelines_version=1, at=at)
     bring_up_to_date(project)
     Stale.objects.create(document_id=world.note.pk)
+    webhook = Webhook.objects.create(project=project, url="https://hooks.example.org/", sealed=b"x")
+    Delivery.objects.create(webhook=webhook, kind="note.submitted", note=world.note, due_at=at)
+    GroupRole.objects.create(project=project, provider="clinic", group="ward", role=Role.VIEWER)
+    account = ProviderAccount.objects.create(user=world.ann, provider="clinic", subject="1")
+    ProviderSession.objects.create(account=account)
+
+
+# Accounts outlive the project, and certificates are verified with the keys.
+STAYING = (User, ProviderAccount, ProviderSession, Event, SigningKey)
 
 
 @pytest.mark.queue
@@ -205,7 +219,7 @@ def test_nothing_of_a_deleted_project_is_found_anywhere(full_world, caplog):
     answer = client.post("/projects/zqslug77/delete/", {"name": "Zqproject77"})
     assert answer.status_code == 302, answer.content.decode()
     for model in apps.get_models():
-        if model._meta.app_label in ("annotations", "models_runtime") and model not in (User, Event, SigningKey):
+        if model._meta.app_label in ("annotations", "models_runtime") and model not in STAYING:
             assert not rows_of(model).exists(), model._meta.label
     assert [event.verb for event in Event.objects.all()] == [PROJECT_DELETED]
     assert not list(Path(settings.DATA_DIR, "training").glob("*"))

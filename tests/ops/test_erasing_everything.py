@@ -57,6 +57,7 @@ from annotations.models import (
     ListedTerm,
     NoteMetadata,
     ProjectKey,
+    ProviderAccount,
     Release,
     ReleasedNote,
     RewrittenNote,
@@ -67,6 +68,7 @@ from annotations.models import (
     SurrogateEntity,
     SurrogateKey,
     SurrogateMention,
+    Webhook,
 )
 from annotations.ops.services.backup import write_backup
 from annotations.ops.services.backup_list import backups_before_erasing
@@ -432,7 +434,8 @@ def test_each_sealed_column_is_searched():
     columns = {
         model for model in apps.get_models() if any(field.name == "sealed" for field in model._meta.concrete_fields)
     }
-    assert columns - set(SEALED) == {ProjectKey, SigningKey}, "keys hold nothing of a patient"
+    secrets = {ProjectKey, ProviderAccount, SigningKey, Webhook}
+    assert columns - set(SEALED) == secrets, "keys and tokens hold nothing of a patient"
 
 
 def test_the_backup_that_contains_the_patient_is_listed(world, backup):
