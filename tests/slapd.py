@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deidreview.run.environment import StartError
-from tests.waiting import wait_for
+from tests.waiting import MOMENT, wait_for
 
 BASE, ADMIN, PASSWORD = "dc=hospital,dc=example", "cn=admin,dc=hospital,dc=example", "admin's password"
 PEOPLE, GROUPS = f"ou=people,{BASE}", f"ou=groups,{BASE}"
@@ -142,6 +142,6 @@ def _answers(url: str, server: "subprocess.Popen[bytes]", log: Path) -> bool:
     if server.poll() is not None:
         raise StartError(f"slapd ended: {log.read_text(errors='replace').strip().splitlines()[-1:]}")
     host, port = url.removeprefix("ldap://").split(":")
-    with contextlib.suppress(OSError), socket.create_connection((host, int(port)), timeout=1):
+    with contextlib.suppress(OSError), socket.create_connection((host, int(port)), timeout=MOMENT):
         return True
     return False

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import HANGS
+
 pytestmark = [pytest.mark.product, pytest.mark.processes]
 SCRIPT = Path(__file__).parents[2] / "docs" / "examples" / "from_notes_to_model.py"
 
@@ -21,7 +23,7 @@ def test_from_notes_to_a_model_and_an_export(start, manage, tmp_path):
     tokens = " ".join(one[0] for one in found if one)
     ended = subprocess.run(
         [sys.executable, SCRIPT, f"http://127.0.0.1:{product.port}", "anna", "bruno"],
-        cwd=tmp_path, env=os.environ | {"DEIDREVIEW_TOKENS": tokens}, capture_output=True, text=True, timeout=240,
+        cwd=tmp_path, env=os.environ | {"DEIDREVIEW_TOKENS": tokens}, capture_output=True, text=True, timeout=HANGS,
         check=False,
     )  # fmt: skip
     assert ended.returncode == 0, ended.stderr

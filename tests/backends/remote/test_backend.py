@@ -13,6 +13,7 @@ from models_runtime.backends.remote import exchange, inception
 from models_runtime.backends.remote.exchange import GIVE_UP, TRIES
 from models_runtime.backends.remote.servers import read_remote_models
 from tests.backends.remote.scripted import Asked, remote, scripted
+from tests.waiting import HANGS
 
 TEXT = "Rita Neri, Madrid"
 LABELS: dict[str, str | None] = {"PER": "PATIENT", "LOC": None}
@@ -185,7 +186,7 @@ def test_an_exception_of_check_ends_the_work(monkeypatch):
 
     def slow(asked: Asked) -> tuple[int, Any]:
         if asked.path == "/model/predict":
-            gate.wait(10)
+            gate.wait(HANGS)
         return studio(asked)
 
     class Canceled(Exception):
