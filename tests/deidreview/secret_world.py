@@ -71,7 +71,7 @@ SPANS = {"zqbenno": (4211, 77_000_021), "zqcarla": (4513, 77_000_031), "outcome"
 NAMES = {"zqanna", "zqbenno", "zqcarla", "zqfinn"}
 BENNO = {"4211", "77000021", "zqsaidofbenno", "zqflagofbenno"}
 CARLA = {"4513", "77000031"}
-OUTCOME = {"4823", "77000041", "zqverdict", "5101"}
+OUTCOME = {"4823", "77000041", "zqverdict", "910101"}
 LEAK, SUGGESTIONS = 6133, {88_000_011: 6029, 88_000_012: 6133, 88_000_013: 6217}
 HIDDEN = {str(LEAK), *map(str, SUGGESTIONS)}
 # Of releases: released text and files, known identifiers, a denied term, and a surrogate.
@@ -151,7 +151,7 @@ def _talk(world: World, note: Document) -> None:
     benno, reviewer = world.people["zqbenno"], world.people["reviewer"]
     about = {"document": note, "start": 4211, "end": 4217}
     Comment.objects.create(author=benno, annotator=benno, text="zqsaidofbenno", span_id=77_000_021, **about)
-    Comment.objects.create(author=reviewer, document=note, start=5101, end=5107, text="zqverdict")
+    Comment.objects.create(author=reviewer, document=note, start=910101, end=910107, text="zqverdict")
     Flag.objects.create(document=note, user=benno, reason=Flag.Reason.OTHER, text="zqflagofbenno")
 
 
