@@ -5,6 +5,7 @@ from typing import TypeVar
 
 from django.conf import settings
 from django.db.models import QuerySet
+from django.http import Http404
 from django.urls import reverse
 
 from annotations.domain.signing_in import LdapDirectory, OidcProvider, Provider
@@ -30,6 +31,14 @@ def configured() -> tuple[Provider, ...]:
 def provider_of(kind: type[Kind], key: str) -> Kind | None:
     """Return the provider with this id, or None where there is none of this kind."""
     return next((one for one in configured() if one.id == key and isinstance(one, kind)), None)
+
+
+def provider_at(kind: type[Kind], key: str) -> Kind:
+    """Return the provider that the address names. Raises Http404 where there is none of this kind."""
+    found = provider_of(kind, key)
+    if found is None:
+        raise Http404("There is no such provider.")
+    return found
 
 
 def directory() -> LdapDirectory | None:

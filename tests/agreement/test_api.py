@@ -47,7 +47,7 @@ def test_figures_by_unit_pair_label_and_note(read):
 def test_a_job_computes_the_figures_of_a_large_project(read, monkeypatch):
     monkeypatch.setattr(service, "AT_ONCE_ANNOTATION_SETS", 1)
     waiting = read.rita.get(f"{WARD}/agreement")
-    assert (waiting.status_code, waiting.json()["code"]) == (404, "not-computed")
+    assert (waiting.status_code, waiting.json()["code"]) == (409, "not-computed")
     job = read.rita.post(f"{WARD}/agreement/compute", {"unit": "token"})
     assert (job.status_code, job.json()["kind"]) == (202, "agreement")
     assert read.rita.post(f"{WARD}/agreement/compute", {}).json()["number"] == job.json()["number"]

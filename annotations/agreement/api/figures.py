@@ -252,14 +252,14 @@ def _check(wanted: AgreementChoice) -> None:
 
 
 def _figures(project: Project, wanted: AgreementChoice) -> KeptFigures:
-    """Return the figures of the current annotations. Raises Problem: 404 before a job did, or 503."""
+    """Return the figures of the current annotations. Raises Problem: 409 before a job did, or 503."""
     _check(wanted)
     found = kept_figures(project, wanted.unit)
     if found is not None:
         return found
     if takes_long(project):
         raise Problem(
-            404,
+            409,
             "not-computed",
             _("The figures of the current annotations are not computed yet. Start the job that computes them."),
         )

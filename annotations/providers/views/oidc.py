@@ -4,13 +4,13 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from django.contrib.auth.decorators import login_not_required
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
 from annotations.domain.signing_in import OidcProvider
 from annotations.models import ProviderSession
-from annotations.providers.selectors import provider_of
+from annotations.providers.selectors import provider_at
 from annotations.providers.services.identity import SignInRefused
 from annotations.providers.services.sessions import end_sessions
 from annotations.providers.services.signing_in import sign_in
@@ -22,18 +22,11 @@ if TYPE_CHECKING:
 log = logging.getLogger("deidreview.sign_in")
 
 
-def _provider(provider_id: str) -> OidcProvider:
-    found = provider_of(OidcProvider, provider_id)
-    if found is None:
-        raise Http404("There is no such provider.")
-    return found
-
-
 @login_not_required
 @require_safe
 def login(request: HttpRequest, provider_id: str) -> HttpResponse:
     """Lead to the provider. This changes nothing here, and the answer is bound to this browser, so GET is enough."""
-    provider = _provider(provider_id)
+    provider = provider_at(OidcProvider, provider_id)
     from annotations.providers.services import oidc
 
     try:
@@ -47,7 +40,7 @@ def login(request: HttpRequest, provider_id: str) -> HttpResponse:
 @require_safe
 def callback(request: HttpRequest, provider_id: str) -> HttpResponse:
     """Take the provider's answer: state, code, tokens, person."""
-    provider = _provider(provider_id)
+    provider = provider_at(OidcProvider, provider_id)
     from annotations.providers.services import oidc
 
     try:
@@ -83,7 +76,7 @@ def _state(request: HttpRequest, adapter: "Adapter") -> tuple[dict[str, Any], st
 @require_POST
 def back_channel_logout(request: HttpRequest, provider_id: str) -> HttpResponse:
     """End the sessions that the provider names (OpenID Connect Back-Channel Logout 1.0). Its token is the proof."""
-    provider = _provider(provider_id)
+    provider = provider_at(OidcProvider, provider_id)
     from annotations.providers.services import oidc
 
     try:

@@ -3,32 +3,25 @@
 from typing import Any
 
 from django.contrib.auth.decorators import login_not_required
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
 from annotations.domain.signing_in import SamlProvider
 from annotations.models import ProviderSession
-from annotations.providers.selectors import provider_of
+from annotations.providers.selectors import provider_at
 from annotations.providers.services.identity import SignInRefused
 from annotations.providers.services.sessions import end_sessions
 from annotations.providers.services.signing_in import sign_in
 from annotations.providers.views.refusing import refused
 
 
-def _provider(provider_id: str) -> SamlProvider:
-    found = provider_of(SamlProvider, provider_id)
-    if found is None:
-        raise Http404("There is no such provider.")
-    return found
-
-
 @login_not_required
 @require_safe
 def login(request: HttpRequest, provider_id: str) -> HttpResponse:
     """Lead to the provider. This changes nothing here, and the answer is bound to this browser, so GET is enough."""
-    provider = _provider(provider_id)
+    provider = provider_at(SamlProvider, provider_id)
     from allauth.account.utils import get_next_redirect_url
     from allauth.socialaccount.internal import statekit
 
@@ -56,7 +49,7 @@ def acs(request: HttpRequest, provider_id: str) -> HttpResponse:
 
     A response that is verified is kept for a moment, and the browser comes back with its cookies.
     """
-    provider = _provider(provider_id)
+    provider = provider_at(SamlProvider, provider_id)
     from allauth.core.internal import httpkit
 
     from annotations.providers.services import saml
@@ -83,7 +76,7 @@ def _kept(request: HttpRequest) -> Any:
 @require_safe
 def finish(request: HttpRequest, provider_id: str) -> HttpResponse:
     """Finish the sign-in that this browser began: the response must answer its request, and works once."""
-    provider = _provider(provider_id)
+    provider = provider_at(SamlProvider, provider_id)
     from allauth.core.internal import httpkit
     from allauth.socialaccount.internal import statekit
 
@@ -109,7 +102,7 @@ def finish(request: HttpRequest, provider_id: str) -> HttpResponse:
 @require_safe
 def sls(request: HttpRequest, provider_id: str) -> HttpResponse:
     """End the sessions that the provider's signed request names, in all browsers, and lead back to the provider."""
-    provider = _provider(provider_id)
+    provider = provider_at(SamlProvider, provider_id)
     from annotations.providers.services import saml
 
     try:
@@ -125,7 +118,7 @@ def sls(request: HttpRequest, provider_id: str) -> HttpResponse:
 @require_safe
 def metadata(request: HttpRequest, provider_id: str) -> HttpResponse:
     """Our metadata, for the provider."""
-    provider = _provider(provider_id)
+    provider = provider_at(SamlProvider, provider_id)
     from annotations.providers.services import saml
 
     try:
