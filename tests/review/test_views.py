@@ -98,7 +98,7 @@ def test_queries_don_t_grow(suggested, sign_in, decide, django_assert_max_num_qu
         make.make_span(gold.annotation_sets.get(), start, start + 1, "CITY")
     with django_assert_max_num_queries(34):
         decide("accept", seen=["rejected"])
-    with django_assert_max_num_queries(31):
+    with django_assert_max_num_queries(32):
         client.get(url(suggested, "review"))
 
 

@@ -51,7 +51,7 @@ def test_an_apt_that_fails_is_said(bare):
 
 
 def test_where_nothing_is_missing_nothing_is_called(bare):
-    for name in ("chromium", "node", "npm", "initdb", "nginx", "openssl", "pdftoppm"):
+    for name in ("chromium", "node", "npm", "initdb", "nginx", "slapd", "ldapmodify", "openssl", "pdftoppm"):
         bare.add(name, "exit 0")
     bare.add("tesseract", "printf 'eng\\nspa\\nita\\n'")
     done = bare.run(".ci/dev-packages")
@@ -60,13 +60,13 @@ def test_where_nothing_is_missing_nothing_is_called(bare):
 
 
 def test_only_what_is_missing_is_asked_for(bare):
-    for name in ("initdb", "nginx"):
+    for name in ("initdb", "nginx", "slapd"):
         bare.add(name, "exit 0")
     bare.add("node", "exit 1")  # too old
     done = bare.run(".ci/dev-packages")
 
     assert done.returncode == 1
     assert done.stderr.endswith(
-        "On Debian: apt-get install chromium-headless-shell nodejs npm openssl "
+        "On Debian: apt-get install chromium-headless-shell nodejs npm ldap-utils openssl "
         "tesseract-ocr-eng tesseract-ocr-spa tesseract-ocr-ita tesseract-ocr poppler-utils\n"
     )

@@ -9,9 +9,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from annotations.domain.documents import extracting
 from annotations.domain.documents.base import Extracted, Limits
 from annotations.domain.documents.extracting import Extractor, extract
+from annotations.domain.installation import CODE
 from annotations.domain.notes import NoteError
 from fixtures.quality.written_documents import docx, pdf
 from tests.domain.documents.helpers import docx as small_docx
@@ -111,7 +111,7 @@ def port():
 
 def attempt(port, *how):
     done = subprocess.run(
-        [sys.executable, "-c", TRY, str(port), *how], cwd=extracting.ROOT, capture_output=True, text=True, timeout=HANGS
+        [sys.executable, "-c", TRY, str(port), *how], cwd=CODE, capture_output=True, text=True, timeout=HANGS
     )
     cut, *found = done.stdout.split()
     return cut == "True", found

@@ -97,8 +97,8 @@ def test_a_broken_document_does_not_lose_the_others() -> None:
 @pytest.mark.parametrize(
     ("whole", "line", "code"),
     [
-        ("", None, "no notes"),
-        ('{"documents": []}', None, "no notes"),
+        ("", 1, "no notes"),
+        ('{"documents": []}', 1, "no notes"),
         ('{"documents": [\n{"id": 1, "id": 2}]}', 2, "json"),
         ('{"documents": [\n{"id": 1', 2, "json"),
         ("[1", 1, "structure"),

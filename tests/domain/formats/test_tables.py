@@ -78,7 +78,7 @@ def test_problems_have_lines() -> None:
         (b"", 1, "header"),
         (b"note,start,end\na,0,1\n", 1, "header"),
         (b"note,start,end,label,x,x\na,0,1,NAME,,\n", 1, "header"),
-        (b"note,start,end,label\n", None, "no notes"),
+        (b"note,start,end,label\n", 1, "no notes"),
         (b'note,start,end,label\na,0,1,"NAME\n', 2, "csv"),
         (b"note,start,end,label\na,0,1,N\xfc\n", 2, "utf8"),
         (b"note,start,end,label\na,0,1,\0\n", 2, "nul"),
