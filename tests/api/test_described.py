@@ -1,6 +1,7 @@
 """The description of the API (OpenAPI) is true: what it allows gets an answer that it names, and nothing gets a 500."""
 
 from collections import Counter
+from functools import cache
 
 import pytest
 import schemathesis
@@ -33,13 +34,21 @@ CHECKS = [
 
 
 @pytest.fixture
-def described(db):
-    """The description. Requests keep the connection, and so the transaction, of the test."""
+def one_connection(db):
+    """Requests keep the connection, and so the transaction, of the test."""
     for signal in (request_started, request_finished):
         signal.disconnect(close_old_connections)
-    yield schemathesis.openapi.from_wsgi("/api/openapi.json", application)
+    yield
     for signal in (request_started, request_finished):
         signal.connect(close_old_connections)
+
+
+@cache
+def operations():
+    """The operations of the description by their ids. Reading it takes a second, so all tests share what was read."""
+    described = schemathesis.openapi.from_wsgi("/api/openapi.json", application)
+    found = [each.ok() for each in described.get_all_operations()]
+    return {operation.definition.raw["operationId"]: operation for operation in found}
 
 
 @pytest.fixture
@@ -71,12 +80,10 @@ def ids(world, name) -> dict[str, object]:
 
 @pytest.mark.once
 @pytest.mark.parametrize("name", sorted(api().operations))
-def test_what_the_description_says(name, described, world, ids):
+def test_what_the_description_says(name, one_connection, world, ids):
     """A few requests for each route, always the same ones."""
-    all_operations = (found.ok() for found in described.get_all_operations())
-    operation = next(one for one in all_operations if one.definition.raw["operationId"] == name)
 
-    @given(case=operation.as_strategy())
+    @given(case=operations()[name].as_strategy())
     @settings(max_examples=8, phases=[Phase.generate], derandomize=True, suppress_health_check=list(HealthCheck))
     def send(case):
         case.path_parameters = {key: ids.get(key, value) for key, value in (case.path_parameters or {}).items()}

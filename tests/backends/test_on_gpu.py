@@ -24,7 +24,7 @@ from tests.backends.made_weights import tiny_bert  # noqa: E402
 
 BF16 = Device("cpu", "CPU in bf16", 4096, torch.bfloat16)
 AS_GPU = Device("cpu:0", "GPU (made up)", 1024)
-NOTE = joined(made_notes(6))
+NOTE = joined(made_notes(3))
 EITHER = pytest.mark.parametrize("kind", ["transformer", "bilstm"])
 
 
@@ -52,10 +52,10 @@ def learned(base: str, tmp_path_factory: pytest.TempPathFactory) -> Callable[...
                 for module in (transformer, bilstm):
                     patched.setattr(module, "choose_device", lambda: device)
                 if kind == "transformer":
-                    task = TrainingTask([NOTE] * 2, "meddocan", algorithm="fresh", iterations=80, base=base)
+                    task = TrainingTask([NOTE] * 2, "meddocan", algorithm="fresh", iterations=60, base=base)
                     transformer.learn(task, made)
                 else:
-                    bilstm.learn(TrainingTask([NOTE] * 4, "meddocan", iterations=25, adapt=1), made)
+                    bilstm.learn(TrainingTask([NOTE] * 4, "meddocan", iterations=15, adapt=1), made)
         return (TransformerBackend if kind == "transformer" else BiLstmCrfBackend)(str(known[kind, device]))
 
     return learn

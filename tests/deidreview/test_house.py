@@ -115,9 +115,14 @@ def models_pages() -> set[str]:
     return {name for name, home in pages().items() if home.startswith("models_runtime.")}
 
 
+@cache
+def text_of(path: Path) -> str:
+    return path.read_text()
+
+
 def lines(path: Path) -> Iterator[tuple[str, str]]:
     name = path.relative_to(ROOT)
-    for number, line in enumerate(path.read_text().splitlines(), start=1):
+    for number, line in enumerate(text_of(path).splitlines(), start=1):
         yield f"{name}:{number}", line
 
 
@@ -178,6 +183,7 @@ def verbs() -> dict[str, tuple[str, Path]]:
     return found
 
 
+@cache
 def below_verb(home: Path) -> list[Path]:
     """Return the Python files of the features below this one, and those that all features share."""
     trees = [ROOT / "annotations" / name for name in ("models", "domain", *ANNOTATIONS)]
@@ -194,6 +200,8 @@ def test_a_feature_names_no_verb_of_a_higher_feature():
         f"{where}: {name}"
         for name, (value, home) in verbs().items()
         for path in below_verb(home)
+        # Most files contain neither; only the others are split into lines.
+        if name in text_of(path) or value in text_of(path)
         for where, line in lines(path)
         if re.search(rf"""\b{name}\b|["']{re.escape(value)}["']""", line)
     ]
