@@ -2,15 +2,13 @@
 
 import json
 import logging
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 from django.apps import apps
 from django.conf import settings
 from django.core.management import CommandError, call_command
-from django.db import DatabaseError, connection, models, transaction
-from django.db.migrations.executor import MigrationExecutor
+from django.db import DatabaseError, models, transaction
 from django.utils import timezone
 
 from annotations.agreement.services.comparing import bring_up_to_date
@@ -68,7 +66,6 @@ from tests.worlds.managing import check_closed, check_method
 
 __all__ = ["fake", "full_world"]  # fixtures
 PAGE = "/projects/covid/delete/"
-MIGRATION = import_module("annotations.migrations.0031_archive_and_delete")
 
 
 def archive(world):
@@ -376,25 +373,3 @@ def test_the_command(world, capsys, monkeypatch):
     assert not Assignment.objects.exists() and Event.objects.get(verb=PROJECT_DELETED).actor == world.mia
     with pytest.raises(CommandError, match="There is no project"):
         call_command("delete_project", "covid", "--preview")
-
-
-# ── The migration ────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-@pytest.mark.queue
-@pytest.mark.django_db(transaction=True)
-def test_the_migration_goes_back_and_forth_with_rows(world):
-    Event.objects.create(project_id=world.project.pk, verb="note.read")
-    archive(world)
-    leaves = MigrationExecutor(connection).loader.graph.leaf_nodes()
-    try:
-        MigrationExecutor(connection).migrate(MIGRATION.Migration.dependencies)
-        with pytest.raises(DatabaseError, match="append-only"), transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute("DELETE FROM annotations_event")
-    finally:
-        MigrationExecutor(connection).migrate(leaves)
-    world.project.refresh_from_db()
-    assert world.project.archived_at is None and Event.objects.count() == 2
-    archive(world)
-    delete_project(project=world.project, name="Covid ward", actor=world.mia)
-    assert not Project.objects.filter(pk=world.project.pk).exists()

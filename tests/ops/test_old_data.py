@@ -9,6 +9,7 @@ import sys
 import zipfile
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from django.contrib.sessions.models import Session
@@ -21,6 +22,8 @@ from django.utils import timezone
 
 from annotations.jobs.runner import run as work
 from annotations.models import Event, Job, Project, Share, StoredFile, User
+from annotations.ops.services.backup import restore_backup, write_backup
+from annotations.ops.services.schema import earlier_migrations
 from models_runtime.models import Run
 from tests.ops.old.make import NOTES, SECRET
 from tests.waiting import HANGS, wait_for
@@ -130,27 +133,41 @@ def only(kept, columns, rows):
     return sorted(repr([row[index] for index in at]) for row in rows)
 
 
+@pytest.fixture(scope="module")
+def opened_once(tmp_path_factory):
+    """What `opened` yields, and a backup of the migrated database: migrating takes 15 s, restoring less than one."""
+    return SimpleNamespace(before=None, file=tmp_path_factory.mktemp("opened") / "backup")
+
+
 @pytest.fixture
-def opened(old, tmp_path, settings):
+def opened(old, opened_once, tmp_path, settings):
     """Load the old data into the test database and migrate it. Yield the rows and table definitions from before."""
     settings.SECRET_KEY = SECRET
     settings.DATA_DIR = tmp_path / "data"
     settings.REDIS_URL = f"unix://{tmp_path}/nothing.sock"
+    if opened_once.before:
+        restore_backup(file=opened_once.file, force=True)
+    else:
+        opened_once.before = migrated(old)
+        write_backup(file=opened_once.file)
+    yield opened_once.before
+    # Later tests need the content types and permissions of the current tables, which `flush` writes anew.
+    call_command("flush", interactive=False, verbosity=0)
+
+
+def migrated(old):
     if connection.vendor == "sqlite":
         before = rows_of(old), shapes(old)
         call_command("restore", str(BACKUP), "--force", stdout=io.StringIO())
-        yield before
-        return
-    MigrationExecutor(connection).migrate(OLD)
-    try:
-        copy_rows(old)
-        before = rows_now(), shapes()
-    finally:
-        executor = MigrationExecutor(connection)
-        executor.migrate(executor.loader.graph.leaf_nodes())
-    yield before
-    # Later tests need the content types and permissions of the current tables, which `flush` writes anew.
-    call_command("flush", interactive=False, verbosity=0)
+        return before
+    with earlier_migrations():
+        MigrationExecutor(connection).migrate(OLD)
+        try:
+            copy_rows(old)
+            return rows_now(), shapes()
+        finally:
+            executor = MigrationExecutor(connection)
+            executor.migrate(executor.loader.graph.leaf_nodes())
 
 
 def copy_rows(old):
@@ -159,7 +176,7 @@ def copy_rows(old):
         name: found for name, found in rows_of(old).items() if name not in ("django_migrations", "sqlite_sequence")
     }
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("TRUNCATE " + ", ".join(f'"{name}"' for name in tables))
+        cursor.execute("TRUNCATE " + ", ".join(f'"{name}"' for name in tables) + " CASCADE")
         # Triggers write to annotations_stale while the other tables are filled, so its rows are copied last.
         for name in sorted(tables, key=lambda name: name == "annotations_stale"):
             columns, rows = tables[name]

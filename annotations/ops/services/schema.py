@@ -1,12 +1,20 @@
 """Whether the schema of a database fits this code, judged by the applied migrations."""
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final, NamedTuple
 
+from django.conf import settings
 from django.db import connections
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
 Migration = tuple[str, str]
+# The migrations that the squashed ones replace, one by one, for databases that lack some of them.
+EARLIER: Final = {
+    "annotations": "annotations.migrations.earlier",
+    "models_runtime": "models_runtime.migrations.earlier",
+}
 
 
 class SchemaState(NamedTuple):
@@ -44,8 +52,26 @@ def compare(applied: frozenset[Migration], using: str = "default") -> SchemaStat
     Migrations of applications that are no longer installed are ignored: nothing uses their tables any more.
     """
     loader = MigrationLoader(connections[using])
-    known = set(loader.disk_migrations)
+    replaced = {key for squashed in loader.replacements.values() for key in squashed.replaces}
+    known = {*loader.disk_migrations, *replaced}
     unknown = sorted(key for key in applied if key[0] in loader.migrated_apps and key not in known)
-    # The leaves of the graph know a squashed migration instead of those that it replaces.
-    wanted = {key for leaf in loader.graph.leaf_nodes() for key in loader.graph.forwards_plan(leaf)}
-    return SchemaState(applied, unknown, sorted(wanted - applied))
+    # An older database lacks some of the migrations that a squashed one replaces, and later ones.
+    return SchemaState(applied, unknown, sorted(set(loader.disk_migrations) - applied))
+
+
+def made_halfway(using: str = "default") -> bool:
+    """Whether some, but not all, of the migrations that a squashed one replaces have been applied."""
+    applied = applied_migrations(using)
+    squashed = MigrationLoader(None).replacements.values()
+    return any(set(each.replaces) & applied and set(each.replaces) - applied for each in squashed)
+
+
+@contextmanager
+def earlier_migrations() -> Iterator[None]:
+    """Let Django find the migrations of `earlier` instead of the squashed ones, in the whole process."""
+    before = settings.MIGRATION_MODULES
+    settings.MIGRATION_MODULES = {**before, **EARLIER}
+    try:
+        yield
+    finally:
+        settings.MIGRATION_MODULES = before

@@ -8,8 +8,8 @@ from importlib import import_module
 from django.db import migrations, models
 from django.db.models import Q
 
-guards = import_module("annotations.migrations.0002_events_append_only")
-replace = import_module("annotations.migrations.0026_words_of_the_glossary")._replace
+guards = import_module("annotations.migrations.earlier.0002_events_append_only")
+replace = import_module("annotations.migrations.earlier.0026_words_of_the_glossary")._replace
 
 Words = dict[str, str]
 VERBS: Words = {

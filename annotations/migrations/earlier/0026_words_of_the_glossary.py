@@ -9,7 +9,7 @@ from importlib import import_module
 
 from django.db import migrations, models
 
-guards = import_module("annotations.migrations.0002_events_append_only")
+guards = import_module("annotations.migrations.earlier.0002_events_append_only")
 
 Words = dict[str, str]
 SUGGESTION = {'"proposal":': '"suggestion":'}

@@ -5,7 +5,7 @@ from importlib import import_module
 from django.contrib.sessions.backends.db import SessionStore
 from django.db import migrations, models
 
-guards = import_module("annotations.migrations.0002_events_append_only")
+guards = import_module("annotations.migrations.earlier.0002_events_append_only")
 
 BATCH = 1000
 MODELS = ("run", "refined")

@@ -4,7 +4,7 @@ from importlib import import_module
 
 from django.db import migrations, models
 
-guards = import_module("annotations.migrations.0002_events_append_only")
+guards = import_module("annotations.migrations.earlier.0002_events_append_only")
 
 # The triggers name the small table of deletions, not that of projects: SQLite can't write a table anew while a trigger
 # of another table names it.
