@@ -27,7 +27,7 @@ from annotations.core.changes import Change, Kind, LabeledBounds, Refused
 from annotations.core.events import NOTE_READ
 from annotations.core.spans import SpanItem, own_set, spans_of
 from annotations.domain.numbers import MAX_OFFSET
-from annotations.models import Document, Label
+from annotations.models import Document
 from annotations.notes.api import SpanOut, codes_of, label_coded
 
 router = Router(tags=["Annotations"])
@@ -100,18 +100,14 @@ def create_span(request: ApiRequest, response: HttpResponse, slug: str, note: in
     """Create a span. The same span again changes nothing."""
     access, document = _open(request, slug, note)
     start_annotations(access=access, note=document)
-    change = Change(
-        uuid4(),
-        Kind.CREATE,
-        start=body.start,
-        end=body.end,
-        label=label_coded(access.project, body.label),
-        quote=body.quote,
-    )
+    label = label_coded(access.project, body.label)
+    change = Change(uuid4(), Kind.CREATE, start=body.start, end=body.end, label=label, quote=body.quote)
     answer = apply_change(document=document, user=access.user, change=change, blind=access.blind)
     assert answer.span is not None  # Creating always gives a span.
     response["ETag"] = _etag(document, answer.version)
-    return Status(201, SavedSpan.of(answer, answer.span, _code(answer.span, access, body.label)))
+    # Only a label that was merged meanwhile is another one than the one that was asked for.
+    code = body.label if answer.span["label"] == label else codes_of(access.project.pk)[answer.span["label"]]
+    return Status(201, SavedSpan.of(answer, answer.span, code))
 
 
 @router.patch(f"{PATH}/spans/{{int:span}}", response=SavedSpan)
@@ -196,12 +192,6 @@ def spans_of_own(document: Document, access: Access) -> list[SpanItem]:
 
 def _etag(document: Document, version: int) -> str:
     return f'"{document.pk}-{version}"'
-
-
-def _code(item: SpanItem, access: Access, asked: str) -> str:
-    """Return the code of the span's label, which is mostly the one that was asked for."""
-    code = Label.objects.filter(pk=item["label"]).values_list("code", flat=True).first()
-    return code or asked
 
 
 # ── Changing ─────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -27,10 +27,12 @@ export class SourcePage {
   #title;
   #scroll;
   #back;
+  #say;
 
-  /** @param {() => void} back gives the focus back to the note */
-  constructor(back) {
+  /** @param {{ back: () => void, say: (message: string) => void }} note gives the focus back to the note; announces a message */
+  constructor({ back, say }) {
     this.#back = back;
+    this.#say = say;
     this.#title = el("h2", { id: "source-page-title" });
     this.#scroll = el("div", { class: "wb-page-scroll", tabindex: "0", role: "region", "aria-labelledby": "source-page-title" });
     const close = el("button", { type: "button", class: "btn quiet small" }, words.closePage, " ", el("kbd", {}, "F8"));
@@ -65,7 +67,10 @@ export class SourcePage {
       return true;
     }
     const place = places.find(([, , , url]) => url);
-    if (!place) return false;
+    if (!place) {
+      this.#say(words.noPlace);
+      return true;
+    }
     this.#open(place[2], place[3]);
     this.#scroll.focus({ preventScroll: true });
     return true;

@@ -137,6 +137,7 @@ export const words = {
   source: gettext("In the document:"),
   closePage: gettext("Close page"),
   pageOf: (name) => interpolate(gettext("Picture of the document: %(name)s"), { name }),
+  noPlace: gettext("No page to show. Select a span that comes from a page of a document."),
   noPage: gettext("The page can't be shown. Reviewers and managers can download the document from the page of the note."),
   wider: gettext("Wider"),
   narrower: gettext("Narrower"),

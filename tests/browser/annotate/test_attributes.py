@@ -128,6 +128,8 @@ def test_the_page_of_the_document_beside_the_text(world: SimpleNamespace, page_o
     page = page_of(world.ann)
     page.route("**/original/pages/*", lambda route: route.fulfill(status=404))
     open_note(page, live, world.note)
+    press(page, "F8")
+    expect(page.get_by_text("No page to show. Select a span")).to_be_attached()
     label_the_name(page)
     press(page, "F2", "Escape", "F8")
     expect(page.locator("#selected .wb-places")).to_contain_text("In the document: page 3")
