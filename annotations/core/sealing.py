@@ -25,7 +25,7 @@ from annotations.models import Project, ProjectKey
 
 _BYTES: Final = 32
 _BLOCK: Final = 64  # bytes of a block of SHA-256
-_quoted: Final = json.JSONEncoder(ensure_ascii=True).encode
+_quoted: Final = json.encoder.encode_basestring_ascii
 _from_json: Final = json.JSONDecoder().decode
 _as_json: Final = json.JSONEncoder(ensure_ascii=False).encode
 _NONCE: Final = 12  # bytes, as NIST SP 800-38D recommends; random ones suffice for 2^32 values of a project
