@@ -296,7 +296,7 @@ def test_after_the_update_notes_with_disagreements_are_compared_again(votes):
     submitted(votes, "agreed", [[NAME], [NAME]])
     bring_up_to_date(votes.project)
     Comparison.objects.update(tied=0)
-    import_module("annotations.migrations.0036_majority_votes").compare_again(apps, None)
+    import_module("annotations.migrations.earlier.0036_majority_votes").compare_again(apps, None)
     assert set(Stale.objects.values_list("document_id", flat=True)) == {votes.whole.pk, votes.tied.pk}
     bring_up_to_date(votes.project)
     assert preview(votes.project).ties == 1

@@ -97,7 +97,7 @@ def test_the_log_tells_of_those_who_gave_up_reading_before_this_was_kept(ward):
     for user in (ward.finn, ann):
         make.make_set(ward.note, user, submitted=True, submitted_at=timezone.now())
     Membership.objects.update(read_others_until=None)
-    import_module("annotations.migrations.0020_former_readers").look_back(apps, None)
+    import_module("annotations.migrations.earlier.0020_former_readers").look_back(apps, None)
     known = Membership.objects.filter(read_others_until__isnull=False).values_list("user__username", flat=True)
     assert set(known) == {"finn", "gone", cleo.username}
     blind = dict(AnnotationSet.objects.values_list("author__user__username", "blind"))

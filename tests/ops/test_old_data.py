@@ -37,7 +37,7 @@ OLD = [("annotations", "0017_labels_by_note"), ("models_runtime", "0013_usage_of
 MOVED = ["share", "run", "trainedmodel"]
 # Tables in which Django lists migrations and models; each version rewrites them.
 DJANGO = {"django_migrations", "django_content_type", "auth_permission", "sqlite_sequence"}
-# Columns that a later migration rewrites; each of these migrations has its own test.
+# Columns that a later migration rewrites.
 REWRITTEN = {("annotations_event", "data"), ("annotations_event", "verb"), ("django_session", "session_data")}
 # Columns that a later migration removes.
 REMOVED = {("models_runtime_runitem", "pass_number")}
