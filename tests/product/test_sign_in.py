@@ -128,7 +128,8 @@ def test_people_sign_in_and_out(product: Product, browser: Browser, slapd: Slapd
     print(page.url, page.locator("body").inner_text())
     t0 = time.time()
     while "login" not in page.url:
-        page.goto(site + "/projects/ward-7/"); time.sleep(0.5)
+        page.goto(site + "/projects/ward-7/")
+        time.sleep(0.5)
     print("saml out after", time.time() - t0, page.url)
     page.get_by_label("Username").fill("ada")
     page.get_by_label("Password").fill("their password")
@@ -138,7 +139,8 @@ def test_people_sign_in_and_out(product: Product, browser: Browser, slapd: Slapd
     slapd.delete(f"uid=ada,{PEOPLE}")
     t0 = time.time()
     while "login" not in page.url:
-        page.goto(site + "/projects/ward-7/"); time.sleep(0.5)
+        page.goto(site + "/projects/ward-7/")
+        time.sleep(0.5)
     print("ldap out after", time.time() - t0)
     page.get_by_label("Username").fill("ada")
     page.get_by_label("Password").fill("their password")
