@@ -1,17 +1,16 @@
 """Sign-in by LDAP and SAML in the running product: with the settings of docs/sign-in.md, in Chromium."""
 
-import re
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from tests.chromium import chromium
 from tests.slapd import BASE, GROUPS, PASSWORD, PEOPLE, Slapd, private_slapd
-from tests.waiting import in_browser
+from tests.waiting import in_browser, wait_for
 from tests.worlds.product import Product
 from tests.worlds.saml_provider import write_metadata
 from tests.worlds.saml_server import SamlServer
@@ -19,6 +18,7 @@ from tests.worlds.saml_server import SamlServer
 pytestmark = [pytest.mark.product, pytest.mark.processes]
 SERVICE = f"cn=deidreview,ou=services,{BASE}"
 REVIEWERS = f"cn=Reviewers,{GROUPS}"
+PROJECT = "/projects/ward-7/"
 SETTINGS = """
 [[provider]]
 id = "hospital"
@@ -62,13 +62,9 @@ def saml_server() -> Iterator[SamlServer]:
     server.stop()
 
 
-@pytest.fixture
-def browser() -> Iterator[Browser]:
-    expect.set_options(timeout=in_browser())
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
-        yield browser
-        browser.close()
+@pytest.fixture(scope="session")
+def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
+    return {**browser_type_launch_args, "executable_path": chromium(), "args": ["--no-sandbox"]}
 
 
 @pytest.fixture
@@ -96,55 +92,63 @@ def product(
 
 def test_people_sign_in_and_out(product: Product, browser: Browser, slapd: Slapd, saml_server: SamlServer) -> None:
     site = f"http://127.0.0.1:{product.port}"
-    page = browser.new_page()
-    page.on("console", lambda m: print("CONSOLE", m.text))
-    t = time.time()
-    page.goto(site)
-    print(page.locator("main").inner_text())
-    page.get_by_label("Username").fill("ada")
-    page.get_by_label("Password").fill("their password")
-    page.get_by_role("button", name="Sign in", exact=True).click()
-    page.wait_for_load_state()
-    print(page.url, page.locator("body").inner_text())
-    page.goto(site + "/projects/ward-7/")
-    print(page.url, page.locator("body").inner_text())
-    # sign out
-    page.screenshot(path="/tmp/shot.png")
-    page.locator("summary", has_text="Account menu").click()
-    page.get_by_role("button", name="Sign out").click()
-    page.wait_for_load_state()
-    print(page.url)
-    page.goto(site + "/projects/ward-7/")
-    print(page.url)
-    # SAML
-    saml_server.register(site + "/accounts/saml/hospital/metadata/")
-    print(saml_server.acs, saml_server.sls, saml_server.audience)
-    saml_server.person = {"name": "p-1", "uid": "grace", "groups": ["annotators"]}
-    page.get_by_role("link", name="Sign in with Hospital").click()
-    page.get_by_role("button", name="Continue as grace").click()
-    page.wait_for_load_state()
-    print(page.url, page.locator("body").inner_text())
-    page.goto(saml_server.logout_address())
-    print(page.url, page.locator("body").inner_text())
-    t0 = time.time()
-    while "login" not in page.url:
-        page.goto(site + "/projects/ward-7/")
-        time.sleep(0.5)
-    print("saml out after", time.time() - t0, page.url)
-    page.get_by_label("Username").fill("ada")
-    page.get_by_label("Password").fill("their password")
-    page.get_by_role("button", name="Sign in", exact=True).click()
-    page.wait_for_load_state()
-    print(page.url)
+    expect.set_options(timeout=in_browser())
+    ada, grace = browser.new_page(), browser.new_page()
+
+    def sees_project(page: Page) -> bool:
+        """Ask for the project's page with the cookies of the browser, as a new tab does."""
+        answer = page.request.get(f"{site}{PROJECT}", max_redirects=0)
+        assert answer.status in (200, 302)
+        return answer.status == 200
+
+    def sign_in_by_ldap() -> None:
+        ada.get_by_label("Username").fill("ada")
+        ada.get_by_label("Password").fill("their password")
+        ada.get_by_role("button", name="Sign in", exact=True).click()
+
+    ada.goto(f"{site}{PROJECT}")
+    sign_in_by_ldap()
+    expect(ada.get_by_text("Your role: reviewer.")).to_be_visible()
+    ada.get_by_text("Account menu").locator("..").click()
+    ada.get_by_role("button", name="Sign out").click()
+    expect(ada.get_by_role("heading", name="Sign in")).to_be_visible()
+    assert not sees_project(ada)
+    ada.goto(f"{site}{PROJECT}")
+    sign_in_by_ldap()
+    expect(ada.get_by_text("Your role: reviewer.")).to_be_visible()
     slapd.delete(f"uid=ada,{PEOPLE}")
-    t0 = time.time()
-    while "login" not in page.url:
-        page.goto(site + "/projects/ward-7/")
+    deleted = time.monotonic()
+
+    saml_server.register(f"{site}/accounts/saml/hospital/metadata/")
+    saml_server.person = {"name": "p-1", "uid": "grace", "groups": ["annotators"]}
+    grace.goto(f"{site}{PROJECT}")
+    grace.get_by_role("link", name="Sign in with Hospital").click()
+    grace.get_by_role("button", name="Continue as grace").click()
+    expect(grace.get_by_text("Your role: annotator.")).to_be_visible()
+    assert grace.url == f"{site}{PROJECT}"
+    grace.get_by_text("Account menu").locator("..").click()
+    grace.get_by_role("button", name="Sign out").click()
+    expect(grace.get_by_role("heading", name="Sign in")).to_be_visible()
+    assert not sees_project(grace)
+
+    # The provider ends the next session, in each web process at once or a few seconds later.
+    saml_server.person |= {"id": "assertion-2"}
+    grace.goto(f"{site}/accounts/saml/hospital/")
+    grace.get_by_role("button", name="Continue as grace").click()
+    expect(grace.get_by_role("link", name="Ward 7", exact=True).first).to_be_visible()
+    assert sees_project(grace)
+    grace.goto(saml_server.logout_address())
+    expect(grace.get_by_role("heading", name="You are signed out everywhere")).to_be_visible()
+    ended = time.monotonic()
+    wait_for(lambda: not sees_project(grace), 10, "the end of the session by SAML")
+    print(f"By SAML: out after {time.monotonic() - ended:.1f} s")
+
+    def is_out() -> bool:
         time.sleep(0.5)
-    print("ldap out after", time.time() - t0)
-    page.get_by_label("Username").fill("ada")
-    page.get_by_label("Password").fill("their password")
-    page.get_by_role("button", name="Sign in", exact=True).click()
-    page.wait_for_load_state()
-    print(page.url, page.locator("main").inner_text())
-    assert 0
+        return not sees_project(ada)
+
+    wait_for(is_out, 60, "the end of the session by LDAP")
+    print(f"By LDAP: out after {time.monotonic() - deleted:.1f} s")
+    ada.reload()
+    sign_in_by_ldap()
+    expect(ada.get_by_text("are not correct")).to_be_visible()

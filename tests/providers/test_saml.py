@@ -54,6 +54,13 @@ def test_a_signed_response_around_a_signed_assertion_works(client):
     assert send(client, packed(sign(tree, what="Response"))).status_code == 302
 
 
+def test_metadata_that_break_while_the_app_runs_are_no_error_of_the_server(client, configured, caplog):
+    configured.write_text("<!doctype html><p>Sign in")
+    for path in (LOGIN, "/accounts/saml/idp/metadata/"):
+        assert client.get(path).status_code == 403
+    assert "metadata can't be read: XMLSyntaxError" in caplog.text
+
+
 def test_our_metadata_name_the_addresses(client):
     text = client.get("/accounts/saml/idp/metadata/").content.decode()
     assert f'entityID="{idp.AUDIENCE}"' in text and idp.ACS in text and idp.SLS in text

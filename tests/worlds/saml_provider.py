@@ -134,9 +134,7 @@ def packed(tree: etree._Element | bytes) -> str:
     return base64.b64encode(tree if isinstance(tree, bytes) else etree.tostring(tree)).decode()
 
 
-def logout_query(
-    *, pair: Pair | None = PAIR, name: str = "n-1", index: str = "i-1", destination: str = SLS
-) -> str:
+def logout_query(*, pair: Pair | None = PAIR, name: str = "n-1", index: str = "i-1", destination: str = SLS) -> str:
     """Return the query of a signed logout request by redirect; without a key, an unsigned one."""
     text = (
         f'<samlp:LogoutRequest xmlns:samlp="{SAMLP}" xmlns:saml="{SAML}" ID="logout-1" Version="2.0" '

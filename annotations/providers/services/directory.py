@@ -10,10 +10,13 @@ from typing import Any, Final
 
 import ldap
 from django.contrib.auth.backends import ModelBackend
-from django_auth_ldap.backend import LDAPBackend
+from django.dispatch import receiver
+from django.http import HttpRequest
+from django_auth_ldap.backend import LDAPBackend, ldap_error
 from django_auth_ldap.config import LDAPSearch, LDAPSettings
 from ldap.filter import escape_filter_chars
 
+from annotations.accounts.forms.signing_in import DIRECTORY_AWAY
 from annotations.domain.signing_in import LdapDirectory
 from annotations.models import User
 from annotations.providers.selectors import directory
@@ -79,6 +82,13 @@ class Directory(LDAPBackend):  # type: ignore[misc]  # its class has no types
         """Return the account of a session. Unlike django-auth-ldap, return no inactive one."""
         found: User | None = ModelBackend().get_user(user_id)
         return found
+
+
+@receiver(ldap_error)
+def _away(request: HttpRequest | None, **_: Any) -> None:
+    """The directory could not be asked: it does not answer, or its settings here are wrong. The library logs why."""
+    if request is not None:
+        setattr(request, DIRECTORY_AWAY, True)
 
 
 def _options(provider: LdapDirectory) -> dict[int, Any]:
