@@ -133,6 +133,15 @@ def test_nobody_is_told_that_a_password_is_wrong_which_the_directory_did_not_che
     assert sign_in("local", PASSWORD)[1].is_authenticated
 
 
+def test_a_setting_that_fits_no_person_is_in_the_log(ada, directory, settings, caplog):
+    from dataclasses import replace
+
+    settings.SIGN_IN = (replace(settings.SIGN_IN[0], subject="objectGUID"),)
+    page = Client().post("/accounts/login/", {"login": ada, "password": THEIRS}).content.decode()
+    assert AWAY in page and WRONG not in page
+    assert "The person has no objectGUID, or several." in caplog.text
+
+
 def test_a_wrong_password_is_called_wrong(ada):
     page = Client().post("/accounts/login/", {"login": ada, "password": "wrong"}).content.decode()
     assert WRONG in page and AWAY not in page

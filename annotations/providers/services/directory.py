@@ -3,6 +3,7 @@
 Imported only where an LDAP directory is configured.
 """
 
+import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
@@ -24,6 +25,7 @@ from annotations.providers.services.identity import Identity, SignInRefused
 from annotations.providers.services.sessions import begin
 from annotations.providers.services.signing_in import account_of
 
+log = logging.getLogger("deidreview.sign_in")
 # Seconds that the directory may take to answer.
 PATIENCE: Final = 5
 # What the relay needs to ask again is in the settings, so nothing is sealed; this says that it can ask.
@@ -74,6 +76,9 @@ class Directory(LDAPBackend):  # type: ignore[misc]  # its class has no types
             )
             account = account_of(identity)
         except SignInRefused as error:
+            # The password was right. The library would tell neither the person nor the log.
+            log.warning("A sign-in at the provider %s was refused: %s", provider.id, str(error))
+            _away(ldap_user._request)
             raise ldap_user.AuthenticationFailed(str(error)) from None
         begin(ldap_user._request, account, identity)
         return account.user, False

@@ -67,14 +67,14 @@ def send_now(pk: int) -> bool:
     """Send one delivery in this thread if it is due and free. Return whether a request was made."""
     claim = uuid.uuid4()
     with transaction.atomic():
-        lost = Delivery.objects.filter(pk=pk).exclude(claim=None).values_list("claim", "claimed_until").first()
-        free = _free().filter(pk=pk, claim=lost[0] if lost else None)
+        lost = Delivery.objects.filter(pk=pk).exclude(claim=None).only("claim", "claimed_until").first()
+        free = _free().filter(pk=pk, claim=lost.claim if lost else None)
         if not free.update(claim=claim, claimed_until=Now() + CLAIM):
             return False
         row = Delivery.objects.select_related("webhook").get(pk=pk)
         if lost:
-            began_at = (lost[1] - CLAIM).isoformat(timespec="seconds")
-            _write(row, claim, Try(at=began_at, status=0, reason=INTERRUPTED, ms=None))
+            at = (lost.claimed_until or timezone.now()) - CLAIM
+            _write(row, claim, Try(at=at.isoformat(timespec="seconds"), status=0, reason=INTERRUPTED, ms=None))
     if lost:
         return send_now(pk)
     began = time.monotonic()
