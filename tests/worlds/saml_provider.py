@@ -50,9 +50,9 @@ def make_pair() -> Pair:
 PAIR, OTHER = make_pair(), make_pair()
 
 
-def write_metadata(path: Path, site: str = "https://idp.example") -> None:
+def write_metadata(path: Path, site: str = "https://idp.example", pair: Pair = PAIR) -> None:
     """Write the provider's metadata. `site` is where its pages for sign-in and sign-out are."""
-    body = b"".join(PAIR.certificate.splitlines()[1:-1]).decode()
+    body = b"".join(pair.certificate.splitlines()[1:-1]).decode()
     path.write_text(
         f'<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="{ENTITY}">'
         '<IDPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol">'
