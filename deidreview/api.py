@@ -20,7 +20,7 @@ from annotations.accounts.services.lockout import client_ip
 from annotations.api.etags import with_etag
 from annotations.api.mount import operation_of
 from annotations.api.problems import Problem, answer, as_problem, problem_of
-from annotations.api.requests import ApiRequest, Scope, enter, require_scope
+from annotations.api.requests import SHOWN_ONCE, ApiRequest, Scope, enter, require_scope
 from annotations.api.services.answers import answered_once
 from annotations.api.services.tokens import token_of
 from annotations.core.errors import LimitReached
@@ -121,7 +121,9 @@ def _route(request: ApiRequest) -> HttpResponseBase:
     require_scope(request, Scope.READ)
     _check_size(request)
     check_form(request)
-    return answered_once(request, partial(match.func, request, *match.args, **match.kwargs))
+    operation = operation_of(request) if request.method == "POST" else None
+    secret = getattr(operation.view_func, SHOWN_ONCE, None) if operation else None
+    return answered_once(request, partial(match.func, request, *match.args, **match.kwargs), secret)
 
 
 def _check_size(request: ApiRequest) -> None:

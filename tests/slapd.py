@@ -7,7 +7,15 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
 from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 
 from deidreview.run.environment import StartError
 from tests.waiting import MOMENT, wait_for
@@ -19,7 +27,11 @@ SCHEMAS = Path("/etc/ldap/schema")
 
 @dataclass(frozen=True)
 class Slapd:
+    """`url` is without TLS, `secure_url` with the certificate in the file `certificate`."""
+
     url: str
+    secure_url: str
+    certificate: Path
 
     def apply(self, ldif: str) -> None:
         """Change the directory by LDIF, as its administrator does."""
@@ -61,12 +73,15 @@ dn: cn=config
 objectClass: olcGlobal
 cn: config
 olcPidFile: {folder}/pid
+olcTLSCertificateFile: {folder}/certificate.pem
+olcTLSCertificateKeyFile: {folder}/key.pem
 
 dn: cn=module,cn=config
 objectClass: olcModuleList
 cn: module
 olcModulePath: /usr/lib/ldap
 olcModuleLoad: back_mdb
+olcModuleLoad: memberof
 
 dn: cn=schema,cn=config
 objectClass: olcSchemaConfig
@@ -89,6 +104,11 @@ olcDbNoSync: TRUE
 olcDbMaxSize: 10485760
 olcAccess: to attrs=userPassword by anonymous auth by * none
 olcAccess: to * by * read
+
+dn: olcOverlay=memberof,olcDatabase={{1}}mdb,cn=config
+objectClass: olcOverlayConfig
+objectClass: olcMemberOf
+olcOverlay: memberof
 """
 TREE = f"""
 dn: {BASE}
@@ -120,15 +140,18 @@ def private_slapd() -> Iterator[Slapd]:
         text = CONFIG.format(folder=folder, schemas=SCHEMAS, base=BASE, admin=ADMIN, password=PASSWORD)
         (folder / "config.ldif").write_text(text.lstrip())
         _run("slapadd", "-n", "0", "-F", folder / "config", "-l", folder / "config.ldif")
-        url = f"ldap://127.0.0.1:{_free_port()}"
+        _write_certificate(folder)
+        url, secure_url = f"ldap://127.0.0.1:{_free_port()}", f"ldaps://127.0.0.1:{_free_port()}"
         # -d keeps slapd in the foreground.
         with (folder / "log").open("wb") as log:
             server = subprocess.Popen(
-                [_program("slapd"), "-F", str(folder / "config"), "-h", url, "-d", "0"], stdout=log, stderr=log
+                [_program("slapd"), "-F", str(folder / "config"), "-h", f"{url} {secure_url}", "-d", "0"],
+                stdout=log,
+                stderr=log,
             )
         try:
             wait_for(lambda: _answers(url, server, folder / "log"), what="slapd answers")
-            slapd = Slapd(url)
+            slapd = Slapd(url, secure_url, folder / "certificate.pem")
             slapd.apply(TREE.lstrip())
             yield slapd
         finally:
@@ -136,6 +159,28 @@ def private_slapd() -> Iterator[Slapd]:
             server.wait()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _write_certificate(folder: Path) -> None:
+    """Write a key and a certificate of 127.0.0.1 that signs itself."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "slapd")])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    (folder / "certificate.pem").write_bytes(made.public_bytes(Encoding.PEM))
+    pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    (folder / "key.pem").write_bytes(pem)
 
 
 def _answers(url: str, server: "subprocess.Popen[bytes]", log: Path) -> bool:

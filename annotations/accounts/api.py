@@ -8,6 +8,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import HttpResponseBase
 from django.shortcuts import get_object_or_404
+from django.utils.translation import gettext_lazy as _
 from ninja import Field, Query, Router, Schema
 from ninja.responses import Status
 
@@ -23,13 +24,15 @@ from annotations.accounts.services.members import (
 )
 from annotations.api.paging import Page, Paging, paged
 from annotations.api.problems import check, invalid, named
-from annotations.api.requests import ApiRequest, enter
+from annotations.api.requests import ApiRequest, enter, shows_once
 from annotations.api.schemas import Body
 from annotations.core.access import Access, Can
 from annotations.models import Membership
 
 router = Router(tags=["Members"])
 PATH = "/projects/{slug:slug}/members"
+LINK_OF_NEW = _("Find the member in the list of members, and create a link with POST …/members/{member}/password-link.")
+NEW_LINK = _("Send the request with a new Idempotency-Key to create another link.")
 
 
 class MemberItem(Schema):
@@ -121,6 +124,7 @@ def list_members(
 
 
 @router.post(PATH, response={201: AddedMember})
+@shows_once("link", LINK_OF_NEW)
 def new_member(request: ApiRequest, slug: str, body: NewMember) -> Status[AddedMember]:
     """Add a member, with an existing or a new account. The same member again changes nothing."""
     access = enter(request, slug, Can.MANAGE)
@@ -174,6 +178,7 @@ def remove_from_project(request: ApiRequest, slug: str, member: int, body: Notes
 
 
 @router.post(f"{PATH}/{{int:member}}/password-link", response=PasswordLink)
+@shows_once("link", NEW_LINK)
 def new_password_link(request: ApiRequest, slug: str, member: int) -> PasswordLink:
     """Create a link with which a member chooses a new password."""
     access, row = _member(request, slug, member)

@@ -1,5 +1,6 @@
 """What the description of the API (OpenAPI) says about every route: problems, headers and NDJSON."""
 
+from collections.abc import Collection
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -37,6 +38,10 @@ _KEY: Final = {
     "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
     "description": "The same key with the same request gets the same answer for 24 hours, without a second effect.",
 }
+_KEY_ONCE: Final = _KEY | {
+    "description": "The same key with the same request has no second effect for 24 hours. An answer with a secret is "
+    "not stored: the second request gets 409 with the code `shown-once`, which says how to get a new secret."
+}
 
 
 def sends(*types: str) -> dict[str, Any]:
@@ -46,17 +51,20 @@ def sends(*types: str) -> dict[str, Any]:
     return {"responses": {200: {"description": "The file.", "content": content}}}
 
 
-def described(schema: Any) -> dict[str, Any]:
-    """Return the schema with problems, idempotency keys and NDJSON at every operation."""
+def described(schema: Any, secret: Collection[str] = ()) -> dict[str, Any]:
+    """Return the schema with problems, idempotency keys and NDJSON at every operation.
+
+    `secret` are the ids of the operations whose answers hold secrets that are shown once.
+    """
     found: dict[str, Any] = dict(schema)
     found.setdefault("components", {}).setdefault("schemas", {})["Problem"] = _PROBLEM
     for path in found["paths"].values():
         for method, operation in path.items():
-            _describe(method, operation)
+            _describe(method, operation, _KEY_ONCE if operation["operationId"] in secret else _KEY)
     return found
 
 
-def _describe(method: str, operation: dict[str, Any]) -> None:
+def _describe(method: str, operation: dict[str, Any], key: dict[str, Any]) -> None:
     _summarize(operation)
     responses = operation["responses"]
     for status in (*_ALWAYS, *(() if method == "get" else _CHANGES)):
@@ -68,7 +76,7 @@ def _describe(method: str, operation: dict[str, Any]) -> None:
         responses[304] = {"description": "Not Modified: the client has this answer (If-None-Match)."}
         _offer_lines(responses)
     if method == "post":
-        operation.setdefault("parameters", []).append(_KEY)
+        operation.setdefault("parameters", []).append(key)
 
 
 def _summarize(operation: dict[str, Any]) -> None:

@@ -13,7 +13,7 @@ from ninja.security import HttpBearer
 from annotations.api.describing import described
 from annotations.api.problems import Problem, answer, problem_of
 from annotations.api.registry import routers
-from annotations.api.requests import ApiRequest
+from annotations.api.requests import SHOWN_ONCE, ApiRequest
 from annotations.domain.files.strict_json import JsonError, read_object
 from annotations.models import ApiToken
 
@@ -68,7 +68,8 @@ class Api(NinjaAPI):
 
     def schema(self) -> dict[str, Any]:
         """Return the description of the API (OpenAPI)."""
-        return described(self.get_openapi_schema(path_prefix=PREFIX))
+        secret = [name for name, one in self.operations.items() if hasattr(one.view_func, SHOWN_ONCE)]
+        return described(self.get_openapi_schema(path_prefix=PREFIX), secret)
 
 
 @cache

@@ -1,8 +1,11 @@
 """The requests of the API: who sends them, and what their token allows. Routes enter projects with `enter`."""
 
-from typing import Final
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
 
 from django.http import Http404, HttpRequest
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
 from annotations.api.problems import Problem
@@ -11,6 +14,8 @@ from annotations.core.access import Access, Can
 from annotations.models import ApiToken, User
 
 Scope = ApiToken.Scope
+View = TypeVar("View", bound=Callable[..., Any])
+SHOWN_ONCE: Final = "shown_once"
 _ORDER: Final = list(Scope)
 _READING: Final = ("GET", "HEAD")
 # Changes with these rights need a token that manages.
@@ -22,6 +27,27 @@ class ApiRequest(HttpRequest):
 
     user: User
     token: ApiToken
+
+
+@dataclass(frozen=True)
+class ShownOnce:
+    """A secret in a route's answer; see `shows_once`."""
+
+    field: str
+    again: Promise
+
+
+def shows_once(field: str, again: Promise) -> Callable[[View], View]:
+    """Mark a route whose answer holds a secret in this field. `again` says how to get a new one.
+
+    An answer with the secret is not stored for its Idempotency-Key: a repeated request gets 409 with this sentence.
+    """
+
+    def mark(view: View) -> View:
+        setattr(view, SHOWN_ONCE, ShownOnce(field, again))
+        return view
+
+    return mark
 
 
 def enter(request: ApiRequest, slug: str, right: Can = Can.SEE_PROJECT) -> Access:

@@ -11,11 +11,18 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
+from xml.etree.ElementTree import ParseError
+
+from defusedxml.common import DefusedXmlException
+from defusedxml.ElementTree import parse
 
 _ID: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 # Minutes that a session by SAML lasts, since nobody can ask a SAML provider whether a person is still there.
 SAML_MINUTES: Final = 15
 _MOST_MINUTES: Final = 12 * 60
+_METADATA: Final = "{urn:oasis:names:tc:SAML:2.0:metadata}"
+_CERTIFICATE: Final = "{http://www.w3.org/2000/09/xmldsig#}X509Certificate"
+_REDIRECT: Final = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,8 +173,29 @@ def _check_oidc(where: str, provider: Any) -> None:
 def _check_saml(where: str, provider: Any) -> None:
     if not Path(provider.metadata).is_file():
         raise ValueError(f"{where}: There is no file {provider.metadata}. Download the provider's metadata to it.")
+    if fault := _fault_of_metadata(provider.metadata):
+        raise ValueError(f"{where}: {provider.metadata} {fault}")
     if not 1 <= provider.minutes <= _MOST_MINUTES:
         raise ValueError(f"{where}: minutes must be 1 to {_MOST_MINUTES}.")
+
+
+def _fault_of_metadata(path: str) -> str:
+    """Return what makes the file unusable, as the end of a sentence; empty if nothing does."""
+    try:
+        tree = parse(path)
+    except OSError as error:
+        return f"can't be read: {error.strerror}."
+    except (ParseError, DefusedXmlException, ValueError):
+        return "is not XML. Download the provider's metadata again."
+    provider = next(tree.iter(f"{_METADATA}IDPSSODescriptor"), None)
+    if provider is None:
+        return "describes no SAML 2.0 provider (IDPSSODescriptor)."
+    if next(provider.iter(_CERTIFICATE), None) is None:
+        return "holds no certificate (X509Certificate)."
+    services = provider.findall(f"{_METADATA}SingleSignOnService")
+    if all(one.get("Binding") != _REDIRECT for one in services):
+        return "names no address for sign-in by HTTP-Redirect (SingleSignOnService)."
+    return ""
 
 
 def _check_ldap(where: str, provider: Any) -> None:

@@ -4,12 +4,13 @@ from datetime import datetime
 from typing import Any, Self
 
 from django.http import Http404, HttpResponseBase
+from django.utils.translation import gettext_lazy as _
 from ninja import Field, Query, Router, Schema
 from ninja.responses import Status
 
 from annotations.api.paging import Page, Paging, paged_rows
 from annotations.api.problems import check, named
-from annotations.api.requests import ApiRequest, enter
+from annotations.api.requests import ApiRequest, enter, shows_once
 from annotations.api.schemas import Body
 from annotations.core.access import Access, Can
 from annotations.models import Delivery, Webhook
@@ -30,6 +31,8 @@ router = Router(tags=["Webhooks"])
 PATH = "/projects/{slug:slug}/webhooks"
 ONE = f"{PATH}/{{int:webhook}}"
 DELIVERIES = f"{ONE}/deliveries"
+AGAIN = _("Find the webhook in the list of webhooks, and replace its secret with POST …/webhooks/{webhook}/secret.")
+RENEW = _("Send the request with a new Idempotency-Key to replace the secret once more.")
 FIELDS = {"url": "url", "kinds": "kinds"}
 
 
@@ -99,6 +102,7 @@ def list_webhooks(request: ApiRequest, slug: str, paging: Query[Paging]) -> dict
 
 
 @router.post(PATH, response={201: WebhookWithSecret})
+@shows_once("secret", AGAIN)
 def new_webhook(request: ApiRequest, slug: str, body: NewWebhook) -> Status[WebhookWithSecret]:
     """Add a webhook. Only this answer has its secret."""
     access = enter(request, slug, Can.MANAGE)
@@ -138,6 +142,7 @@ def remove_webhook_now(request: ApiRequest, slug: str, webhook: int) -> Status[N
 
 
 @router.post(f"{ONE}/secret", response=WebhookWithSecret)
+@shows_once("secret", RENEW)
 def renew_webhook_secret(request: ApiRequest, slug: str, webhook: int) -> WebhookWithSecret:
     """Replace the secret of a webhook. Only this answer has the new one."""
     access, row = _webhook(request, slug, webhook)

@@ -62,9 +62,9 @@ def test_a_request_that_lost_its_claim_leaves_nothing(world, monkeypatch):
     made = Project.objects.count()
     act = answers._columns
 
-    def taken(request, response):
+    def taken(request, response, secret):
         ApiAnswer.objects.update(claim="6f0c6d5e-0000-4000-8000-000000000001")
-        return act(request, response)
+        return act(request, response, secret)
 
     monkeypatch.setattr(answers, "_columns", taken)
     assert world.program.post("/projects", NEW, idempotency_key="k").status_code == 409

@@ -6,6 +6,12 @@ from annotations.domain.signing_in import LdapDirectory, OidcProvider, SamlProvi
 
 OIDC = '[[provider]]\nid = "a"\nkind = "oidc"\nname = "A"\nissuer = "https://x"\nclient_id = "c"\nclient_secret = "s"\n'
 LDAP = '[[provider]]\nid = "l"\nkind = "ldap"\nname = "L"\nurl = "ldaps://x"\npeople = "ou=p"\n'
+SSO = '<SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="https://x/"/>'
+CERTIFICATE = '<X509Certificate xmlns="http://www.w3.org/2000/09/xmldsig#">MII</X509Certificate>'
+METADATA = (
+    '<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="x"><IDPSSODescriptor>'
+    f"{CERTIFICATE}{SSO}</IDPSSODescriptor></EntityDescriptor>"
+)
 
 
 @pytest.fixture
@@ -20,7 +26,7 @@ def reading(tmp_path):
 
 def test_each_kind_is_read(reading, tmp_path):
     metadata = tmp_path / "idp.xml"
-    metadata.write_text("<x/>")
+    metadata.write_text(METADATA)
     saml = f'[[provider]]\nid = "s"\nkind = "saml"\nname = "S"\nmetadata = "{metadata}"\nminutes = 5\n'
     found = reading(OIDC + 'second_factor = ["mfa"]\n' + saml + LDAP + "start_tls = true\n")
     assert [type(one) for one in found] == [OidcProvider, SamlProvider, LdapDirectory]
@@ -62,6 +68,25 @@ def test_a_mistake_is_one_line_that_says_where(reading, text, reason):
     with pytest.raises(ValueError, match=reason) as found:
         reading(text)
     assert "\n" not in str(found.value) and "sign-in.toml" in str(found.value)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "reason"),
+    [
+        ("<!doctype html><p>Sign in", "is not XML"),
+        ("<x/>", "describes no SAML 2.0 provider"),
+        (METADATA.replace("IDPSSO", "SPSSO"), "describes no SAML 2.0 provider"),
+        (METADATA.replace(CERTIFICATE, ""), "holds no certificate"),
+        (METADATA.replace("Redirect", "POST"), "names no address for sign-in by HTTP-Redirect"),
+        ('<!DOCTYPE x [<!ENTITY e "e">]>' + METADATA, "is not XML"),
+    ],
+)
+def test_metadata_that_can_not_be_used_are_a_mistake(reading, tmp_path, metadata, reason):
+    path = tmp_path / "idp.xml"
+    path.write_text(metadata)
+    with pytest.raises(ValueError, match=reason) as found:
+        reading(f'[[provider]]\nid = "s"\nkind = "saml"\nname = "S"\nmetadata = "{path}"\n')
+    assert "provider “s”" in str(found.value) and "idp.xml" in str(found.value) and "\n" not in str(found.value)
 
 
 def test_a_file_that_is_missing_is_one_line():

@@ -114,6 +114,53 @@ def test_a_directory_that_is_away_accepts_no_password_and_ends_no_session(ada, d
     assert client.get("/help/").status_code == 200
 
 
+AWAY = "The directory of your organization gives no usable answer"
+WRONG = "are not correct"
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [{"url": "ldap://127.0.0.1:1"}, {"bind_password": "wrong"}, {"people": "ou=nowhere,dc=hospital,dc=example"}],
+)
+def test_nobody_is_told_that_a_password_is_wrong_which_the_directory_did_not_check(ada, directory, settings, broken):
+    from dataclasses import replace
+
+    typed = {"login": ada, "password": THEIRS}
+    settings.SIGN_IN = (replace(settings.SIGN_IN[0], **broken),)
+    page = Client().post("/accounts/login/", typed).content.decode()
+    assert AWAY in page and WRONG not in page
+    make_user("local")
+    assert sign_in("local", PASSWORD)[1].is_authenticated
+
+
+def test_a_setting_that_fits_no_person_is_in_the_log(ada, directory, settings, caplog):
+    from dataclasses import replace
+
+    settings.SIGN_IN = (replace(settings.SIGN_IN[0], subject="objectGUID"),)
+    page = Client().post("/accounts/login/", {"login": ada, "password": THEIRS}).content.decode()
+    assert AWAY in page and WRONG not in page
+    assert "The person has no objectGUID, or several." in caplog.text
+
+
+def test_a_wrong_password_is_called_wrong(ada):
+    page = Client().post("/accounts/login/", {"login": ada, "password": "wrong"}).content.decode()
+    assert WRONG in page and AWAY not in page
+
+
+def test_a_directory_with_a_certificate_of_its_own(ada, directory: Slapd, settings):
+    from dataclasses import replace
+
+    secure = replace(settings.SIGN_IN[0], url=directory.secure_url)
+    for trusted in (
+        replace(secure, ca_file=str(directory.certificate)),
+        replace(secure, url=directory.url, start_tls=True, ca_file=str(directory.certificate)),
+    ):
+        settings.SIGN_IN = (trusted,)
+        assert sign_in(ada)[1].username == ada
+    settings.SIGN_IN = (secure,)
+    assert not sign_in(ada)[1].is_authenticated
+
+
 def test_who_has_no_password_here_is_told_where_to_change_it(ada):
     client, _ = sign_in(ada)
     page = client.get("/accounts/password/change/")

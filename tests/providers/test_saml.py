@@ -1,6 +1,7 @@
 """Sign-in by SAML: what works, and every forged or replayed response that is refused."""
 
 import copy
+import os
 from datetime import timedelta
 
 import pytest
@@ -52,6 +53,23 @@ def test_the_first_sign_in_makes_an_account(client):
 def test_a_signed_response_around_a_signed_assertion_works(client):
     tree = sign(response(begin(client)))
     assert send(client, packed(sign(tree, what="Response"))).status_code == 302
+
+
+def test_metadata_that_break_while_the_app_runs_are_no_error_of_the_server(client, configured, caplog):
+    configured.write_text("<!doctype html><p>Sign in")
+    for path in (LOGIN, "/accounts/saml/idp/metadata/"):
+        assert client.get(path).status_code == 403
+    assert "metadata can't be read: XMLSyntaxError" in caplog.text
+
+
+def test_new_keys_of_the_provider_count_without_a_restart(client, configured):
+    def answer() -> int:
+        return send(client, packed(sign(response(begin(client)), pair=OTHER))).status_code
+
+    assert answer() == 403
+    idp.write_metadata(configured, pair=OTHER)
+    os.utime(configured, (1, 1))
+    assert answer() == 302
 
 
 def test_our_metadata_name_the_addresses(client):

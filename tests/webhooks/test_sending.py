@@ -4,6 +4,7 @@ import base64
 import hashlib
 import hmac
 import json
+import uuid
 from datetime import timedelta
 from itertools import pairwise
 
@@ -73,6 +74,40 @@ def test_a_claimed_delivery_is_left_alone_until_the_claim_expires(delivery, rece
     assert not send_now(delivery.pk)
     rows.update(claimed_until=timezone.now() - timedelta(seconds=1))  # its sender was killed
     assert send_now(delivery.pk)
+
+
+def _expired(delivery, **changes):
+    """End the claim of a sender that was killed while it sent."""
+    rows = Delivery.objects.filter(pk=delivery.pk)
+    rows.update(claimed_until=timezone.now() - timedelta(seconds=1), **changes)
+
+
+def test_a_message_that_ends_every_sender_is_given_up(made, delivery, monkeypatch):
+    class KilledError(BaseException):
+        pass
+
+    def kill(row):
+        raise KilledError
+
+    monkeypatch.setattr(sending, "_sent", kill)
+    for _ in range(TRIES):
+        with pytest.raises(KilledError):
+            send_now(delivery.pk)
+        _expired(delivery)
+    assert not send_now(delivery.pk)
+    delivery.refresh_from_db()
+    made.webhook.refresh_from_db()
+    assert (delivery.state, delivery.tried, made.webhook.given_up) == ("failed", TRIES, 1)
+    assert [one["reason"] for one in delivery.tries] == ["interrupted"] * TRIES
+    assert not send_now(delivery.pk)
+
+
+def test_a_test_that_was_interrupted_is_sent_again(world, made, receiver):
+    delivery = send_test(webhook=made.webhook, actor=world.mia)
+    _expired(delivery, claim=uuid.uuid4())
+    assert send_now(delivery.pk)
+    delivery.refresh_from_db()
+    assert (delivery.state, delivery.tried) == ("delivered", 2)
 
 
 def test_a_sender_without_the_claim_writes_nothing(delivery, receiver, monkeypatch):

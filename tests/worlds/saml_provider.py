@@ -50,17 +50,18 @@ def make_pair() -> Pair:
 PAIR, OTHER = make_pair(), make_pair()
 
 
-def write_metadata(path: Path) -> None:
-    body = b"".join(PAIR.certificate.splitlines()[1:-1]).decode()
+def write_metadata(path: Path, site: str = "https://idp.example", pair: Pair = PAIR) -> None:
+    """Write the provider's metadata. `site` is where its pages for sign-in and sign-out are."""
+    body = b"".join(pair.certificate.splitlines()[1:-1]).decode()
     path.write_text(
         f'<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="{ENTITY}">'
         '<IDPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol">'
         '<KeyDescriptor use="signing"><KeyInfo xmlns="http://www.w3.org/2000/09/xmldsig#"><X509Data>'
         f"<X509Certificate>{body}</X509Certificate></X509Data></KeyInfo></KeyDescriptor>"
         '<SingleLogoutService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" '
-        'Location="https://idp.example/slo"/>'
+        f'Location="{site}/slo"/>'
         '<SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" '
-        'Location="https://idp.example/sso"/></IDPSSODescriptor></EntityDescriptor>'
+        f'Location="{site}/sso"/></IDPSSODescriptor></EntityDescriptor>'
     )
 
 
@@ -133,11 +134,11 @@ def packed(tree: etree._Element | bytes) -> str:
     return base64.b64encode(tree if isinstance(tree, bytes) else etree.tostring(tree)).decode()
 
 
-def logout_query(*, pair: Pair | None = PAIR, name: str = "n-1", index: str = "i-1") -> str:
+def logout_query(*, pair: Pair | None = PAIR, name: str = "n-1", index: str = "i-1", destination: str = SLS) -> str:
     """Return the query of a signed logout request by redirect; without a key, an unsigned one."""
     text = (
         f'<samlp:LogoutRequest xmlns:samlp="{SAMLP}" xmlns:saml="{SAML}" ID="logout-1" Version="2.0" '
-        f'IssueInstant="{at()}" Destination="{SLS}" NotOnOrAfter="{at(5)}"><saml:Issuer>{ENTITY}</saml:Issuer>'
+        f'IssueInstant="{at()}" Destination="{destination}" NotOnOrAfter="{at(5)}"><saml:Issuer>{ENTITY}</saml:Issuer>'
         f'<saml:NameID Format="{PERSISTENT}">{name}</saml:NameID>'
         f"<samlp:SessionIndex>{index}</samlp:SessionIndex></samlp:LogoutRequest>"
     )

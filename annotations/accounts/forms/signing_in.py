@@ -1,6 +1,6 @@
 """Forms for sign-in, passwords and second-factor codes, as allauth uses them."""
 
-from typing import Any
+from typing import Any, Final
 
 from allauth.account.adapter import get_adapter
 from allauth.account.forms import ChangePasswordForm, LoginForm, ResetPasswordKeyForm
@@ -20,6 +20,9 @@ from django.utils.translation import gettext as _
 
 from annotations.accounts.services import used_codes
 from annotations.accounts.services.lockout import counted_name
+
+DIRECTORY_AWAY: Final = "directory_away"
+"""The attribute of a request in which a password could not be checked by the organization's directory."""
 
 
 class _Plain:
@@ -43,6 +46,16 @@ class SignIn(_Plain, LoginForm):  # type: ignore[misc]  # its class has no types
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["password"].help_text = ""  # the template shows the link below the form
+
+    def clean(self) -> Any:
+        """Check the password. If the directory could not be asked, don't say that the password is wrong."""
+        try:
+            return super().clean()
+        except ValidationError:
+            if not getattr(context.request, DIRECTORY_AWAY, False):
+                raise
+            reason = _("The directory of your organization gives no usable answer. Try again in a few minutes.")
+            raise ValidationError(reason, code=DIRECTORY_AWAY) from None
 
 
 class PasswordAgain(_Plain, PasswordReauthenticateForm):  # type: ignore[misc]  # its class has no types

@@ -1,5 +1,7 @@
 """Idempotency keys: a POST that is sent again with the same key gets the same answer, without a second effect.
 
+An answer with a secret that is shown once is not stored: a repeated request learns that the first one was carried out.
+
 The key is claimed in a transaction of its own, so that a simultaneous second request sees the claim. The effect and the
 stored answer are one transaction: after a crash either both are there, or neither and the claim can be taken over.
 """
@@ -19,7 +21,7 @@ from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
 
 from annotations.api.problems import Problem
-from annotations.api.requests import ApiRequest
+from annotations.api.requests import ApiRequest, ShownOnce
 from annotations.api.services.kept_answers import KEPT
 from annotations.core.sealing import instance_fernet, opened_by_instance, project_key
 from annotations.models import ApiAnswer, Project
@@ -33,10 +35,13 @@ _PURPOSE: Final = "answers of the API"
 _PASSING: Final = frozenset({401, 408, 429})
 
 
-def answered_once(request: ApiRequest, act: Callable[[], HttpResponseBase]) -> HttpResponseBase:
+def answered_once(
+    request: ApiRequest, act: Callable[[], HttpResponseBase], secret: ShownOnce | None = None
+) -> HttpResponseBase:
     """Return the answer of `act`, or the stored one if the request was sent before with its idempotency key.
 
-    Raises Problem: 409 while the first request runs, 422 if the key was used for another request.
+    `secret` is what the route shows once, if anything. Raises Problem: 409 while the first request runs or if its
+    answer had the secret, 422 if the key was used for another request.
     """
     key = request.headers.get(HEADER, "")
     if request.method != "POST" or not key:
@@ -45,7 +50,7 @@ def answered_once(request: ApiRequest, act: Callable[[], HttpResponseBase]) -> H
         raise Problem(400, "idempotency-key", _("The header Idempotency-Key can have at most 255 characters."))
     digest = salted_hmac(f"{_PURPOSE}, key", key, algorithm="sha256").hexdigest()
     row, claimed = _claim(request, digest, fingerprint(request))
-    return _act(request, row, act) if claimed else _again(row)
+    return _act(request, row, act, secret) if claimed else _again(row, secret)
 
 
 def fingerprint(request: HttpRequest) -> str:
@@ -95,14 +100,16 @@ def _claim(request: ApiRequest, key: str, mark: str) -> tuple[ApiAnswer, bool]:
     return row, False
 
 
-def _act(request: ApiRequest, row: ApiAnswer, act: Callable[[], HttpResponseBase]) -> HttpResponseBase:
+def _act(
+    request: ApiRequest, row: ApiAnswer, act: Callable[[], HttpResponseBase], secret: ShownOnce | None
+) -> HttpResponseBase:
     mine = ApiAnswer.objects.filter(pk=row.pk, claim=row.claim)
     try:
         with transaction.atomic():
             response = act()
             if response.status_code >= 400:
                 transaction.set_rollback(True)
-            elif not mine.update(**_columns(request, response)):
+            elif not mine.update(**_columns(request, response, secret)):
                 raise Problem(409, "in-progress", _("Another request with this Idempotency-Key took over."))
     except BaseException:
         mine.delete()
@@ -110,14 +117,16 @@ def _act(request: ApiRequest, row: ApiAnswer, act: Callable[[], HttpResponseBase
     if response.status_code >= 500 or response.status_code in _PASSING:
         mine.delete()
     elif response.status_code >= 400:
-        mine.update(**_columns(request, response))
+        mine.update(**_columns(request, response, None))
     return response
 
 
-def _columns(request: ApiRequest, response: HttpResponseBase) -> dict[str, object]:
+def _columns(request: ApiRequest, response: HttpResponseBase, secret: ShownOnce | None) -> dict[str, object]:
     assert isinstance(response, HttpResponse)  # Only reads are streamed.
     slug = request.resolver_match.kwargs.get("slug") if request.resolver_match else None
-    said = {"headers": dict(response.headers), "body": base64.b64encode(response.content).decode()}
+    said: dict[str, object] = {"headers": dict(response.headers), "body": base64.b64encode(response.content).decode()}
+    if secret is not None and json.loads(response.content)[secret.field]:
+        said = {"shown_once": True}
     project = Project.objects.filter(slug=slug).first() if slug else None
     # With the key of the project, which is deleted with the project.
     sealed = (
@@ -126,8 +135,8 @@ def _columns(request: ApiRequest, response: HttpResponseBase) -> dict[str, objec
     return {"status": response.status_code, "sealed": sealed, "project": project}
 
 
-def _again(row: ApiAnswer) -> HttpResponse:
-    """Return the stored answer."""
+def _again(row: ApiAnswer, secret: ShownOnce | None) -> HttpResponse:
+    """Return the stored answer. Raises Problem (409) where it was not stored, or was deleted."""
     if row.sealed is None:
         raise Problem(
             409,
@@ -138,5 +147,8 @@ def _again(row: ApiAnswer) -> HttpResponse:
     said = (
         project_key(row.project_id).open(sealed) if row.project_id else json.loads(opened_by_instance(_PURPOSE, sealed))
     )
+    if "shown_once" in said:
+        done = _("The request was carried out. Its answer had a secret that is shown only once and is not stored.")
+        raise Problem(409, "shown-once", f"{done} {secret.again}" if secret else done)
     headers = said["headers"] | {"Idempotency-Replayed": "true"}
     return HttpResponse(base64.b64decode(said["body"]), status=row.status, headers=headers)

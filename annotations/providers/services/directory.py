@@ -3,6 +3,7 @@
 Imported only where an LDAP directory is configured.
 """
 
+import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
@@ -10,10 +11,13 @@ from typing import Any, Final
 
 import ldap
 from django.contrib.auth.backends import ModelBackend
-from django_auth_ldap.backend import LDAPBackend
+from django.dispatch import receiver
+from django.http import HttpRequest
+from django_auth_ldap.backend import LDAPBackend, ldap_error
 from django_auth_ldap.config import LDAPSearch, LDAPSettings
 from ldap.filter import escape_filter_chars
 
+from annotations.accounts.forms.signing_in import DIRECTORY_AWAY
 from annotations.domain.signing_in import LdapDirectory
 from annotations.models import User
 from annotations.providers.selectors import directory
@@ -21,6 +25,7 @@ from annotations.providers.services.identity import Identity, SignInRefused
 from annotations.providers.services.sessions import begin
 from annotations.providers.services.signing_in import account_of
 
+log = logging.getLogger("deidreview.sign_in")
 # Seconds that the directory may take to answer.
 PATIENCE: Final = 5
 # What the relay needs to ask again is in the settings, so nothing is sealed; this says that it can ask.
@@ -71,6 +76,9 @@ class Directory(LDAPBackend):  # type: ignore[misc]  # its class has no types
             )
             account = account_of(identity)
         except SignInRefused as error:
+            # The password was right. The library would tell neither the person nor the log.
+            log.warning("A sign-in at the provider %s was refused: %s", provider.id, str(error))
+            _away(ldap_user._request)
             raise ldap_user.AuthenticationFailed(str(error)) from None
         begin(ldap_user._request, account, identity)
         return account.user, False
@@ -79,6 +87,13 @@ class Directory(LDAPBackend):  # type: ignore[misc]  # its class has no types
         """Return the account of a session. Unlike django-auth-ldap, return no inactive one."""
         found: User | None = ModelBackend().get_user(user_id)
         return found
+
+
+@receiver(ldap_error)
+def _away(request: HttpRequest | None, **_: Any) -> None:
+    """The directory could not be asked: it does not answer, or its settings here are wrong. The library logs why."""
+    if request is not None:
+        setattr(request, DIRECTORY_AWAY, True)
 
 
 def _options(provider: LdapDirectory) -> dict[int, Any]:

@@ -49,8 +49,12 @@ def _idp(path: str, changed: float) -> dict[str, Any]:
 
 
 def idp_of(provider: SamlProvider) -> dict[str, Any]:
-    """Read the provider's metadata, again if the file has changed."""
-    found = _idp(provider.metadata, Path(provider.metadata).stat().st_mtime)
+    """Read the provider's metadata, again if the file has changed. Raises SignInRefused."""
+    try:
+        found = _idp(provider.metadata, Path(provider.metadata).stat().st_mtime)
+    except Exception as error:
+        # The file was valid at the start. Libraries of XML have errors of many types.
+        raise SignInRefused(f"The provider's metadata can't be read: {type(error).__name__}.") from None
     if (
         not found.get("entityId")
         or not found.get("singleSignOnService")

@@ -14,5 +14,6 @@ REASONS: Final = {
     "answer": _("The server's answer is not HTTP."),
     "redirect": _("The server redirects, which is never followed. Enter its exact address."),
     "status": _("The server refused the message."),
+    "interrupted": _("The attempt was interrupted before its result was stored. The message may have arrived."),
     "secret": _("The secret can't be read with the key of this instance. Make a new secret."),
 }

@@ -1,7 +1,8 @@
 """Send waiting deliveries. The relay does this: the row of a delivery is the truth, whatever dies meanwhile.
 
 A sender claims a row by one conditional update, sends the message, and writes how that went if it still has the claim.
-A claim that expires makes the row free again, so a message can arrive twice; receivers know it by its id.
+A claim that expires makes the row free again, so a message can arrive twice; receivers know it by its id. The sender
+that takes such a row counts the attempt that was interrupted, so that a message that ends every relay is given up too.
 """
 
 import base64
@@ -40,16 +41,20 @@ GIVE_UP: Final = 5
 KEPT_TRIES: Final = 20
 KEPT: Final = timedelta(days=30)
 CLAIM: Final = timedelta(seconds=60)
+INTERRUPTED: Final = "interrupted"
 SECRET: Final = "whsec_"  # noqa: S105 - the prefix of every secret, by which people recognize one
 
 
 class Try(TypedDict):
-    """An attempt: when, the status of the response (0 without one), the reason of a failure, and milliseconds."""
+    """An attempt: when, the status of the response (0 without one), the reason of a failure, and milliseconds.
+
+    Of an attempt that was interrupted (INTERRUPTED), nobody knows the status and the milliseconds.
+    """
 
     at: str
     status: int
     reason: str
-    ms: int
+    ms: int | None
 
 
 def send_waiting() -> None:
@@ -61,9 +66,17 @@ def send_waiting() -> None:
 def send_now(pk: int) -> bool:
     """Send one delivery in this thread if it is due and free. Return whether a request was made."""
     claim = uuid.uuid4()
-    if not _free().filter(pk=pk).update(claim=claim, claimed_until=Now() + CLAIM):
-        return False
-    row = Delivery.objects.select_related("webhook").get(pk=pk)
+    with transaction.atomic():
+        lost = Delivery.objects.filter(pk=pk).exclude(claim=None).only("claim", "claimed_until").first()
+        free = _free().filter(pk=pk, claim=lost.claim if lost else None)
+        if not free.update(claim=claim, claimed_until=Now() + CLAIM):
+            return False
+        row = Delivery.objects.select_related("webhook").get(pk=pk)
+        if lost:
+            at = (lost.claimed_until or timezone.now()) - CLAIM
+            _write(row, claim, Try(at=at.isoformat(timespec="seconds"), status=0, reason=INTERRUPTED, ms=None))
+    if lost:
+        return send_now(pk)
     began = time.monotonic()
     status, reason = _sent(row)
     done = Try(
@@ -137,12 +150,13 @@ def _sent(row: Delivery) -> tuple[int, str]:
 def _write(row: Delivery, claim: uuid.UUID, done: Try) -> None:
     """Write how an attempt went. Nothing is written if the row was put in line again or deleted meanwhile."""
     tried, delivered = row.tried + 1, not done["reason"]
-    over = delivered or tried >= TRIES or row.kind == TEST
+    interrupted = done["reason"] == INTERRUPTED
+    over = delivered or tried >= TRIES or (row.kind == TEST and not interrupted)
     changes: dict[str, Any] = {"tries": [*row.tries, done][-KEPT_TRIES:], "tried": tried}
     changes |= {"claim": None, "claimed_until": None}
     if over:
         changes["state"] = Delivery.State.DELIVERED if delivered else Delivery.State.FAILED
-    else:
+    elif not interrupted:
         changes["due_at"] = timezone.now() + timedelta(seconds=pause_after(tried))
     webhook = Webhook.objects.select_for_update(of=("self",)).filter(pk=row.webhook_id).first()
     if not Delivery.objects.filter(pk=row.pk, claim=claim).update(**changes) or webhook is None:

@@ -61,4 +61,6 @@ class Command(BaseCommand):
             return f"Demo accounts: {', '.join(PEOPLE)}. Password of each account: {PASSWORD}"
         if preparing.has_people():
             return ""
+        if settings.SIGN_IN:
+            return f"There is no administrator yet. Create the account with: {PROGRAM} createsuperuser"
         return f"Nobody can sign in yet. Create the first account with: {PROGRAM} createsuperuser"

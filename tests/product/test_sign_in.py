@@ -1,0 +1,158 @@
+"""Sign-in by LDAP and SAML in the running product: with the settings of docs/sign-in.md, in Chromium."""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.chromium import chromium
+from tests.slapd import BASE, GROUPS, PASSWORD, PEOPLE, Slapd, private_slapd
+from tests.waiting import in_browser, wait_for
+from tests.worlds.product import Product
+from tests.worlds.saml_provider import write_metadata
+from tests.worlds.saml_server import SamlServer
+
+pytestmark = [pytest.mark.product, pytest.mark.processes]
+SERVICE = f"cn=deidreview,ou=services,{BASE}"
+REVIEWERS = f"cn=Reviewers,{GROUPS}"
+PROJECT = "/projects/ward-7/"
+SETTINGS = """
+[[provider]]
+id = "hospital"
+kind = "saml"
+name = "Hospital"
+metadata = "{metadata}"
+groups = "groups"
+username = "uid"
+
+[[provider]]
+id = "ldap"
+kind = "ldap"
+name = "Hospital"
+url = "{url}"
+bind_dn = "{service}"
+bind_password = "{password}"
+people = "{people}"
+ca_file = "{certificate}"
+"""
+
+
+@pytest.fixture
+def slapd() -> Iterator[Slapd]:
+    with private_slapd() as running:
+        running.apply(
+            f"dn: ou=services,{BASE}\nchangetype: add\nobjectClass: organizationalUnit\nou: services\n\n"
+            f"dn: {SERVICE}\nchangetype: add\nobjectClass: organizationalRole\nobjectClass: simpleSecurityObject\n"
+            f"cn: deidreview\nuserPassword: {PASSWORD}\n"
+        )
+        running.add_person("ada")
+        running.apply(
+            f"dn: {REVIEWERS}\nchangetype: add\nobjectClass: groupOfNames\ncn: Reviewers\nmember: uid=ada,{PEOPLE}\n"
+        )
+        yield running
+
+
+@pytest.fixture
+def saml_server() -> Iterator[SamlServer]:
+    server = SamlServer()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
+    return {**browser_type_launch_args, "executable_path": chromium(), "args": ["--no-sandbox"]}
+
+
+@pytest.fixture
+def product(
+    start: Callable[..., Product], manage: Any, slapd: Slapd, saml_server: SamlServer, tmp_path: Path
+) -> Product:
+    metadata, file = tmp_path / "hospital.xml", tmp_path / "sign-in.toml"
+    write_metadata(metadata, saml_server.site)
+    file.write_text(
+        SETTINGS.format(
+            metadata=metadata, url=slapd.secure_url, service=SERVICE, password=PASSWORD, people=PEOPLE,
+            certificate=slapd.certificate,
+        )
+    )  # fmt: skip
+    product = start(DEIDREVIEW_SIGN_IN=str(file)).wait_ready()
+    commands = (
+        ("create_project", "Ward 7", "--labels", "meddocan"),
+        ("map_group", "ward-7", "ldap", REVIEWERS, "--role", "reviewer"),
+        ("map_group", "ward-7", "hospital", "annotators", "--role", "annotator"),
+    )
+    # In one process, which saves the start of two.
+    code = f"from django.core.management import call_command\nfor words in {commands!r}: call_command(*words)"
+    done = manage("shell", "-c", code, DEIDREVIEW_SIGN_IN=str(file))
+    assert done.returncode == 0, done.stderr
+    return product
+
+
+def test_people_sign_in_and_out(product: Product, browser: Browser, slapd: Slapd, saml_server: SamlServer) -> None:
+    assert "There is no administrator yet." in product.output
+    site = f"http://127.0.0.1:{product.port}"
+    expect.set_options(timeout=in_browser())
+    ada, grace = browser.new_page(), browser.new_page()
+
+    def sees_project(page: Page) -> bool:
+        """Ask for the project's page with the cookies of the browser, as a new tab does."""
+        answer = page.request.get(f"{site}{PROJECT}", max_redirects=0)
+        assert answer.status in (200, 302)
+        return answer.status == 200
+
+    def sign_in_by_ldap() -> None:
+        ada.get_by_label("Username").fill("ada")
+        ada.get_by_label("Password").fill("their password")
+        ada.get_by_role("button", name="Sign in", exact=True).click()
+
+    ada.goto(f"{site}{PROJECT}")
+    sign_in_by_ldap()
+    expect(ada.get_by_text("Your role: reviewer.")).to_be_visible()
+    ada.get_by_text("Account menu").locator("..").click()
+    ada.get_by_role("button", name="Sign out").click()
+    expect(ada.get_by_role("heading", name="Sign in")).to_be_visible()
+    assert not sees_project(ada)
+    ada.goto(f"{site}{PROJECT}")
+    sign_in_by_ldap()
+    expect(ada.get_by_text("Your role: reviewer.")).to_be_visible()
+    slapd.delete(f"uid=ada,{PEOPLE}")
+    deleted = time.monotonic()
+
+    saml_server.register(f"{site}/accounts/saml/hospital/metadata/")
+    saml_server.person = {"name": "p-1", "uid": "grace", "groups": ["annotators"]}
+    grace.goto(f"{site}{PROJECT}")
+    grace.get_by_role("link", name="Sign in with Hospital").click()
+    grace.get_by_role("button", name="Continue as grace").click()
+    expect(grace.get_by_text("Your role: annotator.")).to_be_visible()
+    assert grace.url == f"{site}{PROJECT}"
+    grace.get_by_text("Account menu").locator("..").click()
+    grace.get_by_role("button", name="Sign out").click()
+    expect(grace.get_by_role("heading", name="Sign in")).to_be_visible()
+    assert not sees_project(grace)
+
+    # The provider ends the next session, in each web process at once or a few seconds later.
+    saml_server.person |= {"id": "assertion-2"}
+    grace.goto(f"{site}/accounts/saml/hospital/")
+    grace.get_by_role("button", name="Continue as grace").click()
+    expect(grace.get_by_role("link", name="Ward 7", exact=True).first).to_be_visible()
+    assert sees_project(grace)
+    assert saml_server.signed_out == 0, "signing out of deidreview does not sign out of the provider"
+    grace.goto(saml_server.logout_address())
+    expect(grace.get_by_role("heading", name="You are signed out everywhere")).to_be_visible()
+    ended = time.monotonic()
+    wait_for(lambda: not sees_project(grace), 10, "the end of the session by SAML")
+    print(f"By SAML: out after {time.monotonic() - ended:.1f} s")
+
+    def is_out() -> bool:
+        time.sleep(0.5)
+        return not sees_project(ada)
+
+    wait_for(is_out, 60, "the end of the session by LDAP")
+    print(f"By LDAP: out after {time.monotonic() - deleted:.1f} s")
+    ada.reload()
+    sign_in_by_ldap()
+    expect(ada.get_by_text("are not correct")).to_be_visible()
