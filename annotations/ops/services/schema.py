@@ -10,11 +10,8 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
 Migration = tuple[str, str]
-# The migrations that the squashed ones replace, one by one, for databases that lack some of them.
-EARLIER: Final = {
-    "annotations": "annotations.migrations.earlier",
-    "models_runtime": "models_runtime.migrations.earlier",
-}
+# The folder beside a squashed migration with those that it replaces, for databases that lack some of them.
+EARLIER: Final = "earlier"
 
 
 class SchemaState(NamedTuple):
@@ -70,7 +67,9 @@ def made_halfway(using: str = "default") -> bool:
 def earlier_migrations() -> Iterator[None]:
     """Let Django find the migrations of `earlier` instead of the squashed ones, in the whole process."""
     before = settings.MIGRATION_MODULES
-    settings.MIGRATION_MODULES = {**before, **EARLIER}
+    apps = {app for app, _name in MigrationLoader(None).replacements}
+    folders = {app: f"{MigrationLoader.migrations_module(app)[0]}.{EARLIER}" for app in apps}
+    settings.MIGRATION_MODULES = {**before, **folders}
     try:
         yield
     finally:
