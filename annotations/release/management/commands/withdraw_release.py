@@ -5,7 +5,8 @@ from django.core.management.base import CommandParser
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, check_right, find_project
 from annotations.core.errors import ServiceError
-from annotations.models import Release, User
+from annotations.models import User
+from annotations.release.selectors.releases import release_numbered
 from annotations.release.services.withdrawing import withdraw
 
 
@@ -23,15 +24,11 @@ class Command(JourneyCommand):
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"])
         check_right(actor, project, Can.RELEASE)
-        releases = Release.objects.filter(project=project).select_related("policy", "job")
-        release = releases.filter(number=options["release"]).first()
-        if release is None:
-            numbers = ", ".join(map(str, releases.order_by("number").values_list("number", flat=True))) or "none yet"
-            raise ServiceError(f"There is no release {options['release']}. Releases: {numbers}.", code="release")
+        release = release_numbered(project, options["release"])
         if not options["yes"]:
             raise ServiceError(
                 f"Nobody can undo the withdrawal of release {release.number}. Repeat the command with --yes.",
-                code="yes",
+                code="confirm",
             )
         release = withdraw(release=release, actor=actor)
         return {"release": release.number, "state": release.state}

@@ -11,6 +11,7 @@ from annotations.core.access import Access, Can
 from annotations.core.commands import JourneyCommand, entered, find_label, find_project
 from annotations.core.errors import ServiceError
 from annotations.core.form_errors import valid
+from annotations.domain.numbers import MAX_ID
 from annotations.gold.services.sets import wanted_set
 from annotations.jobs.waiting import wait_for
 from annotations.models import BulkAct, Job, Label, SuggestedString, User
@@ -138,9 +139,10 @@ def _planned(access: Access, runs: Sequence[int], options: dict[str, Any]) -> Bu
     act = BulkAct.Act.REJECT if options["reject"] else BulkAct.Act.ACCEPT
     project, user = access.project, access.user
     if options["string"] is not None:
-        string = SuggestedString.objects.filter(author__project=project, pk=options["string"]).first()
+        pk = options["string"]
+        string = SuggestedString.objects.filter(author__project=project, pk=pk).first() if pk <= MAX_ID else None
         if string is None:
-            raise ServiceError(f"There is no string {options['string']}. List them with --strings.", code="string")
+            raise ServiceError(f"There is no string {pk}. List them with --strings.", code="string")
         to = find_label(project, options["to"]).pk if options["to"] else None
         return plan_string(project=project, user=user, string=string, runs=runs, act=act, to=to)
     data = {
