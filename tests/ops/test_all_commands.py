@@ -250,9 +250,8 @@ def words_for(command, folder):
     for action in parser._actions:
         if not (action.required or action in chosen or (not action.option_strings and action.nargs != "?")):
             continue
-        value = (
-            str(next(iter(action.choices))) if action.choices else "1" if action.type is int else str(folder / "none")
-        )
+        wanted = "1" if action.type in (int, float) else str(folder / "none")
+        value = str(next(iter(action.choices))) if action.choices else wanted
         words += [*action.option_strings[-1:], value]
     return words
 
