@@ -163,3 +163,17 @@ def test_categories_that_are_refused(project):
     taken = Category.objects.get(code="C1").name
     assert refused("categories", "--change", "C0", "--name", taken, "--position", 2)[0] == "name"
     assert not Event.objects.exists()
+
+
+def test_only_managers_rename_and_merge_labels_and_assign_notes(project):
+    make.make_member(project, "annotator", "ann")
+    make.make_note(project, name="one")
+    steps = (
+        ("rename_label", "CITY", "--name", "Town"), ("merge_labels", "CITY", "HOSPITAL"), ("assign", "ann", "one"),
+    )  # fmt: skip
+    for words in steps:
+        assert refused(*words, "--by", "rev")[0] == "access"
+    assert not Event.objects.exists()
+    for words in steps:
+        run(*words, "--by", "mia")
+    assert {event.actor.username for event in Event.objects.all()} == {"mia"}

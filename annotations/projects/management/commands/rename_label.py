@@ -2,7 +2,8 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotations.core.commands import JourneyCommand, find_label, find_project
+from annotations.core.access import Can
+from annotations.core.commands import JourneyCommand, check_right, find_label, find_project
 from annotations.models import Span, User
 from annotations.projects.services.labels import update_label
 
@@ -27,7 +28,9 @@ class Command(JourneyCommand):
         parser.add_argument("--preview", action="store_true", help="Only count the spans; change nothing.")
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
-        label = find_label(find_project(options["project"]), options["label"])
+        project = find_project(options["project"])
+        check_right(actor, project, Can.MANAGE)
+        label = find_label(project, options["label"])
         changes = {
             key: options[key] for key in ("name", "hotkey", "description", "placeholder") if options[key] is not None
         }
