@@ -7,10 +7,12 @@ from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, check_right, find_project
 from annotations.core.errors import ServiceError
 from annotations.models import User
+from annotations.release.management.commands.leak_findings import wait_until_prepared
 from annotations.release.selectors.releases import release_numbered
 from annotations.release.services.certifying import certify, check_certifier
 from annotations.release.services.exporting import export_release_to_path
 from annotations.release.services.files import RELEASE_FORMATS
+from annotations.release.services.outdating import prepare_again
 from annotations.transfer.services.archives import check_out
 from annotations.transfer.services.export_labels import labels_in_words
 
@@ -25,6 +27,9 @@ class Command(JourneyCommand):
         parser.add_argument("--format", default="text", choices=RELEASE_FORMATS)
         parser.add_argument(
             "--leave-out", action="store_true", help="Leave out notes with open findings, which are otherwise refused."
+        )
+        parser.add_argument(
+            "--prepare", action="store_true", help="Prepare the notes again first, if surrogates were edited since."
         )
         parser.add_argument("--mapping", default="", metavar="NAME", help="Write labels as in this label mapping.")
         parser.add_argument(
@@ -44,6 +49,9 @@ class Command(JourneyCommand):
             check_certifier()
         labels = labels_in_words(project, mapping=options["mapping"], mapped=[], skipped=[])
         labels.by_code(project)
+        if options["prepare"]:
+            prepare_again(release=release, actor=actor)
+            wait_until_prepared(release, tell=None if options["json"] else self.stderr)
         if certificate is not None:
             as_json, as_pdf = certify(release, actor)
             certificate.write_bytes(as_pdf if certificate.suffix.lower() == ".pdf" else as_json)

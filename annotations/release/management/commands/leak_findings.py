@@ -1,6 +1,6 @@
 from typing import Any
 
-from django.core.management.base import CommandParser
+from django.core.management.base import CommandParser, OutputWrapper
 
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, check_right, find_project
@@ -14,6 +14,24 @@ from annotations.release.selectors.releases import release_numbered
 from annotations.release.services.deciding import UNDO, answer_chosen
 
 SHOWN = 500
+
+
+def wait_until_prepared(release: Release, tell: OutputWrapper | None) -> None:
+    """Wait for the job that prepares a release, if there is one. Raises ServiceError `job` if it doesn't reach its end.
+
+    Without a running worker, the job runs here, which `tell` says.
+    """
+    release.refresh_from_db()
+    if release.state != Release.State.PREPARING or release.job is None:
+        return
+    wait_for(release.job, tell=tell)
+    if release.job.state != Job.State.DONE:
+        raise ServiceError(
+            f"Release {release.number} is not complete. Job {release.job.number}: "
+            f"{release.job.get_state_display()}. {release.job.error}".strip(),
+            code="job",
+        )
+    release.refresh_from_db()
 
 
 class Command(JourneyCommand):
@@ -55,22 +73,9 @@ class Command(JourneyCommand):
         changed = answer_chosen(
             release=release, answer=options["decide"], findings=options["finding"], string_key=string, actor=actor
         )
-        self._prepared(release, options)
+        wait_until_prepared(release, tell=None if options["json"] else self.stderr)
         release.refresh_from_db()
         return {"release": release.number, "changed": changed, "state": release.state} | finding_counts(release)
-
-    def _prepared(self, release: Release, options: dict[str, Any]) -> None:
-        """Wait for the job that prepares many notes again. Raises ServiceError `job` if it did not reach its end."""
-        release.refresh_from_db()
-        if release.state != Release.State.PREPARING or release.job is None:
-            return
-        wait_for(release.job, tell=None if options["json"] else self.stderr)
-        if release.job.state != Job.State.DONE:
-            raise ServiceError(
-                f"Release {release.number} is not complete. Job {release.job.number}: "
-                f"{release.job.get_state_display()}. {release.job.error}".strip(),
-                code="job",
-            )
 
     def say(self, result: dict[str, Any]) -> str:
         counts = f"Findings: {result['open']} open, {result['decided']} decided."
