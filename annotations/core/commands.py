@@ -1,7 +1,7 @@
 """What the commands share: `--json`, `--by`, looking up objects by name, and reporting errors."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NoReturn
@@ -12,12 +12,14 @@ from django.db import OperationalError, ProgrammingError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import Http404
 
-from annotations.core.access import Access, Can, enter
+from annotations.core.access import Access, Can, enter, notes_for
 from annotations.core.archived import ProjectArchived
 from annotations.core.errors import LimitReached, ServiceError
+from annotations.domain.files.csv_lines import csv_line
+from annotations.domain.files.csv_rows import Row, RowError, csv_rows
 from annotations.domain.installation import PROGRAM
 from annotations.domain.notes import NoteError
-from annotations.models import Deletion, Label, Project, User
+from annotations.models import Deletion, Document, Label, Project, User
 
 
 def find_project(slug: str) -> Project:
@@ -53,6 +55,22 @@ def entered(actor: User | None, project: Project, right: Can) -> Access:
         ) from error
 
 
+def check_right(actor: User | None, project: Project, right: Can) -> None:
+    """Check the right of the person of --by, if one is named. Raises ServiceError `access` and ProjectArchived."""
+    if actor is not None:
+        entered(actor, project, right)
+
+
+def find_note(access: Access, name: str) -> Document:
+    """Find a note that this person may open by its name. Raises ServiceError `note`."""
+    found = notes_for(access).select_related("project").filter(name=name).first()
+    if found is None:
+        raise ServiceError(
+            f"“{access.user.username}” can open no note “{name[:80]}” in “{access.project.slug}”.", code="note"
+        )
+    return found
+
+
 def find_label(project: Project, name: str) -> Label:
     """Find a label by its code or its name. Raises ServiceError `label`, which lists the labels."""
     labels = list(Label.objects.filter(label_set__project=project, merged_into__isnull=True).order_by("code"))
@@ -71,6 +89,34 @@ def read_text(path: Path, unchanged: str) -> str:
         raise ServiceError(f"Can't read “{path}”: {error.strerror}. {unchanged}", code="path") from error
     except UnicodeDecodeError as error:
         raise ServiceError(f"“{path}” is not UTF-8. {unchanged} Save it as UTF-8.", code="utf8") from error
+
+
+def read_rows(path: Path, columns: Sequence[str]) -> list[Row]:
+    """Read the rows of a CSV file. Raises ServiceError `path`, `utf8` or `columns`."""
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            return csv_rows(iter(file), columns)
+    except OSError as error:
+        raise ServiceError(f"Can't read “{path}”: {error.strerror}.", code="path") from error
+    except UnicodeDecodeError as error:
+        raise ServiceError(f"“{path}” is not UTF-8. Save it as UTF-8.", code="utf8") from error
+    except RowError as error:
+        raise ServiceError(f"“{path}”: {error}", code="columns") from error
+
+
+def write_rows(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> int:
+    """Write a new CSV file, and return the number of its rows. Raises ServiceError `path`, also where it exists."""
+    count = 0
+    try:
+        # A file that exists may hold the work of hours.
+        with path.open("x", encoding="utf-8", newline="") as file:
+            file.write(csv_line(columns))
+            for cells in rows:
+                file.write(csv_line(cells))
+                count += 1
+    except OSError as error:
+        raise ServiceError(f"Can't write “{path}”: {error.strerror}.", code="path") from error
+    return count
 
 
 class JourneyCommand(BaseCommand):

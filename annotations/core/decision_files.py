@@ -7,11 +7,11 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Access, Can
-from annotations.core.commands import JourneyCommand, entered, find_project
+from annotations.core.commands import JourneyCommand, entered, find_project, read_rows, write_rows
 from annotations.core.errors import ServiceError
 from annotations.core.terminal import bar
-from annotations.domain.files.csv_lines import csv_line
-from annotations.domain.files.decision_rows import DECISION, DecisionRow, RowError, decision_rows
+from annotations.domain.files.csv_rows import RowError
+from annotations.domain.files.decision_rows import DECISION, DecisionRow
 from annotations.models import Document, User
 
 
@@ -69,29 +69,11 @@ class DecisionFileCommand(JourneyCommand):
         return self._read(access, options["file"], finish=options["finish"])
 
     def _write(self, access: Access, path: Path) -> dict[str, Any]:
-        count = 0
-        try:
-            # A file that exists may hold decisions that took hours.
-            with path.open("x", encoding="utf-8", newline="") as file:
-                file.write(csv_line(self.columns))
-                for note in self.notes(access):
-                    for cells in self.open_in(access, note):
-                        file.write(csv_line(cells))
-                        count += 1
-        except OSError as error:
-            raise ServiceError(f"Can't write “{path}”: {error.strerror}.", code="path") from error
-        return {"file": str(path), "open": count}
+        rows = (cells for note in self.notes(access) for cells in self.open_in(access, note))
+        return {"file": str(path), "open": write_rows(path, self.columns, rows)}
 
     def _read(self, access: Access, path: Path, *, finish: bool) -> dict[str, Any]:
-        try:
-            with path.open(encoding="utf-8", newline="") as file:
-                rows = decision_rows(iter(file), self.needed)
-        except OSError as error:
-            raise ServiceError(f"Can't read “{path}”: {error.strerror}.", code="path") from error
-        except UnicodeDecodeError as error:
-            raise ServiceError(f"“{path}” is not UTF-8. Save it as UTF-8.", code="utf8") from error
-        except RowError as error:
-            raise ServiceError(f"“{path}”: {error}", code="columns") from error
+        rows = [DecisionRow(row.line, row.cells) for row in read_rows(path, self.needed) if row.text(DECISION)]
         made = _Made()
         with bar("Deciding", len(rows)) as step:
             for row in rows:

@@ -1,6 +1,7 @@
 """Errors of services as errors of forms, so that the page keeps what the user typed."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from django import forms
 
@@ -17,3 +18,10 @@ def reasons(form: forms.BaseForm) -> list[str]:
     """Return the form's errors as sentences, for a page that doesn't show the form."""
     beside = [f"{field.label}: {reason}" for field in form for reason in field.errors]
     return [*map(str, form.non_field_errors()), *beside]
+
+
+def valid(form: forms.BaseForm) -> dict[str, Any]:
+    """Return the cleaned data of a form that a command filled in. Raises ServiceError `invalid` with all reasons."""
+    if not form.is_valid():
+        raise ServiceError(" ".join(reasons(form)), code="invalid")
+    return form.cleaned_data

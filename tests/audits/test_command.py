@@ -7,7 +7,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotations.audits.services.reading import next_note
-from annotations.models import AuditPlan
+from annotations.models import AuditPlan, Event
 from tests.worlds.audited import read_one
 
 
@@ -53,3 +53,17 @@ def test_errors(ward, arguments, code):
     with pytest.raises(CommandError):
         call_command("audit_plan", *arguments, "--json", stdout=out)
     assert json.loads(out.getvalue())["code"] == code
+
+
+def test_a_plan_is_discarded_until_somebody_reads(ward):
+    run("covid", "--planted", "0%", "--bound", "10%", "--by", "mina")
+    with pytest.raises(CommandError, match="doesn't have permission"):
+        run("covid", "--discard", "--by", "rita")
+    assert run("covid", "--discard", "--by", "mina") == {"release": 1, "discarded": True}
+    assert not AuditPlan.objects.exists() and Event.objects.get(verb="audit.discarded").actor == ward.mia
+    with pytest.raises(CommandError, match="has no audit"):
+        run("covid", "--discard", "--by", "mina")
+    run("covid", "--planted", "0%", "--bound", "10%", "--by", "mina")
+    next_note(plan=AuditPlan.objects.get(), user=ward.rev)
+    with pytest.raises(CommandError, match="Reading has begun"):
+        run("covid", "--discard", "--by", "mina")

@@ -224,6 +224,25 @@ def test_from_the_button_to_the_plot_and_withdrawal(project, version, manager):
     assert Event.objects.filter(verb=CALIBRATION_WITHDRAWN).count() == 1
 
 
+def test_a_calibration_is_withdrawn_by_command(project, version):
+    def withdraw(*words):
+        out = io.StringIO()
+        call_command("withdraw_calibration", "ward", *words, "--json", stdout=out)
+        return json.loads(out.getvalue())
+
+    ran(project)
+    name = calibrated()["calibration"]
+    mia = make.make_member(project, "manager", "mia")
+    make.make_member(project, "reviewer", "rev")
+    with pytest.raises(CommandError, match=f"There is no calibration “cal-none”. Calibrations: {name}."):
+        withdraw("cal-none")
+    with pytest.raises(CommandError, match="doesn't have permission to manage"):
+        withdraw(name, "--by", "rev")
+    assert withdraw(name, "--by", "mia") == {"calibration": name, "backend": "fake", "withdrawn": True}
+    assert Calibration.objects.get().withdrawn_at is not None
+    assert Event.objects.get(verb=CALIBRATION_WITHDRAWN).actor == mia
+
+
 def test_without_gold_the_page_explains_what_to_do(project, manager):
     run = ran(project)
     assert "No gold version with spans yet" in check_page(manager.get(reverse("run", args=["ward", run.pk])))

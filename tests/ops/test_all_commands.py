@@ -241,6 +241,13 @@ def test_help_texts_are_sentences_with_a_capital_and_a_full_stop():
     assert len(OURS) > 20 and not found
 
 
+def test_the_documentation_lists_every_command_and_no_other():
+    text = (Path(__file__).resolve().parents[2] / "docs" / "commands.md").read_text(encoding="utf-8")
+    tables = "\n".join(line for line in text.splitlines() if line.startswith("| "))
+    listed = set(re.findall(r"`([a-z][a-z_]*)[ `]", tables))
+    assert listed == set(OURS)
+
+
 def words_for(command, folder):
     """Return arguments that the command's parser accepts. What they name does not exist, so most commands fail."""
     words = ["--json"]
@@ -250,9 +257,8 @@ def words_for(command, folder):
     for action in parser._actions:
         if not (action.required or action in chosen or (not action.option_strings and action.nargs != "?")):
             continue
-        value = (
-            str(next(iter(action.choices))) if action.choices else "1" if action.type is int else str(folder / "none")
-        )
+        wanted = "1" if action.type in (int, float) else str(folder / "none")
+        value = str(next(iter(action.choices))) if action.choices else wanted
         words += [*action.option_strings[-1:], value]
     return words
 

@@ -6,7 +6,7 @@ import uuid
 from datetime import timedelta
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import call_command
 from django.db import connection
 from django.urls import reverse
 from django.utils import timezone
@@ -18,7 +18,7 @@ from annotations.core.archived import ProjectArchived
 from annotations.core.changes import read_change
 from annotations.core.hiding import _RULES
 from annotations.jobs.services.queue import enqueue, retry
-from annotations.models import Assignment, Event, Import, Job, Membership, Project, Role, Span
+from annotations.models import Assignment, Event, Import, Job, Project, Role, Span
 from annotations.projects.events import PROJECT_ARCHIVED, PROJECT_RESTORED
 from annotations.projects.services import archiving
 from annotations.projects.services.archiving import archive_project, restore_project
@@ -212,49 +212,6 @@ def test_what_was_hidden_from_a_person_stays_hidden(world, sign_in, monkeypatch)
 
 
 # ── Without a page ───────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["assign", "covid", "ann", "caso-001"],
-        ["add_member", "covid", "out", "--role", "viewer"],
-        ["remove_member", "covid", "ann"],
-        ["rename_label", "covid", "CITY", "--name", "Town"],
-        ["merge_labels", "covid", "CITY", "HOSPITAL"],
-        ["make_gold", "covid", "--set", "annotator:ann", "--by", "mia"],
-        ["freeze_gold", "covid"],
-        ["import_documents", "covid", "{folder}", "--format", "text"],
-        ["run_model", "covid", "rules"],
-        ["erase_patient", "covid", "P-1", "--yes"],
-    ],
-)
-def test_commands_are_refused_too(world, tmp_path, command):
-    (tmp_path / "new.txt").write_text("Anna Verdi")
-    make.make_note(world.project, patient_id="P-1")
-    annotated = make.make_set(world.note, world.ann, [(0, 11, "PATIENT")], submitted=True)
-    gold = make.make_author(world.project, kind="gold", name="gold")
-    make.make_set(world.notes[1], gold, [(0, 11, "PATIENT")], submitted=True)
-    archive_project(project=world.project, actor=world.mia)
-    before = _rows(world)
-    with pytest.raises(CommandError, match="This project is archived"):
-        call_command(*[word.format(folder=tmp_path) for word in command])
-    assert _rows(world) == before
-    annotated.refresh_from_db()
-
-
-def _rows(world):
-    members = Membership.objects.order_by("pk").values_list("user", "role", "active")
-    return (
-        Event.objects.count(), Job.objects.count(), Import.objects.count(), Span.objects.count(), list(members),
-        Assignment.objects.count(), world.project.documents.count(), world.project.gold_versions.count(),
-        list(world.project.label_set.labels.values_list("name", flat=True)),
-    )  # fmt: skip
-
-
-def test_reading_commands_go_on(archived, tmp_path, capsys):
-    call_command("agreement", "covid", "--json")
-    assert json.loads(capsys.readouterr().out)
 
 
 def test_the_commands_that_archive_and_restore(world, capsys):

@@ -1,9 +1,12 @@
 """Annotators who do nothing for some days: their open notes go to others, and their annotations are kept."""
 
+import io
+import json
 from datetime import timedelta
 from types import SimpleNamespace
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from annotations.jobs import hooks
@@ -141,3 +144,17 @@ def test_only_annotators_take_notes_back(world, sign_in):
     check_method(sign_in(world.ann), TAKE_BACK, "get")
     for person in (world.vic, world.out):
         assert sign_in(person).post(TAKE_BACK).status_code in (403, 404)
+
+
+def test_an_annotator_takes_notes_back_by_command(ward, after):
+    Assignment.objects.update(created_at=timezone.now() - timedelta(days=30))
+    after(0)
+    release_idle_notes()
+    out = io.StringIO()
+    with pytest.raises(CommandError, match="--by"):
+        call_command("take_back_notes", "covid")
+    with pytest.raises(CommandError, match="doesn't have permission to annotate"):
+        call_command("take_back_notes", "covid", "--by", "vic")
+    call_command("take_back_notes", "covid", "--by", "ann", "--json", stdout=out)
+    assert json.loads(out.getvalue()) == {"annotator": "ann", "assigned": 2}
+    assert states(ward.ann) == ["open", "open"]

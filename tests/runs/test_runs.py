@@ -1,10 +1,13 @@
 """Model runs process every note once, isolate errors of single notes, and resume without duplicates when killed."""
 
+import io
+import json
 import uuid
 from datetime import timedelta
 from types import SimpleNamespace
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.db.models import Sum
 from django.db.models.functions import Now
 
@@ -19,7 +22,7 @@ from models_runtime.core import registry
 from models_runtime.models import Run, RunItem
 from models_runtime.runs.jobs import running
 from models_runtime.runs.services import runs
-from tests.factories import label_of, make_note, make_project
+from tests.factories import label_of, make_author, make_member, make_note, make_project
 from tests.worlds.fake_backend import FakeBackend
 
 pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
@@ -140,6 +143,29 @@ def test_one_note_s_error_fails_only_this_note_which_can_be_retried(project, tex
     assert AnnotationSet.objects.filter(author=run.author).count() == 11
     with pytest.raises(ServiceError, match="nothing to retry"):
         runs.retry_failed(run=run, actor=None)
+
+
+def test_failed_notes_are_retried_by_command(project, no_redis):
+    def retry(*words):
+        out = io.StringIO()
+        call_command("retry_run", project.slug, *words, "--json", stdout=out)
+        return json.loads(out.getvalue())
+
+    bad = make_note(project, "EXPLODE Luigi", name="bad")
+    run = started(project)
+    finished(run)
+    Document.objects.filter(pk=bad.pk).update(text="Luigi")
+    mia = make_member(project, "manager")
+    with pytest.raises(CommandError, match="doesn't have permission to manage"):
+        retry("fake-1", "--by", make_member(project, "reviewer").username)
+    found = retry("fake-1", "--wait", "--by", mia.username)
+    assert (found["run"], found["retried"], found["done"], found["failed"]) == ("fake-1", 1, 11, 0)
+    assert Job.objects.get(run=run).created_by == mia
+    with pytest.raises(CommandError, match="nothing to retry"):
+        retry("fake-1")
+    make_author(project, kind="run", name="theirs")
+    with pytest.raises(CommandError, match="was imported"):
+        retry("theirs")
 
 
 def test_a_note_with_more_spans_than_a_set_holds_fails_alone(project, monkeypatch):

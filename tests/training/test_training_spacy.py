@@ -6,6 +6,7 @@ import zipfile
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from annotations.core.errors import ServiceError
@@ -18,6 +19,7 @@ from models_runtime.runs.services.runs import start_run
 from models_runtime.training.jobs.checkpoints import checkpoint_of, forget_stale
 from models_runtime.training.services.trained import upload_model
 from models_runtime.training.services.training import end_early, start_training
+from tests import factories as make
 
 pytestmark = [pytest.mark.queue, pytest.mark.once]
 
@@ -97,6 +99,24 @@ def test_only_running_trainings_in_epochs_can_end_early(world):
     spacy = start_training(project=world.project, gold=1, actor=None, key="b", backend="spacy")
     with pytest.raises(ServiceError, match="not running"):
         end_early(model=spacy)
+    for model in (crf, spacy):
+        with pytest.raises(CommandError, match=r"can't end training early|not running"):
+            call_command("models", world.project.slug, "--end-early", model.name)
+
+
+def test_a_manager_ends_a_training_early_by_command(world):
+    model = start_training(project=world.project, gold=1, actor=None, key="a", backend="spacy")
+    Job.objects.filter(pk=model.job_id).update(state="running")
+    words = ("models", world.project.slug, "--end-early", model.name, "--by")
+    for role in ("manager", "reviewer"):
+        make.make_member(world.project, role, f"one-{role}")
+    with pytest.raises(CommandError, match="doesn't have permission"):
+        call_command(*words, "one-reviewer")
+    model.refresh_from_db()
+    assert not model.enough
+    call_command(*words, "one-manager", "--json", stdout=io.StringIO())
+    model.refresh_from_db()
+    assert model.enough
 
 
 def test_checkpoints_of_ended_trainings_are_deleted(world, settings):

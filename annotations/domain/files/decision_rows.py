@@ -1,30 +1,16 @@
-"""Decisions of a person as a CSV file: one row for each, with the columns that its reader names."""
+"""A person's decisions as a CSV file: one row for each."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
-from annotations.domain.files.csv_lines import unquoted
-from annotations.domain.files.csv_reading import DictReader, Error
+from annotations.domain.files.csv_rows import Row, RowError
 from annotations.domain.numbers import MAX_OFFSET, whole
 
 DECISION: Final = "decision"
+"""The column with the decision. Rows without one are left out."""
 
 
-class RowError(ValueError):
-    """What is wrong with a file or a row, as a sentence."""
-
-
-@dataclass(frozen=True)
-class DecisionRow:
-    """One row. `line` is the line of the file on which it ends, beginning with 1."""
-
-    line: int
-    cells: dict[str, str]
-
-    def text(self, column: str) -> str:
-        """The text of a cell, without the apostrophe that protects from formulas. Empty where the column is missing."""
-        return unquoted(self.cells.get(column, "")).strip()
+class DecisionRow(Row):
+    """One decision."""
 
     def offset(self, column: str) -> int:
         """A position in code points. Raises RowError."""
@@ -32,31 +18,3 @@ class DecisionRow:
         if found is None:
             raise RowError(f"The column “{column}” has “{self.text(column)[:40]}” instead of a whole number.")
         return found
-
-
-def decision_rows(lines: Iterator[str], columns: Sequence[str]) -> list[DecisionRow]:
-    """Read the rows with a decision; rows whose column `decision` is empty are left out.
-
-    Raises RowError where the file has none of the separators `,` `;` and tab, lacks one of `columns`, or is no CSV.
-    """
-    first = next(lines, "").removeprefix("\ufeff")
-    separator = max(",;\t", key=first.count)
-    reader = DictReader(_with(first, lines), delimiter=separator, restval="")
-    rows = []
-    try:
-        missing = [column for column in columns if column not in (reader.fieldnames or [])]
-        if missing:
-            names = ", ".join(f"“{column}”" for column in missing)
-            raise RowError(f"The first line has no column {names}. It must name: {', '.join(columns)}.")
-        for cells in reader:
-            row = DecisionRow(reader.line_num, {name: cell for name, cell in cells.items() if isinstance(cell, str)})
-            if row.text(DECISION):
-                rows.append(row)
-    except Error as error:
-        raise RowError(f"Line {reader.line_num} is not CSV: {error}.") from None
-    return rows
-
-
-def _with(first: str, lines: Iterator[str]) -> Iterator[str]:
-    yield first
-    yield from lines

@@ -169,19 +169,11 @@ def _sent(project: Project, rules: Mapping[str, RuleItem]) -> dict[str, Rule]:
 def _rules(project: Project, wanted: Mapping[str, Rule], name: str, slug: str = "") -> dict[str, Rule]:
     """Check rules by the form of the editor. Merged labels follow the labels that they are now."""
     labels = list(label_rows(project.pk).select_related("category"))
-    data: dict[str, object] = {"name": name, "new_slug": slug}
     names = {"new_slug": "policy"}
     for label in labels:
         for part in ("kind", "action", "numbered"):
             names[f"{part}-{label.code}"] = f"rules.{label.code}.{part}"
-        rule = wanted.get(label.code)
-        if rule is not None:
-            data |= {
-                f"kind-{label.code}": str(rule.kind),
-                f"action-{label.code}": str(rule.action),
-                f"numbered-{label.code}": rule.numbered,
-            }
-    form = PolicyForm(data, labels=labels, rules={})
+    form = PolicyForm.filled(labels, {code: rule.as_dict() for code, rule in wanted.items()}, name, slug)
     check(form, names)
     return with_merged(project, form.rules())
 

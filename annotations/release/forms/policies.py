@@ -220,6 +220,17 @@ class PolicyForm(forms.Form):
                 self.initial[f"action-{label.code}"] = str(rule.action)
                 self.initial[f"numbered-{label.code}"] = rule.numbered
 
+    @classmethod
+    def filled(
+        cls, labels: Sequence[Label], rules: Mapping[str, Mapping[str, object]], name: str, slug: str = ""
+    ) -> "PolicyForm":
+        """The form as a program or a file fills it in: `kind`, `action` and `numbered` by label code."""
+        data: dict[str, object] = {"name": name, "new_slug": slug}
+        for label in labels:
+            rule = rules.get(label.code, {})
+            data |= {f"{part}-{label.code}": rule[part] for part in ("kind", "action", "numbered") if part in rule}
+        return cls(data, labels=labels, rules={})
+
     def clean(self) -> dict[str, Any]:
         found = super().clean() or {}
         names = action_names()

@@ -9,7 +9,8 @@ from annotations.core.access import Access
 from annotations.core.commands import find_label
 from annotations.core.decision_files import DecisionFileCommand
 from annotations.domain.adjudicating.adjudication import Item, touched
-from annotations.domain.files.decision_rows import DECISION, DecisionRow, RowError
+from annotations.domain.files.csv_rows import RowError
+from annotations.domain.files.decision_rows import DECISION, DecisionRow
 from annotations.models import AnnotationSet, Author, Document, Label
 
 WHOLE = {"majority": Act.MAJORITY, "nothing": Act.NOTHING}

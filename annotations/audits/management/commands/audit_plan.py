@@ -4,9 +4,10 @@ from django.core.management.base import CommandParser
 
 from annotations.audits.selectors.plans import Choices
 from annotations.audits.selectors.results import audit_figures, result_of
-from annotations.audits.services.planning import plan_audit
+from annotations.audits.services.planning import discard_plan, plan_audit
 from annotations.audits.templatetags.audits import at_least, at_most, whole
-from annotations.core.commands import JourneyCommand, find_project
+from annotations.core.access import Can
+from annotations.core.commands import JourneyCommand, check_right, find_project
 from annotations.core.errors import ServiceError
 from annotations.models import AuditPlan, Project, Release, User
 
@@ -32,8 +33,16 @@ class Command(JourneyCommand):
             help="How many notes with a leak the audit may find before it ends without its target. Default: 0.",
         )  # fmt: skip
 
+        parser.add_argument(
+            "--discard", action="store_true", help="Discard the plan. This is possible until somebody opens a note."
+        )
+
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         release = _release(find_project(options["project"]), options["release"])
+        if options["discard"]:
+            check_right(actor, release.project, Can.RELEASE)
+            discard_plan(release=release, actor=actor)
+            return {"release": release.number, "discarded": True}
         plan = AuditPlan.objects.filter(release=release).select_related("release__policy").first()
         made = plan is None
         if plan is None:
@@ -48,6 +57,8 @@ class Command(JourneyCommand):
         return {"release": release.number, "made": made} | audit_figures(plan, result_of(plan))
 
     def say(self, result: dict[str, Any]) -> str:
+        if "discarded" in result:
+            return f"Discarded the audit plan of release {result['release']}."
         first = (
             f"Release {result['release']}: auditors read {result['looks'][0]} of {result['notes']} notes if no leak is "
             f"found, and at most {result['drawn']}."

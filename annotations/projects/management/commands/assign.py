@@ -2,7 +2,8 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotations.core.commands import JourneyCommand, find_project, find_user
+from annotations.core.access import Can
+from annotations.core.commands import JourneyCommand, check_right, find_project, find_user
 from annotations.models import User
 from annotations.projects.services.assigning import assign_list
 
@@ -16,8 +17,9 @@ class Command(JourneyCommand):
         parser.add_argument("notes", metavar="NOTE", nargs="+", help="Name of a note.")
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
-        user = find_user(options["user"])
-        made = assign_list(project=find_project(options["project"]), user=user, names=options["notes"], actor=actor)
+        user, project = find_user(options["user"]), find_project(options["project"])
+        check_right(actor, project, Can.MANAGE)
+        made = assign_list(project=project, user=user, names=options["notes"], actor=actor)
         return {"user": user.username, "assigned": made}
 
     def say(self, result: dict[str, Any]) -> str:

@@ -2,7 +2,8 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotations.core.commands import JourneyCommand, find_label, find_project
+from annotations.core.access import Can
+from annotations.core.commands import JourneyCommand, check_right, find_label, find_project
 from annotations.models import User
 from annotations.projects.services.labels import merge_labels, merge_preview
 
@@ -18,6 +19,7 @@ class Command(JourneyCommand):
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"])
+        check_right(actor, project, Can.MANAGE)
         source, target = find_label(project, options["source"]), find_label(project, options["target"])
         if options["preview"]:
             return merge_preview(source=source, target=target) | {"preview": True}

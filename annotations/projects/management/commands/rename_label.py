@@ -2,19 +2,24 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotations.core.commands import JourneyCommand, find_label, find_project
+from annotations.core.access import Can
+from annotations.core.commands import JourneyCommand, check_right, find_label, find_project
 from annotations.models import Span, User
 from annotations.projects.services.labels import update_label
 
 
 class Command(JourneyCommand):
-    help = "Change name, hotkey, placeholder or attributes of a label. Its code stays: files and frozen gold use it."
+    help = (
+        "Change name, hotkey, description, placeholder or attributes of a label. Its code stays: files and frozen gold "
+        "use it. See also the command labels."
+    )
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")
         parser.add_argument("label", metavar="CODE", help="Code of the label.")
         parser.add_argument("--name", help="New name.")
         parser.add_argument("--hotkey", help="New key: one letter or digit, or empty.")
+        parser.add_argument("--description", help="New description, which annotators see.")
         parser.add_argument("--placeholder", help="New placeholder in redacted text.")
         parser.add_argument(
             "--attributes", nargs="*", metavar="ATTRIBUTE",
@@ -23,8 +28,12 @@ class Command(JourneyCommand):
         parser.add_argument("--preview", action="store_true", help="Only count the spans; change nothing.")
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
-        label = find_label(find_project(options["project"]), options["label"])
-        changes = {key: options[key] for key in ("name", "hotkey", "placeholder") if options[key] is not None}
+        project = find_project(options["project"])
+        check_right(actor, project, Can.MANAGE)
+        label = find_label(project, options["label"])
+        changes = {
+            key: options[key] for key in ("name", "hotkey", "description", "placeholder") if options[key] is not None
+        }
         if options["attributes"] is not None:
             changes["attributes"] = "\n".join(options["attributes"])
         if not options["preview"]:

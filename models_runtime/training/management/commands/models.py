@@ -3,19 +3,21 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotations.core.commands import JourneyCommand, find_project
+from annotations.core.access import Can
+from annotations.core.commands import JourneyCommand, check_right, find_project
 from annotations.core.errors import ServiceError
 from annotations.domain.scoring.intervals import with_interval
 from annotations.models import Project, User
 from models_runtime.models import TrainedModel
 from models_runtime.training.services.model_cards import summary
 from models_runtime.training.services.trained import model_named, rename_model, retire_model, upload_model, write_model
+from models_runtime.training.services.training import end_early
 
 
 class Command(JourneyCommand):
     help = (
         "List the trained models of a project, newest first, with scores on the hold-out. "
-        "With an option: upload, download, rename or retire a model. MODEL is a name or model:ID."
+        "With an option: upload, download, rename, retire or complete a model. MODEL is a name or model:ID."
     )
 
     def arguments(self, parser: CommandParser) -> None:
@@ -30,6 +32,9 @@ class Command(JourneyCommand):
             "--retire",
             metavar="MODEL",
             help="Retire the model and delete its weights. Only a downloaded copy can restore it.",
+        )
+        act.add_argument(
+            "--end-early", metavar="MODEL", help="End a training after its complete epochs so far, and keep the model."
         )
         parser.add_argument("--to", type=Path, metavar="FILE", help="File for --download. It must not exist yet.")
         parser.add_argument("--name", default="", help="Name for --upload or --rename.")
@@ -55,6 +60,9 @@ class Command(JourneyCommand):
             return write_model(model=model_named(project, options["download"]), path=to, actor=actor)
         if options["rename"]:
             return rename_model(model=model_named(project, options["rename"]), name=name, actor=actor)
+        if options["end_early"]:
+            check_right(actor, project, Can.MANAGE)
+            return end_early(model=model_named(project, options["end_early"]))
         if options["retire"]:
             return retire_model(model=model_named(project, options["retire"]), actor=actor)
         return None

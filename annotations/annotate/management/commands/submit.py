@@ -1,0 +1,53 @@
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotations.annotate.services.annotation_set import SetStatus, reopen, submit, unseen_seed
+from annotations.annotate.services.seeding import start_annotations
+from annotations.core.access import Access, Can
+from annotations.core.commands import JourneyCommand, entered, find_note, find_project
+from annotations.core.errors import ServiceError
+from annotations.models import User
+
+
+class Command(JourneyCommand):
+    help = (
+        "Submit a person's own annotations of notes, or reopen them. Without spans, submitting says that the note has "
+        "nothing to annotate. --by must name the annotator."
+    )
+
+    def arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")
+        parser.add_argument("notes", metavar="NOTE", nargs="+", help="Name of a note that the person may open.")
+        parser.add_argument("--reopen", action="store_true", help="Make submitted annotations drafts again.")
+
+    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
+        access = entered(actor, find_project(options["project"]), Can.ANNOTATE)
+        step = _reopen if options["reopen"] else _submit
+        notes: list[dict[str, Any]] = []
+        refused: list[dict[str, Any]] = []
+        for name in options["notes"]:
+            try:
+                status = step(access, name)
+            except ServiceError as error:
+                refused.append({"note": name, "error": str(error), "code": error.code})
+            else:
+                notes.append({"note": name, "version": status.version, "state": status.state})
+        result: dict[str, Any] = {"annotator": access.user.username, "notes": notes, "refused": refused}
+        if refused:
+            result["failed"] = "\n".join(f"{each['note']}: {each['error']}" for each in refused)
+        return result
+
+    def say(self, result: dict[str, Any]) -> str:
+        return "\n".join(f"{each['note']}: {each['state']}, version {each['version']}." for each in result["notes"])
+
+
+def _submit(access: Access, name: str) -> SetStatus:
+    document = find_note(access, name)
+    if start_annotations(access=access, note=document):
+        raise unseen_seed(document=document, user=access.user)
+    return submit(document=document, user=access.user, blind=access.blind)
+
+
+def _reopen(access: Access, name: str) -> SetStatus:
+    return reopen(document=find_note(access, name), user=access.user)

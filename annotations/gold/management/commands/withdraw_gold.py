@@ -1,0 +1,35 @@
+from typing import Any
+
+from django.core.management.base import CommandParser
+from django.db import transaction
+
+from annotations.core.access import Can
+from annotations.core.commands import JourneyCommand, entered, find_note, find_project
+from annotations.core.errors import ServiceError
+from annotations.gold.services.making import withdraw_gold
+from annotations.models import User
+
+
+class Command(JourneyCommand):
+    help = (
+        "Remove the gold of notes: of all named notes, or of none. Frozen versions keep their copy, and the audit log "
+        "keeps the spans. --by must name a reviewer or a manager."
+    )
+
+    def arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")
+        parser.add_argument("notes", metavar="NOTE", nargs="+", help="Name of a note.")
+
+    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
+        access = entered(actor, find_project(options["project"]), Can.MAKE_GOLD)
+        names = list(dict.fromkeys(options["notes"]))
+        with transaction.atomic():
+            for document in sorted((find_note(access, name) for name in names), key=lambda each: each.pk):
+                try:
+                    withdraw_gold(document=document, actor=access.user)
+                except ServiceError as error:
+                    raise ServiceError(f"{document.name}: {error} Nothing was changed.", code=error.code) from error
+        return {"withdrawn": names}
+
+    def say(self, result: dict[str, Any]) -> str:
+        return f"Removed the gold of {len(result['withdrawn'])} notes."

@@ -1,0 +1,217 @@
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+from django.core.management.base import CommandParser
+from django.db import transaction
+
+from annotations.core.access import Access, Can
+from annotations.core.commands import JourneyCommand, entered, find_label, find_project
+from annotations.core.errors import ServiceError
+from annotations.core.form_errors import valid
+from annotations.domain.numbers import MAX_ID
+from annotations.gold.services.sets import wanted_set
+from annotations.jobs.waiting import wait_for
+from annotations.models import BulkAct, Job, Label, SuggestedString, User
+from annotations.review.forms import BulkForm
+from annotations.review.selectors.bulk_preview import Preview, preview
+from annotations.review.selectors.bulk_rules import rule_of
+from annotations.review.selectors.reviewing import chosen_runs, run_authors
+from annotations.review.selectors.suggested_strings import as_waiting, strings
+from annotations.review.services.bulk import plan_bulk, plan_string
+from annotations.review.services.starting import start_bulk, start_undo
+
+RECENT = 20
+COUNTS = (
+    "planned", "decided", "left", "beside", "skipped", "skipped_notes", "doubtful", "conflicts", "undone", "kept",
+)  # fmt: skip
+
+
+class Command(JourneyCommand):
+    help = (
+        "Accept or reject many open suggestions at once: by confidence, by agreement of several runs, or all of one "
+        "string. Notes that already have gold and doubtful suggestions are skipped unless they are included. Count "
+        "first with --preview. --undo undoes a bulk act. --by must name a reviewer or a manager."
+    )
+
+    def arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")
+        parser.add_argument(
+            "runs", metavar="RUN", nargs="*", help="Names or IDs of runs. Default: all runs except merged lists."
+        )
+        what = parser.add_mutually_exclusive_group(required=True)
+        what.add_argument("--least", type=float, metavar="PERCENT", help="Suggestions of at least this confidence.")
+        what.add_argument(
+            "--agree", type=int, metavar="N", help="Suggestions on whose bounds and label at least N runs agree."
+        )
+        what.add_argument("--string", type=int, metavar="ID", help="All suggestions of a string that --strings lists.")
+        what.add_argument("--strings", action="store_true", help="List the strings with the most open suggestions.")
+        what.add_argument("--list", action="store_true", help=f"List the latest {RECENT} bulk acts, newest first.")
+        what.add_argument("--undo", metavar="ID", help="Undo all decisions of a bulk act that nobody changed since.")
+        parser.add_argument("--reject", action="store_true", help="Reject the suggestions. Default: accept them.")
+        parser.add_argument("--label", metavar="CODE", help="Only suggestions with this label.")
+        parser.add_argument("--source", metavar="NAME", help="With --least: only suggestions of this rule or model.")
+        parser.add_argument("--as", dest="to", metavar="CODE", help="With --string: accept with this label.")
+        parser.add_argument("--with-gold", action="store_true", help="Include notes that already have gold.")
+        parser.add_argument("--with-doubtful", action="store_true", help="Include doubtful suggestions.")
+        parser.add_argument("--preview", action="store_true", help="Only count; change nothing.")
+
+    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
+        access = entered(actor, find_project(options["project"]), Can.MAKE_GOLD)
+        _check_options(options)
+        if options["list"]:
+            rows = BulkAct.objects.filter(project=access.project).exclude(state=BulkAct.State.PLANNED)
+            return {"acts": [_described(row) for row in rows.select_related("user", "project")[:RECENT]]}
+        if options["undo"]:
+            bulk = _act(access, options["undo"])
+            return self._ended(bulk, start_undo(bulk=bulk, actor=access.user), options)
+        runs = _runs(access, options["runs"])
+        if options["strings"]:
+            return {"strings": _strings(access, runs, options["label"])}
+        if options["preview"]:
+            with transaction.atomic():
+                result = _previewed(access, _planned(access, runs, options), options)
+                transaction.set_rollback(True)
+            return result
+        bulk = _planned(access, runs, options)
+        including = {name: options[name] for name in ("with_gold", "with_doubtful")}
+        return self._ended(bulk, start_bulk(bulk=bulk, actor=access.user, **including), options)
+
+    def _ended(self, bulk: BulkAct, job: Job | None, options: dict[str, Any]) -> dict[str, Any]:
+        """Wait for the job of a large act. Raises ServiceError `job` if it did not reach its end."""
+        if job is not None:
+            wait_for(job, tell=None if options["json"] else self.stderr)
+            if job.state != Job.State.DONE:
+                raise ServiceError(
+                    f"Bulk act {bulk.pk} is not complete. Job {job.number}: {job.get_state_display()}. "
+                    f"{job.error}".strip(),
+                    code="job",
+                )
+        bulk.refresh_from_db()
+        return {"preview": False} | _described(bulk)
+
+    def say(self, result: dict[str, Any]) -> str:
+        if "acts" in result:
+            return "\n".join(map(_line, result["acts"])) or "There are no bulk acts."
+        if "strings" in result:
+            return "\n".join(
+                f"{row['id']}  {row['text']}  {row['label']}: {row['open']} open, {row['skipped']} in notes with gold, "
+                f"{row['doubtful']} doubtful"
+                for row in result["strings"]
+            ) or "No suggestions left to review."  # fmt: skip
+        if not result["preview"]:
+            return _line(result)
+        conflicts = "unknown" if result["conflicts"] is None else result["conflicts"]
+        return (
+            f"Would {result['act']} {result['decided']} of {result['open']} open suggestions. Left open because of "
+            f"conflicts: {conflicts}. Skipped: {result['skipped']} in {result['skipped_notes']} notes with gold, "
+            f"{result['doubtful']} doubtful."
+        )
+
+
+def _check_options(options: dict[str, Any]) -> None:
+    acts = options["least"] is not None or options["agree"] is not None or options["string"] is not None
+    narrow = {"reject": acts, "with_gold": acts, "with_doubtful": acts, "preview": acts}
+    narrow |= {"source": options["least"] is not None, "to": options["string"] is not None and not options["reject"]}
+    narrow["label"] = options["strings"] or options["least"] is not None or options["agree"] is not None
+    names = {"to": "--as", "with_gold": "--with-gold", "with_doubtful": "--with-doubtful"}
+    if wrong := [names.get(name, f"--{name}") for name, fits in narrow.items() if options[name] and not fits]:
+        raise ServiceError(f"These options don't fit together: remove {', '.join(wrong)}.", code="options")
+
+
+def _runs(access: Access, names: Sequence[str]) -> list[int]:
+    """The ids of the runs. Raises ServiceError `set`, also if the project has no runs."""
+    ids = []
+    for name in names:
+        author = wanted_set(access.project, f"run:{name.removeprefix('run:')}").author
+        if author is None:
+            raise ServiceError(f"There is no run “{name}”.", code="set")
+        ids.append(author.pk)
+    found = ids or [run.pk for run in chosen_runs(access.project, ())]
+    if not found:
+        raise ServiceError(f"“{access.project.slug}” has no runs to review.", code="set")
+    return sorted(set(found))
+
+
+def _planned(access: Access, runs: Sequence[int], options: dict[str, Any]) -> BulkAct:
+    act = BulkAct.Act.REJECT if options["reject"] else BulkAct.Act.ACCEPT
+    project, user = access.project, access.user
+    if options["string"] is not None:
+        pk = options["string"]
+        string = SuggestedString.objects.filter(author__project=project, pk=pk).first() if pk <= MAX_ID else None
+        if string is None:
+            raise ServiceError(f"There is no string {pk}. List them with --strings.", code="string")
+        to = find_label(project, options["to"]).pk if options["to"] else None
+        return plan_string(project=project, user=user, string=string, runs=runs, act=act, to=to)
+    data = {
+        "runs": runs,
+        "kind": "agreed" if options["agree"] is not None else "threshold",
+        "least": options["least"],
+        "agree": options["agree"],
+        "label": find_label(project, options["label"]).pk if options["label"] else "",
+        "source": options["source"] or "",
+        "act": act,
+    }
+    form = BulkForm(data, access=access, runs=run_authors(project))
+    valid(form)
+    return plan_bulk(project=project, user=user, rule=form.rule, act=act)
+
+
+def _previewed(access: Access, bulk: BulkAct, options: dict[str, Any]) -> dict[str, Any]:
+    rule = replace(rule_of(bulk.rule), with_gold=options["with_gold"], with_doubtful=options["with_doubtful"])
+    found = preview(rule, bulk.act, access.project, access.user)
+    return {"preview": True, "act": bulk.act} | _counts(found)
+
+
+def _counts(found: Preview) -> dict[str, Any]:
+    return {
+        "open": found.open,
+        "decided": found.decided,
+        "conflicts": found.conflicts,
+        "skipped": found.skipped,
+        "skipped_notes": found.notes,
+        "doubtful": found.doubtful,
+    }
+
+
+def _act(access: Access, name: str) -> BulkAct:
+    with suppress(ValueError):
+        rows = BulkAct.objects.select_related("project", "user").filter(project=access.project, pk=UUID(name))
+        if row := rows.first():
+            return row
+    raise ServiceError(f"There is no bulk act “{name[:40]}”. List them with --list.", code="bulk")
+
+
+def _strings(access: Access, runs: Sequence[int], label: str | None) -> list[dict[str, Any]]:
+    """The first page of the strings as the page lists them."""
+    wanted = find_label(access.project, label).pk if label else None
+    codes = dict(Label.objects.filter(label_set__project=access.project).values_list("pk", "code"))
+    page = as_waiting(strings(runs, label=wanted), runs, access.project, access.user)
+    return [
+        {
+            "id": row.pk, "text": row.text, "label": codes[row.label], "count": row.count, "open": row.open,
+            "skipped": row.skipped, "doubtful": row.doubtful, "confidence": row.confidence,
+        }
+        for row in page.rows
+    ]  # fmt: skip
+
+
+def _described(bulk: BulkAct) -> dict[str, Any]:
+    known = {
+        "id": str(bulk.pk), "act": bulk.act, "state": bulk.state, "by": bulk.user.username,
+        "kind": bulk.rule.get("kind"), "created_at": bulk.created_at.isoformat(timespec="seconds"),
+    }  # fmt: skip
+    return known | {name: getattr(bulk, name) for name in COUNTS}
+
+
+def _line(row: dict[str, Any]) -> str:
+    if row["state"] == BulkAct.State.UNDONE:
+        return f"{row['id']}  undone: {row['undone']} decisions; kept because they were changed since: {row['kept']}."
+    did = "accepted" if row["act"] == BulkAct.Act.ACCEPT else "rejected"
+    return (
+        f"{row['id']}  {row['state']}: {did} {row['decided']} of {row['planned']} suggestions. Left open because of "
+        f"conflicts: {row['conflicts']}. Skipped: {row['skipped']} in {row['skipped_notes']} notes with gold, "
+        f"{row['doubtful']} doubtful."
+    )

@@ -1,0 +1,179 @@
+"""The commands that list, add, change and delete labels and their categories."""
+
+import csv
+import io
+import json
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from annotations.models import Category, Event, Label
+from tests import factories as make
+
+pytestmark = pytest.mark.django_db
+
+
+def run(name, *words):
+    out = io.StringIO()
+    call_command(name, "covid", *map(str, words), "--json", stdout=out)
+    return json.loads(out.getvalue())
+
+
+def refused(name, *words):
+    out = io.StringIO()
+    with pytest.raises(CommandError) as error:
+        call_command(name, "covid", *map(str, words), "--json", stdout=out)
+    assert json.loads(out.getvalue())["error"] == str(error.value)
+    return json.loads(out.getvalue())["code"], str(error.value)
+
+
+@pytest.fixture
+def project(db):
+    found = make.make_project("covid")
+    make.make_member(found, "manager", "mia")
+    make.make_member(found, "reviewer", "rev")
+    return found
+
+
+@pytest.fixture
+def table(tmp_path):
+    def write(columns, *rows):
+        path = tmp_path / "labels.csv"
+        with path.open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows([columns, *rows])
+        return path
+
+    return write
+
+
+# ── Labels ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_labels_are_listed(project, capsys):
+    make.make_set(make.make_note(project), make.make_member(project), [(0, 5, "PATIENT")])
+    rows = {row["code"]: row for row in run("labels")["labels"]}
+    assert len(rows) == 6 and rows["PATIENT"]["used"] and not rows["CITY"]["used"]
+    assert (rows["CITY"]["hotkey"], rows["CITY"]["merged_into"], rows["CITY"]["attributes"]) == ("c", None, [])
+    call_command("labels", "covid")
+    assert "key c" in capsys.readouterr().out
+
+
+def test_a_written_file_changes_nothing_when_it_is_read(project, tmp_path):
+    call_command("rename_label", "covid", "AGE", "--attributes", "Family", "Status: a | b", "--description", "=years")
+    assert run("labels", "--write", tmp_path / "labels.csv")["written"] == 6
+    events = Event.objects.count()
+    found = run("labels", "--from", tmp_path / "labels.csv", "--by", "mia")
+    assert (found["added"], found["changed"], found["unchanged"], Event.objects.count()) == ([], [], 6, events)
+    assert refused("labels", "--write", tmp_path / "labels.csv")[0] == "path"
+
+
+def test_a_file_adds_and_changes_labels(project, table):
+    file = table(
+        ("code", "name", "category", "hotkey", "description", "attributes"),
+        ("CITY", "Town", "", "t", "Towns and cities", "Family\nStatus: now | then"),
+        ("", "Street", "C1", "s", "", ""),
+    )
+    preview = run("labels", "--from", file, "--preview", "--by", "mia")
+    assert (preview["preview"], preview["added"], preview["changed"]) == (True, ["Street"], ["CITY"])
+    assert not Label.objects.filter(name__in=["Town", "Street"]).exists()
+
+    assert run("labels", "--from", file, "--by", "mia")["added"] == ["Street"]
+    city, street = Label.objects.get(code="CITY"), Label.objects.get(code="Street")
+    assert (city.name, city.hotkey, city.description, city.placeholder) == ("Town", "t", "Towns and cities", "[CITY]")
+    assert [each["name"] for each in city.attributes] == ["Family", "Status"]
+    assert (street.name, street.category.code, street.hotkey, street.placeholder) == ("Street", "C1", "s", "[Street]")
+    assert {event.verb: event.actor.username for event in Event.objects.all()} == {
+        "label.changed": "mia",
+        "label.added": "mia",
+    }
+    again = run("labels", "--from", file, "--by", "mia")
+    assert (again["added"], again["changed"], again["unchanged"]) == ([], [], 2)
+
+
+@pytest.mark.parametrize(
+    ("row", "code", "said"),
+    [
+        (("NONE", "None", "C0", ""), "label", "Line 3: There is no label “NONE”. To add a label, leave its code empty"),
+        (("", "Street", "C9", ""), "category", "There is no category “C9”. Categories: C0, C1"),
+        (("", "Street", "", ""), "invalid", "Category: This field is required."),
+        (("", "Street", "C0", "c"), "invalid", "The key “c” belongs to the label CITY."),
+        (("", "patient", "C0", ""), "invalid", "The label “PATIENT” already exists."),
+        (("AGE", "", "C0", ""), "invalid", "Name: This field is required."),
+    ],
+)
+def test_a_wrong_row_changes_nothing(project, table, row, code, said):
+    file = table(("code", "name", "category", "hotkey"), ("DATE", "Day", "", "d"), row)
+    found = refused("labels", "--from", file)
+    assert found[0] == code and said in found[1] and found[1].endswith("Nothing was changed.")
+    assert not Label.objects.filter(name="Day").exists() and not Event.objects.exists()
+
+
+def test_files_that_are_no_table_of_labels(project, table, tmp_path):
+    assert refused("labels", "--from", tmp_path / "none.csv")[0] == "path"
+    assert refused("labels", "--from", table(("name",), ("Street",)))[0] == "columns"
+    (tmp_path / "latin.csv").write_bytes(b"code,name\nCITY,caf\xe9\n")
+    assert refused("labels", "--from", tmp_path / "latin.csv")[0] == "utf8"
+    assert refused("labels", "--preview")[0] == "preview"
+
+
+def test_only_unused_labels_are_deleted(project):
+    make.make_set(make.make_note(project), make.make_member(project), [(0, 5, "PATIENT")])
+    assert refused("labels", "--delete", "PATIENT")[0] == "used"
+    assert refused("labels", "--delete", "NONE")[0] == "label"
+    found = run("labels", "--delete", "CITY", "--by", "mia")
+    assert found["deleted"] == "CITY" and len(found["labels"]) == 5
+    assert Event.objects.get(verb="label.deleted").actor.username == "mia"
+
+
+def test_only_managers_change_labels(project, table):
+    file = table(("code", "name"), ("CITY", "Town"))
+    assert len(run("labels", "--by", "rev")["labels"]) == 6
+    for words in (("labels", "--from", file), ("labels", "--delete", "CITY"), ("categories", "--delete", "C0")):
+        assert refused(*words, "--by", "rev")[0] == "access"
+    make.make_user("out")
+    assert refused("labels", "--by", "out")[0] == "access"
+    assert Label.objects.get(code="CITY").name == "CITY"
+
+
+# ── Categories ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_categories_are_added_changed_moved_and_deleted(project, capsys):
+    found = run("categories", "--add", "Things at home", "--color", "7", "--by", "mia")["categories"]
+    code = found[-1]["code"]
+    assert (found[-1]["name"], found[-1]["color"], found[-1]["labels"]) == ("Things at home", 7, [])
+    found = run("categories", "--change", code, "--name", "Things", "--position", 1, "--by", "mia")["categories"]
+    assert (found[0]["code"], found[0]["name"], found[0]["color"], found[0]["position"]) == (code, "Things", 7, 1)
+    call_command("categories", "covid")
+    assert "Things  (color 7)" in capsys.readouterr().out
+    left = run("categories", "--delete", code, "--by", "mia")["categories"]
+    assert code not in [row["code"] for row in left]
+    verbs = list(Event.objects.order_by("pk").values_list("verb", flat=True))
+    assert verbs == ["category.added", "category.changed", "category.moved", "category.deleted"]
+
+
+def test_categories_that_are_refused(project):
+    assert refused("categories", "--delete", "C0")[0] == "used"
+    assert refused("categories", "--delete", "NONE")[0] == "category"
+    assert refused("categories", "--change", "C0")[0] == "change"
+    assert refused("categories", "--add", "X", "--position", 1)[0] == "change"
+    assert refused("categories", "--change", "C0", "--position", 0)[0] == "position"
+    assert "Color: Select a valid choice" in refused("categories", "--add", "X", "--color", 12)[1]
+    # Name and position are changed together, or not at all.
+    taken = Category.objects.get(code="C1").name
+    assert refused("categories", "--change", "C0", "--name", taken, "--position", 2)[0] == "name"
+    assert not Event.objects.exists()
+
+
+def test_only_managers_rename_and_merge_labels_and_assign_notes(project):
+    make.make_member(project, "annotator", "ann")
+    make.make_note(project, name="one")
+    steps = (
+        ("rename_label", "CITY", "--name", "Town"), ("merge_labels", "CITY", "HOSPITAL"), ("assign", "ann", "one"),
+    )  # fmt: skip
+    for words in steps:
+        assert refused(*words, "--by", "rev")[0] == "access"
+    assert not Event.objects.exists()
+    for words in steps:
+        run(*words, "--by", "mia")
+    assert {event.actor.username for event in Event.objects.all()} == {"mia"}
