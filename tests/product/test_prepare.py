@@ -10,7 +10,7 @@ import pytest
 from django.db import connection
 
 from tests.waiting import HANGS
-from tests.worlds.product import ROOT
+from tests.worlds.product import ROOT, own_database
 
 pytestmark = [pytest.mark.product, pytest.mark.processes]
 sqlite_only = pytest.mark.skipif(connection.vendor != "sqlite", reason="about the database in the data folder")
@@ -89,6 +89,16 @@ def test_a_database_that_is_away_is_one_line(manage):
     )
     assert done.returncode == 1
     assert len(lines(done)) == 1 and "does not answer" in lines(done)[0]
+
+
+@pytest.mark.both_databases
+@pytest.mark.usefixtures("start")  # so that `--part` counts this test as one with a database
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="about the encoding of a PostgreSQL database")
+def test_a_database_that_counts_bytes_is_refused(manage):
+    with own_database("ENCODING 'SQL_ASCII' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0") as variables:
+        done = manage("prepare", DEIDREVIEW_SECRET_KEY="k" * 50, **variables)
+    assert done.returncode == 1
+    assert "has the encoding SQL_ASCII, but notes need UTF8. Create another one" in done.stderr
 
 
 def test_help_makes_nothing(manage, environ):

@@ -122,8 +122,11 @@ class Product:
 
 
 @contextmanager
-def own_database() -> Iterator[dict[str, str]]:
-    """Yield DATABASE_URL of a new PostgreSQL database, or no variable if the tests run on SQLite."""
+def own_database(options: str = "") -> Iterator[dict[str, str]]:
+    """Yield DATABASE_URL of a new PostgreSQL database, or no variable if the tests run on SQLite.
+
+    `options` are those of CREATE DATABASE.
+    """
     if connection.vendor != "postgresql":
         yield {}
         return
@@ -139,7 +142,7 @@ def own_database() -> Iterator[dict[str, str]]:
         "dbname": "postgres",
     }
     with psycopg.connect(**server, autocommit=True) as own:
-        own.execute(f'CREATE DATABASE "{name}"')
+        own.execute(f'CREATE DATABASE "{name}" {options}')
     yield {"DATABASE_URL": os.environ["DATABASE_URL"].rsplit("/", 1)[0] + f"/{name}"}
     with psycopg.connect(**server, autocommit=True) as own:
         own.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')

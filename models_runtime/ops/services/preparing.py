@@ -66,7 +66,11 @@ def _alone_on_the_server(say: Say) -> Iterator[None]:
 
 
 def prepare_database(*, say: Say) -> None:
-    """Create the tables, or back up and migrate older ones. Raises ServiceError for a newer database."""
+    """Create the tables, or back up and migrate older ones.
+
+    Raises ServiceError for a newer database, and for one of PostgreSQL that does not store Unicode.
+    """
+    _require_unicode()
     state = schema_state()
     if state.newer:
         app, name = state.unknown[-1]
@@ -86,6 +90,24 @@ def prepare_database(*, say: Say) -> None:
     if state.pending:
         call_command("migrate", interactive=False, verbosity=0)
         say("Updated the database." if state.applied else f"Created the {connection.display_name} database.")
+
+
+def _require_unicode() -> None:
+    """Raise ServiceError where PostgreSQL counts bytes instead of code points, or can't store every character."""
+    if connection.vendor != "postgresql":
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT current_database(), current_setting('server_encoding')")
+        name, encoding = cursor.fetchone()
+    if encoding != "UTF8":
+        raise ServiceError(
+            _(
+                "The PostgreSQL database “%(name)s” has the encoding %(encoding)s, but notes need UTF8. Create another "
+                "one, and name it in DATABASE_URL: CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0"
+            )
+            % {"name": name, "encoding": encoding},
+            code="encoding",
+        )
 
 
 def collect_static(*, say: Say) -> None:
