@@ -63,5 +63,6 @@ def asked(client: Any, **options: str) -> Judging:
     assert judging is not None and judging.job_id is not None
     work(judging.job_id)
     judging.refresh_from_db()
-    assert Job.objects.get(pk=judging.job_id).state == Job.State.DONE
+    job = Job.objects.get(pk=judging.job_id)
+    assert (job.state, job.error) == (Job.State.DONE, "")
     return judging
