@@ -88,7 +88,7 @@ from models_runtime.runs.services import runs
 from models_runtime.training.jobs.checkpoints import checkpoint_of
 from tests import factories as make
 from tests.ops.released_world import SEALED, releases, sealed, signed
-from tests.worlds.checks import check_page
+from tests.worlds.checks import bytes_elsewhere, check_page
 
 pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
 
@@ -286,7 +286,7 @@ def raw_sqlite():
         name = str(connection.settings_dict["NAME"])
         for file in (name, f"{name}-wal"):
             if Path(file).exists():
-                yield f"raw {file}", Path(file).read_bytes().decode("latin-1")
+                yield f"raw {file}", bytes_elsewhere(file).decode("latin-1")
 
 
 def found_in(rows):

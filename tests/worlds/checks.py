@@ -1,7 +1,9 @@
 """Checks that every page must pass."""
 
 import re
+import subprocess
 from html.parser import HTMLParser
+from pathlib import Path
 
 from django.http import HttpResponse
 
@@ -51,3 +53,12 @@ def check_page(response: HttpResponse, *, fragment: bool = False) -> str:
         assert not any(word.lower() in link.lower() for word in WORDS_OF_THE_NOTE), link
     assert not re.search(r"\{[{%#]", html), "template code on the page"
     return html
+
+
+def bytes_elsewhere(file: str | Path) -> bytes:
+    """Return the bytes of a file of SQLite, read by another process.
+
+    A process that closes a file loses all its locks on it, those of SQLite as well. The next process to close the
+    database would then delete the log that this process still uses.
+    """
+    return subprocess.run(["cat", str(file)], capture_output=True, check=True).stdout
