@@ -1,8 +1,6 @@
 """The tests that every backend must pass: subclass `BackendContract` and define the fixture `backend`."""
 
-import gc
 import socket
-import time
 from collections.abc import Sequence
 
 import pytest
@@ -10,6 +8,7 @@ import pytest
 from annotations.domain.spans import Span, check_bounds
 from annotations.domain.whitespace import trim
 from models_runtime.backends import Backend
+from tests.timing import grows_in_proportion
 
 PLAIN = "Dr. Julián Otero Paz, Hospital San Rocco, C/ Mayor 3, 28013 Madrid. Tel. 923 555 100. Ingreso: 05/03/2020.\n"
 HOSTILE: dict[str, str] = {
@@ -117,19 +116,12 @@ class BackendContract:
         """The time is proportional to a text's length, and the whole text is processed."""
         line = self.words if self.words.endswith("\n") else self.words + "\n"
         quarter = line * (self.most // 4 // len(line))
-        short, few = _timed(backend, quarter)
-        long, many = _timed(backend, quarter * 4)
-        assert long < 12 * max(short, 0.05)
+        found: dict[str, list[Span]] = {}
+
+        def predict(text: str) -> None:
+            (found[text],) = backend.predict([text])
+
+        assert grows_in_proportion(lambda: predict(quarter), lambda: predict(quarter * 4), floor=0.05)
+        few, many = found[quarter], found[quarter * 4]
         assert len(many) >= 3 * len(few)
         assert many and many[-1].end > len(quarter) * 3
-
-
-def _timed(backend: Backend, text: str) -> tuple[float, list[Span]]:
-    # One run of the collector over the objects of all tests before takes longer than the text.
-    gc.disable()
-    try:
-        began = time.process_time()
-        (spans,) = backend.predict([text])
-        return time.process_time() - began, spans
-    finally:
-        gc.enable()

@@ -1,7 +1,5 @@
 """The backend `known` passes the tests of every backend, with and without patients."""
 
-import time
-
 import pytest
 
 from annotations.domain.knowing.matcher import Denied, Profile, find
@@ -11,6 +9,7 @@ from models_runtime.backends import Backend
 from models_runtime.backends.base import OfPatients
 from models_runtime.backends.known import KnownBackend
 from tests.backends.contract import HOSTILE, PLAIN, BackendContract, key
+from tests.timing import grows_in_proportion
 
 LABELS = {kind: kind.upper().replace(" ", "") for kind in Kind}
 PERSON = Person(
@@ -67,10 +66,8 @@ def test_a_long_text_of_a_patient_takes_time_in_proportion(piece):
     """The time for a text four times as long is not much more than four times as long."""
     backend = backend_of(PERSON)
 
-    def seconds(times):
-        begun = time.process_time()
+    def predict(times):
         backend.predict_notes([("P-1", piece * times)])
-        return time.process_time() - begun
 
-    seconds(100)
-    assert seconds(4000) < 12 * max(seconds(1000), 0.02)
+    predict(100)
+    assert grows_in_proportion(lambda: predict(1000), lambda: predict(4000))

@@ -1,5 +1,4 @@
 import hashlib
-import time
 import unicodedata
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from annotations.domain.tokens import Token, estimated, split_at, tokenize
 from annotations.domain.whitespace import WHITE_SPACE
 from tests.domain.strategies import cases, texts
 from tests.domain.twins import snap
+from tests.timing import takes_at_most
 
 TABLE = cases("tokens.json")
 
@@ -102,15 +102,8 @@ def test_white_space_is_never_in_a_token() -> None:
 
 def test_speed() -> None:
     text = "Paciente varón de 53 años, NHC: 2569870; ingresa el 17/06/2016 por dolor.\n" * 3000
-    best = min(timed(text) for _ in range(3))
     # The aim is two megabytes per second. Half of it is enough here, because other tests run at the same time.
-    assert len(text.encode()) / best > 1_000_000
-
-
-def timed(text: str) -> float:
-    start = time.process_time()
-    tokenize(text)
-    return time.process_time() - start
+    assert takes_at_most(len(text.encode()) / 1_000_000, lambda: tokenize(text))
 
 
 def test_the_estimate_is_near_and_not_too_low() -> None:
