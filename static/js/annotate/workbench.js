@@ -57,7 +57,13 @@ export class Workbench {
     this.#visiting = new Visiting(this, (visit) => this.saving.attach(visit));
     this.add(new Frame(this));
     this.palette = new Palette(byId("palette"), data.labels, (label) => this.work.applyLabel(label), () => this.work.focusNote());
-    this.page = new SourcePage({ back: () => this.work.focusNote(), say: (message) => this.say(message) });
+    this.page = new SourcePage({
+      back: () => this.work.focusNote(),
+      tell: (message) => {
+        this.say(message);
+        this.work.hint(message);
+      },
+    });
     this.on("leave", () => this.page.close());
     this.mouse = new Mouse(this.work, byId("note"));
   }

@@ -27,12 +27,12 @@ export class SourcePage {
   #title;
   #scroll;
   #back;
-  #say;
+  #tell;
 
-  /** @param {{ back: () => void, say: (message: string) => void }} note gives the focus back to the note; announces a message */
-  constructor({ back, say }) {
+  /** @param {{ back: () => void, tell: (message: string) => void }} note gives the focus back to the note; shows and announces a message */
+  constructor({ back, tell }) {
     this.#back = back;
-    this.#say = say;
+    this.#tell = tell;
     this.#title = el("h2", { id: "source-page-title" });
     this.#scroll = el("div", { class: "wb-page-scroll", tabindex: "0", role: "region", "aria-labelledby": "source-page-title" });
     const close = el("button", { type: "button", class: "btn quiet small" }, words.closePage, " ", el("kbd", {}, "F8"));
@@ -68,7 +68,7 @@ export class SourcePage {
     }
     const place = places.find(([, , , url]) => url);
     if (!place) {
-      this.#say(words.noPlace);
+      this.#tell(words.noPlace);
       return true;
     }
     this.#open(place[2], place[3]);

@@ -75,7 +75,7 @@ work.palette = new Palette(
 );
 work.endsButton = el("button", { type: "button", class: "btn small", id: "palette-ends" }, " ", el("kbd", {}, "e"));
 
-const page = new SourcePage({ back: () => work.focusNote(), say: (message) => panel.say(message) });
+const page = new SourcePage({ back: () => work.focusNote(), tell: (message) => panel.tell(message) });
 const keys = new Keys([...actions(work, data.labels), page.action(words.groups.note, () => work.places(data.source))]);
 work.sheet = new KeySheet(byId("keys"), byId("keys-list"), keys);
 listen({ work, root, handle: (event) => keys.handle(event) });

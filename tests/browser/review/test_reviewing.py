@@ -410,3 +410,7 @@ def test_the_page_of_the_document_beside_the_text(world: SimpleNamespace, page_o
     expect(page.locator(".wb-page")).to_be_in_viewport(ratio=0.99)
     page.get_by_role("button", name="Close page").click()
     expect(page.locator(".wb-page")).to_be_hidden()
+    DocumentSource.objects.update(places=[])
+    open_review(page, live, world)
+    press(page, "F8")
+    expect(page.locator("#notice")).to_contain_text("No page to show. Select a span")
