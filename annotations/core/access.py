@@ -123,14 +123,18 @@ class Access:
         return frozenset(map(str, [*people, *(Author.MODELS if self.withheld else [])]))
 
 
-def enter(user: User, slug: str, right: Can = Can.SEE_PROJECT) -> Access:
+def enter(user: User, slug: str, right: Can = Can.SEE_PROJECT, *, only: int | None = None) -> Access:
     """Return the project `slug` for this person. Raises Http404 for non-members, PermissionDenied without the right.
+
+    `only`, where given, is the id of the only project that may be entered: any other one gets Http404, too.
 
     Raises ProjectArchived, a PermissionDenied with a sentence, where only the archived project lacks the right, and
     SecondFactorMissing where the project is closed until the person has shown a second factor.
     """
+    within = {} if only is None else {"project_id": only}
+    memberships = Membership.objects.select_related("project")
     try:
-        membership = Membership.objects.select_related("project").get(project__slug=slug, user_id=user.pk, active=True)
+        membership = memberships.get(project__slug=slug, user_id=user.pk, active=True, **within)
     except Membership.DoesNotExist:
         raise Http404("This project does not exist.") from None
     access = Access(membership.project, membership, user)

@@ -74,9 +74,12 @@ def token_of(secret: str) -> ApiToken | None:
     """Return the valid token of an active account, and record its use; None if there is none."""
     if not secret.startswith(MARK):
         return None
-    row = ApiToken.objects.select_related("user", "project").filter(digest=_digest(secret)).first()
+    try:
+        row = ApiToken.objects.select_related("user").get(digest=_digest(secret))
+    except ApiToken.DoesNotExist:
+        return None
     now = timezone.now()
-    if row is None or row.revoked_at is not None or row.expires_at <= now or not row.user.is_active:
+    if row.revoked_at is not None or row.expires_at <= now or not row.user.is_active:
         return None
     if row.last_used_at is None or now - row.last_used_at > _TOUCH:
         ApiToken.objects.filter(pk=row.pk).update(last_used_at=now)
