@@ -4,7 +4,7 @@ from functools import cache
 from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse
-from django.urls import ResolverMatch, URLResolver, path
+from django.urls import ResolverMatch, URLPattern, URLResolver, path
 from django.urls.resolvers import RegexPattern
 from django.utils.translation import gettext as _
 from ninja import NinjaAPI, Router
@@ -85,9 +85,9 @@ def api() -> Api:
     )  # fmt: skip
     built.operations, built.by_address, merged = {}, {}, Router()
     for router in routers():
-        for path, view in router.path_operations.items():
+        for address, view in router.path_operations.items():
             # Features may share an address: one reads notes there, another one imports them.
-            shared = merged.path_operations.setdefault(path, PathView())
+            shared = merged.path_operations.setdefault(address, PathView())
             for operation in view.operations:
                 name = operation.view_func.__name__
                 if name in built.operations:
@@ -104,7 +104,7 @@ def api() -> Api:
 def addresses() -> URLResolver:
     """Return the URL patterns below PREFIX."""
     patterns, app, space = api().urls
-    return path(PREFIX.removeprefix("/"), (grouped(patterns), app, space))
+    return path(PREFIX.removeprefix("/"), (grouped(one for one in patterns if isinstance(one, URLPattern)), app, space))
 
 
 @cache

@@ -10,7 +10,7 @@ Patterns = list[URLPattern | URLResolver]
 def grouped(patterns: Iterable[URLPattern]) -> Patterns:
     """Return patterns for the same addresses, grouped by the parts with which the addresses begin.
 
-    Within a group, patterns keep their order, and groups have the order of their first patterns.
+    Large groups come first. Patterns of one address keep their order.
     """
     return _grouped((str(pattern.pattern), pattern) for pattern in patterns)
 
@@ -21,7 +21,7 @@ def _grouped(addresses: Iterable[tuple[str, URLPattern]]) -> Patterns:
         first, slash, _rest = address.partition("/")
         groups.setdefault(first + slash, []).append((address, pattern))
     found: Patterns = []
-    for first, members in groups.items():
+    for first, members in sorted(groups.items(), key=lambda group: -len(group[1])):
         if first.endswith("/") and len(members) > 1:
             below = _grouped((address.removeprefix(first), pattern) for address, pattern in members)
             found.append(path(first, include(below)))
