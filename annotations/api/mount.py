@@ -95,7 +95,8 @@ def api() -> Api:
                 operation.tags = operation.tags or router.tags
                 shared.operations.append(operation)
                 built.operations[name] = operation
-                built.by_address |= {(operation.path, method): operation for method in operation.methods}
+                for method in operation.methods:
+                    built.by_address.setdefault((operation.path, method), operation)
     built.add_router("", merged)
     return built
 
