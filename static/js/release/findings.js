@@ -4,7 +4,7 @@ import { byId } from "../editor/dom.js";
 import { Listing } from "../editor/listing.js";
 import { words } from "./words.js";
 
-const listing = new Listing(byId("groups"), ".leak-item");
+const listing = new Listing(byId("groups"), ".leak-item", ".leak-group");
 const { groups, keys: what } = words;
 const answer = (name) => listing.press(`[data-answer="${name}"]`);
 /** Press a button for all findings of the string at hand. */

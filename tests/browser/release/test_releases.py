@@ -64,6 +64,37 @@ def test_findings_are_decided_by_keys_alone(clinic, page_of, live):
     expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
 
 
+def test_a_decision_is_not_lost_while_another_of_its_string_is_answered(clinic, page_of, live):
+    page = page_of(clinic.mia)
+    held = []
+    page.route("**/findings/decide", held.append)
+    page.goto(live("release_findings", "covid", 1))
+    expect(page.locator("html")).to_have_attribute("data-findings", "ready")
+    first, second, third = (page.locator(".leak-item").nth(n) for n in range(3))
+    # By keys: the second decision waits for the first answer, which replaces the buttons of the string.
+    page.keyboard.press("j")
+    page.keyboard.press("a")
+    page.keyboard.press("j")
+    expect(second).to_be_focused()
+    page.keyboard.press("r")
+    held.pop().continue_()
+    expect(first).to_contain_text("allowed")
+    expect(second).to_be_focused()
+    page.wait_for_timeout(50)
+    held.pop().continue_()
+    expect(second).to_contain_text("replaced")
+    expect(page.locator("#count-open")).to_have_text("1")
+    # By mouse: each answer is shown, also where the other one came first.
+    first.get_by_role("button", name="Undo").click()
+    second.get_by_role("button", name="Undo").click()
+    for request in held:
+        request.continue_()
+    expect(page.locator("#count-open")).to_have_text("3")
+    expect(first.get_by_role("button", name="Allow")).to_be_visible()
+    expect(second.get_by_role("button", name="Allow")).to_be_visible()
+    expect(third.get_by_role("button", name="Allow")).to_be_visible()
+
+
 def test_a_stretch_and_its_counterpart_are_highlighted_together(clinic, page_of, live):
     page = page_of(clinic.mia)
     page.goto(live("release_note", "covid", 1, clinic.notes[0].pk))
