@@ -33,7 +33,7 @@ export class Listing {
     });
     document.body.addEventListener("htmx:afterRequest", () => {
       // An item that was replaced has the same id as before.
-      for (const [item, selector] of this.#waiting.splice(0)) this.#click(item.isConnected ? item : byId(item.id), selector);
+      for (const [item, selector] of this.#waiting.splice(0)) this.click(item.isConnected ? item : byId(item.id), selector);
     });
   }
 
@@ -55,13 +55,18 @@ export class Listing {
   /** Click the first match inside the item; false if there is none. */
   press(selector) {
     if (!this.here?.querySelector(selector)) return false;
-    this.#click(this.here, selector);
+    this.click(this.here, selector);
     return true;
   }
 
-  /** While an answer is awaited that replaces the buttons of the item, the click waits too. */
-  #click(item, selector) {
-    if (item?.closest(this.#swapped)?.querySelector(".htmx-request")) this.#waiting.push([item, selector]);
+  /** Whether an answer is awaited that replaces the buttons of the item. */
+  waits(item) {
+    return Boolean(item?.closest(this.#swapped)?.querySelector(".htmx-request"));
+  }
+
+  /** Click the first match inside the item, which has an id; while an answer is awaited, the click waits too. */
+  click(item, selector) {
+    if (this.waits(item)) this.#waiting.push([item, selector]);
     else /** @type {HTMLElement|null} */ (item?.querySelector(selector))?.click();
   }
 
