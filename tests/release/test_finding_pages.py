@@ -44,9 +44,7 @@ def test_findings_are_grouped_by_string_with_context_and_origin(found):
     assert {event.document_id for event in read.order_by("-id")[:2]} == {note.pk for note in found.notes[:2]}
 
 
-@pytest.mark.parametrize(
-    ("origin", "words"), [("shape", "looks like an identifier"), ("audit", "marked in the audit")]
-)
+@pytest.mark.parametrize(("origin", "words"), [("shape", "looks like an identifier"), ("audit", "marked in the audit")])
 def test_a_finding_without_a_labeled_span_says_where_it_comes_from(found, origin, words):
     LeakFinding.objects.filter(pk=found.torino.pk).update(
         origin=origin, source=None, source_start=None, source_end=None
