@@ -111,7 +111,7 @@ def test_only_prepared_releases_are_signed(released, state, code):
 
 def test_open_findings_are_refused(released):
     finding(released)
-    with pytest.raises(ServiceError, match="1 finding of the leak gate waits for a decision"):
+    with pytest.raises(ServiceError, match="1 finding waits for a decision"):
         sign(release=released.release, terms=TERMS, accepted=(), actor=released.mia)
 
 

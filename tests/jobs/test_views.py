@@ -61,8 +61,8 @@ def staged(world, text="Mario Rossi, 54 anni."):
 def test_people_who_read_every_note_see_the_jobs(world, job, role):
     client = client_of(getattr(world, role))
     html = check_page(client.get(reverse("jobs", args=["covid"])))
-    assert f"Count {job.number}" in html
-    assert f"Count {job.number}" in check_page(client.get(url_of(job)))
+    assert f"Count, job {job.number}" in html
+    assert f"Count, job {job.number}" in check_page(client.get(url_of(job)))
 
 
 def test_an_annotator_does_not(world, job):
@@ -128,7 +128,7 @@ def test_progress_rate_and_time_left(world, job, monkeypatch):
     )
     html = check_page(client_of(world.viewer).get(url_of(job)))
     assert 'max="1000" value="300"' in html
-    assert "300 of 1000 notes (30%)" in html
+    assert "300 of 1,000 notes (30%)" in html
     assert "10 notes/s" in html
     assert "70 seconds left" in html
 
