@@ -21,6 +21,7 @@ from hypothesis import HealthCheck, settings
 from pytest_django import DjangoDbBlocker
 
 from models_runtime.backends import children
+from tests import emptying
 from tests.waiting import HANGS
 
 # Property tests may take long on a busy machine, and leave no folder behind.
@@ -171,27 +172,13 @@ def django_db_keepdb(pytestconfig: pytest.Config) -> bool:
 
 @pytest.fixture(scope="session")
 def django_db_setup(request: pytest.FixtureRequest, django_db_blocker: DjangoDbBlocker) -> None:
-    """Let tests with real transactions empty the tables, which SQLite's triggers on the event log would refuse."""
-    from django.db import connection
-
+    """Make the database, or copy it from another part, and let tests with real transactions empty its tables."""
     from tests.migrated import migrated
 
     shared = request.config.getoption("--shared")
     with django_db_blocker.unblock(), migrated(shared) if shared else nullcontext():
         request.getfixturevalue("django_db_setup")
-    if connection.vendor != "sqlite":
-        return
-    # Patch the class: under Playwright's event loop, Django creates other connection objects.
-    operations = type(connection.ops)
-    flush = operations.execute_sql_flush
-
-    def flush_unguarded(self: Any, sql_list: list[str]) -> None:
-        with self.connection.cursor() as cursor:
-            cursor.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
-            triggers = cursor.fetchall()
-        flush(self, [*(f'DROP TRIGGER "{name}"' for name, _ in triggers), *sql_list, *(sql for _, sql in triggers)])
-
-    operations.execute_sql_flush = flush_unguarded
+    emptying.use()
 
 
 @pytest.fixture
