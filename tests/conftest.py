@@ -21,7 +21,6 @@ from hypothesis import HealthCheck, settings
 from pytest_django import DjangoDbBlocker
 
 from models_runtime.backends import children
-from tests import emptying
 from tests.waiting import HANGS
 
 # Property tests may take long on a busy machine, and leave no folder behind.
@@ -173,12 +172,13 @@ def django_db_keepdb(pytestconfig: pytest.Config) -> bool:
 @pytest.fixture(scope="session")
 def django_db_setup(request: pytest.FixtureRequest, django_db_blocker: DjangoDbBlocker) -> None:
     """Make the database, or copy it from another part, and let tests with real transactions empty its tables."""
+    from tests import emptying
     from tests.migrated import migrated
 
     shared = request.config.getoption("--shared")
     with django_db_blocker.unblock(), migrated(shared) if shared else nullcontext():
         request.getfixturevalue("django_db_setup")
-    emptying.use()
+        emptying.use()
 
 
 @pytest.fixture
