@@ -32,6 +32,8 @@ from tests.transfer.written import pdf, word
 from tests.worlds.checks import check_page
 from tests.worlds.managing import zip_of
 
+pytestmark = pytest.mark.once
+
 LATIN = "Il paziente è stato visitato dal dottor Nicolò Però, perché la febbre così alta.\n".encode("cp1252")
 OMOP = b"note_id,person_id,note_text\n1,p1,Anna Neri\n2,p2,Ugo Rossi\n3,p1,Anna Neri again\n"
 
@@ -198,6 +200,7 @@ def test_documents_of_one_name(empty):
     assert [row["code"] for row in report["refused"]] == ["readme"]
 
 
+@pytest.mark.both_databases
 def test_all_or_nothing_keeps_no_originals(empty, monkeypatch):
     monkeypatch.setattr(reading, "BATCH", 1)
     row = stage(empty, {"a.docx": DOCX, "b.pdf": b"%PDF-1.4 broken"}, all_or_nothing=True)
@@ -218,6 +221,7 @@ def tar(files):
     return out.getvalue()
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("dies_at", [1, 2, 3, 4, 5, 6, 7])
 def test_a_killed_import_resumes(empty, monkeypatch, dies_at):
     """Archives and tables hold many notes; the broken document counts once."""
@@ -330,6 +334,7 @@ def test_an_original_can_not_be_downloaded_as_an_export(empty, mia):
     assert mia.get(reverse("file_download", args=["covid", StoredFile.objects.get().pk])).status_code == 404
 
 
+@pytest.mark.both_databases
 def test_erasing_reaches_the_original(empty, mia):
     files = [("a.pdf", PDF), ("t.csv", OMOP)]
     import_files(project=empty.project, files=files, format="documents")
