@@ -149,7 +149,7 @@ class Command(JourneyCommand):
         if "project" in result:
             return whole_projects().say_loaded(result)
         lines = [
-            f"Imported: {result['notes']} notes, {result['sets']} annotation sets, {result['spans']} spans. "
+            f"Imported as {result['format']}: {result['notes']} notes, {result['sets']} annotation sets, {result['spans']} spans. "
             f"Already in the project: {result['already_there']} notes. {_refused(result)}"
         ]
         if result["moved_spans"]:
