@@ -24,6 +24,13 @@ def create(manage, **changes):
     return manage("create_project", "Ward", "--labels", "meddocan", **changes)
 
 
+def test_help_lists_all_commands_before_there_is_anything(manage, environ):
+    for arguments in ([], ["help"], ["help", "import_documents"]):
+        done = manage(*arguments)
+        assert "import_documents" in done.stdout and done.stderr == ""
+    assert not Path(environ["DEIDREVIEW_DATA"]).exists()
+
+
 @sqlite_only
 def test_the_first_command_prepares_the_folder(manage, environ):
     done = create(manage)

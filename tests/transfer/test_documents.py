@@ -151,10 +151,20 @@ def test_documents_hold_no_annotations(empty, mia):
     response = upload(mia, {"a.pdf": PDF}, annotations="gold", format="documents")
     assert response.status_code == 422 and "Documents hold no annotations" in response.content.decode()
     response = upload(mia, {"a.pdf": PDF}, annotations="gold")
-    assert response.status_code == 422 and "Documents hold no annotations" in response.content.decode()
+    assert response.status_code == 422 and "their format seems to be “documents”" in response.content.decode()
     assert "text" in FORMATS and "documents" not in FORMATS
     with pytest.raises(CommandError):
         call_command("export_documents", "covid", "--format", "documents", "--set", "gold", "--out", "x")
+
+
+def test_text_in_another_encoding_is_refused_with_the_format_that_reads_it(empty, tmp_path, capsys):
+    (tmp_path / "old.txt").write_bytes(LATIN)
+    (tmp_path / "new.txt").write_text("Anna")
+    call_command("import_documents", "covid", str(tmp_path))
+    out = capsys.readouterr().out
+    assert "Imported as text: 1 notes" in out and "Or import it with the format “documents”" in out
+    call_command("import_documents", "covid", str(tmp_path / "old.txt"), "--format=documents")
+    assert "perché" in Document.objects.get(name="old").text
 
 
 def test_through_the_command(empty, tmp_path, capsys):
@@ -183,7 +193,7 @@ def test_through_the_command(empty, tmp_path, capsys):
     capsys.readouterr()
     call_command("import_documents", "covid", str(folder))
     out = capsys.readouterr().out
-    assert "Refused: gone.pdf: " in out and "Imported: 1 notes" in out
+    assert "Refused: gone.pdf: " in out and "Imported as documents: 1 notes" in out
 
 
 def test_documents_among_annotations_are_refused(empty):

@@ -148,8 +148,8 @@ def import_source(
     labels: LabelWords | None = None,
 ) -> dict[str, Any]:
     """Import in one transaction. Without `labels`, a note with an unknown label is refused."""
-    format = input_format(format, note_names(source), source)
-    check_choices(format, written_as)
+    asked, format = format, input_format(format, note_names(source), source)
+    check_choices(format, written_as, detected=asked != format)
     check_reading(encoding, no_cleanup)
     with transaction.atomic():
         keep_labels(project.pk)
@@ -172,7 +172,7 @@ def import_source(
             row.label_choices = choices_by_name(project, row.labels_found, **labels)
             row.label_choices = complete_choices(row)
             row.save(update_fields=["labels_found", "notes_found", "label_choices"])
-        return _run(row, source, actor, progress, None, patients)
+        return {"format": format, **_run(row, source, actor, progress, None, patients)}
 
 
 def _run(

@@ -149,8 +149,8 @@ class Command(JourneyCommand):
         if "project" in result:
             return whole_projects().say_loaded(result)
         lines = [
-            f"Imported: {result['notes']} notes, {result['sets']} annotation sets, {result['spans']} spans. "
-            f"Already in the project: {result['already_there']} notes. {_refused(result)}"
+            f"Imported as {result['format']}: {result['notes']} notes, {result['sets']} annotation sets, "
+            f"{result['spans']} spans. Already in the project: {result['already_there']} notes. {_refused(result)}"
         ]
         if result["moved_spans"]:
             lines.append(f"Spans moved to the text that they quote: {result['moved_spans']}.")
