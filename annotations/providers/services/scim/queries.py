@@ -70,3 +70,10 @@ def id_of(value: object) -> uuid.UUID | None:
         return uuid.UUID(str(value))
     except ValueError:
         return None
+
+
+def wants_members(wanted: SearchRequest[Any]) -> bool:
+    """Whether the answer has the members of groups, of which there may be thousands."""
+    named = {str(path).rpartition(":")[2].partition(".")[0].lower() for path in wanted.attributes or ()}
+    excluded = {str(path).rpartition(":")[2].lower() for path in wanted.excluded_attributes or ()}
+    return ("members" in named if named else True) and "members" not in excluded

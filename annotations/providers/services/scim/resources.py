@@ -111,10 +111,10 @@ class Links:
         return self._site + reverse(name, args=[self._provider, *more])
 
 
-def user_resource(row: ProvisionedUser, links: Links) -> Person:
+def user_resource(row: ProvisionedUser, links: Links, model: type[Person] = Person) -> Person:
     """Return the user as the provider sent it."""
     meta = _meta("User", row, links.to("scim_user", row.pk))
-    found: Person = Person.model_validate(
+    found = model.model_validate(
         {**row.said, "userName": row.user_name, "externalId": row.external_id or None, "active": row.active},
         scim_policy=POLICY,
     )
