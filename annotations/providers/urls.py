@@ -15,9 +15,12 @@ _PROVIDERS = [
 ]
 _SCIM = [
     path("Users", scim.users, name="scim_users"),
+    path("Users/.search", scim.users_search, name="scim_users_search"),
     path("Users/<uuid:pk>", scim.user, name="scim_user"),
     path("Groups", scim.groups, name="scim_groups"),
+    path("Groups/.search", scim.groups_search, name="scim_groups_search"),
     path("Groups/<uuid:pk>", scim.group, name="scim_group"),
+    path(".search", scim.search, name="scim_search"),
     path("ServiceProviderConfig", scim.config, name="scim_config"),
     path("ResourceTypes", scim.resource_types, name="scim_resource_types"),
     path("ResourceTypes/<str:key>", scim.resource_types, name="scim_resource_type"),

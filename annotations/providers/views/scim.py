@@ -3,12 +3,13 @@
 The library is imported only when a provider pushes accounts.
 """
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from django.contrib.auth.decorators import login_not_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotations.api.problems import Problem
 from annotations.domain.files.strict_json import JsonError, read_object
@@ -41,12 +42,19 @@ def users(request: HttpRequest, provider_id: str) -> HttpResponse:
 
     pushing = _pushing(request)
     model = resources.model_of_users(pushing.provider)
+    if request.method == "GET":
+        return _page_of_users(pushing, request.GET)
+    row = services.create_user(pushing.provider, _body(request))
     wanted = queries.asked(request.GET, model)
-    if request.method == "POST":
-        row = services.create_user(pushing.provider, _body(request))
-        return _answer(resources.user_resource(row, _links(pushing), model), wanted, 201)
-    total, rows = queries.page_of(services.users_of(pushing.provider), wanted, model, resources.MOST_USERS)
-    return _list([resources.user_resource(row, _links(pushing), model) for row in rows], total, wanted, model)
+    return _answer(resources.user_resource(row, _links(pushing), model), wanted, 201)
+
+
+@login_not_required
+@csrf_exempt
+@require_POST
+def users_search(request: HttpRequest, provider_id: str) -> HttpResponse:
+    """List users, as a POST asks, so that no name is in an address."""
+    return _page_of_users(_pushing(request), _body(request))
 
 
 @login_not_required
@@ -85,15 +93,19 @@ def groups(request: HttpRequest, provider_id: str) -> HttpResponse:
     from annotations.providers.services.scim import queries, resources
 
     pushing = _pushing(request, with_groups=True)
+    if request.method == "GET":
+        return _page_of_groups(pushing, request.GET)
+    row = services.create_group(pushing.provider, _body(request))
     wanted = queries.asked(request.GET, resources.PeopleGroup)
-    if request.method == "POST":
-        row = services.create_group(pushing.provider, _body(request))
-        return _answer(resources.group_resource(row, _links(pushing)), wanted, 201)
-    found = services.groups_of_provider(pushing.provider)
-    total, rows = queries.page_of(found, wanted, resources.PeopleGroup, resources.MOST_GROUPS)
-    full = queries.wants_members(wanted)
-    shown = [resources.group_resource(row, _links(pushing), with_members=full) for row in rows]
-    return _list(shown, total, wanted, resources.PeopleGroup)
+    return _answer(resources.group_resource(row, _links(pushing)), wanted, 201)
+
+
+@login_not_required
+@csrf_exempt
+@require_POST
+def groups_search(request: HttpRequest, provider_id: str) -> HttpResponse:
+    """List groups, as a POST asks."""
+    return _page_of_groups(_pushing(request, with_groups=True), _body(request))
 
 
 @login_not_required
@@ -121,6 +133,14 @@ def group(request: HttpRequest, provider_id: str, pk: "UUID") -> HttpResponse:
         raise NotFoundException(detail="There is no such group.")
     full = queries.wants_members(wanted)
     return _answer(resources.group_resource(row, _links(pushing), with_members=full), wanted)
+
+
+@login_not_required
+@csrf_exempt
+@require_POST
+def search(request: HttpRequest, provider_id: str) -> HttpResponse:
+    """Refuse a search of users and groups together, which no provider needs (RFC 7644, section 3.4.3)."""
+    raise Problem(501, "search", "Search users and groups one by one: Users/.search, Groups/.search.")
 
 
 # ── What this service offers ─────────────────────────────────────────────────────────────────────────────────────────
@@ -177,6 +197,31 @@ def _described(request: HttpRequest, found: "list[Any]", model: "type[Resource[A
     return _answer(one)
 
 
+# ── Pages ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _page_of_users(request: ScimRequest, query: Mapping[str, Any]) -> HttpResponse:
+    from annotations.providers.services.scim import queries, resources
+    from annotations.providers.services.scim import users as services
+
+    model = resources.model_of_users(request.provider)
+    wanted = queries.asked(query, model)
+    total, rows = queries.page_of(services.users_of(request.provider), wanted, model, resources.MOST_USERS)
+    return _list([resources.user_resource(row, _links(request), model) for row in rows], total, wanted, model)
+
+
+def _page_of_groups(request: ScimRequest, query: Mapping[str, Any]) -> HttpResponse:
+    from annotations.providers.services.scim import groups as services
+    from annotations.providers.services.scim import queries, resources
+
+    wanted = queries.asked(query, resources.PeopleGroup)
+    rows = services.groups_of_provider(request.provider)
+    total, found = queries.page_of(rows, wanted, resources.PeopleGroup, resources.MOST_GROUPS)
+    full = queries.wants_members(wanted)
+    shown = [resources.group_resource(row, _links(request), with_members=full) for row in found]
+    return _list(shown, total, wanted, resources.PeopleGroup)
+
+
 # ── Requests and responses ───────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -216,9 +261,11 @@ def _answer(resource: "Resource[Any]", wanted: "SearchRequest[Any] | None" = Non
 def _list(
     resources: "list[Any]", total: int, wanted: "SearchRequest[Any] | None", model: "type[Resource[Any]]"
 ) -> HttpResponse:
-    from scim2_models import Context, ListResponse
+    from scim2_models import Context
 
-    found = ListResponse.__class_getitem__(model)(
+    from annotations.providers.services.scim.resources import listing
+
+    found = listing(model)(
         total_results=total,
         start_index=(wanted and wanted.start_index) or 1,
         items_per_page=len(resources),

@@ -6,7 +6,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
-from scim2_models import Context, InvalidValueException, NotFoundException, PatchOp, UniquenessException
+from scim2_models import Context, InvalidValueException, NotFoundException, UniquenessException
 
 from annotations.domain.signing_in import ProvisioningProvider
 from annotations.models import ProviderAccount, ProvisionedGroup, ProvisionedUser
@@ -19,6 +19,7 @@ from annotations.providers.services.scim.resources import (
     PeopleGroup,
     check_size,
     group_resource,
+    patching,
 )
 
 
@@ -47,7 +48,7 @@ def replace_group(provider: ProvisioningProvider, pk: object, body: Mapping[str,
 
 def patch_group(provider: ProvisioningProvider, pk: object, body: Mapping[str, Any]) -> ProvisionedGroup:
     """Carry out the operations of a PATCH: all of them, or none."""
-    operations = PatchOp[PeopleGroup].model_validate(
+    operations = patching(PeopleGroup).model_validate(
         body, scim_ctx=Context.RESOURCE_PATCH_REQUEST, scim_policy=POLICY
     )
     with transaction.atomic():

@@ -11,7 +11,6 @@ from scim2_models import (
     Context,
     InvalidValueException,
     NotFoundException,
-    PatchOp,
     Path,
     UniquenessException,
     default_comparison_key,
@@ -30,6 +29,7 @@ from annotations.providers.services.scim.resources import (
     Person,
     check_size,
     model_of_users,
+    patching,
     said_by,
     user_resource,
 )
@@ -82,8 +82,7 @@ def replace_user(provider: ProvisioningProvider, pk: object, body: Mapping[str, 
 
 def patch_user(provider: ProvisioningProvider, pk: object, body: Mapping[str, Any]) -> ProvisionedUser:
     """Carry out the operations of a PATCH: all of them, or none."""
-    model = model_of_users(provider)
-    operations = PatchOp.__class_getitem__(model).model_validate(
+    operations = patching(model_of_users(provider)).model_validate(
         body, scim_ctx=Context.RESOURCE_PATCH_REQUEST, scim_policy=POLICY
     )
 
