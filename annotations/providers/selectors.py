@@ -47,6 +47,12 @@ def provisioning(key: str) -> ProvisioningProvider | None:
     return found if found is not None and found.provisions else None
 
 
+def pushes_groups(key: str) -> bool:
+    """Whether roles follow the groups that this provider pushes by SCIM."""
+    found = provisioning(key)
+    return found is not None and found.scim_groups
+
+
 def directory() -> LdapDirectory | None:
     """Return the LDAP directory, if there is one: its people sign in with the form."""
     return next((one for one in configured() if isinstance(one, LdapDirectory)), None)

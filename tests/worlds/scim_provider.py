@@ -38,9 +38,9 @@ class Pusher:
             f"/scim/v2/{self.provider}/{path}", query, headers={"Authorization": f"Bearer {self.token}"}
         )
 
-    def push_user(self, name: str = "ada@hospital.example", key: str = "n-1", **more: Any) -> str:
+    def push_user(self, user_name: str = "ada@hospital.example", key: str = "n-1", **more: Any) -> str:
         """Create a user. Return its id."""
-        answer = self.send("POST", "Users", {"schemas": [USER], "userName": name, "externalId": key, **more})
+        answer = self.send("POST", "Users", {"schemas": [USER], "userName": user_name, "externalId": key, **more})
         assert answer.status_code == 201, answer.content
         return str(answer.json()["id"])
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable
 
 from annotations.models import ProviderAccount, ProvisionedGroup, ProvisionedUser, User
-from annotations.providers.selectors import provisioning
+from annotations.providers.selectors import provisioning, pushes_groups
 from annotations.providers.services.memberships import follow_groups
 
 
@@ -21,8 +21,7 @@ def is_pushed(account: ProviderAccount) -> bool:
 
 def groups_of(account: ProviderAccount, told: Collection[str]) -> Collection[str]:
     """Return the person's groups: those of SCIM where roles follow them, or else those that the provider told."""
-    provider = provisioning(account.provider)
-    if provider is None or not provider.scim_groups:
+    if not pushes_groups(account.provider):
         return told
     return list(ProvisionedGroup.objects.filter(members__account=account).values_list("name", flat=True))
 
@@ -37,7 +36,6 @@ def follow_pushed(accounts: Iterable[ProviderAccount]) -> None:
 
 def follow_members(provider: str, group: str) -> None:
     """Give the members of a group of SCIM their roles, after the group got or lost one in a project."""
-    found = provisioning(provider)
-    if found is not None and found.scim_groups:
+    if pushes_groups(provider):
         members = ProvisionedUser.objects.filter(groups__provider=provider, groups__name=group)
         follow_pushed(one.account for one in members.select_related("account").order_by("account_id"))

@@ -81,7 +81,9 @@ def found_account(identity: Identity) -> ProviderAccount | None:
 def made_account(identity: Identity, *, by_provider: bool = False) -> ProviderAccount:
     """Make an account for the person: at their sign-in, or because the provider pushed it."""
     user = User.objects.create_user(username=_free_name(identity))
-    ACCOUNT_LINKED.record(actor=None if by_provider else user, data={"user": user.username, "provider": identity.provider})
+    ACCOUNT_LINKED.record(
+        actor=None if by_provider else user, data={"user": user.username, "provider": identity.provider}
+    )
     return ProviderAccount.objects.create(user=user, provider=identity.provider, subject=identity.subject)
 
 

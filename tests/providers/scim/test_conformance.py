@@ -14,9 +14,7 @@ LEAST = 60
 
 def test_scim2_tester_finds_no_error(configure):
     configure(scim_subject="userName")
-    client = WSGISCIMClient(
-        application, "http://testserver/scim/v2/idp", headers={"Authorization": f"Bearer {TOKEN}"}
-    )
+    client = WSGISCIMClient(application, "http://testserver/scim/v2/idp", headers={"Authorization": f"Bearer {TOKEN}"})
     results = check_server(client)
     found = {one.title: one for one in results if one.status != Status.SUCCESS}
     # We refuse to search users and groups together, which the standard leaves open.

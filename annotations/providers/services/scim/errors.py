@@ -27,6 +27,8 @@ def error_of(error: Exception) -> HttpResponse | None:
         return answer_error(error.to_error())
     if isinstance(error, ValueError) and hasattr(error, "errors"):
         return answer_error(Error.from_validation_errors(error.errors())[0])
+    if isinstance(error, RecursionError):
+        return answer_error(Error(status=400, scim_type="invalidSyntax", detail="The request is nested too deeply."))
     problem = problem_of(error)
     return answer_problem(problem) if problem else None
 

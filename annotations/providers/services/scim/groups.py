@@ -19,7 +19,7 @@ from annotations.providers.services.scim.resources import (
     PeopleGroup,
     check_size,
     group_resource,
-    patching,
+    operations_of,
 )
 
 
@@ -48,9 +48,7 @@ def replace_group(provider: ProvisioningProvider, pk: object, body: Mapping[str,
 
 def patch_group(provider: ProvisioningProvider, pk: object, body: Mapping[str, Any]) -> ProvisionedGroup:
     """Carry out the operations of a PATCH: all of them, or none."""
-    operations = patching(PeopleGroup).model_validate(
-        body, scim_ctx=Context.RESOURCE_PATCH_REQUEST, scim_policy=POLICY
-    )
+    operations = operations_of(PeopleGroup, body)
     with transaction.atomic():
         row = _locked(provider, pk)
         resource = group_resource(row, Links("", provider.id))

@@ -19,12 +19,15 @@ _COLUMNS: Final[Mapping[type[Resource[Any]], Mapping[str, str]]] = {
     Person: {"id": "pk", "user_name": "name_key", "external_id": "external_id", "active": "active"},
     PeopleGroup: {"id": "pk", "display_name": "name", "external_id": "external_id", "members.value": "members"},
 }
+LONGEST_FILTER: Final = 2000
 # No list is longer.
 _MOST: Final = 2**31
 
 
 def asked(query: Mapping[str, Any], model: type[Resource[Any]]) -> SearchRequest[Any]:
     """Return what an address or the body of a search asks for. Raises ValueError with the errors of SCIM."""
+    if len(str(query.get("filter", ""))) > LONGEST_FILTER:
+        raise InvalidFilterException(detail=f"A filter can have at most {LONGEST_FILTER} characters.")
     return _searching(model).model_validate({name: query[name] for name in _ASKED if query.get(name) not in (None, "")})
 
 
@@ -34,7 +37,9 @@ def _searching(model: type[Resource[Any]]) -> type[SearchRequest[Any]]:
     return SearchRequest.__class_getitem__(model)  # type: ignore[no-any-return]  # the library's type is Any
 
 
-def page_of(rows: QuerySet[Row], wanted: SearchRequest[Any], model: type[Resource[Any]], most: int) -> tuple[int, list[Row]]:
+def page_of(
+    rows: QuerySet[Row], wanted: SearchRequest[Any], model: type[Resource[Any]], most: int
+) -> tuple[int, list[Row]]:
     """Return how many rows match, and those of the page. Raises InvalidFilterException."""
     if wanted.filter:
         columns = next(columns for known, columns in _COLUMNS.items() if issubclass(model, known))

@@ -1,6 +1,6 @@
 """Users and groups as SCIM describes them (RFC 7643), with the attributes that are kept here. Others are ignored."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Annotated, Any, Final
 
@@ -45,6 +45,7 @@ POLICY: Final = ScimPolicy(
 )
 LONGEST: Final = 255
 MOST_EMAILS: Final = 20
+MOST_OPERATIONS: Final = 1000
 # Resources on one page.
 MOST_USERS, MOST_GROUPS = 200, 20
 
@@ -160,8 +161,15 @@ def said_by(resource: Person) -> dict[str, Any]:
     return {key: value for key, value in kept.items() if key != "schemas"}
 
 
+def operations_of(model: type[Resource[Any]], body: Mapping[str, Any]) -> "PatchOp[Any]":
+    """Read the operations of a PATCH. Raises ValueError with the errors of SCIM."""
+    if any(isinstance(value, list) and len(value) > MOST_OPERATIONS for value in body.values()):
+        raise InvalidValueException(detail=f"A request can have at most {MOST_OPERATIONS} operations.")
+    return _patching(model).model_validate(body, scim_ctx=Context.RESOURCE_PATCH_REQUEST, scim_policy=POLICY)
+
+
 @cache
-def patching(model: type[Resource[Any]]) -> "type[PatchOp[Any]]":
+def _patching(model: type[Resource[Any]]) -> "type[PatchOp[Any]]":
     """Making such a class takes milliseconds."""
     return PatchOp.__class_getitem__(model)  # type: ignore[no-any-return]  # the library's type is Any
 

@@ -29,7 +29,7 @@ from annotations.providers.services.scim.resources import (
     Person,
     check_size,
     model_of_users,
-    patching,
+    operations_of,
     said_by,
     user_resource,
 )
@@ -82,9 +82,7 @@ def replace_user(provider: ProvisioningProvider, pk: object, body: Mapping[str, 
 
 def patch_user(provider: ProvisioningProvider, pk: object, body: Mapping[str, Any]) -> ProvisionedUser:
     """Carry out the operations of a PATCH: all of them, or none."""
-    operations = patching(model_of_users(provider)).model_validate(
-        body, scim_ctx=Context.RESOURCE_PATCH_REQUEST, scim_policy=POLICY
-    )
+    operations = operations_of(model_of_users(provider), body)
 
     def patched(row: ProvisionedUser, present: Person) -> Person:
         operations.patch(present, scim_policy=POLICY)
