@@ -1,4 +1,4 @@
-"""The end of an account whose person is no longer at the provider: its sessions, its tokens, its passwords. And back."""
+"""The end of an account whose person has left the provider (sessions, tokens, passwords), and the way back."""
 
 from django.conf import settings
 from django.db import transaction

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from typing import Any
+from uuid import UUID
 
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
@@ -37,7 +38,7 @@ def create_group(provider: ProvisioningProvider, body: Mapping[str, Any]) -> Pro
     return row
 
 
-def replace_group(provider: ProvisioningProvider, pk: object, body: Mapping[str, Any]) -> ProvisionedGroup:
+def replace_group(provider: ProvisioningProvider, pk: UUID, body: Mapping[str, Any]) -> ProvisionedGroup:
     resource = PeopleGroup.model_validate(body, scim_ctx=Context.RESOURCE_REPLACEMENT_REQUEST, scim_policy=POLICY)
     with transaction.atomic():
         row = _locked(provider, pk)
@@ -46,7 +47,7 @@ def replace_group(provider: ProvisioningProvider, pk: object, body: Mapping[str,
     return row
 
 
-def patch_group(provider: ProvisioningProvider, pk: object, body: Mapping[str, Any]) -> ProvisionedGroup:
+def patch_group(provider: ProvisioningProvider, pk: UUID, body: Mapping[str, Any]) -> ProvisionedGroup:
     """Carry out the operations of a PATCH: all of them, or none."""
     operations = operations_of(PeopleGroup, body)
     with transaction.atomic():
@@ -57,7 +58,7 @@ def patch_group(provider: ProvisioningProvider, pk: object, body: Mapping[str, A
     return row
 
 
-def delete_group(provider: ProvisioningProvider, pk: object) -> None:
+def delete_group(provider: ProvisioningProvider, pk: UUID) -> None:
     """Delete the group. Its members lose the roles that came from it."""
     with transaction.atomic():
         row = _locked(provider, pk)
@@ -66,14 +67,14 @@ def delete_group(provider: ProvisioningProvider, pk: object) -> None:
         follow_pushed(accounts)
 
 
-def _locked(provider: ProvisioningProvider, pk: object) -> ProvisionedGroup:
+def _locked(provider: ProvisioningProvider, pk: UUID) -> ProvisionedGroup:
     row = groups_of_provider(provider).select_for_update().filter(pk=pk).first()
     if row is None:
         raise NotFoundException(detail="There is no such group.")
     return row
 
 
-def _locked_accounts(members: set[Any]) -> list[ProviderAccount]:
+def _locked_accounts(members: set[UUID]) -> list[ProviderAccount]:
     """Return the accounts of these users, always locked in the same order."""
     found = ProviderAccount.objects.select_for_update().filter(provisioned__in=members)
     return list(found.order_by("pk"))
@@ -99,10 +100,11 @@ def _store(row: ProvisionedGroup, resource: PeopleGroup) -> None:
     follow_pushed(accounts)
 
 
-def _members(provider: str, resource: PeopleGroup) -> set[Any]:
+def _members(provider: str, resource: PeopleGroup) -> set[UUID]:
     """Return the ids of the members, all of them users of this provider. Raises InvalidValueException."""
-    ids = {id_of(one.value) for one in resource.members or ()}
+    named = {id_of(one.value) for one in resource.members or ()}
+    ids = {one for one in named if one}
     known = set(ProvisionedUser.objects.filter(provider=provider, pk__in=ids).values_list("pk", flat=True))
-    if ids - known:
+    if named - known:
         raise InvalidValueException(detail="A member is no user of this provider. Groups in groups are not supported.")
     return known

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, cast
 
 from django.urls import reverse
 from ninja import Field
@@ -82,7 +82,7 @@ class IdentifiedPerson(Person):
 
 class Member(ComplexAttribute):
     value: Annotated[str | None, Required.true, CaseExact.true] = None
-    ref: Reference[User] | None = Field(None, serialization_alias="$ref", validation_alias="$ref")
+    ref: Reference[User[Any]] | None = Field(None, serialization_alias="$ref", validation_alias="$ref")
 
 
 class PeopleGroup(Resource[Any]):
@@ -127,7 +127,7 @@ def user_resource(row: ProvisionedUser, links: Links, model: type[Person] = Pers
 def group_resource(row: ProvisionedGroup, links: Links, *, with_members: bool = True) -> PeopleGroup:
     """Return the group. Of a large group, leave the members out where nobody wants them."""
     members = [
-        Member(value=str(pk), ref=Reference[User](links.to("scim_user", pk)))
+        Member(value=str(pk), ref=Reference[User[Any]](links.to("scim_user", pk)))
         for pk in (row.members.values_list("pk", flat=True) if with_members else ())
     ]
     return PeopleGroup(
@@ -171,12 +171,12 @@ def operations_of(model: type[Resource[Any]], body: Mapping[str, Any]) -> "Patch
 @cache
 def _patching(model: type[Resource[Any]]) -> "type[PatchOp[Any]]":
     """Making such a class takes milliseconds."""
-    return PatchOp.__class_getitem__(model)  # type: ignore[no-any-return]  # the library's type is Any
+    return cast("type[PatchOp[Any]]", PatchOp.__class_getitem__(model))
 
 
 @cache
 def listing(model: type[Resource[Any]]) -> "type[ListResponse[Any]]":
-    return ListResponse.__class_getitem__(model)
+    return cast("type[ListResponse[Any]]", ListResponse.__class_getitem__(model))
 
 
 # ── What this service offers ─────────────────────────────────────────────────────────────────────────────────────────

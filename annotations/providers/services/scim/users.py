@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
+from uuid import UUID
 
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
@@ -67,7 +68,7 @@ def create_user(provider: ProvisioningProvider, body: Mapping[str, Any]) -> Prov
     return row
 
 
-def replace_user(provider: ProvisioningProvider, pk: object, body: Mapping[str, Any]) -> ProvisionedUser:
+def replace_user(provider: ProvisioningProvider, pk: UUID, body: Mapping[str, Any]) -> ProvisionedUser:
     """Replace all that the provider said of the user. Without `active`, the user stays as they are."""
 
     def replaced(row: ProvisionedUser, present: Person) -> Person:
@@ -80,7 +81,7 @@ def replace_user(provider: ProvisioningProvider, pk: object, body: Mapping[str, 
     return _change(provider, pk, replaced)
 
 
-def patch_user(provider: ProvisioningProvider, pk: object, body: Mapping[str, Any]) -> ProvisionedUser:
+def patch_user(provider: ProvisioningProvider, pk: UUID, body: Mapping[str, Any]) -> ProvisionedUser:
     """Carry out the operations of a PATCH: all of them, or none."""
     operations = operations_of(model_of_users(provider), body)
 
@@ -91,7 +92,7 @@ def patch_user(provider: ProvisioningProvider, pk: object, body: Mapping[str, An
     return _change(provider, pk, patched)
 
 
-def delete_user(provider: ProvisioningProvider, pk: object) -> None:
+def delete_user(provider: ProvisioningProvider, pk: UUID) -> None:
     """Forget the user. Their account here stays, deactivated: its work and the audit log name it."""
     with transaction.atomic():
         row = _locked(provider, pk)
@@ -105,7 +106,7 @@ def with_active(body: Mapping[str, Any], *, active: bool) -> dict[str, Any]:
     return dict(body) if known else {**body, "active": active}
 
 
-def _locked(provider: ProvisioningProvider, pk: object) -> ProvisionedUser:
+def _locked(provider: ProvisioningProvider, pk: UUID) -> ProvisionedUser:
     """Return the user, whose account nobody else changes meanwhile. A sign-in locks the account as well."""
     rows = users_of(provider).select_related("account")
     list(ProviderAccount.objects.select_for_update().filter(provisioned__in=users_of(provider).filter(pk=pk)))
@@ -116,7 +117,7 @@ def _locked(provider: ProvisioningProvider, pk: object) -> ProvisionedUser:
 
 
 def _change(
-    provider: ProvisioningProvider, pk: object, change: Callable[[ProvisionedUser, Person], Person]
+    provider: ProvisioningProvider, pk: UUID, change: Callable[[ProvisionedUser, Person], Person]
 ) -> ProvisionedUser:
     with transaction.atomic(), _unique():
         row = _locked(provider, pk)
