@@ -185,9 +185,7 @@ def safe_address(url: str) -> bool:
 
 def _check_scim(where: str, provider: Any) -> None:
     if not all(_DIGEST.fullmatch(one) for one in provider.scim_token_hashes):
-        raise ValueError(
-            f"{where}: scim_token_hashes must be SHA-256 hashes, as `manage.py create_scim_token` prints them."
-        )
+        raise ValueError(f"{where}: scim_token_hashes must be hashes that the command create_scim_token printed.")
     if provider.scim_subject not in SCIM_SUBJECTS:
         raise ValueError(f"{where}: scim_subject must be one of {', '.join(SCIM_SUBJECTS)}.")
     if provider.scim_groups and not provider.provisions:

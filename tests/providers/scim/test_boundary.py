@@ -216,3 +216,14 @@ def test_what_the_service_offers(configure, pusher):
     assert json.loads(pusher.get("ResourceTypes/User").content)["endpoint"] == "/Users"
     configure(scim_groups=False)
     assert [one["name"] for one in pusher.get("ResourceTypes").json()["Resources"]] == ["User"]
+
+
+def test_the_command_makes_a_token_that_works_with_its_hash(configure, capsys):
+    from django.core.management import call_command
+
+    call_command("create_scim_token", json=True)
+    made = json.loads(capsys.readouterr().out)
+    configure(scim_token_hashes=(made["hash"],))
+    assert Pusher(token=made["token"]).get("Users").status_code == 200
+    call_command("create_scim_token")
+    assert 'scim_token_hashes = ["' in capsys.readouterr().out

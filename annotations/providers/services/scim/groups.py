@@ -96,7 +96,7 @@ def _store(row: ProvisionedGroup, resource: PeopleGroup) -> None:
     except IntegrityError:
         raise UniquenessException(detail="There is a group with this displayName already.") from None
     accounts = _locked_accounts(held | wanted if renamed else held ^ wanted)
-    row.members.set(wanted)
+    row.members.set(ProvisionedUser.objects.filter(pk__in=wanted))
     follow_pushed(accounts)
 
 
