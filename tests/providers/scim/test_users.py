@@ -1,6 +1,7 @@
 """Users that a provider pushes: their accounts, and who is out at once."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from threading import Barrier
 
 import pytest
@@ -9,12 +10,23 @@ from django.db import connection
 from django.test import Client
 
 from annotations.api.services.tokens import create_token
-from annotations.models import Event, ProviderAccount, ProviderSession, ProvisionedUser, Role, User
-from annotations.providers.services import checking
+from annotations.models import (
+    Event,
+    GroupRole,
+    Membership,
+    ProviderAccount,
+    ProviderSession,
+    ProvisionedUser,
+    Role,
+    User,
+)
+from annotations.providers.services import checking, signing_in
 from annotations.providers.services.signing_in import UNASKABLE, link_account
 from tests.factories import make_member, make_project, make_user
+from tests.providers.test_oidc import sign_in as oidc_sign_in
 from tests.providers.test_saml import sign_in
-from tests.worlds.scim_provider import USER, Pusher
+from tests.worlds import saml_provider
+from tests.worlds.scim_provider import HASH, USER, Pusher
 
 pytestmark = pytest.mark.django_db
 
@@ -134,9 +146,6 @@ def test_a_taken_user_name_is_never_taken_over(client, pusher):
 
 
 def test_a_provider_sees_and_changes_only_its_own_people(configure, pusher, settings):
-    from tests.worlds import saml_provider
-    from tests.worlds.scim_provider import HASH
-
     (mine,) = settings.SIGN_IN
     settings.SIGN_IN = (mine, saml_provider.settings(mine.metadata, id="other", scim_token_hashes=(HASH,)))
     other = Pusher("other")
@@ -244,3 +253,44 @@ def test_an_account_that_is_pushed_does_not_rest_without_sign_ins(client, pusher
     ProvisionedUser.objects.filter(pk=ada).delete()
     checking.check(account.pk)
     assert not User.objects.get().is_active
+
+
+def test_a_deactivation_during_a_sign_in_leaves_no_session(client, pusher, monkeypatch):
+    """The provider deactivates the person after the check of the account, and reactivates them later."""
+    ada = pusher.push_user()
+    login = signing_in.perform_login
+
+    def deactivated_meanwhile(request, user, **more):
+        pusher.set_active(ada, False)
+        return login(request, user, **more)
+
+    monkeypatch.setattr(signing_in, "perform_login", deactivated_meanwhile)
+    sign_in(client)
+    assert not is_in(client)
+    pusher.set_active(ada, True)
+    assert not is_in(client) and not ProviderSession.objects.exists()
+
+
+def test_a_provider_of_openid_connect_pushes_too(client, idp, settings):
+    """The relay goes on asking; roles follow the groups of SCIM, not those of the claim."""
+    settings.SIGN_IN = (replace(*settings.SIGN_IN, scim_token_hashes=(HASH,), scim_groups=True),)
+    project = make_project()
+    for group in ("pushed", "claimed"):
+        role = Role.ANNOTATOR if group == "pushed" else Role.MANAGER
+        GroupRole.objects.create(project=project, provider="idp", group=group, role=role)
+    idp.person["groups"] = ["claimed"]
+    assert oidc_sign_in(client, idp).status_code == 403
+    pusher = Pusher()
+    ada = pusher.push_user(key="s-1")
+    pusher.push_group("pushed", ada)
+    oidc_sign_in(client, idp)
+    checking.check(ProviderAccount.objects.get().pk)
+    assert is_in(client) and Membership.objects.get().role == Role.ANNOTATOR
+    idp.removed = True
+    checking.check(ProviderAccount.objects.get().pk)
+    assert not is_in(client)
+    idp.removed = False
+    oidc_sign_in(client, idp)
+    assert is_in(client)
+    pusher.set_active(ada, False)
+    assert not is_in(client) and oidc_sign_in(client, idp).status_code == 403
