@@ -27,10 +27,13 @@ def groups_of(account: ProviderAccount, told: Collection[str]) -> Collection[str
 
 
 def follow_pushed(accounts: Iterable[ProviderAccount]) -> None:
-    """Give these people the roles of their groups of SCIM, at once. Who is deactivated gets them at their return."""
+    """Give these people the roles of their groups of SCIM, at once. Who is deactivated gets them at their return.
+
+    Where roles follow the groups of the sign-in, nothing changes.
+    """
     for account in accounts:
         user = User.objects.select_for_update().get(pk=account.user_id)
-        if user.is_active:
+        if user.is_active and pushes_groups(account.provider):
             follow_groups(user=user, provider=account.provider, groups=groups_of(account, ()))
 
 

@@ -108,6 +108,18 @@ def test_a_role_given_to_a_group_reaches_its_members_at_once(client, pusher, pro
     assert "Its members have the role now." in answer.content.decode() and role_of(ada) == Role.VIEWER
 
 
+@pytest.mark.parametrize("scim_groups", [False, True])
+def test_who_is_pushed_for_the_first_time_keeps_the_roles_of_sign_ins(client, configure, pusher, project, scim_groups):
+    configure(scim_token_hashes=(), scim_groups=False, groups="groups")
+    sign_in(client, groups=("readers",))
+    configure(scim_groups=scim_groups, groups="" if scim_groups else "groups")
+    ada = pusher.push_user()
+    assert role_of(ada) == Role.ANNOTATOR
+    for active in (False, True):
+        pusher.set_active(ada, active)
+    assert role_of(ada) == (None if scim_groups else Role.ANNOTATOR)
+
+
 @pytest.mark.once
 def test_groups_are_refused_with_a_reason(pusher):
     ada = pusher.push_user()

@@ -141,7 +141,7 @@ def _store(row: ProvisionedUser, resource: Person) -> None:
     check_size(resource)
     if ProvisionedUser.objects.filter(provider=row.provider, name_key=key).exclude(pk=row.pk).exists():
         raise UniquenessException(detail="There is a user with this userName already.")
-    was, row.active = row.active, bool(resource.active)
+    new, was, row.active = row._state.adding, row.active, bool(resource.active)
     row.user_name, row.name_key, row.external_id = name, key, resource.external_id or ""
     row.said, row.changed_at = said_by(resource), timezone.now()
     row.save()
@@ -153,9 +153,12 @@ def _store(row: ProvisionedUser, resource: Person) -> None:
     if was and not row.active:
         leave(row.account)
     elif row.active and not was:
-        if not user.is_active and user.left_provider_at:
+        returned = not user.is_active and user.left_provider_at is not None
+        if returned:
             reactivate(user, row.provider, ACCOUNT_RESTORED, actor=None)
-        follow_pushed([row.account])
+        # A user who is pushed for the first time is in no group yet, but may have roles from sign-ins before.
+        if returned or not new:
+            follow_pushed([row.account])
 
 
 def _identity(provider: ProvisioningProvider, resource: Person) -> Identity:
