@@ -135,6 +135,15 @@ def test_the_subject_can_be_the_user_name(client, configure, pusher):
     assert ProviderAccount.objects.get(subject="n-3").user.username == "n-1"
 
 
+def test_people_from_before_another_subject_in_the_settings_can_still_be_removed(client, configure, pusher):
+    configure(scim_subject="userName")
+    ada = pusher.push_user("n-1", "")
+    configure(scim_subject="externalId")
+    sign_in(client)
+    assert is_in(client)
+    assert pusher.set_active(ada, False).status_code == 200 and not is_in(client)
+
+
 def test_a_taken_user_name_is_never_taken_over(client, pusher):
     other = make_user("ada@hospital.example", is_superuser=True)
     ada = pusher.push_user()

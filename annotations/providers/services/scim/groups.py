@@ -10,7 +10,7 @@ from django.utils import timezone
 from scim2_models import Context, InvalidValueException, NotFoundException, UniquenessException
 
 from annotations.domain.signing_in import ProvisioningProvider
-from annotations.models import ProviderAccount, ProvisionedGroup, ProvisionedUser
+from annotations.models import GroupRole, ProviderAccount, ProvisionedGroup, ProvisionedUser
 from annotations.providers.services.provisioned import follow_pushed
 from annotations.providers.services.scim.queries import id_of
 from annotations.providers.services.scim.resources import (
@@ -86,7 +86,7 @@ def _store(row: ProvisionedGroup, resource: PeopleGroup) -> None:
     if not 1 <= len(name) <= LONGEST:
         raise InvalidValueException(detail=f"displayName must have 1 to {LONGEST} characters.")
     check_size(resource)
-    new, renamed = row._state.adding, row.name != name
+    new, before = row._state.adding, row.name
     held = set() if new else set(row.members.values_list("pk", flat=True))
     wanted = _members(row.provider, resource)
     row.name, row.external_id, row.changed_at = name, resource.external_id or "", timezone.now()
@@ -95,7 +95,9 @@ def _store(row: ProvisionedGroup, resource: PeopleGroup) -> None:
             row.save()
     except IntegrityError:
         raise UniquenessException(detail="There is a group with this displayName already.") from None
-    accounts = _locked_accounts(held | wanted if renamed else held ^ wanted)
+    with_roles = GroupRole.objects.filter(provider=row.provider, group__in=[before, name]).exists()
+    concerned = held | wanted if before != name else held ^ wanted
+    accounts = _locked_accounts(concerned if with_roles else set())
     row.members.set(ProvisionedUser.objects.filter(pk__in=wanted))
     follow_pushed(accounts)
 

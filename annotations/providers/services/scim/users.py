@@ -122,8 +122,9 @@ def _change(
     with transaction.atomic(), _unique():
         row = _locked(provider, pk)
         resource = change(row, user_resource(row, Links("", provider.id), model_of_users(provider)))
-        identity = _identity(provider, resource)
-        if identity.subject != row.account.subject:
+        subject = _subject(provider, resource)
+        if subject and subject != row.account.subject:
+            identity = _identity(provider, resource)
             if found_account(identity) is not None:
                 raise UniquenessException(detail=f"Another person has this {provider.scim_subject}.")
             row.account.subject = identity.subject
@@ -161,9 +162,17 @@ def _store(row: ProvisionedUser, resource: Person) -> None:
             follow_pushed([row.account])
 
 
+def _subject(provider: ProvisioningProvider, resource: Person) -> str:
+    """Return what identifies the person at sign-in.
+
+    It is empty for people who were pushed before the settings named this attribute: they keep what they had.
+    """
+    return (resource.external_id if provider.scim_subject == "externalId" else resource.user_name) or ""
+
+
 def _identity(provider: ProvisioningProvider, resource: Person) -> Identity:
     """Return who this is at sign-in. Raises InvalidValueException without what identifies the person."""
-    subject = (resource.external_id if provider.scim_subject == "externalId" else resource.user_name) or ""
+    subject = _subject(provider, resource)
     if not 1 <= len(subject) <= LONGEST:
         raise InvalidValueException(detail=f"{provider.scim_subject} must have 1 to {LONGEST} characters.")
     return Identity(provider=provider.id, subject=subject, username=resource.user_name or "")
