@@ -64,7 +64,7 @@ class Api:
         check_head(request)
         signed = _with_token(request)
         who = signed.user.pk
-        _count(token_windows.count(signed.token.pk), settings.REQUESTS_PER_WINDOW)
+        count_request(token_windows.count(signed.token.pk), settings.REQUESTS_PER_WINDOW)
         if not self._threads.take(who):
             raise LimitReached(_("You sent too many requests at once."), code="requests", retry_after=1)
         give_back = partial(self._threads.give_back, who)
@@ -87,7 +87,7 @@ def _with_token(request: HttpRequest) -> ApiRequest:
     token = token_of(secret.strip()) if kind.lower() == "bearer" else None
     if token is None:
         slot = HALF + zlib.crc32(client_ip(request).encode()) % HALF
-        _count(windows.count(slot), settings.ANONYMOUS_PER_WINDOW)
+        count_request(windows.count(slot), settings.ANONYMOUS_PER_WINDOW)
         raise Problem(
             401,
             "token",
@@ -99,7 +99,7 @@ def _with_token(request: HttpRequest) -> ApiRequest:
     return signed
 
 
-def _count(requests: int, most: int) -> None:
+def count_request(requests: int, most: int) -> None:
     """Raise LimitReached where these are more requests than one window allows."""
     if requests > most:
         window = settings.REQUEST_WINDOW_SECONDS

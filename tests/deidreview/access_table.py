@@ -11,6 +11,7 @@ ALL_NOTES = "302 404 200 403 200 200 404 404"  # all roles that see every note
 ANNOTATORS = "302 404 403 200 200 200 404 404"
 REVIEWERS = "302 404 403 403 200 200 404 404"
 MANAGERS = "302 404 403 403 403 200 404 404"
+NO_TOKEN = "401 401 401 401 401 401 401 401"
 SIGNED_IN = "302 200 200 200 200 200 200 200"
 LEADS_ON = "302 302 302 302 302 302 302 302"
 NOBODY = "302 404 404 404 404 404 404 404"
@@ -369,6 +370,12 @@ TABLE |= {
     "admin:axes_accessattempt_delete": {"GET": STAFF, "POST": STAFF},
     "admin:axes_accessattempt_history": {"GET": STAFF, "POST": STAFF},
 }
+# SCIM needs the token of a provider, which nobody has by a session (tests/providers/scim).
+for _name in (
+    "users", "users_search", "user", "groups", "groups_search", "group", "search", "config", "resource_types",
+    "resource_type", "schemas", "schema",
+):  # fmt: skip
+    TABLE[f"scim_{_name}"] = {"GET": NO_TOKEN, "POST": NO_TOKEN}
 for _path in (
     "annotations/user", "annotations/project", "annotations/membership", "annotations/labelset",
     "axes/accessattempt", "axes/accesslog", "axes/accessfailurelog",

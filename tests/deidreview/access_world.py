@@ -368,6 +368,7 @@ def url_of(name: str, world: World, slug: str = "ours", objects: str = "ours") -
         "certificate": ids["certificate"],
         "fingerprint": ids["fingerprint"],
         "provider_id": "none",
+        "key": "User",
         "format": "csv",
         "name": "small",
         "policy": "mask",
