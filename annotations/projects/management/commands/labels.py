@@ -1,4 +1,4 @@
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -7,7 +7,7 @@ from django.db import transaction
 
 from annotations.core.access import Can
 from annotations.core.attributes import definitions
-from annotations.core.commands import JourneyCommand, check_right, find_label, find_project, read_rows, write_rows
+from annotations.core.commands import JourneyCommand, Needs, find_label, find_project, read_rows, write_rows
 from annotations.core.errors import ServiceError
 from annotations.core.form_errors import valid
 from annotations.domain.attributes import as_data, as_lines
@@ -37,9 +37,11 @@ class Command(JourneyCommand):
         act.add_argument("--delete", metavar="CODE", help="Delete a label that nothing uses.")
         parser.add_argument("--preview", action="store_true", help="With --from: only say what would change.")
 
+    def needs_for(self, options: Mapping[str, Any]) -> Needs:
+        return Can.MANAGE if options["source"] or options["delete"] else Can.SEE_PROJECT
+
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"])
-        check_right(actor, project, Can.MANAGE if options["source"] or options["delete"] else Can.SEE_PROJECT)
         if options["preview"] and not options["source"]:
             raise ServiceError("--preview can only be used with --from.", code="preview")
         if options["write"]:

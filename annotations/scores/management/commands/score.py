@@ -2,7 +2,8 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotations.core.commands import JourneyCommand, find_project
+from annotations.core.access import Can
+from annotations.core.commands import JourneyCommand, authors_shown, find_project
 from annotations.core.errors import ServiceError
 from annotations.core.templatetags.coefficients import percent
 from annotations.core.tokenizers import KINDS
@@ -31,6 +32,7 @@ RATES = (("precision", "precision"), ("recall", "recall"), ("F1", "f1"))
 
 class Command(JourneyCommand):
     help = "Score an author's submitted annotations against gold. --json prints all figures."
+    needs = Can.READ_NOTES
     counting = Counting.TOKENS
     attributes = False
 
@@ -74,8 +76,9 @@ class Command(JourneyCommand):
         parser.add_argument("--language", default="", metavar="CODE", help="Only notes in this language, such as it.")
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
+        project = find_project(options["project"])
         wanted = score_request(
-            find_project(options["project"]),
+            project,
             version=_number(options["gold"]),
             author=options["author"],
             split=options["split"],
@@ -84,6 +87,7 @@ class Command(JourneyCommand):
             tokenizer=options["tokenizer"],
             language=options["language"],
             types=[one.strip() for one in options["types"].split(",") if one.strip()],
+            among=authors_shown(actor, project),
         )
         self.counting, self.attributes = Counting(options["counting"]), options["attributes"]
         found = score(wanted)

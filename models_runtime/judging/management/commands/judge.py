@@ -3,6 +3,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.domain.gold.splits import Split
@@ -20,6 +21,7 @@ from models_runtime.models import Judging
 
 class Command(JourneyCommand):
     help = "Have language models judge an author's de-identified notes against gold, and wait for the verdicts."
+    needs = Can.MANAGE
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")
