@@ -1,9 +1,11 @@
 """What the commands share: `--json`, `--by`, looking up objects by name, and reporting errors."""
 
 import json
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from enum import StrEnum
+from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -138,6 +140,11 @@ def find_label(project: Project, name: str) -> Label:
     raise ServiceError(f"There is no label “{name}” in “{project.slug}”. Labels: {known}.", code="label")
 
 
+def words_or_input(words: str) -> str:
+    """Return words of a command line, or for “-” the first line of standard input: names don't belong in a history."""
+    return sys.stdin.readline().rstrip("\r\n") if words == "-" else words
+
+
 def read_text(path: Path, unchanged: str) -> str:
     """Read a text file. Raises ServiceError `path` or `utf8`, which says with `unchanged` that nothing was done."""
     try:
@@ -161,19 +168,23 @@ def read_rows(path: Path, columns: Sequence[str]) -> list[Row]:
         raise ServiceError(f"“{path}”: {error}", code="columns") from error
 
 
-def write_rows(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> int:
-    """Write a new CSV file, and return the number of its rows. Raises ServiceError `path`, also where it exists."""
+def write_lines(path: Path, lines: Iterable[str]) -> int:
+    """Write a new text file, and return the number of its lines. Raises ServiceError `path`, also where it exists."""
     count = 0
     try:
         # A file that exists may hold the work of hours.
         with path.open("x", encoding="utf-8", newline="") as file:
-            file.write(csv_line(columns))
-            for cells in rows:
-                file.write(csv_line(cells))
+            for line in lines:
+                file.write(line)
                 count += 1
     except OSError as error:
         raise ServiceError(f"Can't write “{path}”: {error.strerror}.", code="path") from error
     return count
+
+
+def write_rows(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> int:
+    """Write a new CSV file, and return the number of its rows. Raises ServiceError `path`, also where it exists."""
+    return write_lines(path, chain([csv_line(columns)], map(csv_line, rows))) - 1
 
 
 class JourneyCommand(BaseCommand):

@@ -99,6 +99,7 @@ TABLE: dict[str, Row] = {
     # Notes
     "list_notes": Row(MEMBERS),
     "read_note": Row(MEMBERS),
+    "search_notes": Row(MEMBERS, {"text": "Rossi"}),
     "list_sets": Row(MEMBERS),
     "read_set": Row(MEMBERS),
     "change_metadata": Row(MANAGERS, {"site": "Ward"}),
