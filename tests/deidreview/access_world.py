@@ -308,7 +308,7 @@ KINDS = {
     "import": {"import_preview", "import_report", "job_start_import", "job_of_import"},
     "mapping": {"label_mapping", "label_mapping_delete"},
     "category": {"category_delete", "category_edit", "category_move"},
-    "label": {"label_delete", "label_edit", "label_merge"},
+    "label": {"label_delete", "label_edit", "label_merge", "label_move"},
     "member": {"member_role", "member_remove", "member_link"},
     "job": {"job", "job_cancel", "job_pause", "job_resume", "job_retry"},
     "agreement_job": {"agreement_progress"},

@@ -70,6 +70,7 @@ TABLE: dict[str, Row] = {
     # A job of the world waits, and the category has labels.
     "remove_label": Row(MANAGERS).answers(409),
     "preview_label_merge": Row(MANAGERS, query="?into=AGE"),
+    "move_label_to": Row(MANAGERS, {"position": 0}),
     "merge_label": Row(MANAGERS, {"into": "AGE"}),
     "list_categories": Row(MEMBERS),
     "new_category": Row(MANAGERS, {"name": "Other"}).answers(201),

@@ -69,7 +69,7 @@ TABLE: dict[Can | Standing | str, list[str]] = {
         "erase_patient covid P-1 --yes", "fill_notes covid", "guidelines covid --from {0}",
         "import_documents covid {0} --format text", "judge covid --gold 1 --author run:a --judge a/b",
         "judgings covid 1 --again", "known_identifiers covid", "label_mappings covid Ours --add",
-        "labels covid --delete CITY",
+        "labels covid --delete CITY", "labels covid --move CITY --position 2",
         "map_group covid a b --role viewer", "merge_labels covid CITY HOSPITAL", "models covid --retire crf-1",
         "password_link covid ann", "project_settings covid --set idle_days=7", "remove_member covid ann",
         "remove_webhook covid 1", "rename_label covid CITY --name Town", "retry_run covid a", "run_model covid rules",

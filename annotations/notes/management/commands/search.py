@@ -23,7 +23,7 @@ class Command(JourneyCommand):
         parser.add_argument("text", metavar="TEXT", help="Text to search for. With “-”, read it from stdin.")
         parser.add_argument("--word", action="store_true", help="Whole words only.")
         parser.add_argument("--case", action="store_true", help="Match case.")
-        parser.add_argument("--ignore-accents", action="store_true", help="Ignore accents: “jose” then also finds “José”.")
+        parser.add_argument("--ignore-accents", action="store_true", help="With it, “jose” also finds “José”.")
         where = parser.add_mutually_exclusive_group()
         where.add_argument("--unmarked", action="store_true", help="Search only unmarked text.")
         where.add_argument("--label", metavar="CODE", help="Search only spans with this label.")
