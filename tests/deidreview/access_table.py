@@ -185,6 +185,7 @@ TABLE: dict[str, dict[str, str]] = {
     "run_pipeline": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
     "run_tagger": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
     "run_remote": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
+    "run_rename": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
     "run_retry": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
     "run_placeholders": {"GET": MANAGERS, "POST": done(MANAGERS)},
     "run_rewritten": {"GET": REVIEWERS, "POST": EVERYONE_405},

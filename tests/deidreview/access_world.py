@@ -312,7 +312,7 @@ KINDS = {
     "member": {"member_role", "member_remove", "member_link"},
     "job": {"job", "job_cancel", "job_pause", "job_resume", "job_retry"},
     "agreement_job": {"agreement_progress"},
-    "run": {"run", "run_retry"},
+    "run": {"run", "run_rename", "run_retry"},
     "rewriting": {"run_placeholders", "run_rewritten"},
     "run_author": {"review_next"},
     "string": {"review_string"},

@@ -281,6 +281,7 @@ TABLE: dict[str, Row] = {
     "list_runs": Row(ALL_NOTES),
     "start_backend_run": Row(MANAGERS, {"backend": "rules"}).answers(202),
     "read_run": Row(ALL_NOTES),
+    "change_run": Row(MANAGERS, {"name": "Another"}),
     "list_failures": Row(ALL_NOTES),
     # The run has no unfinished note.
     "retry_run": Row(MANAGERS).answers(409),
