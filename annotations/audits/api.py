@@ -4,6 +4,7 @@ Auditors get the result only after the audit has ended, and nobody learns before
 """
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any, Literal, Self, TypeVar
 
 from django.http import Http404, HttpResponseBase
@@ -320,11 +321,7 @@ def _audit(request: ApiRequest, slug: str, number: int, right: Can = Can.AUDIT_R
 
 
 def _state(access: Access, plan: AuditPlan) -> AuditState:
-    found = progress_of(access, plan)
-    return AuditState(
-        release=plan.release.number, state=plan.state, open=found.open, mine=found.mine, begun=found.begun,
-        reopens=found.reopens, result=found.result,
-    )  # fmt: skip
+    return AuditState(release=plan.release.number, state=plan.state, **asdict(progress_of(access, plan)))
 
 
 def _mine(access: Access, plan: AuditPlan, position: int) -> AuditNote:

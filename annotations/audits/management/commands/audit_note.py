@@ -1,10 +1,11 @@
+from dataclasses import asdict
 from typing import Any
 
 from django.core.management.base import CommandParser
 
 from annotations.audits.selectors.plans import audit_numbered
 from annotations.audits.services import reading
-from annotations.audits.services.showing import Progress, progress_of, show_note
+from annotations.audits.services.showing import progress_of, show_note
 from annotations.core.access import Access, Can
 from annotations.core.commands import JourneyCommand, entered, find_label, find_project
 from annotations.core.errors import ServiceError
@@ -91,11 +92,7 @@ def _offset(word: str) -> int:
 
 def _progress(access: Access, plan: AuditPlan) -> dict[str, Any]:
     plan.refresh_from_db()
-    found: Progress = progress_of(access, plan)
-    return {
-        "release": plan.release.number, "state": plan.state, "open": found.open, "mine": found.mine,
-        "begun": found.begun, "reopens": found.reopens, "result": found.result,
-    }  # fmt: skip
+    return {"release": plan.release.number, "state": plan.state} | asdict(progress_of(access, plan))
 
 
 def _described(access: Access, row: AuditNote, shown: Shown) -> dict[str, Any]:
