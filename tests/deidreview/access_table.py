@@ -89,6 +89,7 @@ TABLE: dict[str, dict[str, str]] = {
     "category_move": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
     # Categories with labels are refused with a conflict.
     "category_delete": {"GET": MANAGERS, "POST": MANAGERS.replace("200", "409")},
+    "label_move": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
     "label_merge": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
     "people": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
     "member_role": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
@@ -185,6 +186,7 @@ TABLE: dict[str, dict[str, str]] = {
     "run_pipeline": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
     "run_tagger": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
     "run_remote": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
+    "run_rename": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
     "run_retry": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
     "run_placeholders": {"GET": MANAGERS, "POST": done(MANAGERS)},
     "run_rewritten": {"GET": REVIEWERS, "POST": EVERYONE_405},

@@ -1,9 +1,11 @@
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from django.core.management.base import CommandParser
 
-from annotations.core.commands import JourneyCommand, find_project
+from annotations.core.access import Can
+from annotations.core.commands import JourneyCommand, Needs, Standing, find_project
 from annotations.core.errors import ServiceError
 from annotations.core.progress import Progress
 from annotations.core.terminal import progress_bar
@@ -99,6 +101,9 @@ class Command(JourneyCommand):
             metavar="RULE",
             help=f"Read documents without a clean-up rule: {', '.join(Rule)}. Repeatable.",
         )
+
+    def needs_for(self, options: Mapping[str, Any]) -> Needs:
+        return Standing.CREATE_PROJECTS if is_whole(options["path"], options["format"]) else Can.MANAGE
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         if is_whole(options["path"], options["format"]):
