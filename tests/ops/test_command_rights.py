@@ -86,7 +86,7 @@ TABLE: dict[Can | Standing | str, list[str]] = {
         "create_project New --labels meddocan", "import_archive {0}", "import_documents new {0} --format archive",
     ],
     Standing.SEE_QUEUES: ["queues"],
-    Standing.ADMINISTER: ["backup {0}", "link_account ann a b", "load_demo", "restore {0}"],
+    Standing.ADMINISTER: ["backup {0}", "create_scim_token", "link_account ann a b", "load_demo", "restore {0}"],
     "see or change API tokens of “ann”": ["create_token ann Nightly", "revoke_token {1}", "tokens ann"],
 }  # fmt: skip
 ROLES = {"vic": Role.VIEWER, "ann": Role.ANNOTATOR, "rev": Role.REVIEWER, "mia": Role.MANAGER}
