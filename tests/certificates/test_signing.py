@@ -50,7 +50,8 @@ def refused(world, code, **changes):
 def finding(world, **fields):
     note = ReleasedNote.objects.filter(release=world.release).first()
     return LeakFinding.objects.create(
-        note=note, string_key=1,
+        note=note,
+        string_key=1,
         **{"origin": "note", "start": 0, "end": 4, "original_start": 0, "original_end": 4, **fields},
     )
 

@@ -2,6 +2,7 @@
 
 import io
 import re
+import uuid
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -357,7 +358,12 @@ def url_of(name: str, world: World, slug: str = "ours", objects: str = "ours") -
     values = {
         "slug": slug,
         # A released note has the number of its release and the id of its note.
-        "pk": ids["note"] if name == "release_note" else ids.get(kind_of(name), 0),
+        # Users and groups of SCIM have a UUID.
+        "pk": ids["note"]
+        if name == "release_note"
+        else uuid.UUID(int=7)
+        if name in ("scim_user", "scim_group")
+        else ids.get(kind_of(name), 0),
         "number": ids.get(kind_of(name), 0),
         "delivery": ids["delivery"],
         "author": ids["run_author"],
