@@ -248,13 +248,12 @@ def _write(context: ImportContext, plan: Plan) -> None:
     count_labels(context, plan)
     documents = [pk or ids[note.name] for note, pk in plan.sets]
     sets = _write_sets(context, context.author, documents)
-    source = "import"
     suggested = context.author.kind in Author.MODELS
     rows = [
         SpanRow(
-            sets[document], span.start, span.end, context.label_ids[span.label], span.confidence, source,
-            string_key=string_key(note.text[span.start : span.end]) if suggested else None,
-            attributes=as_json(stored(span.attributes)) if span.attributes else None,
+            sets[document], span.start, span.end, context.label_ids[span.label], span.confidence, "import", None, None,
+            string_key(note.text[span.start : span.end]) if suggested else None,
+            as_json(stored(span.attributes)) if span.attributes else None,
         )
         for document, (note, _) in zip(documents, plan.sets, strict=True)
         for span in note.spans or ()
