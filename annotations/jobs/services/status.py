@@ -90,7 +90,8 @@ def status_of(job: Job, access: Access) -> Status:
 
 def _look(age: timedelta) -> str:
     """Return when the page of a job refreshes. Each refresh of a young job sets a longer time until the next one."""
-    return f"every {min(max(age / SHARE, SOONEST), LATEST) // timedelta(milliseconds=1)}ms"
+    # The clock of another web server may be ahead: such a job counts as older.
+    return f"every {min(max(abs(age) / SHARE, SOONEST), LATEST) // timedelta(milliseconds=1)}ms"
 
 
 def _may_pause(job: Job, kind: JobKind | None) -> bool:
