@@ -90,7 +90,7 @@ def status_of(job: Job, access: Access) -> Status:
 
 def _look(age: timedelta) -> str:
     """Return when the page of a job refreshes. Each refresh of a young job sets a longer time until the next one."""
-    # The clock of another web server may be ahead: such a job counts as older.
+    # The clock of the server that created the job may be ahead, so that its age is negative.
     return f"every {min(max(abs(age) / SHARE, SOONEST), LATEST) // timedelta(milliseconds=1)}ms"
 
 
