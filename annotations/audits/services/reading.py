@@ -30,6 +30,7 @@ from annotations.domain.auditing.looks import State
 from annotations.domain.folding import folded
 from annotations.domain.redaction.offsets import span_to_released
 from annotations.domain.whitespace import trim
+from annotations.jobs.services.allowance import one_at_a_time
 from annotations.models import (
     AnnotationSet,
     AuditMark,
@@ -57,6 +58,8 @@ def next_note(*, plan: AuditPlan, user: User) -> AuditNote | None:
         with transaction.atomic():
             hold(plan.release.project_id)
             _require_open(plan.pk)
+            # Otherwise a double click could take a second note, between the search for the first and its commit.
+            one_at_a_time(user)
             now = timezone.now()
             mine = AuditNote.objects.filter(plan=plan, reader=user, state=AuditNote.State.READING).first()
             if mine is not None:
