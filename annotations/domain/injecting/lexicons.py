@@ -45,7 +45,14 @@ def _compiled(languages: tuple[str, ...]) -> Lexicon:
     def pattern(key: str) -> re.Pattern[str]:
         return re.compile(_words(word for file in files for word in file[key]), re.IGNORECASE)
 
-    return Lexicon(*map(pattern, ("names", "values", "pressures", "stays", "wards")), _eponyms(files))
+    return Lexicon(
+        names=pattern("names"),
+        values=pattern("values"),
+        pressures=pattern("pressures"),
+        stays=pattern("stays"),
+        wards=pattern("wards"),
+        eponyms=_eponyms(files),
+    )
 
 
 def _eponyms(files: Sequence[dict[str, list[str]]]) -> re.Pattern[str]:

@@ -142,7 +142,7 @@ def _confused(rule: Rule, note: Note, span: Span, kind: Kind) -> tuple[Kind, ...
 def candidates(
     text: str, gold: Sequence[Span], labels: Labels, *, language: str = "", rules: Collection[Rule] = tuple(Rule)
 ) -> list[Injection]:
-    """All errors that the rules can make in a note, in order of place; no two overlap, and no spurious one overlaps gold.
+    """All errors that the rules can make in a note, by place. No two overlap, and no spurious one overlaps gold.
 
     `gold` has the label codes of `labels`. An error on a gold span stands at its bounds; a gold span that overlaps
     another one gets none, since a refiner could not tell them apart.

@@ -64,7 +64,7 @@ def errors(marked, language="", rules=tuple(Rule), labels=I2B2):
         ("Born [1978|DATE]", "en", ("1978", "AGE", "DATE", "age-date")),
         ("patient is [84|AGE]", "en", ("84", "DATE", "AGE", "age-date")),
         ("[63|AGE]-jähriger Patient", "de", ("63", "DATE", "AGE", "age-date")),
-        ("[Hospital Clínic|HOSPITAL]", "es", ("Hospital Clínic", "ORGANIZATION", "HOSPITAL", "hospital-as-organization")),
+        ("[La Fe|HOSPITAL]", "es", ("La Fe", "ORGANIZATION", "HOSPITAL", "hospital-as-organization")),
         ("[02115|ZIP]", "en", ("02115", "CITY", "ZIP", "places")),
         ("[CA|STATE]", "en", ("CA", "CITY", "STATE", "places")),
         ("Parkinson's disease", "en", ("Parkinson", "PATIENT", "", "eponyms")),
