@@ -51,7 +51,7 @@ class Draw:
                 heapq.heappushpop(heap, entry)
 
     def drawn(self, rules: Sequence[str]) -> list[Ticket]:
-        """The drawn errors: one of each rule in turn, in the order of `rules`, until there are enough or none is left."""
+        """The drawn errors: one of each rule in turn, by the order of `rules`, until there are enough or no more."""
         queues = [sorted(entry[2] for entry in self._kept[rule])[::-1] for rule in rules]
         found: list[Ticket] = []
         while len(found) < self._most and any(queues):
