@@ -31,6 +31,10 @@ class InjectedRun(models.Model):
     def __str__(self) -> str:
         return f"injected run {self.pk}"
 
+    def possible_by_rule(self) -> dict[str, int]:
+        """How many errors each rule could make, by the order of the rules. PostgreSQL keeps no order in JSON."""
+        return {rule: self.possible.get(rule, 0) for rule in self.rules}
+
 
 class InjectedError(models.Model):
     """One error of an injected run: a wrong label on a gold span, or a span that is not gold.

@@ -49,7 +49,8 @@ class Command(JourneyCommand):
             raise ServiceError(f"The errors are not complete. {reason}", code="inject")
         return {
             "run": run.author.name, "injected": run.injected, "gold": run.gold_version.number,
-            "spans": run.gold_version.span_count, "notes": run.gold_version.note_count, "possible": run.possible,
+            "spans": run.gold_version.span_count, "notes": run.gold_version.note_count,
+            "possible": run.possible_by_rule(),
         }  # fmt: skip
 
     def say(self, result: dict[str, Any]) -> str:
