@@ -13,12 +13,11 @@ from django.conf import settings
 from django.core.handlers.exception import response_for_exception
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
-from django.urls import resolve
 from django.utils.translation import gettext as _
 
 from annotations.accounts.services.lockout import client_ip
 from annotations.api.etags import with_etag
-from annotations.api.mount import operation_of
+from annotations.api.mount import match_of, operation_of
 from annotations.api.problems import Problem, answer, as_problem, problem_of
 from annotations.api.requests import SHOWN_ONCE, ApiRequest, Scope, enter, require_scope
 from annotations.api.services.answers import answered_once
@@ -65,7 +64,7 @@ class Api:
         check_head(request)
         signed = _with_token(request)
         who = signed.user.pk
-        _count(token_windows.count(signed.token.pk), settings.REQUESTS_PER_WINDOW)
+        count_request(token_windows.count(signed.token.pk), settings.REQUESTS_PER_WINDOW)
         if not self._threads.take(who):
             raise LimitReached(_("You sent too many requests at once."), code="requests", retry_after=1)
         give_back = partial(self._threads.give_back, who)
@@ -88,7 +87,7 @@ def _with_token(request: HttpRequest) -> ApiRequest:
     token = token_of(secret.strip()) if kind.lower() == "bearer" else None
     if token is None:
         slot = HALF + zlib.crc32(client_ip(request).encode()) % HALF
-        _count(windows.count(slot), settings.ANONYMOUS_PER_WINDOW)
+        count_request(windows.count(slot), settings.ANONYMOUS_PER_WINDOW)
         raise Problem(
             401,
             "token",
@@ -100,7 +99,7 @@ def _with_token(request: HttpRequest) -> ApiRequest:
     return signed
 
 
-def _count(requests: int, most: int) -> None:
+def count_request(requests: int, most: int) -> None:
     """Raise LimitReached where these are more requests than one window allows."""
     if requests > most:
         window = settings.REQUEST_WINDOW_SECONDS
@@ -114,7 +113,7 @@ def _count(requests: int, most: int) -> None:
 
 def _route(request: ApiRequest) -> HttpResponseBase:
     """Find the route, check the size and the scope before the body is read, and call the route."""
-    match = resolve(request.path_info)
+    match = match_of(request.path_info)
     if any(isinstance(value, int) and value > MAX_ID for value in match.kwargs.values()):
         raise Http404("The number is too large for an id.")
     request.resolver_match = match

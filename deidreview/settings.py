@@ -287,6 +287,7 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     # Answers requests to the API itself: none of the following middleware, which is about sessions, sees them.
     "deidreview.api.Api",
+    "deidreview.scim.Scim",
     "deidreview.boundary.Boundary",
     "deidreview.time_zone.time_zone",
     "django.contrib.sessions.middleware.SessionMiddleware",

@@ -126,6 +126,7 @@ _.signed_by
 _.Apps
 _.Directory
 _.NamedAccountsOnly
+_.Scim
 _.Boundary
 _.ChangePassword
 _.ChoosePassword
@@ -356,6 +357,11 @@ _.EndElementHandler
 _.ProcessingInstructionHandler
 _.StartElementHandler
 _.ordered_attributes
+
+# A column that filters of SCIM name as text, and fields of its resources.
+_.name_key
+_.primary
+_.ref
 
 # Called by django-ninja.
 _.get_openapi_operation_id

@@ -3,8 +3,10 @@
 The default is SQLite; PostgreSQL is used if DATABASE_URL names one (`make test` runs all tests on both).
 """
 
+import gc
 import json
 import os
+import re
 import shutil
 import threading
 from collections.abc import Callable, Iterator
@@ -56,6 +58,10 @@ QUEUE, PRODUCT = "queue", "product"
 RUNNING = {QUEUE, PRODUCT}
 # Marks of tests that run on one database, since other tests cover the second one, unless marked `both_databases`.
 ONCE = {PRODUCT, "once"}
+# Files with tests of pages, of routes of the API, and of commands. They run on one database too: PostgreSQL gets every
+# page and route from test_access_matrix, test_api_matrix and test_fuzz, and most commands from test_all_commands. What
+# databases do differently is tested with services and selectors. Tests with real transactions or threads run on both.
+SURFACES = re.compile(r"test_(?!all_)(\w+_)?(views?|pages?|api|commands?)\.py")
 PARTS = ("plain", "browser", "first", "first-running", "second", "second-running")
 HERE = Path(__file__).parent
 # The files with tests of each part, in the folder that the parts share.
@@ -109,6 +115,13 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
     config.hook.pytest_deselected(items=apart[False])
 
 
+def pytest_collection_finish() -> None:
+    """Keep the garbage collector away from what lives as long as the run: a tenth of the time of tests of pages."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
+
+
 def _write_plan(folder: Path, items: list[pytest.Item]) -> None:
     files = {part: sorted({str(item.path.relative_to(HERE)) for item in items if _is_in(part, item)}) for part in PARTS}
     (folder / PLAN).write_text(json.dumps(files))
@@ -120,12 +133,23 @@ def _is_in(part: str, item: pytest.Item) -> bool:
     if not _touches_database(item, marks):
         return part == "plain"
     database, _, apart = part.partition("-")
+    if "postgresql" in marks:
+        return database == "second" and bool(apart) == bool(marks & RUNNING)
     if database == "second":
-        twice = not (folders & BROWSER or marks & ONCE) or "both_databases" in marks
+        twice = not (folders & BROWSER or marks & ONCE or _is_of_surface(item)) or "both_databases" in marks
         return twice and bool(apart) == bool(marks & RUNNING)
     if folders & BROWSER:
         return part == "browser"
     return database == "first" and bool(apart) == bool(marks & RUNNING)
+
+
+def _is_of_surface(item: pytest.Item) -> bool:
+    real = {"at_once", "transactional_db"} & set(getattr(item, "fixturenames", ()))
+    return bool(SURFACES.fullmatch(item.path.name)) and not real and not _has_transactions(item)
+
+
+def _has_transactions(item: pytest.Item) -> bool:
+    return any(mark.kwargs.get("transaction") for mark in item.iter_markers("django_db"))
 
 
 def _touches_database(item: pytest.Item, marks: set[str]) -> bool:
@@ -147,27 +171,14 @@ def django_db_keepdb(pytestconfig: pytest.Config) -> bool:
 
 @pytest.fixture(scope="session")
 def django_db_setup(request: pytest.FixtureRequest, django_db_blocker: DjangoDbBlocker) -> None:
-    """Let tests with real transactions empty the tables, which SQLite's triggers on the event log would refuse."""
-    from django.db import connection
-
+    """Make the database, or copy it from another part, and let tests with real transactions empty its tables."""
+    from tests import emptying
     from tests.migrated import migrated
 
     shared = request.config.getoption("--shared")
     with django_db_blocker.unblock(), migrated(shared) if shared else nullcontext():
         request.getfixturevalue("django_db_setup")
-    if connection.vendor != "sqlite":
-        return
-    # Patch the class: under Playwright's event loop, Django creates other connection objects.
-    operations = type(connection.ops)
-    flush = operations.execute_sql_flush
-
-    def flush_unguarded(self: Any, sql_list: list[str]) -> None:
-        with self.connection.cursor() as cursor:
-            cursor.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
-            triggers = cursor.fetchall()
-        flush(self, [*(f'DROP TRIGGER "{name}"' for name, _ in triggers), *sql_list, *(sql for _, sql in triggers)])
-
-    operations.execute_sql_flush = flush_unguarded
+        emptying.use()
 
 
 @pytest.fixture

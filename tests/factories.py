@@ -54,23 +54,23 @@ def make_user(username: str | None = None, **fields: object) -> User:
 
 def make_label_set(project: Project, labels: Sequence[tuple[str, list[tuple[str, str]]]] = LABELS) -> LabelSet:
     label_set = LabelSet.objects.create(project=project, key="test", name="Test labels")
-    position = 0
-    for number, (category_name, members) in enumerate(labels):
-        category = Category.objects.create(
-            label_set=label_set, code=f"C{number}", name=category_name, hue=(number * 3) % 12, position=number
+    categories = Category.objects.bulk_create(
+        Category(label_set=label_set, code=f"C{number}", name=name, hue=(number * 3) % 12, position=number)
+        for number, (name, _) in enumerate(labels)
+    )
+    members = [(category, *member) for category, (_, some) in zip(categories, labels, strict=True) for member in some]
+    Label.objects.bulk_create(
+        Label(
+            label_set=label_set,
+            category=category,
+            code=name if name.isascii() and name.isalnum() else f"L{position}",
+            name=name,
+            hotkey=hotkey,
+            placeholder=f"[{name}]"[:60],
+            position=position,
         )
-        for name, hotkey in members:
-            code = name if name.isascii() and name.isalnum() else f"L{position}"
-            Label.objects.create(
-                label_set=label_set,
-                category=category,
-                code=code,
-                name=name,
-                hotkey=hotkey,
-                placeholder=f"[{name}]"[:60],
-                position=position,
-            )
-            position += 1
+        for position, (category, name, hotkey) in enumerate(members)
+    )
     return label_set
 
 
@@ -131,21 +131,34 @@ def make_set(
         author = make_author(note.project, author)
     state = AnnotationSet.State.SUBMITTED if submitted else AnnotationSet.State.DRAFT
     annotation_set = AnnotationSet.objects.create(document=note, author=author, state=state, **fields)
-    for start, end, label in spans:
-        make_span(annotation_set, start, end, label)
+    _make_spans(annotation_set, list(spans))
     return annotation_set
 
 
 def make_span(annotation_set: AnnotationSet, start: int, end: int, label: str) -> Span:
-    found = Label.objects.get(label_set__project_id=annotation_set.document.project_id, name=label)
-    if annotation_set.author.kind not in Author.MODELS:
-        return Span.objects.create(annotation_set=annotation_set, start=start, end=end, label=found)
-    key = string_key(annotation_set.document.text[start:end])
-    made = Span.objects.create(annotation_set=annotation_set, start=start, end=end, label=found, string_key=key)
-    string = SuggestedString.objects.get_or_create(
-        author=annotation_set.author, string_key=key, label_id=found.pk, defaults={"sample": made.pk}
-    )[0]
-    SuggestedString.objects.filter(pk=string.pk).update(count=F("count") + 1, open=F("open") + 1)
+    return _make_spans(annotation_set, [(start, end, label)])[0]
+
+
+def _make_spans(annotation_set: AnnotationSet, spans: Sequence[tuple[int, int, str]]) -> list[Span]:
+    """Create spans, and for a model's annotation set the rows of their strings, with few queries."""
+    if not spans:
+        return []
+    note, author = annotation_set.document, annotation_set.author
+    labels = {label.name: label for label in Label.objects.filter(label_set__project_id=note.project_id)}
+    made = [Span(annotation_set=annotation_set, start=start, end=end, label=labels[name]) for start, end, name in spans]
+    if author.kind not in Author.MODELS:
+        return Span.objects.bulk_create(made)
+    for span in made:
+        span.string_key = string_key(note.text[span.start : span.end])
+    alike: dict[tuple[int | None, int], list[Span]] = {}
+    for span in Span.objects.bulk_create(made):
+        alike.setdefault((span.string_key, span.label_id), []).append(span)
+    for (key, label), some in alike.items():
+        string = SuggestedString.objects.filter(author=author, string_key=key, label_id=label)
+        if not string.update(count=F("count") + len(some), open=F("open") + len(some)):
+            SuggestedString.objects.create(
+                author=author, string_key=key, label_id=label, count=len(some), open=len(some), sample=some[0].pk
+            )
     return made
 
 

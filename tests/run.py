@@ -1,8 +1,8 @@
 """`make test`: the browser code's tests under Node, then pytest on SQLite, on PostgreSQL, and without a database.
 
 The parts run at the same time, since tests mostly wait: for a browser, a disk, and longest for processes. Their output
-is printed at the end. Tests without a database run once, and so do most tests in a browser. Arguments are passed to
-pytest: `python -m tests.run tests/gold -k freeze`.
+is printed at the end. Tests without a database run once, and so do most tests of pages, of commands and in a browser.
+Arguments are passed to pytest: `python -m tests.run tests/gold -k freeze`.
 """
 
 import os

@@ -6,7 +6,7 @@ read (If-Match), so that nobody overwrites a change unseen.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import Any, Final, Self
 from uuid import uuid4
 
 from django.db import transaction
@@ -19,7 +19,7 @@ from annotations.annotate.services.annotation_set import reopen, submit, unseen_
 from annotations.annotate.services.seeding import start_annotations
 from annotations.annotate.services.spans import Answer, apply_change
 from annotations.api.etags import matched, outdated
-from annotations.api.problems import invalid
+from annotations.api.problems import invalid, named
 from annotations.api.requests import ApiRequest, enter
 from annotations.api.schemas import Body
 from annotations.core.access import Access, Can, note_for
@@ -77,6 +77,8 @@ class SavedSpan(Schema):
 
 
 PATH = "/projects/{slug:slug}/notes/{int:note}/annotations"
+_FIELDS: Final = {"quote": "quote", "outside": "end", "empty": "end", "white": "start"}
+"""The field to name for each code of a refused span."""
 
 
 @router.get(PATH, response=OwnAnnotations)
@@ -102,7 +104,8 @@ def create_span(request: ApiRequest, response: HttpResponse, slug: str, note: in
     start_annotations(access=access, note=document)
     label = label_coded(access.project, body.label)
     change = Change(uuid4(), Kind.CREATE, start=body.start, end=body.end, label=label, quote=body.quote)
-    answer = apply_change(document=document, user=access.user, change=change, blind=access.blind)
+    with named(_FIELDS):
+        answer = apply_change(document=document, user=access.user, change=change, blind=access.blind)
     assert answer.span is not None  # Creating always gives a span.
     response["ETag"] = _etag(document, answer.version)
     # Only a label that was merged meanwhile is another one than the one that was asked for.
@@ -117,7 +120,7 @@ def change_span(
     """Change the bounds, the label or attributes of a span."""
     access, document = _open(request, slug, note)
     version, item = _held(request, access, document, span)
-    with _current(document, access), transaction.atomic():
+    with _current(document, access), named(_FIELDS), transaction.atomic():
         answer: Answer | None = None
         for change in _changes(access, item, body):
             # The changes after the first one meet the version that the first one made.

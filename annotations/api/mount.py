@@ -4,6 +4,8 @@ from functools import cache
 from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse
+from django.urls import ResolverMatch, URLPattern, URLResolver, path
+from django.urls.resolvers import RegexPattern
 from django.utils.translation import gettext as _
 from ninja import NinjaAPI, Router
 from ninja.operation import Operation, PathView
@@ -14,6 +16,7 @@ from annotations.api.describing import described
 from annotations.api.problems import Problem, answer, problem_of
 from annotations.api.registry import routers
 from annotations.api.requests import SHOWN_ONCE, ApiRequest
+from annotations.api.routing import grouped
 from annotations.domain.files.strict_json import JsonError, read_object
 from annotations.models import ApiToken
 
@@ -48,10 +51,11 @@ class Bearer(HttpBearer):
 class Api(NinjaAPI):
     """All routes. The name of a route's function is its operation id and the name of its URL.
 
-    `operations` are all routes by their name.
+    `operations` are all routes by their name, `by_address` by their path and method.
     """
 
     operations: dict[str, Operation]
+    by_address: dict[tuple[str, str], Operation]
 
     def get_operation_url_name(self, operation: Operation, router: Router) -> str:
         return operation.view_func.__name__
@@ -79,11 +83,11 @@ def api() -> Api:
         title="deidreview", version="1", urls_namespace="api", docs_url=None, openapi_url=None, auth=Bearer(),
         parser=StrictJson(), description="Annotation, agreement, review, gold standard and release of clinical text.",
     )  # fmt: skip
-    built.operations, merged = {}, Router()
+    built.operations, built.by_address, merged = {}, {}, Router()
     for router in routers():
-        for path, view in router.path_operations.items():
+        for address, view in router.path_operations.items():
             # Features may share an address: one reads notes there, another one imports them.
-            shared = merged.path_operations.setdefault(path, PathView())
+            shared = merged.path_operations.setdefault(address, PathView())
             for operation in view.operations:
                 name = operation.view_func.__name__
                 if name in built.operations:
@@ -91,15 +95,31 @@ def api() -> Api:
                 operation.tags = operation.tags or router.tags
                 shared.operations.append(operation)
                 built.operations[name] = operation
+                for method in operation.methods:
+                    built.by_address.setdefault((operation.path, method), operation)
     built.add_router("", merged)
     return built
+
+
+@cache
+def addresses() -> URLResolver:
+    """Return the URL patterns below PREFIX."""
+    patterns, app, space = api().urls
+    return path(PREFIX.removeprefix("/"), (grouped(one for one in patterns if isinstance(one, URLPattern)), app, space))
+
+
+@cache
+def _only_api() -> URLResolver:
+    return URLResolver(RegexPattern("^/"), [addresses()])
+
+
+def match_of(address: str) -> ResolverMatch:
+    """Return the route of an address, without looking at the patterns of pages. Raises Resolver404 (a Http404)."""
+    return _only_api().resolve(address)
 
 
 def operation_of(request: ApiRequest) -> Operation | None:
     """Return the operation that answers the request; None if its address has no such method."""
     match = request.resolver_match
     first = api().operations.get(match.url_name or "") if match else None
-    if match is None or first is None:
-        return None
-    named = (one for one in api().operations.values() if one.path == first.path and request.method in one.methods)
-    return next(named, None)
+    return api().by_address.get((first.path, request.method or "")) if first else None

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
-from django.http import Http404, HttpRequest
+from django.http import HttpRequest
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
@@ -55,11 +55,8 @@ def enter(request: ApiRequest, slug: str, right: Can = Can.SEE_PROJECT) -> Acces
 
     Raises Http404 where the token is for another project, and Problem (403) where its scope does not allow this.
     """
-    project = request.token.project
-    if project is not None and project.slug != slug:
-        raise Http404("The token is for another project.")
     require_scope(request, Scope.MANAGE if right in _MANAGING and request.method not in _READING else Scope.READ)
-    return access.enter(request.user, slug, right)
+    return access.enter(request.user, slug, right, only=request.token.project_id)
 
 
 def require_scope(request: ApiRequest, least: Scope) -> None:

@@ -4,6 +4,7 @@ Auditors get the result only after the audit has ended, and nobody learns before
 """
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any, Literal, Self, TypeVar
 
 from django.http import Http404, HttpResponseBase
@@ -15,17 +16,15 @@ from annotations.api.paging import Page, Paging, paged, paged_rows
 from annotations.api.problems import Problem, named
 from annotations.api.requests import ApiRequest, enter
 from annotations.api.schemas import Body
-from annotations.audits.events import AUDIT_READ
-from annotations.audits.selectors.leaks import Leak, leak_marks, listed_leaks
+from annotations.audits.selectors.leaks import Leak, leak_marks
 from annotations.audits.selectors.plans import Choices, preview_of
-from annotations.audits.selectors.results import audit_figures, result_of
 from annotations.audits.selectors.shown import shown_of
 from annotations.audits.services import reading
 from annotations.audits.services.deciding import DECISIONS
 from annotations.audits.services.planning import check, discard_plan, plan_audit
+from annotations.audits.services.showing import progress_of, show_leaks, show_note
 from annotations.core.access import Access, Can
 from annotations.core.errors import ServiceError
-from annotations.core.events import NOTE_READ
 from annotations.domain.auditing.looks import MOST_LEAKS
 from annotations.domain.auditing.shown import Kind, Shown
 from annotations.domain.numbers import MAX_OFFSET
@@ -295,13 +294,7 @@ def list_leaks(
 
     def fetch(after: int | None, size: int) -> Sequence[Leak]:
         marks = leak_marks(plan).filter(pk__gt=after or 0).order_by("pk")[:size]
-        leaks = listed_leaks(access.project, list(marks))
-        for document in {leak.note for leak in leaks}:
-            NOTE_READ.record(
-                actor=access.user, project_id=access.project.pk, document_id=document,
-                data={"what": "leaks of an audit"},
-            )  # fmt: skip
-        return leaks
+        return show_leaks(project=access.project, marks=list(marks), actor=access.user)
 
     return paged(request, paging, fetch, LeakItem.of, lambda leak: leak.mark.pk)
 
@@ -328,16 +321,7 @@ def _audit(request: ApiRequest, slug: str, number: int, right: Can = Can.AUDIT_R
 
 
 def _state(access: Access, plan: AuditPlan) -> AuditState:
-    result = result_of(plan)
-    seen = access.can(Can.RELEASE) or result.complete
-    mine = AuditNote.objects.filter(plan=plan, reader=access.user, state=AuditNote.State.DONE).count()
-    return AuditState(
-        release=plan.release.number, state=plan.state, mine=mine,
-        open=plan.state == AuditPlan.State.OPEN and plan.release.state == Release.State.PREPARED,
-        begun=reading.reading_note(plan, access.user) is not None,
-        reopens=reading.last_finished(plan, access.user) is not None,
-        result=audit_figures(plan, result) if seen else None,
-    )  # fmt: skip
+    return AuditState(release=plan.release.number, state=plan.state, **asdict(progress_of(access, plan)))
 
 
 def _mine(access: Access, plan: AuditPlan, position: int) -> AuditNote:
@@ -349,13 +333,10 @@ def _mine(access: Access, plan: AuditPlan, position: int) -> AuditNote:
 
 
 def _shown(access: Access, plan: AuditPlan) -> ReadingNote:
-    row = reading.reading_note(plan, access.user)
-    if row is None:
+    found = show_note(plan=plan, user=access.user)
+    if found is None:
         raise Http404("The person reads no note of this audit.")
-    NOTE_READ.record(
-        actor=access.user, project_id=access.project.pk, document_id=row.note.document_id, data={"what": AUDIT_READ}
-    )
-    shown = shown_of(row)
+    row, shown = found
     return ReadingNote(
         note=row.position, language=row.note.document.language or access.project.language, text=shown.text,
         parts=[

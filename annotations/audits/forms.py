@@ -34,8 +34,8 @@ class PlanForm(forms.Form):
         choices=[("0", "0%"), ("5", "5%"), ("10", "10%"), ("20", "20%")],
         initial="10",
         help_text=_(
-            "Shows a known identifier in place of its replacement, to measure how many leaks auditors miss. At least "
-            "one note has one, unless you choose 0%."
+            "Shows an identifier of the note in place of its replacement, to measure how many leaks auditors miss. At "
+            "least one note has one, unless you choose 0%."
         ),
     )
     leaks = forms.TypedChoiceField(

@@ -10,9 +10,14 @@ from django.utils.translation import gettext as _
 from annotations.core.errors import ServiceError
 from annotations.core.label_lock import advisory_lock
 from annotations.models import Project
+from annotations.models.prepared import PreparedRead
 
 # The number of this lock, different from those of the labels and of erasures.
 _ARCHIVING = 0xA2C4
+# Every recorded event asks this, also that of a span.
+_ARCHIVED = PreparedRead(
+    lambda project: Project.objects.filter(pk=project, archived_at__isnull=False).order_by().values_list("pk"), int
+)
 
 
 class ProjectArchived(ServiceError, PermissionDenied):
@@ -26,7 +31,7 @@ class ProjectArchived(ServiceError, PermissionDenied):
 
 def check_open(project_id: int) -> None:
     """Raise ProjectArchived, which rolls the caller's transaction back, if the project is archived."""
-    if Project.objects.filter(pk=project_id, archived_at__isnull=False).exists():
+    if _ARCHIVED.first(project_id) is not None:
         raise ProjectArchived
 
 

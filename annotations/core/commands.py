@@ -1,8 +1,11 @@
 """What the commands share: `--json`, `--by`, looking up objects by name, and reporting errors."""
 
 import json
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
+from enum import StrEnum
+from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -10,16 +13,38 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import OperationalError, ProgrammingError, connection
 from django.db.migrations.executor import MigrationExecutor
+from django.db.models import QuerySet
 from django.http import Http404
 
-from annotations.core.access import Access, Can, enter, notes_for
+from annotations.core.access import (
+    Access,
+    Can,
+    SecondFactorMissing,
+    authors_for,
+    closed_to,
+    enter,
+    may_create_projects,
+    notes_for,
+)
 from annotations.core.archived import ProjectArchived
 from annotations.core.errors import LimitReached, ServiceError
 from annotations.domain.files.csv_lines import csv_line
 from annotations.domain.files.csv_rows import Row, RowError, csv_rows
 from annotations.domain.installation import PROGRAM
 from annotations.domain.notes import NoteError
-from annotations.models import Deletion, Document, Label, Project, User
+from annotations.models import Author, Deletion, Document, Label, Project, User
+
+
+class Standing(StrEnum):
+    """What the person of --by must be allowed where no right in a project decides."""
+
+    SIGN_IN = "sign in"
+    CREATE_PROJECTS = "create projects"
+    SEE_QUEUES = "see the queues"
+    ADMINISTER = "administer this instance"
+
+
+Needs = Can | Standing | None
 
 
 def find_project(slug: str) -> Project:
@@ -41,7 +66,7 @@ def find_user(name: str) -> User:
 def entered(actor: User | None, project: Project, right: Can) -> Access:
     """Return the project for the person of --by. Raises ServiceError `by` without one, and `access` without the right.
 
-    Raises ProjectArchived where only the archived project lacks the right.
+    Raises ProjectArchived where only the archived project lacks the right, and ServiceError `second-factor`.
     """
     if actor is None:
         raise ServiceError("Name the person who does this with --by USER.", code="by")
@@ -49,16 +74,50 @@ def entered(actor: User | None, project: Project, right: Can) -> Access:
         return enter(actor, project.slug, right)
     except ProjectArchived:
         raise
-    except (Http404, PermissionDenied) as error:
+    except SecondFactorMissing as error:
         raise ServiceError(
-            f"“{actor.username}” doesn't have permission to {right} in “{project.slug}”.", code="access"
+            f"“{actor.username}” needs two-factor sign-in to {right} in “{project.slug}”.", code=error.code
         ) from error
+    except (Http404, PermissionDenied) as error:
+        raise _refused(actor, f"{right} in “{project.slug}”") from error
 
 
-def check_right(actor: User | None, project: Project, right: Can) -> None:
-    """Check the right of the person of --by, if one is named. Raises ServiceError `access` and ProjectArchived."""
+def check_standing(actor: User, standing: Standing) -> None:
+    """Raise ServiceError `access` unless the person of --by is allowed this."""
+    if standing is Standing.CREATE_PROJECTS:
+        allowed = may_create_projects(actor)
+    elif standing is Standing.SEE_QUEUES:
+        allowed = actor.is_staff
+    else:
+        allowed = standing is Standing.SIGN_IN or actor.is_superuser
+    if not allowed:
+        raise _refused(actor, str(standing))
+
+
+def check_own(actor: User | None, user: User) -> None:
+    """Raise ServiceError `access` if --by names another person than the one whose API tokens these are."""
+    if actor is not None and actor != user:
+        raise _refused(actor, f"see or change API tokens of “{user.username}”")
+
+
+def check_shown(actor: User | None, project: Project, *, spec: str = "", author: int = 0) -> None:
+    """Raise ServiceError `access` if the person of --by must not get the annotation sets of a spec or an author.
+
+    A spec is as `run:rules-1`, and the person has entered the project.
+    """
     if actor is not None:
-        entered(actor, project, right)
+        access = entered(actor, project, Can.SEE_PROJECT)
+        if closed_to(access, spec=spec, authors=[author] if author else []):
+            raise _refused(actor, f"read these annotation sets in “{project.slug}”")
+
+
+def authors_shown(actor: User | None, project: Project) -> QuerySet[Author] | None:
+    """Return the authors whose annotation sets the person of --by may see; None for everyone's, without a person."""
+    return None if actor is None else authors_for(entered(actor, project, Can.READ_NOTES))
+
+
+def _refused(actor: User, what: str) -> ServiceError:
+    return ServiceError(f"“{actor.username}” doesn't have permission to {what}.", code="access")
 
 
 def find_note(access: Access, name: str) -> Document:
@@ -79,6 +138,11 @@ def find_label(project: Project, name: str) -> Label:
             return label
     known = ", ".join(label.code for label in labels)
     raise ServiceError(f"There is no label “{name}” in “{project.slug}”. Labels: {known}.", code="label")
+
+
+def words_or_input(words: str) -> str:
+    """Return words of a command line, or for “-” the first line of standard input: names don't belong in a history."""
+    return sys.stdin.readline().rstrip("\r\n") if words == "-" else words
 
 
 def read_text(path: Path, unchanged: str) -> str:
@@ -104,19 +168,23 @@ def read_rows(path: Path, columns: Sequence[str]) -> list[Row]:
         raise ServiceError(f"“{path}”: {error}", code="columns") from error
 
 
-def write_rows(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> int:
-    """Write a new CSV file, and return the number of its rows. Raises ServiceError `path`, also where it exists."""
+def write_lines(path: Path, lines: Iterable[str]) -> int:
+    """Write a new text file, and return the number of its lines. Raises ServiceError `path`, also where it exists."""
     count = 0
     try:
         # A file that exists may hold the work of hours.
         with path.open("x", encoding="utf-8", newline="") as file:
-            file.write(csv_line(columns))
-            for cells in rows:
-                file.write(csv_line(cells))
+            for line in lines:
+                file.write(line)
                 count += 1
     except OSError as error:
         raise ServiceError(f"Can't write “{path}”: {error.strerror}.", code="path") from error
     return count
+
+
+def write_rows(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> int:
+    """Write a new CSV file, and return the number of its rows. Raises ServiceError `path`, also where it exists."""
+    return write_lines(path, chain([csv_line(columns)], map(csv_line, rows))) - 1
 
 
 class JourneyCommand(BaseCommand):
@@ -125,9 +193,19 @@ class JourneyCommand(BaseCommand):
     On failure: exit status 1, the reason on stderr, and with `--json` also {"error", "code"} on stdout.
     """
 
+    needs: Needs = Standing.ADMINISTER
+    """What the person of --by needs: a right in the project that the option `project` names, or a standing.
+
+    It is the right that the pages and the API ask for. None: `act` checks it, with `entered` or `check_own`.
+    """
+
+    def needs_for(self, options: Mapping[str, Any]) -> Needs:
+        """What the person of --by needs for these options. By default, `needs`."""
+        return self.needs
+
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--json", action="store_true", help="Print the result as one JSON object.")
-        parser.add_argument("--by", metavar="USER", help="The account to name in the audit log.")
+        parser.add_argument("--by", metavar="USER", help="The person who does this. Their rights are checked.")
         self.arguments(parser)
 
     def arguments(self, parser: CommandParser) -> None:
@@ -141,7 +219,7 @@ class JourneyCommand(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            actor = find_user(options["by"]) if options["by"] else None
+            actor = self._person(options) if options["by"] else None
             result = self.act(actor, **options)
         except (ServiceError, LimitReached) as error:
             self._fail(str(error), error.code, as_json=options["json"])
@@ -159,6 +237,18 @@ class JourneyCommand(BaseCommand):
             self.stdout.write(text)
         if result.get("failed"):
             raise CommandError(str(result["failed"]))
+
+    def _person(self, options: Mapping[str, Any]) -> User:
+        """Return the person of --by. Raises ServiceError and ProjectArchived if the person may not do this."""
+        actor = find_user(options["by"])
+        if not actor.is_active:
+            raise ServiceError(f"The account “{actor.username}” is not active.", code="access")
+        needed = self.needs_for(options)
+        if isinstance(needed, Can):
+            entered(actor, find_project(options["project"]), needed)
+        elif needed is not None:
+            check_standing(actor, needed)
+        return actor
 
     def _fail(self, message: str, code: str, *, as_json: bool) -> NoReturn:
         if as_json:

@@ -20,6 +20,8 @@ _ID: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 # Minutes that a session by SAML lasts, since nobody can ask a SAML provider whether a person is still there.
 SAML_MINUTES: Final = 15
 _MOST_MINUTES: Final = 12 * 60
+_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
+SCIM_SUBJECTS: Final = ("externalId", "userName")
 _METADATA: Final = "{urn:oasis:names:tc:SAML:2.0:metadata}"
 _CERTIFICATE: Final = "{http://www.w3.org/2000/09/xmldsig#}X509Certificate"
 _REDIRECT: Final = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect"
@@ -41,7 +43,25 @@ class Provider:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OidcProvider(Provider):
+class ProvisioningProvider(Provider):
+    """A provider that may also push accounts by SCIM. Without `scim_token_hashes`, it doesn't.
+
+    `scim_token_hashes` lists the SHA-256 hashes of its tokens, in hexadecimal. `scim_subject` is the attribute of SCIM
+    that is equal to what identifies the person at sign-in. With `scim_groups`, roles follow the groups of SCIM, and the
+    groups of the sign-in are not read.
+    """
+
+    scim_token_hashes: tuple[str, ...] = ()
+    scim_subject: str = "externalId"
+    scim_groups: bool = False
+
+    @property
+    def provisions(self) -> bool:
+        return bool(self.scim_token_hashes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OidcProvider(ProvisioningProvider):
     """OpenID Connect. `second_factor` lists values of the claims `amr` and `acr`."""
 
     issuer: str
@@ -53,7 +73,7 @@ class OidcProvider(Provider):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SamlProvider(Provider):
+class SamlProvider(ProvisioningProvider):
     """SAML 2.0. `metadata` is the path of the provider's metadata. `second_factor` lists AuthnContext classes.
 
     `subject` is the attribute that identifies a person; empty: the NameID. `minutes` is how long a session lasts.
@@ -163,7 +183,17 @@ def safe_address(url: str) -> bool:
     )
 
 
+def _check_scim(where: str, provider: Any) -> None:
+    if not all(_DIGEST.fullmatch(one) for one in provider.scim_token_hashes):
+        raise ValueError(f"{where}: scim_token_hashes must be hashes that the command create_scim_token printed.")
+    if provider.scim_subject not in SCIM_SUBJECTS:
+        raise ValueError(f"{where}: scim_subject must be one of {', '.join(SCIM_SUBJECTS)}.")
+    if provider.scim_groups and not provider.provisions:
+        raise ValueError(f"{where}: scim_groups needs scim_token_hashes.")
+
+
 def _check_oidc(where: str, provider: Any) -> None:
+    _check_scim(where, provider)
     if not safe_address(provider.issuer):
         raise ValueError(f"{where}: issuer must begin with https://.")
     if "openid" not in provider.scopes:
@@ -171,6 +201,9 @@ def _check_oidc(where: str, provider: Any) -> None:
 
 
 def _check_saml(where: str, provider: Any) -> None:
+    _check_scim(where, provider)
+    if provider.scim_groups and provider.groups:
+        raise ValueError(f"{where}: Roles follow either the attribute of groups or scim_groups. Remove one of them.")
     if not Path(provider.metadata).is_file():
         raise ValueError(f"{where}: There is no file {provider.metadata}. Download the provider's metadata to it.")
     if fault := _fault_of_metadata(provider.metadata):

@@ -22,7 +22,14 @@ from annotations.models.mapping import LabelMapping, MappedLabel
 from annotations.models.personal import PersonalKey, Search
 from annotations.models.planted import PlantedLeak
 from annotations.models.project import Membership, Project, Role
-from annotations.models.provider import GroupRole, ProviderAccount, ProviderSession, UsedToken
+from annotations.models.provider import (
+    GroupRole,
+    ProviderAccount,
+    ProviderSession,
+    ProvisionedGroup,
+    ProvisionedUser,
+    UsedToken,
+)
 from annotations.models.release import LeakFinding, Release, ReleasedNote, ReleasePolicy
 from annotations.models.review import BulkAct, Decision, Review, SuggestedLabel, SuggestedNote, SuggestedString
 from annotations.models.rewritten import RewrittenNote
@@ -85,6 +92,8 @@ __all__ = [
     "ProjectKey",
     "ProviderAccount",
     "ProviderSession",
+    "ProvisionedGroup",
+    "ProvisionedUser",
     "Release",
     "ReleaseErasure",
     "ReleasePolicy",

@@ -1,3 +1,5 @@
+import uuid
+
 from django.conf import settings
 from django.db import models
 
@@ -82,3 +84,52 @@ class GroupRole(models.Model):
 
     def __str__(self) -> str:
         return f"group role {self.pk}: {self.role}"
+
+
+class ProvisionedUser(models.Model):
+    """What a provider says by SCIM about a person, whose account here is `account`.
+
+    `name_key` is the user name as names are compared. `active` is what the provider said last. `said` holds the other
+    attributes that it sent: names and e-mail addresses.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4)
+    account = models.OneToOneField(ProviderAccount, models.CASCADE, related_name="provisioned")
+    provider = models.CharField(max_length=40)
+    user_name = models.CharField(max_length=255)
+    name_key = models.CharField(max_length=255)
+    external_id = models.CharField(max_length=255, blank=True, db_index=True)
+    active = models.BooleanField()
+    said = models.JSONField(default=dict)
+    created_at = models.DateTimeField(auto_now_add=True)
+    changed_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["created_at", "id"]
+        constraints = [
+            models.UniqueConstraint(fields=["provider", "name_key"], name="one_provisioned_user_per_name"),
+        ]
+
+    def __str__(self) -> str:
+        return f"provisioned user {self.pk}"
+
+
+class ProvisionedGroup(models.Model):
+    """A group that a provider pushes by SCIM. Its name is the one that has roles in projects (GroupRole)."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4)
+    provider = models.CharField(max_length=40)
+    name = models.CharField(max_length=255)
+    external_id = models.CharField(max_length=255, blank=True)
+    members = models.ManyToManyField(ProvisionedUser, related_name="groups")
+    created_at = models.DateTimeField(auto_now_add=True)
+    changed_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["created_at", "id"]
+        constraints = [
+            models.UniqueConstraint(fields=["provider", "name"], name="one_provisioned_group_per_name"),
+        ]
+
+    def __str__(self) -> str:
+        return f"provisioned group {self.pk}"

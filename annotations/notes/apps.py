@@ -16,6 +16,7 @@ class NotesConfig(AppConfig):
         patient_erased.add(forget_searches)
         registry.register("annotations.notes.api.router")
         registry.register("annotations.notes.api.talk.router")
+        registry.register("annotations.notes.api.search.router")
 
         from annotations.core import addresses, navigation
         from annotations.core.access import Can

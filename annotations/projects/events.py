@@ -67,6 +67,14 @@ class CategoryMoved(TypedDict):
     after: int
 
 
+class LabelMoved(TypedDict):
+    """Positions in the label's category, counted from 1."""
+
+    label: str
+    before: int
+    after: int
+
+
 class CategoryDeleted(TypedDict):
     category: str
     id: int
@@ -98,6 +106,7 @@ LABEL_CHANGED = Verb[LabelChanged]("label.changed", _("changed a label"))
 LABEL_ADDED = Verb[LabelAdded]("label.added", _("added a label"))
 LABEL_MERGED = Verb[LabelMerged]("label.merged", _("merged a label"))
 LABEL_DELETED = Verb[LabelDeleted]("label.deleted", _("deleted an unused label"))
+LABEL_MOVED = Verb[LabelMoved]("label.moved", _("moved a label"))
 CATEGORY_ADDED = Verb[CategoryAdded]("category.added", _("added a category"))
 CATEGORY_CHANGED = Verb[CategoryChanged]("category.changed", _("changed a category"))
 CATEGORY_MOVED = Verb[CategoryMoved]("category.moved", _("moved a category"))

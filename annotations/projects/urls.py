@@ -10,6 +10,7 @@ urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/labels/", labels.labels, name="labels"),
     path("projects/<slug:slug>/labels/<int:pk>/", labels.label_edit, name="label_edit"),
     path("projects/<slug:slug>/labels/<int:pk>/delete/", labels.label_delete, name="label_delete"),
+    path("projects/<slug:slug>/labels/<int:pk>/move", labels.label_move, name="label_move"),
     path("projects/<slug:slug>/labels/<int:pk>/merge/", labels.label_merge, name="label_merge"),
     path("projects/<slug:slug>/categories/new", categories.category_add, name="category_add"),
     path("projects/<slug:slug>/categories/<int:pk>/", categories.category_edit, name="category_edit"),

@@ -25,5 +25,6 @@ ACCOUNT_LEFT = Verb[AtProvider](
     "account.left", _("was deactivated, because the provider no longer knows them"), reading=True
 )
 ACCOUNT_BACK = Verb[AtProvider]("account.back", _("signed in at the provider again and was reactivated"), reading=True)
+ACCOUNT_RESTORED = Verb[AtProvider]("account.restored", _("was reactivated by the provider"), reading=True)
 GROUP_MAPPED = Verb[RoleOfGroup]("group.mapped", _("gave a group a role"))
 GROUP_UNMAPPED = Verb[RoleOfGroup]("group.unmapped", _("took a role from a group"))

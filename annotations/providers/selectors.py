@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from django.http import Http404
 from django.urls import reverse
 
-from annotations.domain.signing_in import LdapDirectory, OidcProvider, Provider
+from annotations.domain.signing_in import LdapDirectory, OidcProvider, Provider, ProvisioningProvider
 from annotations.models import GroupRole, Project
 
 Kind = TypeVar("Kind", bound=Provider)
@@ -39,6 +39,18 @@ def provider_at(kind: type[Kind], key: str) -> Kind:
     if found is None:
         raise Http404("There is no such provider.")
     return found
+
+
+def provisioning(key: str) -> ProvisioningProvider | None:
+    """Return the provider with this id if it pushes accounts by SCIM, or else None."""
+    found = provider_of(ProvisioningProvider, key)
+    return found if found is not None and found.provisions else None
+
+
+def pushes_groups(key: str) -> bool:
+    """Whether roles follow the groups that this provider pushes by SCIM."""
+    found = provisioning(key)
+    return found is not None and found.scim_groups
 
 
 def directory() -> LdapDirectory | None:

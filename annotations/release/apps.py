@@ -50,6 +50,7 @@ class ReleaseConfig(AppConfig):
             ),
         )
         addresses.register("release.page", "release")
+        addresses.register("release.new", "release_new")
         addresses.register("release.note", "release_note")
         addresses.register("note.surrogates", "note_surrogates")
         offers.offer("gold.actions", "release/offers/gold.html", position=30)

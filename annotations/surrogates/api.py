@@ -16,13 +16,12 @@ from annotations.core.errors import ServiceError
 from annotations.domain.numbers import MAX_ID
 from annotations.domain.redaction.kinds import Kind
 from annotations.models import SurrogateEntity, SurrogateMention
-from annotations.surrogates.selectors.entities import Shown, entities_of, found_by, mention_lines, shown
+from annotations.surrogates.selectors.entities import MOST_FOUND, Shown, entities_of, found_by, mention_lines, shown
 from annotations.surrogates.services import editing
 
 router = Router(tags=["Surrogates"])
 PATH = "/projects/{slug:slug}/surrogates"
 ONE = f"{PATH}/{{int:entity}}"
-MOST_FOUND = 200
 
 
 class FormItem(Schema):

@@ -9,8 +9,9 @@ from annotations.domain.installation import PROGRAM, data_folder
 from deidreview import VERSION
 from deidreview.run import environment, folder
 
+HELP = {"help", "--help", "-h"}
 # Commands that only print, and commands that run beside an app that is already set up.
-NEEDS_NOTHING = {"help", "--help", "-h", "relay", "work"}
+NEEDS_NOTHING = HELP | {"relay", "work"}
 # Commands that create the database themselves, or never use it.
 NEEDS_NO_DATABASE = {
     "check",
@@ -45,9 +46,11 @@ def main(arguments: Sequence[str]) -> int:
         return supervisor.main(rest)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "deidreview.settings")
     if "DJANGO_AUTO_COMPLETE" in os.environ:
-        # A shell asks for completions (the command `completion`). They need no data, and sign nothing.
-        os.environ.setdefault("DEIDREVIEW_SECRET_KEY", "only-to-list-the-commands" * 2)
+        # A shell asks for completions (the command `completion`).
         name = "help"
+    if name in HELP:
+        # Lists and completions need no data, and sign nothing: they work before there is a secret key.
+        os.environ.setdefault("DEIDREVIEW_SECRET_KEY", "only-to-list-the-commands" * 2)
     from django.core.exceptions import ImproperlyConfigured
     from django.core.management import execute_from_command_line
     from django.db import OperationalError, ProgrammingError

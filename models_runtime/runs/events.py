@@ -13,7 +13,12 @@ class RunStarted(TypedDict):
     notes: int
 
 
+class RunRenamed(TypedDict):
+    author: int
+
+
 RUN_STARTED = Verb[RunStarted]("run.started", _("started a model run"))
+RUN_RENAMED = Verb[RunRenamed]("run.renamed", _("renamed a model run"))
 
 
 class PlaceholdersMapped(TypedDict):

@@ -31,5 +31,6 @@ urlpatterns: list[URLPattern] = [
     path("projects/<slug:slug>/runs/<int:pk>/", runs.run, name="run"),
     path("projects/<slug:slug>/runs/<int:pk>/placeholders/", rewritten.run_placeholders, name="run_placeholders"),
     path("projects/<slug:slug>/runs/<int:pk>/rewritten.jsonl", rewritten.run_rewritten, name="run_rewritten"),
+    path("projects/<slug:slug>/runs/<int:pk>/rename", runs.run_rename, name="run_rename"),
     path("projects/<slug:slug>/runs/<int:pk>/retry", runs.run_retry, name="run_retry"),
 ]

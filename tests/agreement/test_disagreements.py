@@ -15,6 +15,8 @@ from tests import factories as make
 from tests.worlds.checks import check_page
 from tests.worlds.pages import TEXT
 
+pytestmark = pytest.mark.once
+
 NAME, AGE = (0, 11), (13, 15)
 PAGE = "/projects/covid/agreement/disagreements/"
 

@@ -17,6 +17,8 @@ from annotations.models import Event
 from tests import factories as make
 from tests.worlds.checks import check_page
 
+pytestmark = pytest.mark.once
+
 LABELS = [("AGE", [("AGE", "")]), ("LOCATION", [("HOSPITAL", "h"), ("CITY", "c")])]
 NOTES = [
     ("Uomo di 60 anni", [[(8, 10, "AGE")], [(8, 10, "AGE")], [(8, 15, "AGE")]]),

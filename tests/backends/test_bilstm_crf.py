@@ -44,12 +44,12 @@ def test_it_learns_a_long_note(tmp_path: Path, adapt: int) -> None:
     text, spans = joined(made_notes(12))
     made = tmp_path / "model.zip"
     steps: list[Step] = []
-    asked = {"iterations": 25, "adapt": adapt, "held_out": [(text, spans)], "report": steps.append}
+    asked = {"iterations": 20, "adapt": adapt, "held_out": [(text, spans)], "report": steps.append}
     learn(TrainingTask([(text, spans)] * 4, "meddocan", **asked), made)
     assert BiLstmCrfBackend(str(made)).predict([text])[0] == spans
     assert steps[-1].f1 == 1.0
     assert steps[-1].loss < steps[adapt].loss
-    assert [step.adapting for step in steps] == [True] * adapt + [False] * 25
+    assert [step.adapting for step in steps] == [True] * adapt + [False] * 20
 
 
 class Killed(Exception):

@@ -18,6 +18,8 @@ from tests.worlds.audited import audited_world, planned, read_one
 from tests.worlds.checks import check_page
 from tests.worlds.queue import no_redis
 
+pytestmark = pytest.mark.once
+
 __all__ = ["no_redis"]
 
 RELEASE, SIGN = reverse("release", args=["covid", 1]), reverse("certificate_sign", args=["covid", 1])

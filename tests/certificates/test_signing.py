@@ -50,7 +50,9 @@ def refused(world, code, **changes):
 def finding(world, **fields):
     note = ReleasedNote.objects.filter(release=world.release).first()
     return LeakFinding.objects.create(
-        note=note, start=0, end=4, original_start=0, original_end=4, origin="note", string_key=1, **fields
+        note=note,
+        string_key=1,
+        **{"origin": "note", "start": 0, "end": 4, "original_start": 0, "original_end": 4, **fields},
     )
 
 
@@ -111,7 +113,7 @@ def test_only_prepared_releases_are_signed(released, state, code):
 
 def test_open_findings_are_refused(released):
     finding(released)
-    with pytest.raises(ServiceError, match="1 finding of the leak gate waits for a decision"):
+    with pytest.raises(ServiceError, match="1 finding waits for a decision"):
         sign(release=released.release, terms=TERMS, accepted=(), actor=released.mia)
 
 
@@ -141,6 +143,13 @@ def test_allowed_findings_are_a_risk_with_the_name(released):
     assert "Findings of the leak gate that were allowed by rev: 1." in texts
     assert texts.count("Names of drugs") == 1
     assert content["identifiability"]["gate"]["by"] == ["rev"]
+
+
+def test_marks_of_auditors_are_no_findings_of_the_leak_gate(released):
+    finding(released, decision="replace", decided_by=released.rev)
+    finding(released, origin="audit", original_start=5, original_end=9, decision="allow", decided_by=released.mia)
+    gate = content_of(signed(released))["identifiability"]["gate"]
+    assert (gate["found"], gate["replaced"], gate["allowed"], gate["by"]) == (1, 1, 0, [])
 
 
 def test_the_command_accepts_all_risks_and_leaves_out_notes_that_are_held_back(released):

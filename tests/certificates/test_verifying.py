@@ -21,6 +21,8 @@ from annotations.transfer.services.export_labels import labels_in_words
 from tests.certificates.test_signing import signed
 from tests.domain.certifying.sample import KEY, PRIVATE, content
 
+pytestmark = pytest.mark.once
+
 
 @pytest.fixture
 def certified(released, tmp_path):

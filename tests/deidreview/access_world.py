@@ -2,6 +2,7 @@
 
 import io
 import re
+import uuid
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -308,11 +309,11 @@ KINDS = {
     "import": {"import_preview", "import_report", "job_start_import", "job_of_import"},
     "mapping": {"label_mapping", "label_mapping_delete"},
     "category": {"category_delete", "category_edit", "category_move"},
-    "label": {"label_delete", "label_edit", "label_merge"},
+    "label": {"label_delete", "label_edit", "label_merge", "label_move"},
     "member": {"member_role", "member_remove", "member_link"},
     "job": {"job", "job_cancel", "job_pause", "job_resume", "job_retry"},
     "agreement_job": {"agreement_progress"},
-    "run": {"run", "run_retry"},
+    "run": {"run", "run_rename", "run_retry"},
     "rewriting": {"run_placeholders", "run_rewritten"},
     "run_author": {"review_next"},
     "string": {"review_string"},
@@ -357,7 +358,12 @@ def url_of(name: str, world: World, slug: str = "ours", objects: str = "ours") -
     values = {
         "slug": slug,
         # A released note has the number of its release and the id of its note.
-        "pk": ids["note"] if name == "release_note" else ids.get(kind_of(name), 0),
+        # Users and groups of SCIM have a UUID.
+        "pk": ids["note"]
+        if name == "release_note"
+        else uuid.UUID(int=7)
+        if name in ("scim_user", "scim_group")
+        else ids.get(kind_of(name), 0),
         "number": ids.get(kind_of(name), 0),
         "delivery": ids["delivery"],
         "author": ids["run_author"],
@@ -368,6 +374,7 @@ def url_of(name: str, world: World, slug: str = "ours", objects: str = "ours") -
         "certificate": ids["certificate"],
         "fingerprint": ids["fingerprint"],
         "provider_id": "none",
+        "key": "User",
         "format": "csv",
         "name": "small",
         "policy": "mask",

@@ -70,6 +70,7 @@ TABLE: dict[str, Row] = {
     # A job of the world waits, and the category has labels.
     "remove_label": Row(MANAGERS).answers(409),
     "preview_label_merge": Row(MANAGERS, query="?into=AGE"),
+    "move_label_to": Row(MANAGERS, {"position": 0}),
     "merge_label": Row(MANAGERS, {"into": "AGE"}),
     "list_categories": Row(MEMBERS),
     "new_category": Row(MANAGERS, {"name": "Other"}).answers(201),
@@ -99,6 +100,7 @@ TABLE: dict[str, Row] = {
     # Notes
     "list_notes": Row(MEMBERS),
     "read_note": Row(MEMBERS),
+    "search_notes": Row(MEMBERS, {"text": "Rossi"}),
     "list_sets": Row(MEMBERS),
     "read_set": Row(MEMBERS),
     "change_metadata": Row(MANAGERS, {"site": "Ward"}),
@@ -279,6 +281,7 @@ TABLE: dict[str, Row] = {
     "list_runs": Row(ALL_NOTES),
     "start_backend_run": Row(MANAGERS, {"backend": "rules"}).answers(202),
     "read_run": Row(ALL_NOTES),
+    "change_run": Row(MANAGERS, {"name": "Another"}),
     "list_failures": Row(ALL_NOTES),
     # The run has no unfinished note.
     "retry_run": Row(MANAGERS).answers(409),

@@ -13,24 +13,22 @@ PAGE = """
 import django
 from django.conf import settings
 django.setup()
-from django.core.management import call_command
 from django.test import Client
-call_command("migrate", verbosity=0)
-page = Client(REMOTE_ADDR="{address}").get("/accounts/login/")
-print(page.status_code, b'id="djDebug"' in page.content, settings.DEBUG)
+for address in ("127.0.0.1", "192.0.2.7"):
+    page = Client(REMOTE_ADDR=address).get("/accounts/login/")
+    print(address, page.status_code, b'id="djDebug"' in page.content, settings.DEBUG)
 """
 
 
 @pytest.mark.product
 @pytest.mark.parametrize(
-    ("module", "address", "shown"),
+    ("module", "shown"),
     [
-        ("deidreview.development.settings", "127.0.0.1", "200 True True"),
-        ("deidreview.development.settings", "192.0.2.7", "200 False True"),  # from another machine
-        ("deidreview.settings", "127.0.0.1", "200 False False"),
+        ("deidreview.development.settings", ["127.0.0.1 200 True True", "192.0.2.7 200 False True"]),
+        ("deidreview.settings", ["127.0.0.1 200 False False", "192.0.2.7 200 False False"]),
     ],
 )
-def test_the_toolbar_is_only_for_this_machine(module: str, address: str, shown: str, tmp_path: Path) -> None:
+def test_the_toolbar_is_only_for_this_machine(module: str, shown: list[str], tmp_path: Path) -> None:
     (tmp_path / "static").mkdir()
     environ = {
         "PATH": os.environ["PATH"],
@@ -47,11 +45,10 @@ def test_the_toolbar_is_only_for_this_machine(module: str, address: str, shown: 
             check=True,
             capture_output=True,
         )
-    code = PAGE.format(address=address)
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, env=environ, capture_output=True, text=True, check=False
+        [sys.executable, "-c", PAGE], cwd=ROOT, env=environ, capture_output=True, text=True, check=False
     )
-    assert done.stdout.strip() == shown, done.stderr
+    assert done.stdout.splitlines() == shown, done.stderr
 
 
 def test_no_release_contains_the_toolbar() -> None:

@@ -33,6 +33,17 @@ def test_each_kind_is_read(reading, tmp_path):
     assert found[0].second_factor == ("mfa",) and found[1].minutes == 5
 
 
+def test_a_provider_may_push_accounts(reading, tmp_path):
+    metadata = tmp_path / "idp.xml"
+    metadata.write_text(METADATA)
+    scim = f'scim_token_hashes = ["{"0" * 64}"]\nscim_groups = true\n'
+    saml = f'[[provider]]\nid = "s"\nkind = "saml"\nname = "S"\nmetadata = "{metadata}"\n'
+    oidc, by_saml = reading(OIDC + saml + scim)
+    assert not oidc.provisions and by_saml.provisions and by_saml.scim_subject == "externalId"
+    with pytest.raises(ValueError, match="either the attribute of groups or scim_groups"):
+        reading(saml + scim + 'groups = "groups"\n')
+
+
 def test_secrets_are_in_no_text_of_a_provider(reading):
     found = reading(OIDC.replace('"s"', '"top secret"') + LDAP + 'bind_password = "top secret"\n')
     assert "top secret" not in repr(found)
@@ -53,6 +64,10 @@ def test_secrets_are_in_no_text_of_a_provider(reading):
         (OIDC.replace("https", "http"), "issuer must begin with https"),
         (OIDC + 'scopes = ["profile"]\n', "scopes must contain openid"),
         (OIDC + 'scopes = "openid"\n', "scopes must be a list of texts"),
+        (OIDC + 'scim_token_hashes = ["a secret"]\n', "scim_token_hashes must be hashes"),
+        (OIDC + 'scim_subject = "id"\n', "scim_subject must be one of externalId, userName"),
+        (OIDC + "scim_groups = true\n", "scim_groups needs scim_token_hashes"),
+        (LDAP + 'scim_subject = "userName"\n', "“scim_subject” is not known"),
         (OIDC + OIDC, "Two providers have the id “a”"),
         ('[[provider]]\nid = "s"\nkind = "saml"\nname = "S"\nmetadata = "/no"\n', "There is no file /no"),
         (LDAP.replace("ldaps", "ldap"), "Passwords would be readable"),

@@ -57,8 +57,9 @@ def test_the_first_job_of_a_project_is_number_1_whatever_other_projects_did(proj
     job = make_job(project=project)
     assert job.pk != job.number == 1
     page = check_page(client.get("/projects/covid/jobs/1/"))
-    assert "<h1>Count 1</h1>" in page and "<title>Count 1 · " in page
-    assert '<a href="/projects/covid/jobs/1/">Count 1</a>' in check_page(client.get(reverse("jobs", args=["covid"])))
+    assert "<h1>Count, job 1</h1>" in page and "<title>Count, job 1 · " in page
+    jobs = check_page(client.get(reverse("jobs", args=["covid"])))
+    assert '<a href="/projects/covid/jobs/1/">Count, job 1</a>' in jobs
 
 
 def test_a_number_leads_to_the_job_of_this_project_only(project, mia, client, make_job):
@@ -88,7 +89,7 @@ def test_an_import_has_the_number_of_its_job(project, mia, client, make_job):
     assert "<h1>Import preview</h1>" in check_page(client.get(url))
     job_url = client.post(reverse("job_start_import", args=["covid", row.pk])).url
     assert job_url == "/projects/covid/jobs/3/"
-    assert "<h1>Import 3</h1>" in check_page(client.get(job_url))
+    assert "<h1>Import, job 3</h1>" in check_page(client.get(job_url))
     assert "<h1>Import 3</h1>" in check_page(client.get(url))
     assert f'<a href="{url}">Import 3</a>' in check_page(client.get(reverse("import", args=["covid"])))
     report = client.get(reverse("import_report", args=["covid", row.pk]))

@@ -1,4 +1,7 @@
-"""The queue survives failures: real workers and relays are killed or frozen, and a real Redis is emptied."""
+"""The queue survives failures: real workers and relays are killed or frozen, and a real Redis is emptied.
+
+Tests of what only Redis and signals do run on one database.
+"""
 
 import re
 import signal
@@ -52,6 +55,7 @@ def test_the_worker_is_killed_and_redis_emptied(counting, processes, redis_serve
     assert job.attempt == 2
 
 
+@pytest.mark.once
 def test_redis_is_emptied_under_a_working_worker(counting, redis_server):
     job, _, _ = counting
     redis_server.client().flushall()
@@ -60,6 +64,7 @@ def test_redis_is_emptied_under_a_working_worker(counting, redis_server):
     wait_for(lambda: workers_alive("cpu") == 1, what="the worker to show itself again")
 
 
+@pytest.mark.once
 def test_redis_is_emptied_while_a_job_waits(make_job, processes, redis_server):
     processes("relay")
     job = make_job("count", total=TOTAL, nap=0)
@@ -80,6 +85,7 @@ def test_the_relay_is_killed_and_started_again(counting, processes):
     finished(job)
 
 
+@pytest.mark.once
 def test_redis_restarts_in_the_middle(counting, redis_server, make_job):
     job, _, _ = counting
     redis_server.restart(away=1.0)
@@ -88,6 +94,7 @@ def test_redis_restarts_in_the_middle(counting, redis_server, make_job):
     wait_for_state(later, Job.State.DONE, "a job after the restart")
 
 
+@pytest.mark.once
 def test_redis_is_unavailable_at_the_start(make_job, processes, redis_server):
     redis_server.stop()
     relay, worker = processes("relay"), processes("work")
@@ -139,6 +146,7 @@ def test_sigterm_puts_the_job_back_at_once(counting, processes):
     assert job.attempt == 1, "an orderly stop is not counted"
 
 
+@pytest.mark.once
 def test_sigint_from_a_terminal_puts_the_job_back(counting, processes):
     job, worker, _ = counting
     worker.popen.send_signal(signal.SIGINT)
@@ -236,6 +244,7 @@ def test_two_workers_share_the_jobs(make_job, processes):
         assert results(job.pk) == [(item, 1) for item in range(20)]
 
 
+@pytest.mark.once
 def test_a_worker_on_all_queues_takes_turns(make_job, processes, redis_server):
     jobs = [make_job("count", total=1) for _ in range(5)]
     for job, queue in zip(jobs, ("cpu", "cpu", "cpu", "gpu", "llm"), strict=True):
@@ -249,6 +258,7 @@ def test_a_worker_on_all_queues_takes_turns(make_job, processes, redis_server):
     assert served == ["cpu", "gpu", "llm", "cpu", "cpu"]
 
 
+@pytest.mark.once
 def test_redis_holds_only_ids(make_job, redis_server, processes, gate):
     """Read everything in Redis while jobs wait and while one runs."""
     job = make_job("once", gate=str(gate.file), note="Mario Rossi")
@@ -265,6 +275,7 @@ def test_redis_holds_only_ids(make_job, redis_server, processes, gate):
     assert client.keys("rq:job:*") == []
 
 
+@pytest.mark.once
 def test_workers_are_counted_and_missed(processes, redis_server):
     assert workers_alive("cpu") == 0
     worker = processes("work", "--queue", "cpu", "--queue", "llm")

@@ -1,6 +1,6 @@
 """From a model run to gold: the rules suggest spans, a reviewer decides, the gold is frozen and exported as brat.
 
-Everything is real, as in the other journey. The agreement page shows the same figures as the command.
+Everything is real, as in the other journeys, which run on SQLite; `make test` runs this one on PostgreSQL.
 """
 
 import json
@@ -161,7 +161,7 @@ def review_second(page: Page) -> set[tuple[str, str]]:
     return {("PATIENT", "Bianchi")} | {one for one in suggested if one[1] != "Bianchi"}
 
 
-@pytest.mark.both_databases
+@pytest.mark.postgresql
 def test_from_a_run_to_gold(people: Any, command: Any) -> None:
     boss, rita = people
     start_run(boss)

@@ -45,7 +45,8 @@ def test_terms_are_added_by_line_and_once(world, mia):
 def test_wrong_terms_keep_the_form(world, mia, data, reason):
     answer = add(mia, **data)
     assert answer.status_code == 422
-    assert reason in check_page(answer)
+    html = check_page(answer)
+    assert reason in html and "No term was added." in html
     assert not ListedTerm.objects.exists()
 
 

@@ -120,7 +120,7 @@ def test_a_form_without_a_file_keeps_the_page(mia, content):
     )
     answer = mia.post(PAGE, data)
     assert answer.status_code == 422
-    check_page(answer)
+    assert "Nothing was imported." in check_page(answer)
 
 
 def test_a_double_click_stages_one_upload_and_a_second_confirmation_changes_nothing(patients, mia):

@@ -37,6 +37,8 @@ from annotations.models import (
     Project,
     ProviderAccount,
     ProviderSession,
+    ProvisionedGroup,
+    ProvisionedUser,
     ReleaseErasure,
     Resolution,
     Review,
@@ -183,10 +185,13 @@ def fill_the_rest(world):
     GroupRole.objects.create(project=project, provider="clinic", group="ward", role=Role.VIEWER)
     account = ProviderAccount.objects.create(user=world.ann, provider="clinic", subject="1")
     ProviderSession.objects.create(account=account)
+    pushed = {"provider": "clinic", "changed_at": at}
+    user = ProvisionedUser.objects.create(account=account, user_name="ann", name_key="ann", active=True, **pushed)
+    ProvisionedGroup.objects.create(name="ward", **pushed).members.add(user)
 
 
 # Accounts outlive the project, and certificates are verified with the keys.
-STAYING = (User, ProviderAccount, ProviderSession, Event, SigningKey)
+STAYING = (User, ProviderAccount, ProviderSession, ProvisionedUser, ProvisionedGroup, Event, SigningKey)
 
 
 @pytest.mark.queue

@@ -36,6 +36,10 @@ STAYS = {
         "provider": "of the settings", "subject": "a member, not a patient", "sealed": "a provider's token",
     },
     "annotations.ProviderSession": {"sid": "a provider's number", "name_id": "a member, not a patient"},
+    "annotations.ProvisionedUser": {
+        "provider": "of the settings", "user_name": "a member, not a patient", "name_key": "a member, not a patient",
+        "external_id": "a member, not a patient", "said": "a member, not a patient",
+    },
     "annotations.GroupRole": {"provider": "of the settings", "group": "a group of members, not of patients"},
     "annotations.User": {
         "password": "a hash", "username": "a member, not a patient", "first_name": "a member, not a patient",

@@ -126,7 +126,6 @@ def test_a_malformed_setting_is_one_line(start):
     assert (status, words) == (1, "deidreview: DEIDREVIEW_UPLOAD_MB: “much” is not a whole number.")
 
 
-@pytest.mark.both_databases
 def test_a_database_that_does_not_answer_is_one_line(start):
     status, words = start(DATABASE_URL="postgres://nobody@127.0.0.1:1/none").finish()
 

@@ -1,9 +1,11 @@
 """Sign-in by LDAP and SAML in the running product: with the settings of docs/sign-in.md, in Chromium."""
 
+import json
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.request import Request, urlopen
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -14,6 +16,7 @@ from tests.waiting import in_browser, wait_for
 from tests.worlds.product import Product
 from tests.worlds.saml_provider import write_metadata
 from tests.worlds.saml_server import SamlServer
+from tests.worlds.scim_provider import HASH, PATCH, TOKEN, USER
 
 pytestmark = [pytest.mark.product, pytest.mark.processes]
 SERVICE = f"cn=deidreview,ou=services,{BASE}"
@@ -27,6 +30,7 @@ name = "Hospital"
 metadata = "{metadata}"
 groups = "groups"
 username = "uid"
+scim_token_hashes = ["{token_hash}"]
 
 [[provider]]
 id = "ldap"
@@ -76,7 +80,7 @@ def product(
     file.write_text(
         SETTINGS.format(
             metadata=metadata, url=slapd.secure_url, service=SERVICE, password=PASSWORD, people=PEOPLE,
-            certificate=slapd.certificate,
+            certificate=slapd.certificate, token_hash=HASH,
         )
     )  # fmt: skip
     product = start(DEIDREVIEW_SIGN_IN=str(file)).wait_ready()
@@ -122,6 +126,15 @@ def test_people_sign_in_and_out(product: Product, browser: Browser, slapd: Slapd
     slapd.delete(f"uid=ada,{PEOPLE}")
     deleted = time.monotonic()
 
+    def push(method: str, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Send a request of SCIM, as the provider does. Return the answer."""
+        headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/scim+json"}
+        sent = Request(f"{site}/scim/v2/hospital/{path}", json.dumps(body).encode(), headers, method=method)
+        with urlopen(sent, timeout=30) as answer:
+            found: dict[str, Any] = json.load(answer)
+            return found
+
+    pushed = push("POST", "Users", {"schemas": [USER], "userName": "grace", "externalId": "p-1"})
     saml_server.register(f"{site}/accounts/saml/hospital/metadata/")
     saml_server.person = {"name": "p-1", "uid": "grace", "groups": ["annotators"]}
     grace.goto(f"{site}{PROJECT}")
@@ -146,6 +159,20 @@ def test_people_sign_in_and_out(product: Product, browser: Browser, slapd: Slapd
     ended = time.monotonic()
     wait_for(lambda: not sees_project(grace), 10, "the end of the session by SAML")
     print(f"By SAML: out after {time.monotonic() - ended:.1f} s")
+
+    # The provider removes the person, who is out with the next request.
+    saml_server.person |= {"id": "assertion-3"}
+    grace.goto(f"{site}/accounts/saml/hospital/")
+    grace.get_by_role("button", name="Continue as grace").click()
+    expect(grace.get_by_role("link", name="Ward 7", exact=True).first).to_be_visible()
+    assert sees_project(grace)
+    inactive = {"op": "replace", "value": {"active": False}}
+    push("PATCH", f"Users/{pushed['id']}", {"schemas": [PATCH], "Operations": [inactive]})
+    assert not sees_project(grace)
+    saml_server.person |= {"id": "assertion-4"}
+    grace.goto(f"{site}/accounts/saml/hospital/")
+    grace.get_by_role("button", name="Continue as grace").click()
+    expect(grace.get_by_role("heading", name="Sign-in failed")).to_be_visible()
 
     def is_out() -> bool:
         time.sleep(0.5)

@@ -128,7 +128,6 @@ def test_a_stop_while_a_module_is_imported_prints_nothing():
 
 @pytest.mark.product
 @pytest.mark.processes
-@pytest.mark.both_databases
 def test_a_web_server_that_is_started_again_has_no_step(running):
     web = running.commands()["web"]
     assert "--greeting-fd" in web.cmdline()

@@ -27,6 +27,14 @@ def errors_of(answer) -> dict[str, str]:
     return {error["field"]: error["reason"] for error in answer.json()["errors"]}
 
 
+def test_a_project_gets_the_short_name_that_is_asked_for(program):
+    new = {"name": "Ward of March", "label_set": "meddocan"}
+    assert program.post("/projects", new | {"slug": "w-03"}).json()["slug"] == "w-03"
+    assert program.post("/projects", new).json()["slug"] == "ward-of-march"
+    assert "w-03" in errors_of(program.post("/projects", new | {"slug": "w-03"}))["slug"]
+    assert list(errors_of(program.post("/projects", new | {"slug": "Not/this"}))) == ["slug"]
+
+
 # ── Labels ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -19,6 +19,8 @@ from tests.projects.overview_pages import (
     url,
 )
 
+pytestmark = pytest.mark.once
+
 
 @pytest.fixture
 def ann(world, sign_in):

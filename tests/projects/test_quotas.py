@@ -48,14 +48,14 @@ def test_the_quota_is_set_and_removed_in_the_settings(world, sign_in):
 @pytest.mark.parametrize("rule", ["everyone", "some"])
 def test_new_notes_go_only_to_annotators_with_room(world, limited, rule):
     limited.distribution = rule
-    made = assign_new_notes(project=limited, documents=[make.make_note(limited) for _ in range(4)])
+    made = assign_new_notes(project=limited, notes=[make.make_note(limited).pk for _ in range(4)])
     assert made == 2
     assert live(limited) == {"ann": 3, "ben": 3}
 
 
 def test_done_notes_count_for_the_quota(world, limited):
     Assignment.objects.filter(user=world.ann).update(state="done")
-    assign_new_notes(project=limited, documents=[make.make_note(limited) for _ in range(4)])
+    assign_new_notes(project=limited, notes=[make.make_note(limited).pk for _ in range(4)])
     assert live(limited)["ann"] == 3
 
 
@@ -78,5 +78,5 @@ def test_notes_assigned_by_name_are_never_refused(world, limited):
     notes = [make.make_note(limited, name=f"extra-{number}") for number in range(4)]
     assign_list(project=limited, user=world.ann, names=[note.name for note in notes], actor=world.mia)
     assert live(limited)["ann"] == 6
-    assert assign_new_notes(project=limited, documents=[make.make_note(limited)]) == 1
+    assert assign_new_notes(project=limited, notes=[make.make_note(limited).pk]) == 1
     assert live(limited) == {"ann": 6, "ben": 3}

@@ -13,7 +13,7 @@ from annotations.providers.services import oidc
 from tests.factories import make_user
 from tests.worlds.oidc_provider import CLIENT, KEY, KID, LOGOUT, OTHER_KEY, signed
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
 LOGIN, CALLBACK, LOGOUT_URL = "/accounts/oidc/idp/", "/accounts/oidc/idp/callback/", "/accounts/oidc/idp/logout"
 
 

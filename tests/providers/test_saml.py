@@ -14,7 +14,7 @@ from annotations.models import ProviderAccount, ProviderSession, User
 from tests.worlds import saml_provider as idp
 from tests.worlds.saml_provider import OTHER, SAML, at, packed, response, sign
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
 LOGIN, ACS = "/accounts/saml/idp/", "/accounts/saml/idp/acs/"
 
 

@@ -34,7 +34,7 @@ def test_findings_are_grouped_by_string_with_context_and_origin(found):
     before = Event.objects.filter(verb=NOTE_READ).count()
     html = check_page(found.client.get(FINDINGS))
     assert html.count('class="leak-group card"') == 2
-    assert '<q dir="auto">Rossi</q>' in html and "Replace all 2 here too" in html
+    assert '<q dir="auto">Rossi</q>' in html and "Replace all 2" in html
     assert "Il sig. <mark>Rossi</mark> torna a casa." in html
     assert "labeled in this note" in html and "labeled in caso-001" in html and "part of the string" in html
     assert f"{reverse('note', args=['covid', found.notes[0].pk])}?at=0-11" in html
@@ -44,10 +44,19 @@ def test_findings_are_grouped_by_string_with_context_and_origin(found):
     assert {event.document_id for event in read.order_by("-id")[:2]} == {note.pk for note in found.notes[:2]}
 
 
+@pytest.mark.parametrize(("origin", "words"), [("shape", "looks like an identifier"), ("audit", "marked in the audit")])
+def test_a_finding_without_a_labeled_span_says_where_it_comes_from(found, origin, words):
+    LeakFinding.objects.filter(pk=found.torino.pk).update(
+        origin=origin, source=None, source_start=None, source_end=None
+    )
+    item = check_page(found.client.get(FINDINGS)).split(f'id="finding-{found.torino.pk}"')[1].split("</li>")[0]
+    assert words in item and "labeled" not in item
+
+
 def test_replacing_one_finding_changes_its_note_only(found):
     html = check_page(ask(found, found.first, "replace"), fragment=True)
     assert "1 finding is replaced in the released text." in html
-    assert html.count('class="leak-group card"') == 1 and "Replace 1 here too" in html
+    assert html.count('class="leak-group card"') == 1 and "Replace 1" in html
     assert '<span class="pill-note" id="count-open" hx-swap-oob="true">2</span>' in html
     texts = dict(found.release.notes.values_list("document", "text"))
     assert "Il sig. [PATIENT] torna a casa." in texts[found.notes[0].pk]

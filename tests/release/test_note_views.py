@@ -39,7 +39,7 @@ def test_the_original_view_and_an_unknown_view_show_the_text(reader):
     for query in ("", "?view=shredded"):
         html = check_page(reader.client.get(reader.page + query))
         assert "Mario Rossi" in text_of(html)
-        assert 'aria-current="page">Original</a>' in html
+        assert f'<a href="{reader.page}" aria-current="page">Original</a>' in html
 
 
 def test_the_chosen_annotation_set_stays_chosen(reader):

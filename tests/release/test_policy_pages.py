@@ -52,6 +52,8 @@ def test_saving_makes_the_next_version_with_its_changes(editor):
     saved = ReleasePolicy.objects.get(slug="mask", version=2)
     assert saved.created_by == editor.mia
     assert saved.rules["CITY"] == {"kind": "city", "action": "surrogate", "numbered": False}
+    # The shipped description would be wrong now.
+    assert "Changed in this project: 1 label has another action" in html and "Every labeled span becomes" not in html
     # A release keeps its version.
     editor.release.refresh_from_db()
     assert editor.release.policy.version == 1

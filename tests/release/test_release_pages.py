@@ -188,12 +188,12 @@ def test_the_preview_asks_for_annotations(clinic, sign_in):
 
 def test_the_page_says_what_was_done_and_what_is_left(clinic, sign_in):
     html = check_page(sign_in(clinic.mia).get(url("release")))
-    assert "3 findings of the leak gate are open." in html
+    assert "3 findings are open." in html
     assert f'href="{url("release_findings")}"' in html
     assert "and 2 held back" in html and "Leave out the notes with open findings" in html
     decide_all(release=clinic.release, answer="replace", actor=clinic.mia)
     html = check_page(sign_in(clinic.mia).get(url("release")))
-    assert "No finding of the leak gate is open." in html
+    assert "No finding is open." in html
     assert "and 2 held back" not in html
     assert "3 replaced, 0 allowed" in html
     assert "Leave out the notes with open findings" not in html
@@ -219,6 +219,22 @@ def test_a_release_that_is_being_prepared_shows_its_job(clinic, sign_in):
     run_job(Release.objects.get(number=2).job.pk)
     html = check_page(client.get(path))
     assert f'hx-get="{path}"' not in html and "Start export" in html
+
+
+def test_the_page_shows_no_figures_until_the_job_has_computed_them(clinic, sign_in):
+    """All notes are prepared, and the job still counts them: the page goes on loading its part again."""
+    release = clinic.release
+    Release.objects.filter(pk=release.pk).update(figures={"surrogates": {}}, content_hash="")
+    Job.objects.filter(pk=release.job_id).update(state=Job.State.RUNNING)
+    path = url("release")
+    html = check_page(sign_in(clinic.mia).get(path))
+    assert f'hx-get="{path}"' in html and "What was done" not in html
+    Job.objects.filter(pk=release.job_id).update(state=Job.State.DONE)
+    settle(release=release)
+    html = check_page(sign_in(clinic.mia).get(path, headers={"HX-Request": "true"}))
+    assert f'hx-get="{path}"' not in html and "What was done" in html
+    # The header doesn't count the job any more.
+    assert 'id="job-indicator" hx-swap-oob="true"' in html and "job is running" not in html
 
 
 def test_an_export_runs_once_and_is_ready_to_download(clinic, sign_in):

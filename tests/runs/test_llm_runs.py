@@ -27,7 +27,7 @@ from tests.backends.llm.scripted import Reply, entities, note_of, serving
 from tests.waiting import HANGS
 from tests.worlds.checks import check_page
 
-pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.queue, pytest.mark.once, pytest.mark.django_db(transaction=True)]
 TEXT = "Mario Rossi, 54 anni, prende 54 mg. Visto a Torino."
 
 
@@ -96,6 +96,7 @@ def test_from_the_form_to_suggestions_with_counts_cost_and_prompt(client, projec
     assert "Rossi" not in json.dumps([run.params, list(Job.objects.values_list("params", "result"))])
 
 
+@pytest.mark.both_databases
 def test_an_answer_is_kept_as_offsets_and_goes_with_its_note(client, project, server):
     start(client)
     finished(Run.objects.get())
@@ -243,6 +244,7 @@ def test_a_run_that_is_canceled_asks_nothing_again_and_says_what_it_cost(client,
     assert LlmAnswer.objects.count() == 1
 
 
+@pytest.mark.both_databases
 def test_a_servers_limit_holds_over_all_workers(client, project, server, settings, monkeypatch):
     monkeypatch.setattr(server_capacity, "LOOK_EVERY", 0)
     ward = settings.LLM_SERVERS["ward"]

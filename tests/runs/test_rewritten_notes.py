@@ -23,7 +23,7 @@ from tests import factories as make
 from tests.backends.llm.scripted import Reply, entities, note_of, serving
 from tests.worlds.checks import check_page
 
-pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.queue, pytest.mark.once, pytest.mark.django_db(transaction=True)]
 
 # What the model makes of each note: the first two are the worked examples of deleted diagnoses.
 NOTES = {
@@ -278,6 +278,7 @@ def test_a_run_that_rewrote_nothing_has_no_such_pages(client, project):
         assert client.get(reverse(name, args=["covid", other.pk])).status_code == 404
 
 
+@pytest.mark.both_databases
 def test_the_kept_text_goes_with_its_note(run, project):
     erase_patient(project=project, patient_id="p0", actor=None)
     assert RewrittenNote.objects.count() == 3 and LabelSet.objects.exists()

@@ -21,7 +21,7 @@ from annotations.scores.services.scoring import score, score_errors, score_reque
 from tests import factories as make
 from tests.worlds.checks import check_page
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
 ROSSI, AGE, CITY, BIANCHI = (0, 11, "PATIENT"), (13, 15, "AGE"), (44, 50, "CITY"), (61, 68, "DOCTOR")
 HTMX = {"HTTP_HX_REQUEST": "true"}
@@ -181,6 +181,7 @@ def test_another_author_s_errors_have_causes_of_their_own(read):
     assert causes_of_errors(wanted(read)) == {}
 
 
+@pytest.mark.both_databases
 def test_causes_follow_a_merged_label(read):
     tag(read, read.label, "AM")
     labels = read.project.label_set.labels
@@ -191,6 +192,7 @@ def test_causes_follow_a_merged_label(read):
     assert not ErrorCause.objects.exists()
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("how", ["patient", "note"])
 def test_erasing_reaches_causes(read, how):
     read.note.patient_id = "p1"

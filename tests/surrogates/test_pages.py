@@ -45,7 +45,9 @@ def test_the_list_shows_originals_surrogates_and_whose_they_are(made, django_ass
 
 def test_an_empty_index(made):
     SurrogateEntity.objects.all().delete()
-    assert "No surrogates yet" in check_page(made.client.get(reverse("surrogates", args=["ward"])))
+    html = check_page(made.client.get(reverse("surrogates", args=["ward"])))
+    assert "No surrogates yet" in html and f"{reverse('release_new', args=['ward'])}?policy=surrogate" in html
+    assert 'role="search"' not in html, "there is nothing to search"
 
 
 @pytest.mark.parametrize("words", ["wilson", "ADAM wilson", "Wilson Adam", "4711-22", "springfield"])

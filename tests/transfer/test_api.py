@@ -93,3 +93,9 @@ def test_an_import_in_steps(program):
     assert Document.objects.filter(name="visit-2").exists()
     assert program.delete(one).json()["code"] == "begun"
     assert [row["state"] for row in program.get(f"{WARD}/imports").json()["items"]] == ["done"]
+
+
+def test_a_format_that_does_not_exist_is_answered_with_all_that_do(program):
+    upload = {"files": SimpleUploadedFile("a.txt", b"Anna"), "format": "odt"}
+    (error,) = program.upload(f"{WARD}/imports", upload).json()["errors"]
+    assert error["field"] == "format" and "Choose one of: auto, brat, conll" in error["reason"]

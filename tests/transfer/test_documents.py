@@ -32,6 +32,8 @@ from tests.transfer.written import pdf, word
 from tests.worlds.checks import check_page
 from tests.worlds.managing import zip_of
 
+pytestmark = pytest.mark.once
+
 LATIN = "Il paziente è stato visitato dal dottor Nicolò Però, perché la febbre così alta.\n".encode("cp1252")
 OMOP = b"note_id,person_id,note_text\n1,p1,Anna Neri\n2,p2,Ugo Rossi\n3,p1,Anna Neri again\n"
 
@@ -149,10 +151,20 @@ def test_documents_hold_no_annotations(empty, mia):
     response = upload(mia, {"a.pdf": PDF}, annotations="gold", format="documents")
     assert response.status_code == 422 and "Documents hold no annotations" in response.content.decode()
     response = upload(mia, {"a.pdf": PDF}, annotations="gold")
-    assert response.status_code == 422 and "Documents hold no annotations" in response.content.decode()
+    assert response.status_code == 422 and "their format seems to be “documents”" in response.content.decode()
     assert "text" in FORMATS and "documents" not in FORMATS
     with pytest.raises(CommandError):
         call_command("export_documents", "covid", "--format", "documents", "--set", "gold", "--out", "x")
+
+
+def test_text_in_another_encoding_is_refused_with_the_format_that_reads_it(empty, tmp_path, capsys):
+    (tmp_path / "old.txt").write_bytes(LATIN)
+    (tmp_path / "new.txt").write_text("Anna")
+    call_command("import_documents", "covid", str(tmp_path))
+    out = capsys.readouterr().out
+    assert "Imported as text: 1 notes" in out and "Or import it with the format “documents”" in out
+    call_command("import_documents", "covid", str(tmp_path / "old.txt"), "--format=documents")
+    assert "perché" in Document.objects.get(name="old").text
 
 
 def test_through_the_command(empty, tmp_path, capsys):
@@ -181,7 +193,7 @@ def test_through_the_command(empty, tmp_path, capsys):
     capsys.readouterr()
     call_command("import_documents", "covid", str(folder))
     out = capsys.readouterr().out
-    assert "Refused: gone.pdf: " in out and "Imported: 1 notes" in out
+    assert "Refused: gone.pdf: " in out and "Imported as documents: 1 notes" in out
 
 
 def test_documents_among_annotations_are_refused(empty):
@@ -198,6 +210,7 @@ def test_documents_of_one_name(empty):
     assert [row["code"] for row in report["refused"]] == ["readme"]
 
 
+@pytest.mark.both_databases
 def test_all_or_nothing_keeps_no_originals(empty, monkeypatch):
     monkeypatch.setattr(reading, "BATCH", 1)
     row = stage(empty, {"a.docx": DOCX, "b.pdf": b"%PDF-1.4 broken"}, all_or_nothing=True)
@@ -218,6 +231,7 @@ def tar(files):
     return out.getvalue()
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("dies_at", [1, 2, 3, 4, 5, 6, 7])
 def test_a_killed_import_resumes(empty, monkeypatch, dies_at):
     """Archives and tables hold many notes; the broken document counts once."""
@@ -330,6 +344,7 @@ def test_an_original_can_not_be_downloaded_as_an_export(empty, mia):
     assert mia.get(reverse("file_download", args=["covid", StoredFile.objects.get().pk])).status_code == 404
 
 
+@pytest.mark.both_databases
 def test_erasing_reaches_the_original(empty, mia):
     files = [("a.pdf", PDF), ("t.csv", OMOP)]
     import_files(project=empty.project, files=files, format="documents")

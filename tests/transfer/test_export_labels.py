@@ -25,6 +25,8 @@ from tests import factories as make
 from tests.transfer.mapped import CODES, SPANS, make_mapping
 from tests.worlds.checks import check_page
 
+pytestmark = pytest.mark.once
+
 START = reverse("job_start_export", args=["covid"])
 PREVIEW = reverse("export_preview", args=["covid"])
 WRITTEN = {"NAME": 1, "WHEN": 1, "PLACE": 1}

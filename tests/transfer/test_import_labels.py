@@ -305,7 +305,7 @@ def test_a_zip_is_detected_by_the_page_and_by_the_command(world, mia, tmp_path):
     call_command("import_documents", "covid", str(path), "--as=gold")
     assert spans() == {("uno", 0, "PATIENT")}
     response = upload(mia, {"notes.zip": zip_of({"uno.txt": TEXT})}, format="auto", annotations="gold")
-    assert response.status_code == 422 and "Plain text holds no annotations" in response.content.decode()
+    assert response.status_code == 422 and "their format seems to be “text”" in response.content.decode()
 
 
 def test_documents_and_empty_notes_are_named(world, mia, tmp_path, capsys):

@@ -21,6 +21,8 @@ from tests import factories as make
 from tests.transfer.mapped import CODES, SPANS, make_mapping
 from tests.worlds.checks import check_page
 
+pytestmark = pytest.mark.once
+
 LIST = reverse("label_mappings", args=["covid"])
 
 

@@ -24,6 +24,7 @@ from annotations.annotate.events import (
 from annotations.annotate.services import history
 from annotations.annotate.services.locking import Locked, count_change, hold, target
 from annotations.core.attributes import fitting_label, with_attribute
+from annotations.core.bulk import insert_returning
 from annotations.core.changes import Change, Kind, LabeledBounds, Refused, Wanted
 from annotations.core.errors import ServiceError
 from annotations.core.events import Verb
@@ -237,8 +238,8 @@ def _create(row: Locked, wanted: LabeledBounds) -> Effect:
     if row.twin is not None:
         return _exists(row.twin, wanted)
     start, end, label = wanted
-    made = Span.objects.create(annotation_set_id=row.pk, start=start, end=end, label_id=label)
-    return Effect(SPAN_CREATED, _one(made.pk, None, wanted), labels=[label])
+    [pk] = insert_returning(Span, ("annotation_set_id", "start", "end", "label_id"), [(row.pk, start, end, label)])
+    return Effect(SPAN_CREATED, _one(pk, None, wanted), labels=[label])
 
 
 def _exists(twin: int, wanted: LabeledBounds) -> Effect:

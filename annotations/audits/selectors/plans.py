@@ -8,7 +8,8 @@ from django.utils.translation import gettext as _
 from annotations.core.errors import ServiceError
 from annotations.domain.auditing.looks import Design
 from annotations.domain.auditing.sampling import Unit, is_simple
-from annotations.models import AuditPlan, NoteMetadata, Release, ReleasedNote
+from annotations.models import AuditPlan, NoteMetadata, Project, Release, ReleasedNote
+from annotations.release.selectors.releases import release_numbered
 
 # A stratum is a share of the release; with more, each would be too small to say anything about.
 MOST_STRATA = 30
@@ -127,3 +128,14 @@ def waiting_for(release: Release) -> str:
     if held := states.count():
         return _("Decide the findings of the leak gate first. Notes held back: %(n)d.") % {"n": held}
     return ""
+
+
+def audit_numbered(project: Project, release: int) -> AuditPlan:
+    """Find the audit of a release by its number. Raises ServiceError `release`, or `audit` where none is planned."""
+    found = release_numbered(project, release)
+    plan = AuditPlan.objects.select_related("release__project", "release__policy").filter(release=found).first()
+    if plan is None:
+        raise ServiceError(
+            _("Release %(number)s has no audit yet. Plan one first.") % {"number": release}, code="audit"
+        )
+    return plan

@@ -117,7 +117,7 @@ def mark(*, note: AuditNote, start: int, end: int, label: str, user: User) -> Au
         begin, past = shown.to_original(start, end)
         if shown.is_replaced(begin, past):
             raise ServiceError(
-                _("This text was already replaced. Only what is left of the note can leak."), code="replaced"
+                _("This text was already replaced. Mark only text of the original note."), code="replaced"
             )
         made, _new = AuditMark.objects.update_or_create(note=row, start=begin, end=past, defaults={"label": label})
         _extend(row)

@@ -7,11 +7,11 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from annotations.audits.forms import DecisionForm
-from annotations.audits.selectors.leaks import leak_marks, listed_leaks
+from annotations.audits.selectors.leaks import leak_marks
 from annotations.audits.services.deciding import DECISIONS
+from annotations.audits.services.showing import show_leaks
 from annotations.core.access import Can, enter
 from annotations.core.errors import ServiceError
-from annotations.core.events import NOTE_READ
 from annotations.core.requests import Request, paged
 from annotations.models import AuditMark, AuditPlan
 from annotations.release.selectors.releases import release_for
@@ -26,11 +26,7 @@ def audit_leaks(request: Request, slug: str, number: int) -> HttpResponse:
     release = release_for(access, number)
     plan = get_object_or_404(AuditPlan, release=release)
     page = paged(request, leak_marks(plan).order_by("note__position", "start"), SIZE)
-    leaks = listed_leaks(access.project, list(page))
-    for document in {leak.note for leak in leaks}:
-        NOTE_READ.record(
-            actor=access.user, project_id=access.project.pk, document_id=document, data={"what": "leaks of an audit"}
-        )
+    leaks = show_leaks(project=access.project, marks=list(page), actor=access.user)
     return render(
         request, "audits/leaks.html",
         {"access": access, "release": release, "plan": plan, "page": page, "leaks": leaks},

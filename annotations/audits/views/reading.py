@@ -11,13 +11,12 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from annotations.audits.events import AUDIT_READ
 from annotations.audits.forms import MarkForm, NoteForm
 from annotations.audits.selectors.shown import shown_of
 from annotations.audits.services import reading
+from annotations.audits.services.showing import show_note
 from annotations.core.access import Access, Can, enter
 from annotations.core.errors import ServiceError
-from annotations.core.events import NOTE_READ
 from annotations.core.labels import UNDERLINES, LabelItem, label_rows
 from annotations.core.requests import Request
 from annotations.core.spans import SpanItem
@@ -38,17 +37,13 @@ def audit_next(request: Request, slug: str, number: int) -> HttpResponse:
 def audit_read(request: Request, slug: str, number: int) -> HttpResponse:
     """Show the note that the person reads. Redirects to the audit's page if they read none."""
     access, plan = _audit(request, slug, number)
-    note = reading.reading_note(plan, access.user) if plan else None
-    if plan is None or note is None:
+    found = show_note(plan=plan, user=access.user) if plan else None
+    if plan is None or found is None:
         return redirect("release_audit", slug, number)
-    NOTE_READ.record(
-        actor=access.user, project_id=access.project.pk, document_id=note.note.document_id, data={"what": AUDIT_READ}
-    )
-    return render(request, "audits/read.html", {"access": access, "plan": plan, **_page(access, plan, note)})
+    return render(request, "audits/read.html", {"access": access, "plan": plan, **_page(access, plan, *found)})
 
 
-def _page(access: Access, plan: AuditPlan, note: AuditNote) -> dict[str, Any]:
-    shown = shown_of(note)
+def _page(access: Access, plan: AuditPlan, note: AuditNote, shown: Shown) -> dict[str, Any]:
     labels = list(label_rows(access.project.pk).select_related("category"))
     marks = list(note.marks.all())
     spans, looks = _spans(shown, marks, labels)

@@ -68,5 +68,6 @@ def _named(what: str, counts: Mapping[int, int]) -> list[Reader]:
 def allowed_by(release: Release) -> list[str]:
     """The names of the people who allowed findings of the leak gate."""
     allowed = LeakFinding.objects.filter(note__release=release, decision=LeakFinding.Answer.ALLOW)
+    allowed = allowed.exclude(origin=LeakFinding.Origin.AUDIT)
     people = allowed.order_by().values_list("decided_by", flat=True).distinct()
     return sorted({name_of(user) for user in User.objects.filter(pk__in=list(people))})

@@ -69,7 +69,7 @@ def draft(
     audit = audit_result(release)
     rules = rule_rows(release, rows)
     identifiers = identifier_rows(rules)
-    leaks = leak_counts(release)
+    leaks = leak_counts(release, audited=False)
     surrogate = [rule["label"] for rule in rules if rule["action"] == Action.SURROGATE]
     content = Content(
         format=FORMAT,

@@ -100,8 +100,8 @@ def check_signable(release: Release, *, without_held: bool = False) -> None:
     if waiting:
         raise ServiceError(
             ngettext(
-                "%(n)s finding of the leak gate waits for a decision. Decide it, then sign.",
-                "%(n)s findings of the leak gate wait for a decision. Decide them, then sign.",
+                "%(n)s finding waits for a decision. Decide it, then sign.",
+                "%(n)s findings wait for a decision. Decide them, then sign.",
                 waiting,
             )
             % {"n": waiting},

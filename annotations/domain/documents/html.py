@@ -20,6 +20,8 @@ _BLOCKS: Final = frozenset(_BLOCK_NAMES.split())
 _APART: Final = frozenset({"p", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "pre", "ul", "ol", "dl", "table"})
 """Blocks with an empty line before and after, as browsers show them."""
 _CELLS: Final = frozenset({"td", "th"})
+_SUBSET: Final = re.compile(r"(<!doctype[^>\[]{0,1000})\[[^\]]*\]", re.IGNORECASE)
+"""The declarations inside of a document type, where the parser would end the type at their first “>”."""
 _SPACES: Final = re.compile(r"[ \t\n\r\f]+")
 _STATED: Final = re.compile(rb"<(?:meta|\?xml)[^>]*?(?:charset|encoding)\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
 
@@ -46,7 +48,7 @@ def looks_like_html(head: bytes) -> bool:
 def html_text(html: str) -> str:
     """The text of an HTML document."""
     writer = _Writer()
-    writer.feed(html)
+    writer.feed(_SUBSET.sub(r"\1", html, count=1))
     writer.close()
     return writer.text()
 

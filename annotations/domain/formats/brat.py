@@ -328,6 +328,8 @@ class _Reader:
 
         The number is that of the span before; after a span in its place it is 0.
         """
+        if not self._misplaced:
+            return
         right = sorted(start for start, _, _ in self.spans)
         before, shift = 0, 0
         for span in sorted(self._misplaced, key=lambda each: (each.start, each.end, each.line)):

@@ -142,7 +142,8 @@ class ConllFormat:
             try:
                 name = join(dirname(file), check_name(given))
                 if name not in texts:
-                    raise NoteError([Problem(file, line, "no text", f"The text file “{name}.txt” is missing.")])
+                    message = f"The text file “{name}.txt” is missing. Import it together with this file."
+                    raise NoteError([Problem(file, line, "no text", message)])
                 if name in seen:
                     raise NoteError([Problem(file, line, "same name", f"The note “{name}” occurs twice.")])
                 seen.add(name)

@@ -233,6 +233,12 @@ def _warn(record: Record, taker: SpanTaker, line: int) -> None:
             "Export one annotator at a time to keep all.",
             line,
         )
+    if len(skipped) < len(annotations) and _objects(record, "predictions"):
+        taker.not_kept(
+            "Predictions are not imported, because the task has annotations. Export it without annotations to import "
+            "its predictions.",
+            line,
+        )
     elif not annotations and len(_objects(record, "predictions")) > 1:
         taker.not_kept("Of several predictions, only the last one is imported.", line)
     for field in ("annotations", "predictions"):

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from annotations.domain.formats.base import Files, Loss, NoteFiles, OutNote
 from annotations.domain.formats.spacing import restored, split_parts
@@ -26,7 +27,11 @@ class PlainFormat:
     def read(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> ParsedNote:
         """See `Format.read`."""
         file = note.parts["txt"]
-        return restored(ParsedNote(note.name, decode_utf8(files.load(file), file), None), note, files)
+        try:
+            text = decode_utf8(files.load(file), file)
+        except NoteError as error:
+            raise NoteError(_with_advice(problem) for problem in error.problems) from None
+        return restored(ParsedNote(note.name, text, None), note, files)
 
     def read_many(self, note: NoteFiles, files: Files, labels: Mapping[str, str]) -> Iterator[ParsedNote | NoteError]:
         """See `Format.read_many`."""
@@ -47,3 +52,11 @@ class PlainFormat:
     def extra_files(self, labels: LabelSetDef) -> dict[str, bytes]:
         """See `Format.extra_files`. This format has none."""
         return {}
+
+
+def _with_advice(problem: Problem) -> Problem:
+    """The problem of a text in another encoding, with the format that reads it."""
+    if problem.code != "utf8":
+        return problem
+    advice = "Or import it with the format “documents”, which detects encodings."
+    return replace(problem, message=f"{problem.message} {advice}")

@@ -156,7 +156,7 @@ def split_parts(names: Iterable[str], extensions: Iterable[str]) -> tuple[dict[s
 
 
 def text_missing(name: str, file: str) -> Problem:
-    return Problem(file, None, "no text", f"The text file “{name}.txt” is missing.")
+    return Problem(file, None, "no text", f"The text file “{name}.txt” is missing. Import it together with this file.")
 
 
 def map_missing(name: str, file: str) -> Problem:

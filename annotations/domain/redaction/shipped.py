@@ -97,26 +97,29 @@ SHIPPED: Final[dict[str, ShippedPolicy]] = {
         ShippedPolicy(
             "safe-harbor",
             "HIPAA Safe Harbor",
-            "Years, ages up to 89, states, countries and the first three digits of ZIP codes stay. All else is masked.",
+            "Years, ages up to 89, states, countries, three digits of ZIP codes, professions, sex and ethnicity stay. "
+            "All else is masked.",
             _SAFE_HARBOR,
         ),
         ShippedPolicy(
             "limited",
             "HIPAA limited data set",
-            "Dates, ages, cities, states and ZIP codes stay. A data use agreement is required.",
+            "Dates, ages, cities, states, countries, ZIP codes, professions, sex and ethnicity stay. All else is "
+            "masked. A data use agreement is required.",
             _LIMITED,
         ),
         ShippedPolicy(
             "surrogate",
             "Surrogates",
-            "Realistic replacements, the same for an entity in all notes of a patient. Dates are shifted, countries "
-            "stay.",
+            "Realistic replacements, the same for an entity in all notes of a patient. Dates are shifted; ages up to "
+            "89, countries and sex stay.",
             _SURROGATE,
         ),
         ShippedPolicy(
             "hash",
             "GDPR pseudonymization",
-            "Identifiers become keyed hashes, the same for equal identifiers. Dates are shifted.",
+            "Identifiers become keyed hashes, the same for equal identifiers. Dates are shifted; ages up to 89, "
+            "states, countries and sex stay.",
             _HASH,
         ),
         ShippedPolicy("remove", "Remove", "Every labeled span is removed.", _all(Action.REMOVE)),

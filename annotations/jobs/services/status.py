@@ -14,8 +14,10 @@ from annotations.jobs.registry import JOBS, JobKind
 from annotations.jobs.services.doorbell import workers_alive
 from annotations.models import Job
 
-# Most jobs end within this time, so until then the page refreshes more often.
-YOUNG = timedelta(seconds=3)
+# The time until the next refresh is this part of the job's age, so that the end of a short job shows at once.
+SHARE = 4
+SOONEST = timedelta(milliseconds=50)
+LATEST = timedelta(seconds=1)
 # A rate over a shorter time is not shown (seconds).
 TELLING = 1.0
 
@@ -71,7 +73,7 @@ def status_of(job: Job, access: Access) -> Status:
         unit=_(kind.unit if kind else "steps"),
         text=_state_text(job, workers),
         live=going or (job.state == state.PAUSED and workers > 0),
-        look="load delay:250ms, every 1s" if timezone.now() - job.created_at < YOUNG else "every 1s",
+        look=_look(timezone.now() - job.created_at),
         percent=min(100, job.done * 100 // job.total) if job.total else None,
         rate=rate,
         left=_left(job, rate) if job.state == state.RUNNING else "",
@@ -84,6 +86,12 @@ def status_of(job: Job, access: Access) -> Status:
         can_resume=may and (job.state == state.PAUSED or (job.state == state.RUNNING and job.pause_requested)),
         can_retry=may and kind is not None and kind.can_retry and job.state in (state.FAILED, state.CANCELED),
     )
+
+
+def _look(age: timedelta) -> str:
+    """Return when the page of a job refreshes. Each refresh of a young job sets a longer time until the next one."""
+    # The clock of the server that created the job may be ahead, so that its age is negative.
+    return f"every {min(max(abs(age) / SHARE, SOONEST), LATEST) // timedelta(milliseconds=1)}ms"
 
 
 def _may_pause(job: Job, kind: JobKind | None) -> bool:

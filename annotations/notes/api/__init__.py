@@ -15,6 +15,7 @@ from annotations.core.events import NOTE_READ
 from annotations.core.hiding import hidden_in
 from annotations.core.spans import SpanItem, own_sets, spans_of
 from annotations.models import Document, Label, NoteMetadata, Project
+from annotations.models.prepared import PreparedRead
 from annotations.notes.selectors.annotation_sets import SetSummary, annotation_sets_of
 from annotations.notes.selectors.notes import NoteRow, Show, choices, note_page
 
@@ -99,12 +100,23 @@ class SetWithSpans(SetItem):
     items: list[SpanOut]
 
 
+# Saving a span through the API runs this query.
+_LABEL = PreparedRead(
+    lambda project, code: (
+        Label.objects.filter(label_set__project_id=project, code=code).order_by().values_list("pk", "merged_into_id")
+    ),
+    int,
+    str,
+)
+
+
 def label_coded(project: Project, code: str, field: str = "label") -> int:
     """Return the id of the label with this code, or of the one that it was merged into. Raises Problem (422)."""
-    label = Label.objects.filter(label_set__project=project, code=code).values_list("pk", "merged_into").first()
+    label = _LABEL.first(project.pk, code)
     if label is None:
         raise invalid((field, "The project has no label with this code."))
-    return label[1] or label[0]
+    pk, merged_into = label
+    return int(merged_into or pk)
 
 
 def codes_of(project_id: int) -> dict[int, str]:

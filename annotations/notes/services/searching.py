@@ -6,13 +6,13 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotations.core.access import Access
+from annotations.core.access import Access, Can
 from annotations.core.errors import ServiceError
 from annotations.domain.finding import Sought, finder
 from annotations.domain.wording import WordingError, worded
 from annotations.models import Project, Search
 from annotations.notes.events import NOTES_SEARCHED, NotesSearched
-from annotations.notes.selectors.searching import KEPT, Options, Results
+from annotations.notes.selectors.searching import KEPT, Options, Results, results
 
 LONGEST = 200
 # Searches by name that are stored for one user in one project.
@@ -21,6 +21,31 @@ NAMES = 20
 
 def begin_search(*, access: Access, text: str, options: Options) -> Search:
     """Store a search for the page of its results. Raises ServiceError with the code `text`."""
+    search = _search(access, text, options)
+    with transaction.atomic():
+        purge_searches()
+        search.save(force_insert=True)
+    return search
+
+
+def search_at_once(*, access: Access, text: str, options: Options, after: int = 0) -> Results:
+    """Return the notes with hits after the note `after`, and record the search without storing its text.
+
+    Raises ServiceError `text`, `label` where a label must be chosen, and `annotations` for gold that the person can't
+    see.
+    """
+    if options.where == "label" and options.label is None:
+        raise ServiceError(_("Choose the label to search in."), code="label")
+    if options.annotation_set == "gold" and not access.can(Can.READ_NOTES):
+        raise ServiceError(_("Only people who may read every note can search in gold."), code="annotations")
+    search = _search(access, text, options)
+    found = results(access, search, after=after)
+    record_search(access=access, search=search, found=found, after=after)
+    return found
+
+
+def _search(access: Access, text: str, options: Options) -> Search:
+    """Return a search that is not stored yet. Raises ServiceError `text`."""
     try:
         cleaned = worded(text, LONGEST, what="text to look for")
         finder(Sought(cleaned))
@@ -30,9 +55,7 @@ def begin_search(*, access: Access, text: str, options: Options) -> Search:
         raise ServiceError(
             _("The search text has no letters or digits. Enter a text to search for."), code="text"
         ) from None
-    with transaction.atomic():
-        purge_searches()
-        return Search.objects.create(project=access.project, user=access.user, text=cleaned, options=asdict(options))
+    return Search(project=access.project, user=access.user, text=cleaned, options=asdict(options))
 
 
 def begin_name_search(*, access: Access, name: str) -> Search:

@@ -1,11 +1,11 @@
 """Routes of projects: list, create, read, settings, archive and restore."""
 
 from datetime import datetime
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponseBase
-from ninja import Query, Router, Schema
+from ninja import Field, Query, Router, Schema
 from ninja.responses import Status
 
 from annotations.api.paging import Page, Paging, paged_rows
@@ -43,9 +43,12 @@ class ProjectItem(Schema):
 
 
 class NewProject(Body):
+    """A new project. Without `slug`, its short name in addresses is made from its name."""
+
     name: str
     label_set: str
     language: str = ""
+    slug: Annotated[str, Field(pattern="^[a-z0-9][a-z0-9_-]*$", max_length=60)] | None = None
 
 
 class ProjectSettings(Schema):
@@ -108,9 +111,10 @@ def new_project(request: ApiRequest, body: NewProject) -> Status[ProjectItem]:
     if not may_create_projects(request.user):
         raise PermissionDenied("Only administrators and managers can create projects.")
     wanted = check(ProjectForm(body.dict(), label_sets=shipped_label_sets()))
-    with named({"name": "name", "slug": "name", "exists": "name", "label-set": "label_set"}):
+    short = "name" if body.slug is None else "slug"
+    with named({"name": "name", "slug": short, "exists": short, "label-set": "label_set"}):
         made = create_project(
-            name=wanted["name"], label_set_key=wanted["label_set"], language=wanted["language"],
+            name=wanted["name"], label_set_key=wanted["label_set"], language=wanted["language"], slug=body.slug,
             manager=request.user, actor=request.user,
         )  # fmt: skip
     return Status(201, ProjectItem.of(made.memberships.get(user=request.user)))

@@ -21,10 +21,11 @@ from annotations.core.errors import ServiceError
 from annotations.domain.attributes import AttributeDef, AttributeDefError, as_data, as_lines, check_definitions
 from annotations.models import Category, Label, LabelSet, Span
 from annotations.projects.events import LabelMerged
-from annotations.projects.forms.labels import AddLabelForm, EditLabelForm, MergeForm
+from annotations.projects.forms.labels import AddLabelForm, EditLabelForm, MergeForm, MoveLabelForm
 from annotations.projects.selectors.label_use import frozen_versions, seen_of
 from annotations.projects.selectors.label_uses import label_uses
 from annotations.projects.selectors.projects import Amount, CappedCount
+from annotations.projects.services.label_order import move_label
 from annotations.projects.services.labels import (
     EDITABLE,
     add_label,
@@ -105,6 +106,12 @@ class ChangedLabel(Body):
     description: str = ""
     placeholder: str = ""
     attributes: list[AttributeOfBody] = []
+
+
+class NewLabelPosition(Body):
+    """The place of the label in its category, counted from 0."""
+
+    position: int
 
 
 class LabelUses(Schema):
@@ -201,6 +208,15 @@ def change_label(request: ApiRequest, response: HttpResponse, slug: str, label: 
 def read_uses(request: ApiRequest, slug: str, label: int) -> LabelUses:
     """Say where a label is used."""
     return LabelUses(uses=label_uses(_label(enter(request, slug, Can.MANAGE), label)))
+
+
+@router.post(f"{ONE}/move", response=LabelItem)
+def move_label_to(request: ApiRequest, slug: str, label: int, body: NewLabelPosition) -> LabelItem:
+    """Move a label to another place in its category. A place after the last one is the last one."""
+    access = enter(request, slug, Can.MANAGE)
+    position = check(MoveLabelForm(body.dict()))["position"]
+    move_label(label=_label(access, label), position=position, actor=access.user)
+    return LabelItem.of(_label(access, label))
 
 
 @router.delete(ONE, response={204: None})

@@ -8,11 +8,14 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from annotations.core.errors import ServiceError
+from annotations.core.fields import WholeField
 from annotations.core.offering import offer_rows
 from annotations.domain.labels import RESERVED_HOTKEYS, ascii_code
 from annotations.models import Category, Label, LabelSet
 from annotations.projects.services.labels import check_attributes, check_hotkey
 
+# The highest number that the column of positions takes.
+MOST_POSITION = 32_767
 KEYS = " ".join(sorted(RESERVED_HOTKEYS))
 
 
@@ -137,3 +140,9 @@ class MergeForm(forms.Form):
         super().__init__(*args, **kwargs)
         others = Label.objects.filter(label_set=source.label_set_id, merged_into__isnull=True).exclude(pk=source.pk)
         offer_rows(self, "into", others)
+
+
+class MoveLabelForm(forms.Form):
+    """The place of a label in its category, counted from 0."""
+
+    position = WholeField(label=_("Position"), most=MOST_POSITION, widget=forms.HiddenInput())

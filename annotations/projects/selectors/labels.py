@@ -14,10 +14,10 @@ def accepted_labels(project: Project) -> tuple[dict[str, str], dict[str, int]]:
 
     The name and code of a merged label stand for the label that it was merged into.
     """
-    rows = list(Label.objects.filter(label_set__project=project).select_related("merged_into"))
+    labels = Label.objects.filter(label_set__project=project)
+    rows = list(labels.values_list("pk", "code", "name", "merged_into__code"))
     accepted: dict[str, str] = {}
-    for label in sorted(rows, key=lambda row: row.merged_into_id is not None):
-        target = label.merged_into or label
-        accepted.setdefault(label.code, target.code)
-        accepted.setdefault(label.name, target.code)
-    return accepted, {label.code: label.pk for label in rows if label.merged_into_id is None}
+    for _pk, code, name, target in sorted(rows, key=lambda row: row[3] is not None):
+        accepted.setdefault(code, target or code)
+        accepted.setdefault(name, target or code)
+    return accepted, {code: pk for pk, code, _name, target in rows if target is None}

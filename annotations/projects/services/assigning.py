@@ -53,8 +53,8 @@ def loads_of(project: Project, annotators: Sequence[User]) -> dict[int, Load]:
     }
 
 
-def assign_new_notes(*, project: Project, documents: Sequence[Document]) -> int:
-    """Assign new notes by the project's rule. Return the number of assignments."""
+def assign_new_notes(*, project: Project, notes: Sequence[int]) -> int:
+    """Assign new notes, given by their ids, by the project's rule. Return the number of assignments."""
     annotators = annotators_of(project)
     if not annotators or project.distribution == Project.Distribution.LIST:
         return 0
@@ -62,17 +62,8 @@ def assign_new_notes(*, project: Project, documents: Sequence[Document]) -> int:
         wanted = project.annotators_per_note
     else:
         wanted = len(annotators)
-    pairs = _least_loaded(documents, annotators, wanted, loads_of(project, annotators))
-    return _create(project, pairs)
-
-
-def _least_loaded(
-    documents: Sequence[Document], annotators: Sequence[User], wanted: int, loads: dict[int, Load]
-) -> list[tuple[Document, User]]:
-    pairs = []
-    for document in documents:
-        pairs += [(document, annotator) for annotator in choose(annotators, wanted, loads)]
-    return pairs
+    loads = loads_of(project, annotators)
+    return _create(project, [(note, each.pk) for note in notes for each in choose(annotators, wanted, loads)])
 
 
 def choose(annotators: Iterable[User], wanted: int, loads: dict[int, Load]) -> list[User]:
@@ -84,8 +75,9 @@ def choose(annotators: Iterable[User], wanted: int, loads: dict[int, Load]) -> l
     return chosen
 
 
-def _create(project: Project, pairs: Iterable[tuple[Document, User]]) -> int:
-    rows = [Assignment(project=project, document=document, user=user) for document, user in pairs]
+def _create(project: Project, pairs: Iterable[tuple[int, int]]) -> int:
+    """Assign notes to people, given by the ids of both. An assignment that exists is left as it is."""
+    rows = [Assignment(project_id=project.pk, document_id=note, user_id=user) for note, user in pairs]
     for at in range(0, len(rows), BATCH):
         Assignment.objects.bulk_create(rows[at : at + BATCH], ignore_conflicts=True)
     return len(rows)
@@ -100,19 +92,16 @@ def assign_new_member(*, project: Project, user: User) -> int:
     restore_sets(project=project, user=user)
     if project.distribution == Project.Distribution.LIST:
         return 0
-    notes = Document.objects.filter(project=project).exclude(assignments__user=user).only("id").order_by("id")
+    notes = Document.objects.filter(project=project).exclude(assignments__user=user).order_by("id")
     if project.distribution == Project.Distribution.SOME:
         live = Count("assignments", filter=~Q(assignments__state=Assignment.State.RELEASED))
         notes = notes.annotate(live=live).filter(live__lt=project.annotators_per_note)
     room = loads_of(project, [user])[user.pk].room
     made = 0
-    batch: list[Document] = []
-    for note in islice(notes.iterator(chunk_size=BATCH), None if room == math.inf else int(room)):
-        batch.append(note)
-        if len(batch) == BATCH:
-            made += _create(project, ((note, user) for note in batch))
-            batch = []
-    return made + _create(project, ((note, user) for note in batch))
+    found = islice(notes.values_list("pk", flat=True).iterator(BATCH), None if room == math.inf else int(room))
+    while batch := list(islice(found, BATCH)):
+        made += _create(project, ((note, user.pk) for note in batch))
+    return made
 
 
 def reopen(assignments: QuerySet[Assignment]) -> int:
@@ -143,14 +132,14 @@ def assign_list(*, project: Project, user: User, names: Sequence[str], actor: Us
         raise ServiceError(
             _("%(username)s is not a member of this project.") % {"username": user.username}, code="member"
         )
-    notes = {note.name: note for note in Document.objects.filter(project=project, name__in=names).only("id", "name")}
+    notes = dict(Document.objects.filter(project=project, name__in=names).values_list("name", "pk"))
     if missing := [name for name in names if name not in notes]:
         raise ServiceError(
             _("These notes don't exist: %(choices)s. Nothing was assigned.") % {"choices": ", ".join(missing[:10])},
             code="note",
         )
     with transaction.atomic():
-        made = _create(project, ((notes[name], user) for name in names))
+        made = _create(project, ((notes[name], user.pk) for name in names))
         reopened = reopen(Assignment.objects.filter(project=project, user=user, document__in=notes.values()))
         NOTES_ASSIGNED.record(
             actor=actor,

@@ -5,9 +5,10 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_POST
 
 from annotations.core.access import Access, Can, enter
 from annotations.core.attributes import definitions
@@ -18,9 +19,10 @@ from annotations.domain.attributes import as_lines
 from annotations.domain.numbers import whole
 from annotations.models import Event, Label, LabelSet
 from annotations.projects.events import LABEL_DELETED
-from annotations.projects.forms.labels import AddLabelForm, EditLabelForm, MergeForm
+from annotations.projects.forms.labels import AddLabelForm, EditLabelForm, MergeForm, MoveLabelForm
 from annotations.projects.selectors.label_use import frozen_versions, merged_labels, seen_of, used_labels
 from annotations.projects.selectors.label_uses import label_uses
+from annotations.projects.services.label_order import move_label
 from annotations.projects.services.labels import (
     EDITABLE,
     add_label,
@@ -111,6 +113,21 @@ def label_edit(request: Request, slug: str, pk: int) -> HttpResponse:
                 context |= {"theirs": theirs, "seen": seen_of(theirs)}
                 context["their_attributes"] = as_lines(definitions(theirs))
     return render(request, "projects/label_edit.html", context, status=422 if form.errors else 200)
+
+
+@require_POST
+def label_move(request: Request, slug: str, pk: int) -> HttpResponse:
+    """Move a label to a position in its category, counted from 0."""
+    access = enter(request.user, slug, Can.MANAGE)
+    label = _label(access, pk)
+    form = MoveLabelForm(request.POST)
+    try:
+        if not form.is_valid():
+            raise ServiceError(_("The position is missing. The label was not moved."), code="position")
+        move_label(label=label, position=form.cleaned_data["position"], actor=access.user)
+    except ServiceError as error:
+        messages.error(request, str(error))
+    return redirect(f"{reverse('labels', args=[slug])}#label-{pk}")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

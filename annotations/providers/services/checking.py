@@ -18,7 +18,8 @@ from annotations.providers.selectors import configured
 from annotations.providers.services.identity import SignInRefused
 from annotations.providers.services.leaving import leave
 from annotations.providers.services.memberships import follow_groups
-from annotations.providers.services.signing_in import EVERY
+from annotations.providers.services.provisioned import groups_of, is_pushed
+from annotations.providers.services.signing_in import EVERY, UNASKABLE
 
 log = logging.getLogger("deidreview.sign_in")
 AT_ONCE = 8
@@ -67,7 +68,10 @@ def check(pk: int) -> None:
     provider = next((one for one in configured() if one.id == account.provider), None)
     if provider is None or not account.sealed:
         # Nobody can be asked: the provider is no longer configured, or it is SAML and the sign-in was long ago.
-        leave(account)
+        if is_pushed(account):
+            ProviderAccount.objects.filter(pk=pk).update(next_check_at=timezone.now() + UNASKABLE)
+        else:
+            leave(account)
         return
     try:
         groups, sealed = _ask(provider, account)
@@ -83,7 +87,7 @@ def check(pk: int) -> None:
     with transaction.atomic():
         user = User.objects.select_for_update().get(pk=account.user_id)
         if _stored(account, sealed, checked=True) and user.is_active:
-            follow_groups(user=user, provider=provider.id, groups=groups)
+            follow_groups(user=user, provider=provider.id, groups=groups_of(account, groups))
 
 
 class _NoAnswer(Exception):

@@ -8,12 +8,16 @@ from annotations.domain.signing_in import LdapDirectory
 from annotations.models import GroupRole, Project, Role, User
 from annotations.providers.events import GROUP_MAPPED, GROUP_UNMAPPED
 from annotations.providers.selectors import configured
+from annotations.providers.services.provisioned import follow_members
 
 LONGEST = 255
 
 
 def map_group(*, project: Project, provider: str, group: str, role: str, actor: User | None) -> GroupRole:
-    """Give a group a role, or another role. People get it when they sign in next, or are checked next."""
+    """Give a group a role, or another role. People get it when they sign in next, or are checked next.
+
+    Members of a group that the provider pushes by SCIM get it at once.
+    """
     known = {one.id: one for one in configured()}
     if provider not in known:
         raise ServiceError(
@@ -44,13 +48,15 @@ def map_group(*, project: Project, provider: str, group: str, role: str, actor: 
             GROUP_MAPPED.record(
                 actor=actor, project_id=project.pk, data={"group": row.pk, "provider": provider, "role": role}
             )
+            follow_members(provider, group)
     return row
 
 
 def unmap_group(*, row: GroupRole, actor: User | None) -> None:
-    """Take the role from a group. People lose it when they sign in next, or are checked next."""
+    """Take the role from a group. People lose it when they sign in next, or are checked next; by SCIM, at once."""
     with transaction.atomic():
         GROUP_UNMAPPED.record(
             actor=actor, project_id=row.project_id, data={"group": row.pk, "provider": row.provider, "role": row.role}
         )
         row.delete()
+        follow_members(row.provider, row.group)

@@ -1,11 +1,12 @@
-"""The end of an account whose person is no longer at the provider: its sessions, its tokens, its passwords."""
+"""The end of an account whose person has left the provider (sessions, tokens, passwords), and the way back."""
 
 from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
+from annotations.core.events import Verb
 from annotations.models import Membership, ProviderAccount, User
-from annotations.providers.events import ACCOUNT_LEFT
+from annotations.providers.events import ACCOUNT_LEFT, AtProvider
 
 
 def leave(account: ProviderAccount) -> None:
@@ -23,3 +24,11 @@ def leave(account: ProviderAccount) -> None:
         user.save(update_fields=["is_active", "left_provider_at"])
         for project in Membership.objects.filter(user=user, active=True).values_list("project_id", flat=True):
             ACCOUNT_LEFT.record(project_id=project, data={"user": user.username, "provider": account.provider})
+
+
+def reactivate(user: User, provider: str, verb: Verb[AtProvider], *, actor: User | None) -> None:
+    """Reactivate an account that `leave` deactivated, with an event in each of its projects."""
+    user.is_active, user.left_provider_at = True, None
+    user.save(update_fields=["is_active", "left_provider_at"])
+    for project in Membership.objects.filter(user=user, active=True).values_list("project_id", flat=True):
+        verb.record(actor=actor, project_id=project, data={"user": user.username, "provider": provider})

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.contrib.auth.signals import user_logged_in, user_logged_out
+from django.db import transaction
 from django.db.models import QuerySet
 from django.dispatch import receiver
 from django.http import HttpRequest
@@ -45,10 +46,13 @@ def _began(request: HttpRequest, user: User, **_: Any) -> None:
     if begun is None or begun["user"] != user.pk:
         return
     until = datetime.fromtimestamp(begun["until"], UTC) if begun["until"] else None
-    row = ProviderSession.objects.create(
-        account_id=begun["account"], sid=begun["sid"], name_id=begun["name_id"], until=until
-    )
-    request.session[_ROW] = row.pk
+    with transaction.atomic():
+        # Who was deactivated a moment ago gets a session that has ended already, also if they return later.
+        active = User.objects.select_for_update().values_list("is_active", flat=True).get(pk=user.pk)
+        row = ProviderSession(account_id=begun["account"], sid=begun["sid"], name_id=begun["name_id"], until=until)
+        if active:
+            row.save()
+    request.session[_ROW] = row.pk or 0
     if begun["second_factor"]:
         show(request, user)
 

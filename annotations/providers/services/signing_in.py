@@ -1,7 +1,8 @@
 """From a person at a provider to an account here. The account follows from the subject, never from a name or an e-mail.
 
 A first sign-in makes an account. If its user name is taken, the account gets the provider's id after the name: nobody
-takes over an account that already exists. Only the command `link_account` connects an existing one.
+takes over an account that already exists. Only the command `link_account` connects an existing one. A provider that
+pushes accounts by SCIM makes them before, and only people whom it pushed can sign in.
 """
 
 import re
@@ -16,10 +17,13 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
 from annotations.core.errors import ServiceError
-from annotations.models import Membership, ProviderAccount, User
+from annotations.models import ProviderAccount, User
 from annotations.providers.events import ACCOUNT_BACK, ACCOUNT_LINKED
+from annotations.providers.selectors import provisioning
 from annotations.providers.services.identity import Identity, SignInRefused
+from annotations.providers.services.leaving import reactivate
 from annotations.providers.services.memberships import follow_groups
+from annotations.providers.services.provisioned import groups_of, may_be_here
 from annotations.providers.services.sessions import begin
 
 # The relay asks a provider this often whether a person is still there.
@@ -47,30 +51,39 @@ def account_of(identity: Identity) -> ProviderAccount:
     if not identity.subject or len(identity.subject) > 255:
         raise SignInRefused("The subject has no usable length.")
     with transaction.atomic():
-        account = _found(identity) or _made(identity)
+        found = found_account(identity)
+        if not may_be_here(found, identity.provider):
+            raise SignInRefused("By SCIM, the provider never pushed this person, or has deactivated them.")
+        account = found or made_account(identity)
         user = account.user
         now = timezone.now()
         if not user.is_active and user.left_provider_at:
-            _reactivate(user, identity.provider)
+            reactivate(user, identity.provider, ACCOUNT_BACK, actor=user)
         account.sealed, account.second_factor = identity.sealed, identity.second_factor
         account.signed_in_at = account.checked_at = now
         account.next_check_at = now + (EVERY if identity.sealed else UNASKABLE)
         account.save()
         if user.is_active:
-            user.first_name, user.last_name = identity.first_name[:150], identity.last_name[:150]
-            user.save(update_fields=["first_name", "last_name"])
-            follow_groups(user=user, provider=identity.provider, groups=identity.groups)
+            if provisioning(identity.provider) is None:
+                user.first_name, user.last_name = identity.first_name[:150], identity.last_name[:150]
+                user.save(update_fields=["first_name", "last_name"])
+            groups = groups_of(account, identity.groups)
+            follow_groups(user=user, provider=identity.provider, groups=groups)
     return account
 
 
-def _found(identity: Identity) -> ProviderAccount | None:
+def found_account(identity: Identity) -> ProviderAccount | None:
+    """Return the person's account, locked until the end of the transaction."""
     rows = ProviderAccount.objects.select_for_update(of=("self",)).select_related("user")
     return rows.filter(provider=identity.provider, subject=identity.subject).first()
 
 
-def _made(identity: Identity) -> ProviderAccount:
+def made_account(identity: Identity, *, by_provider: bool = False) -> ProviderAccount:
+    """Make an account for the person: at their sign-in, or because the provider pushed it."""
     user = User.objects.create_user(username=_free_name(identity))
-    ACCOUNT_LINKED.record(actor=user, data={"user": user.username, "provider": identity.provider})
+    ACCOUNT_LINKED.record(
+        actor=None if by_provider else user, data={"user": user.username, "provider": identity.provider}
+    )
     return ProviderAccount.objects.create(user=user, provider=identity.provider, subject=identity.subject)
 
 
@@ -83,13 +96,6 @@ def _free_name(identity: Identity) -> str:
         if not User.objects.filter(username__iexact=name).exists():
             return name
     raise SignInRefused("No user name is free.")
-
-
-def _reactivate(user: User, provider: str) -> None:
-    user.is_active, user.left_provider_at = True, None
-    user.save(update_fields=["is_active", "left_provider_at"])
-    for project in Membership.objects.filter(user=user, active=True).values_list("project_id", flat=True):
-        ACCOUNT_BACK.record(actor=user, project_id=project, data={"user": user.username, "provider": provider})
 
 
 def link_account(*, user: User, provider: str, subject: str, actor: User | None) -> ProviderAccount:

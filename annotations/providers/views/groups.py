@@ -11,7 +11,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.form_errors import add_error
 from annotations.core.requests import Request
 from annotations.providers.forms.groups import GroupForm
-from annotations.providers.selectors import configured, roles_of_groups
+from annotations.providers.selectors import configured, pushes_groups, roles_of_groups
 from annotations.providers.services.groups import map_group, unmap_group
 
 
@@ -24,7 +24,12 @@ def groups(request: Request, slug: str) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         try:
             map_group(project=access.project, actor=access.user, **form.cleaned_data)
-            messages.success(request, _("The group has its role. Its members get it at their next sign-in."))
+            messages.success(
+                request,
+                _("The group has its role. Its members have the role now.")
+                if pushes_groups(form.cleaned_data["provider"])
+                else _("The group has its role. Its members get it at their next sign-in."),
+            )
             return redirect("groups", slug)
         except ServiceError as error:
             add_error(form, error, {"group": "group", "provider": "provider", "role": "role"})
@@ -44,5 +49,10 @@ def group_remove(request: Request, slug: str, pk: int) -> HttpResponse:
     access = enter(request.user, slug, Can.MANAGE)
     row = get_object_or_404(roles_of_groups(access.project), pk=pk)
     unmap_group(row=row, actor=access.user)
-    messages.success(request, _("The group has no role any more. Its members lose it at their next check or sign-in."))
+    messages.success(
+        request,
+        _("The group has no role any more. Its members have lost it.")
+        if pushes_groups(row.provider)
+        else _("The group has no role any more. Its members lose it at their next check or sign-in."),
+    )
     return redirect("groups", slug)

@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 from django.forms import BoundField
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
 from annotations.core.offering import offer
 from annotations.domain.redaction.kinds import Kind
@@ -74,7 +74,10 @@ def action_names() -> dict[Action, str]:
 
 
 def policy_texts(policy: ReleasePolicy) -> tuple[str, str]:
-    """Name and description of a policy. A shipped policy that nobody renamed has its name in the reader's language."""
+    """Name and description of a policy. A shipped policy that nobody renamed has its name in the reader's language.
+
+    Where the project has changed its actions, the shipped description would be wrong, so the text counts the changes.
+    """
     shipped = SHIPPED.get(policy.slug)
     if shipped is None:
         return policy.name, ""
@@ -83,27 +86,40 @@ def policy_texts(policy: ReleasePolicy) -> tuple[str, str]:
         "safe-harbor": (
             _("HIPAA Safe Harbor"),
             _(
-                "Years, ages up to 89, states, countries and the first three digits of ZIP codes stay. All else is "
-                "masked."
+                "Years, ages up to 89, states, countries, three digits of ZIP codes, professions, sex and ethnicity "
+                "stay. All else is masked."
             ),
         ),
         "limited": (
             _("HIPAA limited data set"),
-            _("Dates, ages, cities, states and ZIP codes stay. A data use agreement is required."),
+            _(
+                "Dates, ages, cities, states, countries, ZIP codes, professions, sex and ethnicity stay. All else is "
+                "masked. A data use agreement is required."
+            ),
         ),
         "surrogate": (
             _("Surrogates"),
             _(
-                "Realistic replacements, the same for an entity in all notes of a patient. Dates are shifted, "
-                "countries stay."
+                "Realistic replacements, the same for an entity in all notes of a patient. Dates are shifted; ages up "
+                "to 89, countries and sex stay."
             ),
         ),
         "hash": (
             _("GDPR pseudonymization"),
-            _("Identifiers become keyed hashes, the same for equal identifiers. Dates are shifted."),
+            _(
+                "Identifiers become keyed hashes, the same for equal identifiers. Dates are shifted; ages up to 89, "
+                "states, countries and sex stay."
+            ),
         ),
         "remove": (_("Remove"), _("Every labeled span is removed.")),
     }.get(policy.slug, (shipped.name, shipped.description))
+    changed = sum(rule["action"] != shipped.actions[Kind(rule["kind"])] for rule in policy.rules.values())
+    if changed:
+        text = ngettext(
+            "Changed in this project: %(n)d label has another action than in the shipped policy.",
+            "Changed in this project: %(n)d labels have another action than in the shipped policy.",
+            changed,
+        ) % {"n": changed}
     return (name if policy.name == shipped.name else policy.name), text
 
 

@@ -49,12 +49,12 @@ def steps_of(access: Access, release: Release, open_findings: int) -> list[Step]
     prepared = state != Release.State.PREPARING and bool(release.content_hash or open_findings)
     if open_findings:
         leaks = ngettext(
-            "%(n)d finding of the leak gate is open. Its note can't be exported until you decide.",
-            "%(n)d findings of the leak gate are open. Their notes can't be exported until you decide.",
+            "%(n)d finding is open. Its note can't be exported until you decide.",
+            "%(n)d findings are open. Their notes can't be exported until you decide.",
             open_findings,
         ) % {"n": open_findings}
     elif prepared:
-        leaks = _("No finding of the leak gate is open.")
+        leaks = _("No finding is open.")
     else:
         leaks = _("The leak gate looks for labeled strings and known identifiers in every released note.")
     exported = Event.objects.filter(
@@ -122,9 +122,9 @@ class Figures:
 
 
 def figures_of(release: Release) -> Figures | None:
-    """The stored figures; None until the release is prepared."""
+    """The stored figures; None until the release is prepared and its notes are counted."""
     stored = release.figures
-    if not stored:
+    if "notes" not in stored:
         return None
     characters = int(stored.get("characters", 0))
     looks = label_looks(release.project)

@@ -59,9 +59,14 @@ def note_counts(release: Release) -> dict[str, int]:
     return {str(state): counted.get(state, 0) for state in ReleasedNote.State.values}
 
 
-def leak_counts(release: Release, *, without: Sequence[int] = ()) -> dict[str, int]:
-    """Count the findings: {"found": …, "replaced": …, "allowed": …, "open": …}. `without`: ids of left-out notes."""
+def leak_counts(release: Release, *, without: Sequence[int] = (), audited: bool = True) -> dict[str, int]:
+    """Count the findings: {"found": …, "replaced": …, "allowed": …, "open": …}. `without`: ids of left-out notes.
+
+    Leaks that auditors marked are findings too, unless `audited` is false.
+    """
     rows = LeakFinding.objects.filter(note__release=release).exclude(note__document__in=without).order_by()
+    if not audited:
+        rows = rows.exclude(origin=LeakFinding.Origin.AUDIT)
     counted = dict(rows.values_list("decision").annotate(count=Count("id")))
     replaced, allowed = (
         counted.get(str(answer), 0) for answer in (LeakFinding.Answer.REPLACE, LeakFinding.Answer.ALLOW)

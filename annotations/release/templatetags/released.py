@@ -110,7 +110,9 @@ def note_views(context: Context) -> list[tuple[str, str, str, bool]]:
         query.pop("view", None)
         if value:
             query["view"] = value
-        found.append((value, name, f"?{query.urlencode()}", value == current))
+        # "?" alone would stay in the address.
+        address = f"?{query.urlencode()}" if query else context["request"].path
+        found.append((value, name, address, value == current))
     return found
 
 

@@ -81,7 +81,7 @@ def _read(access: Access, groups: list[Group]) -> None:
 
 @require_POST
 def release_decide(request: Request, slug: str, number: int) -> HttpResponse:
-    """Answer one finding (`finding`) or all of a string (`string`): replace here too, allow, or undo.
+    """Answer one finding (`finding`) or all of a string (`string`): replace, allow, or undo.
 
     For htmx the answer is the group of the string; otherwise a redirect to the list.
     """
@@ -107,6 +107,7 @@ def release_decide(request: Request, slug: str, number: int) -> HttpResponse:
             "release": found,
             "groups": groups,
             "counts": finding_counts(found),
+            "chosen": request.POST.get("state", ""),
             "decidable": found.state == Release.State.PREPARED,
             "one": None,
         }

@@ -15,7 +15,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.requests import Request, paged
 from annotations.jobs.services.status import status_of
 from annotations.jobs.tokens import form_token
-from annotations.models import Release
+from annotations.models import Job, Release
 from annotations.release.forms.releases import ReleaseExportForm, about_formats
 from annotations.release.selectors.about import figures_of, open_counts, released_notes, steps_of
 from annotations.release.selectors.exported import ready_exports
@@ -55,6 +55,12 @@ def _preparing(release: Release) -> bool:
     return release.state == Release.State.PREPARING
 
 
+def _settling(release: Release, job: Job) -> bool:
+    """Whether all notes are prepared, and the job still computes the figures and the hash."""
+    goes_on = job.state in (Job.State.QUEUED, Job.State.RUNNING)
+    return goes_on and release.state == Release.State.PREPARED and not release.content_hash
+
+
 @require_safe
 def release(request: Request, slug: str, number: int) -> HttpResponse:
     """Show a release: its state, what was done, what is left to do, and its exports. For htmx, while it is prepared."""
@@ -65,7 +71,7 @@ def release(request: Request, slug: str, number: int) -> HttpResponse:
 
 
 def _context(request: Request, access: Access, found: Release) -> dict[str, Any]:
-    status = status_of(found.job, access) if _preparing(found) and found.job else None
+    status = status_of(found.job, access) if found.job and (_preparing(found) or _settling(found, found.job)) else None
     open_findings = open_counts([found]).get(found.pk, 0)
     return {
         "access": access,

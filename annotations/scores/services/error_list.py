@@ -68,7 +68,7 @@ class ListedErrors:
         return [row for row in self.errors if self.chosen.takes(row, category_of, self.causes)]
 
 
-def export_errors(*, project: Project, actor: User, listed: ListedErrors) -> tuple[Iterator[str], str]:
+def export_errors(*, project: Project, actor: User | None, listed: ListedErrors) -> tuple[Iterator[str], str]:
     """Return the lines of the CSV file, and its name. Record the download."""
     FILE_DOWNLOADED.record(actor=actor, project_id=project.pk, data={"errors": "csv"})
     day = timezone.localdate().isoformat()

@@ -95,7 +95,10 @@ def comparison_request(
         score_request(project, version=version, author_id=pk, split=split, language=language, among=among)
         for pk in dict.fromkeys(ids)
     ]
-    requests += [score_request(project, version=version, author=name, split=split, language=language) for name in names]
+    requests += [
+        score_request(project, version=version, author=name, split=split, language=language, among=among)
+        for name in names
+    ]
     authors = tuple({one.author.pk: one.author for one in requests}.values())
     if not FEWEST <= len(authors) <= MOST:
         raise ServiceError(

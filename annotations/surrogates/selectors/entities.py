@@ -64,6 +64,8 @@ KIND_NAMES: Final = {
     Kind.OTHER: _("Other"),
 }
 STATES: Final = ("all", "locked", "edited")
+# Entities that one search finds.
+MOST_FOUND: Final = 200
 
 
 @dataclass(frozen=True, slots=True)

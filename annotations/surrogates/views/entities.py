@@ -16,6 +16,7 @@ from annotations.models import SurrogateEntity
 from annotations.surrogates.forms import ChangeForm, SearchForm
 from annotations.surrogates.selectors.entities import (
     KIND_NAMES,
+    MOST_FOUND,
     STATES,
     counts_by_kind,
     entities_of,
@@ -26,7 +27,6 @@ from annotations.surrogates.selectors.entities import (
 from annotations.surrogates.services import editing
 
 ROWS, LINES = 50, 25
-MOST_FOUND = 200
 
 
 @sensitive_post_parameters()

@@ -19,7 +19,7 @@ from annotations.domain.notes import NoteError, check_name
 from annotations.models import Category, Label
 from annotations.projects.forms.projects import LANGUAGE
 from annotations.transfer.forms.formats import INPUT_ABOUT, grouped
-from annotations.transfer.services.input_formats import WITHOUT_SPANS
+from annotations.transfer.services.input_formats import INPUT_FORMATS, WITHOUT_SPANS
 from annotations.transfer.services.label_choices import UnknownLabel, UnknownLabels
 from annotations.transfer.services.staged import pack
 
@@ -53,6 +53,19 @@ class FilesField(forms.FileField):
         if not files:
             raise ValidationError(self.error_messages["required"], code="required")
         return files
+
+
+class FormatField(forms.ChoiceField):
+    """A format; the error of another value lists the formats, for programs."""
+
+    def validate(self, value: Any) -> None:
+        if value and not self.valid_value(value):
+            raise ValidationError(
+                _("There is no format “%(format)s”. Choose one of: %(choices)s."),
+                code="invalid_choice",
+                params={"format": value[:40], "choices": ", ".join((DETECT, *INPUT_FORMATS))},
+            )
+        super().validate(value)
 
 
 def language_field() -> forms.CharField:
@@ -133,7 +146,7 @@ class UploadForm(DocumentsForm):
         label=_("Files"), error_messages={"required": _("Choose at least one file, a folder, or a zip.")}
     )
     paths = forms.CharField(required=False, widget=forms.HiddenInput)
-    format = forms.ChoiceField(
+    format = FormatField(
         label=_("Format"),
         choices=format_choices,
         initial=DETECT,

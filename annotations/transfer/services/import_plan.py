@@ -108,7 +108,8 @@ class ImportContext:
     report: Report
 
 
-def check_choices(format: str, written_as: str) -> None:
+def check_choices(format: str, written_as: str, *, detected: bool = False) -> None:
+    """Raise ServiceError `format` or `as`. `detected`: the files, and no person, decided on the format."""
     if format not in INPUT_FORMATS:
         raise ServiceError(
             _("There is no format “%(format)s”. Choose one of: %(choices)s.")
@@ -117,6 +118,15 @@ def check_choices(format: str, written_as: str) -> None:
         )
     if written_as:
         parse_written_as(written_as)
+        if format in WITHOUT_SPANS and detected:
+            raise ServiceError(
+                _(
+                    "No annotations were recognized in the files; their format seems to be “%(format)s”. Choose the "
+                    "format of the annotations, or import without annotations."
+                )
+                % {"format": format},
+                code="as",
+            )
         if format in WITHOUT_SPANS:
             raise ServiceError(
                 _("Documents hold no annotations. Choose another format, or import without annotations.")

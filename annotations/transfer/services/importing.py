@@ -19,7 +19,7 @@ from django.utils.translation import gettext
 from annotations.core import hiding
 from annotations.core.archived import check_open
 from annotations.core.attributes import as_json, stored
-from annotations.core.bulk import SpanRow, insert_objects, insert_spans
+from annotations.core.bulk import SpanRow, insert_returning, insert_spans
 from annotations.core.erasures import hold
 from annotations.core.errors import ServiceError
 from annotations.core.label_lock import keep_labels
@@ -148,8 +148,8 @@ def import_source(
     labels: LabelWords | None = None,
 ) -> dict[str, Any]:
     """Import in one transaction. Without `labels`, a note with an unknown label is refused."""
-    format = input_format(format, note_names(source), source)
-    check_choices(format, written_as)
+    asked, format = format, input_format(format, note_names(source), source)
+    check_choices(format, written_as, detected=asked != format)
     check_reading(encoding, no_cleanup)
     with transaction.atomic():
         keep_labels(project.pk)
@@ -172,7 +172,7 @@ def import_source(
             row.label_choices = choices_by_name(project, row.labels_found, **labels)
             row.label_choices = complete_choices(row)
             row.save(update_fields=["labels_found", "notes_found", "label_choices"])
-        return _run(row, source, actor, progress, None, patients)
+        return {"format": format, **_run(row, source, actor, progress, None, patients)}
 
 
 def _run(
@@ -240,7 +240,7 @@ def _go_on(row: Import, context: ImportContext) -> None:
 def _write(context: ImportContext, plan: Plan) -> None:
     ids = _write_notes(context, plan)
     store_originals(context, plan, ids)
-    assign_new_notes(project=context.project, documents=[Document(pk=pk) for pk in ids.values()])
+    assign_new_notes(project=context.project, notes=list(ids.values()))
     context.report.notes += len(ids)
     if context.author is None or not plan.sets:
         return
@@ -248,13 +248,12 @@ def _write(context: ImportContext, plan: Plan) -> None:
     count_labels(context, plan)
     documents = [pk or ids[note.name] for note, pk in plan.sets]
     sets = _write_sets(context, context.author, documents)
-    source = "import"
     suggested = context.author.kind in Author.MODELS
     rows = [
         SpanRow(
-            sets[document], span.start, span.end, context.label_ids[span.label], span.confidence, source,
-            string_key=string_key(note.text[span.start : span.end]) if suggested else None,
-            attributes=as_json(stored(span.attributes)) if span.attributes else None,
+            sets[document], span.start, span.end, context.label_ids[span.label], span.confidence, "import", None, None,
+            string_key(note.text[span.start : span.end]) if suggested else None,
+            as_json(stored(span.attributes)) if span.attributes else None,
         )
         for document, (note, _) in zip(documents, plan.sets, strict=True)
         for span in note.spans or ()
@@ -276,46 +275,31 @@ def _write(context: ImportContext, plan: Plan) -> None:
 
 def _write_notes(context: ImportContext, plan: Plan) -> dict[str, int]:
     """Create the new notes. Return their ids by name, in the order of the import."""
-    if not plan.new:
-        return {}
-    insert_objects(
+    names = [note.name for note in plan.new]
+    made = insert_returning(
         Document,
-        (
-            Document(
-                project_id=context.project.pk,
-                name=note.name,
-                text=note.text,
-                sha256=plan.hashes[note.name],
-                length=len(note.text),
-                language=context.language,
-                patient_id=note.patient_id,
-                imported_by_id=context.row.pk,
-            )
-            for note in plan.new
-        ),
+        ("name", "sha256", "length", "patient_id", "text"),
+        [(note.name, plan.hashes[note.name], len(note.text), note.patient_id, note.text) for note in plan.new],
+        project_id=context.project.pk,
+        language=context.language,
+        imported_by_id=context.row.pk,
     )
-    made = Document.objects.filter(project=context.project, name__in=[note.name for note in plan.new])
-    return dict(made.order_by("id").values_list("name", "pk"))
+    return dict(zip(names, made, strict=True))
 
 
 def _write_sets(context: ImportContext, author: Author, documents: Sequence[int]) -> dict[int, int]:
     """Create the new annotation sets. Return their ids by note id."""
-    now = timezone.now()
-    insert_objects(
+    made = insert_returning(
         AnnotationSet,
-        (
-            AnnotationSet(
-                document_id=document,
-                author_id=author.pk,
-                state=AnnotationSet.State.SUBMITTED,
-                submitted_at=now,
-                blind=author.kind == Author.Kind.ANNOTATOR,
-                imported_by_id=context.row.pk,
-            )
-            for document in documents
-        ),
+        ("document_id",),
+        [(document,) for document in documents],
+        author_id=author.pk,
+        state=AnnotationSet.State.SUBMITTED,
+        submitted_at=timezone.now(),
+        blind=author.kind == Author.Kind.ANNOTATOR,
+        imported_by_id=context.row.pk,
     )
-    return dict(AnnotationSet.objects.filter(author=author, document__in=documents).values_list("document_id", "pk"))
+    return dict(zip(documents, made, strict=True))
 
 
 def undo_import(*, import_id: int, state: str = Import.State.CANCELED) -> int:

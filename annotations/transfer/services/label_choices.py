@@ -142,6 +142,8 @@ def unknown_labels(project: Project, found: Found, chosen: Mapping[str, LabelCho
     accepted, ids = accepted_labels(project)
     find = LabelFinder(accepted)
     names = sorted((name for name in found if find(name) is None), key=lambda name: (-found[name][0], name))
+    if not names:
+        return UnknownLabels([])
     labels = {label.pk: label for label in Label.objects.filter(pk__in=ids.values()).select_related("category")}
     categories = set(Category.objects.filter(label_set__project=project).values_list("pk", flat=True))
     today = labels_of_today(choice["label"] for choice in chosen.values() if "label" in choice)
@@ -275,8 +277,9 @@ def complete_choices(row: Import) -> Choices:
     find = LabelFinder(accepted)
     known = {name: code for name in found if (code := find(name)) is not None}
     complete: Choices = {name: {"do": "known", "label": ids[code]} for name, code in known.items()}
-    if not row.written_as:
-        return complete | {name: LabelChoice(do="skip") for name in found if name not in known}
+    others = [name for name in found if name not in known]
+    if not row.written_as or not others:
+        return complete | {name: LabelChoice(do="skip") for name in others}
     unknown = unknown_of(row)
     if unknown.open:
         raise ServiceError(_open_labels(unknown.open), code="open-labels")

@@ -246,13 +246,16 @@ def _common_folder(names: Sequence[str]) -> str:
 
 def _check_entry(entry: zipfile.ZipInfo) -> None:
     name = entry.filename
-    about = {"name": shown(name[:80])}
     if name.startswith(("/", "\\")) or "\\" in name or ".." in name.split("/") or ":" in name.split("/")[0]:
         raise ServiceError(
-            _("The archive holds a path that leads outside: “%(name)s”. Nothing was imported.") % about, code="outside"
+            _("The archive holds a path that leads outside: “%(name)s”. Nothing was imported.")
+            % {"name": shown(name[:80])},
+            code="outside",
         )
     if stat.S_ISLNK(entry.external_attr >> 16):
-        raise ServiceError(_("The archive holds a link: “%(name)s”. Nothing was imported.") % about, code="link")
+        raise ServiceError(
+            _("The archive holds a link: “%(name)s”. Nothing was imported.") % {"name": shown(name[:80])}, code="link"
+        )
     if entry.flag_bits & 0x1:
         raise ServiceError(_("The archive is encrypted. Nothing was imported. Decrypt it first."), code="encrypted")
 

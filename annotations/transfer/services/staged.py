@@ -15,7 +15,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.stored_files import store_file
 from annotations.domain.documents.base import TIME, Limits
 from annotations.domain.documents.importing import DOCUMENTS
-from annotations.domain.files.archives import is_archive
+from annotations.domain.files.archives import MANIFEST, is_archive
 from annotations.domain.notes import ParsedNote, Problem
 from annotations.models import Import, Project, StoredFile, User
 from annotations.transfer.services.import_plan import (
@@ -74,18 +74,9 @@ def stage_import(
             % {"size": megabytes(size), "limit": limit},
             code="size",
         )
-    if is_archive(content):
-        raise ServiceError(
-            gettext(
-                "The file is a project archive, which becomes a project of its own. Nothing was imported. Import it "
-                "under “New project”, “Import a project archive”."
-            ),
-            code="archive",
-        )
-    content.seek(0)
-    source = ZipSource(content)
-    format = input_format(format, note_names(source), source)
-    check_choices(format, written_as)
+    source = _notes_in(content)
+    asked, format = format, input_format(format, note_names(source), source)
+    check_choices(format, written_as, detected=asked != format)
     check_reading(encoding, no_cleanup)
     read_patients(source)
     found, notes = find_labels(format, source)
@@ -107,6 +98,29 @@ def stage_import(
             no_cleanup=sorted(set(no_cleanup)),
             created_by=actor,
         )
+
+
+def _notes_in(content: IO[bytes]) -> ZipSource:
+    """Open an uploaded zip. Raises ServiceError if it can't be imported, for example because it is a whole project."""
+    try:
+        source = ZipSource(content)
+    except ServiceError:
+        if is_archive(content):
+            raise _whole_project() from None
+        raise
+    if MANIFEST in source.names() and is_archive(content):
+        raise _whole_project()
+    return source
+
+
+def _whole_project() -> ServiceError:
+    return ServiceError(
+        gettext(
+            "The file is a project archive, which becomes a project of its own. Nothing was imported. Import it "
+            "under “New project”, “Import a project archive”."
+        ),
+        code="archive",
+    )
 
 
 def preview_import(row: Import) -> dict[str, Any]:

@@ -1,12 +1,13 @@
 from typing import Any
 
-from annotations.core.commands import JourneyCommand
+from annotations.core.commands import JourneyCommand, Standing
 from annotations.models import User
 from deidreview.health import Health
 
 
 class Command(JourneyCommand):
     help = "Check the database, its migrations, Redis and the workers. Exit status 1 if the app can't serve people."
+    needs = Standing.SIGN_IN
     requires_system_checks: list[str] = []
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:

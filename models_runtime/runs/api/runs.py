@@ -20,6 +20,7 @@ from models_runtime.models import Run, RunItem
 from models_runtime.runs.forms.runs import REFUSED_AT, RunForm
 from models_runtime.runs.services.backend_rows import as_dict, backend_rows
 from models_runtime.runs.services.llm import usage_of
+from models_runtime.runs.services.renaming import LONGEST_NAME, rename_run
 from models_runtime.runs.services.rewritten_notes import rewritten_facts
 from models_runtime.runs.services.runs import RunRow, retry_failed, run_counts, run_rows, start_run
 
@@ -104,6 +105,12 @@ class NewRun(Body):
     left: bool = False
 
 
+class ChangedRun(Body):
+    """The new name of a run."""
+
+    name: str = Field(max_length=LONGEST_NAME)
+
+
 class FailedNote(Schema):
     """A note of which the run made no suggestions, and why."""
 
@@ -148,6 +155,15 @@ def start_backend_run(request: ApiRequest, response: HttpResponse, slug: str, bo
 def read_run(request: ApiRequest, slug: str, run: int) -> RunOut:
     """Read a run."""
     return _shown(*_run(request, slug, run, Can.READ_NOTES))
+
+
+@router.patch(f"{PATH}/{{int:run}}", response=RunOut)
+def change_run(request: ApiRequest, slug: str, run: int, body: ChangedRun) -> RunOut:
+    """Rename a run. A run that a release names keeps its name (409)."""
+    access, row = _run(request, slug, run, Can.MANAGE)
+    with named({"name": "name", "exists": "name"}):
+        rename_run(run=row, name=body.name, actor=access.user)
+    return _shown(access, run_of(access, row.pk))
 
 
 @router.get(f"{PATH}/{{int:run}}/failures", response=Page[FailedNote])

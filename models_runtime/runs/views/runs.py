@@ -29,6 +29,7 @@ from models_runtime.runs.forms.combining import METHODS
 from models_runtime.runs.forms.runs import REFUSED_AT, RunForm
 from models_runtime.runs.services.backends import ready_models
 from models_runtime.runs.services.llm import server_of, suggests_all_places, usage_of
+from models_runtime.runs.services.renaming import LONGEST_NAME, rename_run
 from models_runtime.runs.services.rewritten_notes import rewritten_facts
 from models_runtime.runs.services.runs import retry_failed, run_counts, run_rows, start_run
 
@@ -137,6 +138,7 @@ def run(request: Request, slug: str, pk: int) -> HttpResponse:
         "server": server_of(row),
         "rewritten": rewritten_facts(row),
         "poll_url": request.path,
+        "longest_name": LONGEST_NAME,
     }
     response = render(request, "runs/run_state.html" if request.htmx else "runs/run.html", context)
     patch_vary_headers(response, ["HX-Request"])
@@ -150,6 +152,18 @@ def run_retry(request: Request, slug: str, pk: int) -> HttpResponse:
     row = _run_of(access, pk)
     try:
         retry_failed(run=row, actor=access.user)
+    except ServiceError as error:
+        messages.error(request, str(error))
+    return redirect("run", slug, row.pk)
+
+
+@require_POST
+def run_rename(request: Request, slug: str, pk: int) -> HttpResponse:
+    """Rename a run. POST `name`."""
+    access = enter(request.user, slug, Can.MANAGE)
+    row = _run_of(access, pk)
+    try:
+        rename_run(run=row, name=request.POST.get("name", ""), actor=access.user)
     except ServiceError as error:
         messages.error(request, str(error))
     return redirect("run", slug, row.pk)

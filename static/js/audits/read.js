@@ -89,7 +89,8 @@ const keys = new Keys([
     run: () => (cursor.range ? labels[0]?.focus() : press("#finish button")),
   },
   { keys: ["u", "Ctrl+z"], group: groups.note, what: what.undo, run: () => press("[data-mark]") },
-  { keys: ["r"], group: groups.note, what: what.reopen, run: () => press("#reopen button") },
+  // No label can have this key (RESERVED_HOTKEYS in annotations/domain/labels.py).
+  { keys: ["p"], group: groups.note, what: what.reopen, run: () => press("#reopen button") },
   { keys: ["?"], group: groups.note, what: what.sheet, run: () => sheet.open() },
 ]);
 const sheet = new KeySheet(byId("keys"), byId("keys-list"), keys);

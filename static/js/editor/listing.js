@@ -10,13 +10,19 @@ export class Listing {
   #items;
   #index = -1;
   #sheet;
+  #swapped;
   /** @type {[Element, string][]} */
-  #waiting = []; // keys pressed while the server answers the item's last one
+  #waiting = []; // keys pressed while the server answers the last one
 
-  /** @param {Element} list @param {string} items  the selector of its items, which take the focus */
-  constructor(list, items) {
+  /**
+   * @param {Element} list
+   * @param {string} items  the selector of its items, which take the focus
+   * @param {string} [swapped]  the selector of what an answer replaces, if that is more than the item
+   */
+  constructor(list, items, swapped = items) {
     this.#list = list;
     this.#items = items;
+    this.#swapped = swapped;
     list.addEventListener("focusin", (event) => {
       const found = this.all.indexOf(/** @type {Element} */ (event.target).closest(items));
       if (found >= 0) this.#index = found;
@@ -26,7 +32,8 @@ export class Listing {
       if (document.activeElement === document.body) this.here?.focus({ preventScroll: true });
     });
     document.body.addEventListener("htmx:afterRequest", () => {
-      for (const [item, selector] of this.#waiting.splice(0)) this.#click(item, selector);
+      // An item that was replaced has the same id as before.
+      for (const [item, selector] of this.#waiting.splice(0)) this.click(item.isConnected ? item : byId(item.id), selector);
     });
   }
 
@@ -48,14 +55,19 @@ export class Listing {
   /** Click the first match inside the item; false if there is none. */
   press(selector) {
     if (!this.here?.querySelector(selector)) return false;
-    this.#click(this.here, selector);
+    this.click(this.here, selector);
     return true;
   }
 
-  /** While the item waits for an answer, which replaces its buttons, the click waits too. */
-  #click(item, selector) {
-    if (item.querySelector(".htmx-request")) this.#waiting.push([item, selector]);
-    else /** @type {HTMLElement|null} */ (item.querySelector(selector))?.click();
+  /** Whether an answer is awaited that replaces the buttons of the item. */
+  waits(item) {
+    return Boolean(item?.closest(this.#swapped)?.querySelector(".htmx-request"));
+  }
+
+  /** Click the first match inside the item, which has an id; while an answer is awaited, the click waits too. */
+  click(item, selector) {
+    if (this.waits(item)) this.#waiting.push([item, selector]);
+    else /** @type {HTMLElement|null} */ (item?.querySelector(selector))?.click();
   }
 
   /**

@@ -4,7 +4,7 @@ import { byId } from "../editor/dom.js";
 import { Listing } from "../editor/listing.js";
 import { words } from "./words.js";
 
-const listing = new Listing(byId("groups"), ".leak-item");
+const listing = new Listing(byId("groups"), ".leak-item", ".leak-group");
 const { groups, keys: what } = words;
 const answer = (name) => listing.press(`[data-answer="${name}"]`);
 /** Press a button for all findings of the string at hand. */
@@ -14,6 +14,20 @@ const all = (name) => {
   button.click();
   return true;
 };
+// An answer replaces all buttons of its string: a click on another one waits for it, so that it isn't lost.
+byId("groups").addEventListener(
+  "click",
+  (event) => {
+    const button = /** @type {Element} */ (event.target).closest("button");
+    const place = button?.closest(".leak-item, .leak-group");
+    if (!button || !listing.waits(place)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const { answer: one, all: every } = button.dataset;
+    listing.click(place, every ? `[data-all="${every}"]` : `[data-answer="${one}"]`);
+  },
+  true,
+);
 /** With Shift, a key answers for all findings of the string. */
 const either = (name) => (event) => (event.shiftKey ? all(name) : answer(name));
 listing.bind([

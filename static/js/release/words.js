@@ -11,7 +11,7 @@ export const words = {
   keys: {
     next: gettext("Next finding"),
     before: gettext("Previous finding"),
-    replace: gettext("Replace here too; with Shift, all findings of the string"),
+    replace: gettext("Replace; with Shift, all findings of the string"),
     allow: gettext("Allow; with Shift, all findings of the string"),
     undo: gettext("Undo; with Shift, all findings of the string"),
     open: gettext("Open the released note"),

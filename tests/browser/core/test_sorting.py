@@ -84,9 +84,9 @@ def test_lists_are_sorted_if_they_are_complete_on_one_page(page_of: Any, live: A
     page.goto(live("jobs", "ward"))
     table = page.get_by_role("table")
     table.locator("thead button.sort").first.click()
-    names = [f"{kind} {number}" for kind in ("Export", "Score") for number in range(1, 31)]
+    names = [f"{kind}, job {number}" for kind in ("Export", "Score") for number in range(1, 31)]
     assert column(table, 1) == [name for name in names if name in column(table, 1)]
-    assert column(table, 1)[:2] == ["Export 1", "Export 3"]
+    assert column(table, 1)[:2] == ["Export, job 1", "Export, job 3"]
     Job.objects.create(project=project, kind="export", key="one more", state="done")
     page.reload()
     expect(table.get_by_role("row")).to_have_count(31)

@@ -1,5 +1,6 @@
 """A job's page moves by itself, keeps the focus, and stops asking when the job is over."""
 
+from datetime import timedelta
 from io import BytesIO
 from typing import Any
 
@@ -10,6 +11,7 @@ from annotations.jobs.runner import take
 from annotations.jobs.services import status
 from annotations.models import Job
 from annotations.transfer.services.staged import pack, stage_import
+from annotations.transfer.services.starting import start_import
 from models_runtime.runs.services.runs import start_run
 from tests import factories as make
 
@@ -68,6 +70,25 @@ def test_the_page_follows_the_job(staged: Any, page_of: Any, live: Any, axe: Any
     page.wait_for_timeout(1500)
     assert asked == []
     assert axe(page) == []
+
+
+def test_each_answer_sets_when_the_page_asks_again(staged: Any, page_of: Any, live: Any, monkeypatch: Any) -> None:
+    manager, project, row = staged
+    start_import(project=project, import_id=row.pk, actor=manager)
+    monkeypatch.setattr(status, "LATEST", status.SOONEST)
+    page = page_of(manager)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.headers.get("hx-request", "")))
+    page.goto(live("job", project.slug, Job.objects.get().number))
+    for _ in range(3):
+        page.wait_for_event("request", lambda request: request.headers.get("hx-request") == "true")
+
+    monkeypatch.setattr(status, "LATEST", timedelta(hours=1))
+    monkeypatch.setattr(status, "SOONEST", timedelta(hours=1))
+    expect(page.locator("#job-status")).to_have_attribute("hx-trigger", "every 3600000ms")
+    asked.clear()
+    page.wait_for_timeout(500)
+    assert asked == []
 
 
 def test_what_was_opened_stays_open_while_the_page_follows(staged: Any, page_of: Any, live: Any) -> None:

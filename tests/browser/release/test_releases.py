@@ -6,6 +6,7 @@ from playwright.sync_api import expect
 from annotations.jobs.runner import run as run_job
 from annotations.models import LeakFinding, Release
 from tests import factories as make
+from tests.waiting import Patience
 from tests.worlds.released import make_clinic, make_release
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -62,6 +63,40 @@ def test_findings_are_decided_by_keys_alone(clinic, page_of, live):
     assert sorted(LeakFinding.objects.values_list("decision", flat=True)) == ["allow"] * 3
     page.keyboard.press("?")
     expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+
+
+def test_a_decision_is_not_lost_while_another_of_its_string_is_answered(clinic, page_of, live):
+    page = page_of(clinic.mia)
+    held = []
+    page.route("**/findings/decide", lambda route: held.append(route))
+    page.goto(live("release_findings", "covid", 1))
+    expect(page.locator("html")).to_have_attribute("data-findings", "ready")
+
+    def answered() -> None:
+        """Wait for a request, and let it go."""
+        patience = Patience(5)
+        while not held and not patience.has_run_out(len(held)):
+            page.wait_for_timeout(20)
+        held.pop().continue_()
+
+    first, second = (page.locator(".leak-item").nth(n) for n in range(2))
+    # The second decision waits for the first answer, which replaces the buttons of the string. By keys:
+    for key in ("j", "a", "j", "r"):
+        page.keyboard.press(key)
+    answered()
+    expect(first).to_contain_text("allowed")
+    answered()
+    expect(second).to_contain_text("replaced")
+    expect(second).to_be_focused()
+    expect(page.locator("#count-open")).to_have_text("1")
+    # By mouse:
+    for item in (first, second):
+        item.get_by_role("button", name="Undo").click()
+    for left in ("2", "3"):
+        answered()
+        expect(page.locator("#count-open")).to_have_text(left)
+    for item in (first, second):
+        expect(item.get_by_role("button", name="Allow")).to_be_visible()
 
 
 def test_a_stretch_and_its_counterpart_are_highlighted_together(clinic, page_of, live):

@@ -38,6 +38,11 @@ def test_the_stated_encoding_is_used(stated):
     assert read("a.htm", f"<html>{stated}<p>Łódź".encode()).encoding == "utf-8"
 
 
+def test_the_declarations_of_a_document_type_are_no_text():
+    html = '<!DOCTYPE html [<!ENTITY x SYSTEM "file:///etc/passwd">]><html><body>&x; a [b]</body></html>'
+    assert mapped(read("a.html", html)) == [("body", "&x; a [b]")]
+
+
 def test_html_is_found_by_its_content():
     assert read("page", "<!DOCTYPE html><html><p>x</html>").kind == "html"
     assert read("a.txt", "<html>as text").kind == "text"

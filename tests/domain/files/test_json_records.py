@@ -48,7 +48,9 @@ def test_values_longer_than_the_window(indent: int | None, ascii: bool) -> None:
 @given(
     st.lists(
         st.recursive(
-            texts() | st.integers(-(2**63), 2**63 - 1), lambda below: st.lists(below) | st.dictionaries(texts(3), below)
+            texts() | st.integers(-(2**63), 2**63 - 1),
+            lambda below: st.lists(below) | st.dictionaries(texts(3), below),
+            max_leaves=25,
         )
     )
 )

@@ -118,7 +118,9 @@ def test_predictions_are_taken_where_nobody_annotated() -> None:
     }
     note = read_one(STUDIO, tasks(task(annotations=[{"was_cancelled": True}], predictions=[prediction])))
     assert [(span.label, span.confidence) for span in note.spans or ()] == [("NAME", 0.75), ("DATE", 0.5)]
-    assert labels_of(task(region(2, 6, "DATE"), predictions=[prediction])) == ["DATE"]
+    note = read_one(STUDIO, tasks(task(region(2, 6, "DATE"), predictions=[prediction])))
+    assert [span.label for span in note.spans or ()] == ["DATE"]
+    assert "Predictions are not imported" in note.warnings[0].message
 
 
 def test_an_export_with_the_numbers_of_predictions_only() -> None:

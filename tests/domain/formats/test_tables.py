@@ -90,6 +90,12 @@ def test_broken_tables(whole: bytes, line: int | None, code: str) -> None:
     assert said(refused("csv", {"spans.csv": whole})) == [(line, code)]
 
 
+def test_a_note_named_by_its_file_that_is_missing() -> None:
+    (problem,) = refused("csv", {"spans.csv": "File;Begin;Stop;Type\r\nn1.txt;0;4;NAME\r\n"})
+    assert str(problem).startswith("spans.csv, line 2: The text file “n1.txt” is missing")
+    assert problem.message.endswith("Import it together with the table.")
+
+
 def test_texts_are_left_out_if_a_table_can_not_be_read() -> None:
     (error,) = read_all("csv", table("note,start,end", "a,2,6"))
     assert isinstance(error, NoteError)

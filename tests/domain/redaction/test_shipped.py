@@ -17,6 +17,27 @@ def test_each_policy_has_a_possible_action_for_every_kind(slug: str) -> None:
     assert all(action in actions_for(kind) for kind, action in SHIPPED[slug].actions.items())
 
 
+STAYS = {
+    Kind.DATE: "dates",
+    Kind.CITY: "cities",
+    Kind.REGION: "states",
+    Kind.COUNTRY: "countries",
+    Kind.ZIP: "zip codes",
+    Kind.PROFESSION: "professions",
+    Kind.SEX: "sex",
+    Kind.ETHNICITY: "ethnicity",
+    Kind.AGE: "ages",
+}
+
+
+@pytest.mark.parametrize("slug", SHIPPED)
+def test_each_description_names_everything_that_stays(slug: str) -> None:
+    policy = SHIPPED[slug]
+    kept = {kind for kind, action in policy.actions.items() if action == Action.KEEP}
+    assert kept <= set(STAYS)
+    assert [STAYS[kind] for kind in kept if STAYS[kind] not in policy.description.lower()] == []
+
+
 @pytest.mark.parametrize("slug", SHIPPED)
 @pytest.mark.parametrize("label_set", ["i2b2-2014", "hipaa-18", "meddocan", "it-4", "omissis", "redactor-33"])
 def test_each_policy_is_total_for_the_shipped_label_sets(slug: str, label_set: str) -> None:

@@ -4,6 +4,7 @@ from django.core.management.base import CommandParser
 from django.db import transaction
 
 from annotations.accounts.services.members import add_member, create_user, reset_link_path
+from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project, find_user
 from annotations.models import Assignment, Role, User
 
@@ -13,6 +14,7 @@ class Command(JourneyCommand):
         "Add a member to a project, or change the role of a member. With --create, also create the account and print "
         "a one-time link to choose a password."
     )
+    needs = Can.MANAGE
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")

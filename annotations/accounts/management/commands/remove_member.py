@@ -3,12 +3,14 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.accounts.services.members import removal_preview, remove_member
+from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project, find_user
 from annotations.models import User
 
 
 class Command(JourneyCommand):
     help = "Remove a member from a project. All annotations are kept."
+    needs = Can.MANAGE
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")

@@ -23,6 +23,7 @@ class Command(DecisionFileCommand):
         "the bounds of its row. Write what is open with --write, fill in the decisions, and run the command again. "
         "--by must name a reviewer or a manager."
     )
+    needs = None
     columns = ("note", "start", "end", DECISION, "state", "key", "versions")
 
     def notes(self, access: Access) -> Iterable[Document]:

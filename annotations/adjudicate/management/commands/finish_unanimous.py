@@ -15,6 +15,7 @@ class Command(JourneyCommand):
         "Finish the adjudication of all notes on which the annotators agree, in a project that accepts unanimous "
         "annotations. --by must name a reviewer or a manager."
     )
+    needs = None
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")

@@ -11,7 +11,7 @@ from annotations.adjudicate.services.majority import plan_majority, run_majority
 from annotations.adjudicate.services.starting import start_undo
 from annotations.agreement.services.comparing import bring_up_to_date
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, check_right, find_project
+from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.gold.management.commands.make_gold import decider
 from annotations.jobs.waiting import wait_for
@@ -28,6 +28,7 @@ class Command(JourneyCommand):
         "Make the majority of the annotators gold in all notes that several annotators have submitted. Ties are left "
         "for adjudication. --undo undoes a vote. --by must name a reviewer or a manager."
     )
+    needs = Can.MAKE_GOLD
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")
@@ -41,7 +42,6 @@ class Command(JourneyCommand):
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"])
         if options["list"]:
-            check_right(actor, project, Can.MAKE_GOLD)
             rows = MajorityAct.objects.filter(project=project).select_related("user")
             return {"votes": [_described(row) for row in rows[:RECENT]]}
         if options["undo"]:

@@ -15,6 +15,7 @@ class Command(JourneyCommand):
         "Reopen finished adjudications of notes: of all named notes, or of none. Decisions stay, and gold made from "
         "them doesn't change. --by must name a reviewer or a manager."
     )
+    needs = None
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")

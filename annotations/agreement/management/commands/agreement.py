@@ -5,10 +5,11 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.agreement.selectors.figures import annotator_names, left_out
-from annotations.agreement.selectors.names import GRANULARITIES, UNITS
+from annotations.agreement.selectors.names import GRANULARITIES, UNITS, shown_names
 from annotations.agreement.selectors.table import table_lines
 from annotations.agreement.services.figures import KeptFigures, figures_of, notes_of
-from annotations.core.commands import JourneyCommand, find_project
+from annotations.core.access import Can
+from annotations.core.commands import JourneyCommand, Needs, entered, find_project
 from annotations.core.errors import ServiceError
 from annotations.core.terminal import progress_bar
 from annotations.domain.agreement import Figure, Granularity, Recall, Unit, granularities, in_words
@@ -45,6 +46,9 @@ class Command(JourneyCommand):
             help="Also write the units with each annotator's value to this CSV file, which must not exist.",
         )
 
+    def needs_for(self, options: Mapping[str, Any]) -> Needs:
+        return Can.EXPORT if options["table"] else Can.READ_NOTES
+
     def act(self, actor: User | None, **options: Any) -> Json:
         project = find_project(options["project"])
         unit, granularity = Unit(options["unit"]), Granularity(options["granularity"])
@@ -54,11 +58,14 @@ class Command(JourneyCommand):
             )
         with progress_bar("Computing agreement") as progress:
             found = figures_of(project=project, unit=unit, progress=progress)
-        result = _summary(project, found, granularity)
+        access = entered(actor, project, Can.READ_NOTES) if actor else None
+        names = shown_names(access, found["annotators"]) if access else annotator_names(project)
+        result = _summary(project, found, granularity, names)
         if options["table"]:
-            _write(options["table"], table_lines(project, unit, granularity))
+            hidden = access is not None and access.unnamed
+            _write(options["table"], table_lines(project, unit, granularity, hidden=hidden))
         for per in options["per"]:
-            result[PER[per]] = _breakdown(project, found, granularity, per)
+            result[PER[per]] = _breakdown(project, found, granularity, per, names)
         return result
 
     def say(self, result: Json) -> str:
@@ -91,9 +98,8 @@ def _short(value: Any) -> str:
     return f"{value:.4f}" if isinstance(value, float) else str(value)
 
 
-def _summary(project: Project, found: KeptFigures, granularity: Granularity) -> Json:
+def _summary(project: Project, found: KeptFigures, granularity: Granularity, names: dict[str, str]) -> Json:
     report = found["granularities"][granularity]
-    names = annotator_names(project)
     alpha, observed = report["alpha"], report["observed"]
     out = left_out(project)
     return {
@@ -137,7 +143,7 @@ def _named_recall(recall: Mapping[str, Recall], names: dict[str, str]) -> dict[s
 
 
 def _breakdown(
-    project: Project, found: KeptFigures, granularity: Granularity, per: str
+    project: Project, found: KeptFigures, granularity: Granularity, per: str, names: dict[str, str]
 ) -> Sequence[Mapping[str, object]]:
     report = found["granularities"][granularity]
     if per == "label":
@@ -145,7 +151,6 @@ def _breakdown(
     if per == "round":
         return list(report["rounds"])
     if per == "pair":
-        names = annotator_names(project)
         return [{**row, "a": names[row["a"]], "b": names[row["b"]]} for row in report["pairs"]]
     table = notes_of(project, found, granularity)
     called = dict(Document.objects.filter(project=project).values_list("pk", "name"))

@@ -15,6 +15,7 @@ class Command(JourneyCommand):
         "Append a rule to the guidelines as a dated amendment, which begins the next round, or list the amendments, "
         "newest first. --by must name a manager."
     )
+    needs = None
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")

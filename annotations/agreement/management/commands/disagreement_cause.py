@@ -13,6 +13,7 @@ class Command(JourneyCommand):
         "Say what caused a disagreement between annotators, or remove that cause. The command disagreements lists the "
         "locations. --by must name a reviewer or a manager."
     )
+    needs = None
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")

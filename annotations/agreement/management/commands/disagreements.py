@@ -30,6 +30,7 @@ class Command(JourneyCommand):
         "List the locations where annotators disagree, with each annotator's spans and without text. To decide them, "
         "see the command “adjudicate”."
     )
+    needs = None
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")

@@ -15,6 +15,7 @@ class Command(JourneyCommand):
         "Submit a person's own annotations of notes, or reopen them. Without spans, submitting says that the note has "
         "nothing to annotate. --by must name the annotator."
     )
+    needs = None
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")

@@ -3,12 +3,13 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.api.services.tokens import create_token
-from annotations.core.commands import JourneyCommand, find_project, find_user
+from annotations.core.commands import JourneyCommand, check_own, find_project, find_user
 from annotations.models import ApiToken, User
 
 
 class Command(JourneyCommand):
     help = "Create an API token of a person. The token is printed only here, and only its hash is stored."
+    needs = None
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("user", metavar="USER", help="User name of the person for whom the token acts.")
@@ -19,8 +20,10 @@ class Command(JourneyCommand):
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"]) if options["project"] else None
+        user = find_user(options["user"])
+        check_own(actor, user)
         row, secret = create_token(
-            user=find_user(options["user"]), name=options["name"], scope=options["scope"], days=options["days"],
+            user=user, name=options["name"], scope=options["scope"], days=options["days"],
             project=project, actor=actor,
         )  # fmt: skip
         return {"id": row.pk, "token": secret, "scope": row.scope, "expires": row.expires_at.isoformat()}

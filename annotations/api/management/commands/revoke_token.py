@@ -4,13 +4,14 @@ from django.core.management.base import CommandParser
 
 from annotations.api.selectors import line_of
 from annotations.api.services.tokens import revoke_token
-from annotations.core.commands import JourneyCommand
+from annotations.core.commands import JourneyCommand, check_own
 from annotations.core.errors import ServiceError
 from annotations.models import ApiToken, User
 
 
 class Command(JourneyCommand):
     help = "Revoke an API token, so that it gives no access any more."
+    needs = None
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
@@ -21,6 +22,7 @@ class Command(JourneyCommand):
         row = ApiToken.objects.select_related("user").filter(pk=options["token"]).first()
         if row is None:
             raise ServiceError(f"There is no token {options['token']}. List tokens with: tokens USER", code="token")
+        check_own(actor, row.user)
         revoke_token(token=row, actor=actor)
         row.refresh_from_db()
         return {"id": row.pk, "state": line_of(row).state}

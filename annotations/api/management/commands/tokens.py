@@ -3,18 +3,21 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.api.selectors import line_of, tokens_of
-from annotations.core.commands import JourneyCommand, find_user
+from annotations.core.commands import JourneyCommand, check_own, find_user
 from annotations.models import User
 
 
 class Command(JourneyCommand):
     help = "List the API tokens of a person."
+    needs = None
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("user", metavar="USER", help="User name of the person.")
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
-        lines = [line_of(row) for row in tokens_of(find_user(options["user"]))]
+        user = find_user(options["user"])
+        check_own(actor, user)
+        lines = [line_of(row) for row in tokens_of(user)]
         return {
             "tokens": [
                 {

@@ -4,12 +4,14 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.archives.services.by_path import export_to, say_exported
+from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.models import User
 
 
 class Command(JourneyCommand):
     help = "Write a whole project to a .zip that another instance can import. It contains notes, so keep it safe."
+    needs = Can.ARCHIVE
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")

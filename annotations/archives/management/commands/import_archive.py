@@ -4,7 +4,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.archives.services.by_path import import_from, say_imported
-from annotations.core.commands import JourneyCommand
+from annotations.core.commands import JourneyCommand, Standing
 from annotations.models import User
 
 
@@ -13,6 +13,7 @@ class Command(JourneyCommand):
         "Make a new project from an archive. People are matched with accounts by user name; others get an inactive "
         "account without a password."
     )
+    needs = Standing.CREATE_PROJECTS
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", metavar="FILE", type=Path, help="Archive written by export_archive.")

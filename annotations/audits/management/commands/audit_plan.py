@@ -7,7 +7,7 @@ from annotations.audits.selectors.results import audit_figures, result_of
 from annotations.audits.services.planning import discard_plan, plan_audit
 from annotations.audits.templatetags.audits import at_least, at_most, whole
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, check_right, find_project
+from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.models import AuditPlan, Project, Release, User
 
@@ -17,6 +17,7 @@ class Command(JourneyCommand):
         "Plan the audit of a release: draw the sample that auditors read for leaks. If the release has an audit "
         "already, show its progress and result, and change nothing."
     )
+    needs = Can.RELEASE
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")
@@ -40,7 +41,6 @@ class Command(JourneyCommand):
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         release = _release(find_project(options["project"]), options["release"])
         if options["discard"]:
-            check_right(actor, release.project, Can.RELEASE)
             discard_plan(release=release, actor=actor)
             return {"release": release.number, "discarded": True}
         plan = AuditPlan.objects.filter(release=release).select_related("release__policy").first()

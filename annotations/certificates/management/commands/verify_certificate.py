@@ -4,7 +4,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.certificates.services.verifying import files_at, verify_certificate
-from annotations.core.commands import JourneyCommand
+from annotations.core.commands import JourneyCommand, Standing
 from annotations.core.errors import ServiceError
 from annotations.domain.certifying.signatures import MOST_BYTES
 from annotations.domain.certifying.verifying import State
@@ -18,6 +18,7 @@ class Command(JourneyCommand):
         "Verify a certificate: its signature, key and expiry, whether a newer one replaces it, and whether a folder or "
         "zip holds exactly the certified notes. The exit status is 1 if a check fails."
     )
+    needs = Standing.SIGN_IN
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", metavar="FILE", type=Path, help="The certificate, as JSON or PDF.")

@@ -146,7 +146,11 @@ class TableFormat(OneFileFormat):
         line = rows[0].line
         name = self._name(given, file, texts)
         if name is None:
-            message = f"The text file “{shown(given)[:80]}.{_TEXT}” is missing; the column “note” names it in this row."
+            wanted = shown(given.removesuffix(f".{_TEXT}"))[:80]
+            message = (
+                f"The text file “{wanted}.{_TEXT}” is missing; the column “note” names it in this row. "
+                "Import it together with the table."
+            )
             return NoteError([Problem(file, line, "no text", message)])
         if name in seen:
             return NoteError(

@@ -29,7 +29,7 @@ from annotations.domain.notes import NoteError, ParsedNote, Problem, check_name,
 from annotations.domain.tokens import Tokenizer, tokenize
 
 _GUESSED = (
-    "The file doesn't hold the text between sentences: a line break and spaces were put there, {count} times. "
+    "The file doesn't hold the text between sentences: line breaks and spaces were put there (places: {count}). "
     "Import the text file “{name}.txt” with it if the text must be exact."
 )
 

@@ -2,6 +2,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.core.tokenizers import KINDS
@@ -16,6 +17,7 @@ class Command(JourneyCommand):
         "Count the notes, tokens and spans of a frozen gold version, with tokens per note, spans per note and tokens "
         "per span, by split, label and category."
     )
+    needs = Can.READ_NOTES
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")

@@ -2,6 +2,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from annotations.core.access import Can
 from annotations.core.attributes import attribute_words
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
@@ -21,6 +22,7 @@ def find_version(project: Project, number: int) -> GoldVersion:
 
 class Command(JourneyCommand):
     help = "Show the spans and notes that changed between two frozen gold versions."
+    needs = Can.READ_NOTES
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")

@@ -2,6 +2,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.gold.services.making import freeze
 from annotations.gold.services.rounds import begin_round, held_out
@@ -10,6 +11,7 @@ from annotations.models import User
 
 class Command(JourneyCommand):
     help = "Freeze the gold standard as its next version. If nothing has changed, print the last version."
+    needs = Can.MAKE_GOLD
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")

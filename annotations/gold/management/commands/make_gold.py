@@ -3,7 +3,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, entered, find_project
+from annotations.core.commands import JourneyCommand, check_shown, entered, find_project
 from annotations.core.errors import ServiceError
 from annotations.core.terminal import progress_bar
 from annotations.gold.services.making import make_gold, make_gold_bulk
@@ -20,6 +20,7 @@ def decider(actor: User | None, project: Project) -> User:
 
 class Command(JourneyCommand):
     help = "Make the submitted annotations of one author gold. --by must name a reviewer or a manager."
+    needs = None
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")
@@ -37,6 +38,7 @@ class Command(JourneyCommand):
         author = wanted_set(project, options["set"]).author
         if author is None or author.kind == Author.Kind.GOLD:
             raise ServiceError("--set must name the annotations of an annotator or a run.", code="set")
+        check_shown(actor, project, author=author.pk)
         if options["note"]:
             return self._one(project, author, options["note"], actor, replace=options["replace"])
         with progress_bar("Making gold") as progress:

@@ -2,6 +2,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.domain.gold.splits import Split
 from annotations.gold.management.commands.diff_gold import find_version
@@ -14,6 +15,7 @@ class Command(JourneyCommand):
         "Split a frozen gold version into train, dev and test by patient. The same seed keeps every patient in "
         "the same split from version to version."
     )
+    needs = Can.MAKE_GOLD
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")

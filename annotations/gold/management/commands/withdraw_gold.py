@@ -15,6 +15,7 @@ class Command(JourneyCommand):
         "Remove the gold of notes: of all named notes, or of none. Frozen versions keep their copy, and the audit log "
         "keeps the spans. --by must name a reviewer or a manager."
     )
+    needs = None
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")

@@ -9,7 +9,7 @@ from annotations.core.access import Access, Can
 from annotations.core.commands import JourneyCommand, entered, find_project
 from annotations.core.errors import ServiceError
 from annotations.jobs.services import queue
-from annotations.jobs.services.finding import job_to_control
+from annotations.jobs.services.finding import job_for, job_to_control
 from annotations.jobs.waiting import wait_for
 from annotations.models import Job, Project, User
 
@@ -27,6 +27,7 @@ class Command(JourneyCommand):
         "List a project's jobs, newest first, or show one job; cancel, pause, resume or retry it. The person of --by "
         "needs the right to start such a job."
     )
+    needs = Can.READ_NOTES
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")
@@ -47,9 +48,9 @@ class Command(JourneyCommand):
                 raise ServiceError("Name the job by its number. Without options this command lists them.", code="job")
             return {"jobs": [_described(job) for job in Job.objects.filter(project=project)[:LISTED]]}
         job = _find(project, options["number"])
+        if actor is not None:
+            _check_job(entered(actor, project, Can.READ_NOTES), job, acts=bool(options["what"]))
         if options["what"]:
-            if actor is not None:
-                _check_right(entered(actor, project, Can.READ_NOTES), job)
             job = ACTS[options["what"]](job)
         if options["wait"]:
             wait_for(job, tell=None if options["json"] else self.stderr)
@@ -69,15 +70,17 @@ def _find(project: Project, number: int) -> Job:
     return job
 
 
-def _check_right(access: Access, job: Job) -> None:
-    """Raise ServiceError unless this person may control the job."""
+def _check_job(access: Access, job: Job, *, acts: bool) -> None:
+    """Raise ServiceError unless this person may see the job, or with `acts` control it."""
+    find, what = (job_to_control, "control") if acts else (job_for, "see")
     try:
-        job_to_control(access, job.number)
+        find(access, job.number)
     except ServiceError:
         raise
     except (Http404, PermissionDenied) as error:
         raise ServiceError(
-            f"“{access.user.username}” doesn't have permission to control job {job.number}.", code="access"
+            f"“{access.user.username}” doesn't have permission to {what} job {job.number} in “{access.project.slug}”.",
+            code="access",
         ) from error
 
 

@@ -25,6 +25,7 @@ class Command(JourneyCommand):
         "List the comments of a note that the person of --by may see, or start, answer, change, resolve or reopen one. "
         "export_comments writes all comments of a project."
     )
+    needs = None
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")

@@ -3,6 +3,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.models import User
@@ -11,6 +12,7 @@ from annotations.notes.selectors.comment_table import comment_lines
 
 class Command(JourneyCommand):
     help = "Write all comments of a project to a new CSV file: note, bounds, author, time, resolution and text."
+    needs = Can.EXPORT
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")

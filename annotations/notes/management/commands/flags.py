@@ -13,6 +13,7 @@ from annotations.notes.services.flags import clear_flag, raise_flag
 
 class Command(JourneyCommand):
     help = "List the open flags of a note that the person of --by may see, flag the note, or remove a flag."
+    needs = None
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")

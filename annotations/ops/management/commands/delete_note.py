@@ -3,7 +3,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, check_right, find_project
+from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.models import Document, User
 from annotations.ops.selectors.kept_weights import weights_elsewhere
@@ -16,6 +16,7 @@ class Command(JourneyCommand):
         "Delete one note and everything made from it, such as a note imported by mistake. Nothing is deleted without "
         "--yes. To delete all notes of a patient, use erase_patient."
     )
+    needs = Can.MANAGE
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")
@@ -25,7 +26,6 @@ class Command(JourneyCommand):
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"])
-        check_right(actor, project, Can.MANAGE)
         name = options["note"]
         pk = Document.objects.filter(project=project, name=name).values_list("pk", flat=True).first()
         if pk is None:

@@ -2,6 +2,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.models import User
@@ -12,6 +13,7 @@ from annotations.ops.services.deleting import delete_project, deletion_preview
 
 class Command(JourneyCommand):
     help = "Delete an archived project with everything in it. Nothing is deleted without its name in --name."
+    needs = Can.ARCHIVE
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")

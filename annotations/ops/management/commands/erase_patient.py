@@ -2,6 +2,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.models import Project, User
@@ -13,6 +14,7 @@ from annotations.ops.services.erasing import erase_patient, erasure_preview
 
 class Command(JourneyCommand):
     help = "Erase one patient's notes and everything derived from them. Nothing is erased without --yes."
+    needs = Can.MANAGE
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")

@@ -2,6 +2,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.models import User
 from annotations.projects.services.archiving import archive_project, restore_project
@@ -9,6 +10,7 @@ from annotations.projects.services.archiving import archive_project, restore_pro
 
 class Command(JourneyCommand):
     help = "Archive a project, which makes it read-only for everyone, or restore it."
+    needs = Can.ARCHIVE
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")

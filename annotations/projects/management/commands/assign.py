@@ -3,13 +3,14 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, check_right, find_project, find_user
+from annotations.core.commands import JourneyCommand, find_project, find_user
 from annotations.models import User
 from annotations.projects.services.assigning import assign_list
 
 
 class Command(JourneyCommand):
     help = "Assign notes to an annotator by name."
+    needs = Can.MANAGE
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")
@@ -18,7 +19,6 @@ class Command(JourneyCommand):
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         user, project = find_user(options["user"]), find_project(options["project"])
-        check_right(actor, project, Can.MANAGE)
         made = assign_list(project=project, user=user, names=options["notes"], actor=actor)
         return {"user": user.username, "assigned": made}
 

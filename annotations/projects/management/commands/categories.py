@@ -1,10 +1,11 @@
+from collections.abc import Mapping
 from typing import Any
 
 from django.core.management.base import CommandParser
 from django.db import transaction
 
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, check_right, find_project
+from annotations.core.commands import JourneyCommand, Needs, find_project
 from annotations.core.errors import ServiceError
 from annotations.core.form_errors import valid
 from annotations.models import Category, LabelSet, User
@@ -25,12 +26,13 @@ class Command(JourneyCommand):
         parser.add_argument("--color", type=int, help="Color, from 0 to 11. Default: a color that few categories have.")
         parser.add_argument("--position", type=int, help="New place in the list, counted from 1.")
 
+    def needs_for(self, options: Mapping[str, Any]) -> Needs:
+        return Can.MANAGE if options["add"] or options["change"] or options["delete"] else Can.SEE_PROJECT
+
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"])
         label_set = LabelSet.objects.get(project=project)
         _check_options(options)
-        changes = options["add"] or options["change"] or options["delete"]
-        check_right(actor, project, Can.MANAGE if changes else Can.SEE_PROJECT)
         if options["add"]:
             _add(label_set, options["add"], options["color"], actor)
         elif options["change"]:

@@ -11,6 +11,7 @@ from annotations.projects.services.projects import set_guidelines
 
 class Command(JourneyCommand):
     help = "Print a project's guidelines, or replace them by those of a Markdown file."
+    needs = Can.MANAGE
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")

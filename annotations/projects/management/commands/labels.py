@@ -1,4 +1,4 @@
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -7,13 +7,14 @@ from django.db import transaction
 
 from annotations.core.access import Can
 from annotations.core.attributes import definitions
-from annotations.core.commands import JourneyCommand, check_right, find_label, find_project, read_rows, write_rows
+from annotations.core.commands import JourneyCommand, Needs, find_label, find_project, read_rows, write_rows
 from annotations.core.errors import ServiceError
 from annotations.core.form_errors import valid
 from annotations.domain.attributes import as_data, as_lines
 from annotations.domain.files.csv_rows import Row
 from annotations.models import Category, Label, LabelSet, Project, Span, User
 from annotations.projects.forms.labels import AddLabelForm, EditLabelForm
+from annotations.projects.services.label_order import move_label
 from annotations.projects.services.labels import EDITABLE, add_label, delete_label, update_label
 
 COLUMNS: Final = ("code", "name", "category", "hotkey", "description", "placeholder", "attributes")
@@ -35,13 +36,21 @@ class Command(JourneyCommand):
         )
         act.add_argument("--write", metavar="FILE", type=Path, help="Write the labels to a new file.")
         act.add_argument("--delete", metavar="CODE", help="Delete a label that nothing uses.")
+        act.add_argument("--move", metavar="CODE", help="Move a label to --position in its category.")
+        parser.add_argument("--position", type=int, help="With --move: new place in the category, counted from 1.")
         parser.add_argument("--preview", action="store_true", help="With --from: only say what would change.")
+
+    def needs_for(self, options: Mapping[str, Any]) -> Needs:
+        changes = options["source"] or options["delete"] or options["move"]
+        return Can.MANAGE if changes else Can.SEE_PROJECT
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"])
-        check_right(actor, project, Can.MANAGE if options["source"] or options["delete"] else Can.SEE_PROJECT)
         if options["preview"] and not options["source"]:
             raise ServiceError("--preview can only be used with --from.", code="preview")
+        position = options["position"]
+        if bool(options["move"]) != (position is not None) or (position is not None and position < 1):
+            raise ServiceError("Use --move CODE together with --position N, from 1.", code="position")
         if options["write"]:
             return {"file": str(options["write"]), "written": write_rows(options["write"], COLUMNS, _cells(project))}
         changed: dict[str, Any] = {}
@@ -52,6 +61,9 @@ class Command(JourneyCommand):
                 label = find_label(project, options["delete"])
                 delete_label(label=label, actor=actor)
                 changed = {"deleted": label.code}
+            if options["move"]:
+                label = find_label(project, options["move"])
+                move_label(label=label, position=position - 1, actor=actor)
             found = changed | {"preview": options["preview"], "labels": [_described(row) for row in _rows(project)]}
             transaction.set_rollback(options["preview"])
         return found

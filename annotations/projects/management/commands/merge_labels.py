@@ -3,13 +3,14 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, check_right, find_label, find_project
+from annotations.core.commands import JourneyCommand, find_label, find_project
 from annotations.models import User
 from annotations.projects.services.labels import merge_labels, merge_preview
 
 
 class Command(JourneyCommand):
     help = "Merge one label into another. Frozen gold versions keep the old label."
+    needs = Can.MANAGE
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")
@@ -19,7 +20,6 @@ class Command(JourneyCommand):
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"])
-        check_right(actor, project, Can.MANAGE)
         source, target = find_label(project, options["source"]), find_label(project, options["target"])
         if options["preview"]:
             return merge_preview(source=source, target=target) | {"preview": True}

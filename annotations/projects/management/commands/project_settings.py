@@ -1,10 +1,11 @@
+from collections.abc import Mapping
 from typing import Any
 
 from django import forms
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, check_right, find_project
+from annotations.core.commands import JourneyCommand, Needs, find_project
 from annotations.core.errors import ServiceError
 from annotations.core.form_errors import valid
 from annotations.models import Author, Project, User
@@ -26,10 +27,12 @@ class Command(JourneyCommand):
             "the name of a run.",
         )  # fmt: skip
 
+    def needs_for(self, options: Mapping[str, Any]) -> Needs:
+        return Can.MANAGE if options["set"] else Can.ARCHIVE
+
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"])
         changes = _changes(options["set"])
-        check_right(actor, project, Can.MANAGE if changes else Can.ARCHIVE)
         if changes:
             form = SettingsForm(_values(project) | _read(project, changes), runs=runs_with_notes(project))
             project = update_project(project=project, actor=actor, **valid(form))

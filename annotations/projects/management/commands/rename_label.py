@@ -3,7 +3,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, check_right, find_label, find_project
+from annotations.core.commands import JourneyCommand, find_label, find_project
 from annotations.models import Span, User
 from annotations.projects.services.labels import update_label
 
@@ -13,6 +13,7 @@ class Command(JourneyCommand):
         "Change name, hotkey, description, placeholder or attributes of a label. Its code stays: files and frozen gold "
         "use it. See also the command labels."
     )
+    needs = Can.MANAGE
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")
@@ -29,7 +30,6 @@ class Command(JourneyCommand):
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"])
-        check_right(actor, project, Can.MANAGE)
         label = find_label(project, options["label"])
         changes = {
             key: options[key] for key in ("name", "hotkey", "description", "placeholder") if options[key] is not None

@@ -13,6 +13,7 @@ class Command(JourneyCommand):
         "Assign the notes that an idle annotator lost to that annotator again, except those that went to others. --by "
         "must name the annotator."
     )
+    needs = None
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")

@@ -2,6 +2,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.models import GroupRole, Role, User
 from annotations.providers.services.groups import map_group, unmap_group
@@ -9,6 +10,7 @@ from annotations.providers.services.groups import map_group, unmap_group
 
 class Command(JourneyCommand):
     help = "Give the members of a provider's group a role in a project, or take it with --remove."
+    needs = Can.MANAGE
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")

@@ -4,7 +4,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, check_right, find_project
+from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.models import User
 from annotations.release.management.commands.leak_findings import wait_until_prepared
@@ -19,6 +19,7 @@ from annotations.transfer.services.export_labels import labels_in_words
 
 class Command(JourneyCommand):
     help = "Write the released text of an existing release, and sign the release. The command release makes a new one."
+    needs = Can.RELEASE
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")
@@ -39,7 +40,6 @@ class Command(JourneyCommand):
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"])
-        check_right(actor, project, Can.RELEASE)
         release = release_numbered(project, options["release"])
         out, certificate = options["out"].absolute(), options["certificate"]
         check_out(out)

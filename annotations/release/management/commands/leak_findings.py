@@ -3,7 +3,7 @@ from typing import Any
 from django.core.management.base import CommandParser, OutputWrapper
 
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, check_right, find_project
+from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.core.events import NOTE_READ
 from annotations.domain.numbers import MAX_ID
@@ -39,6 +39,7 @@ class Command(JourneyCommand):
         "List what the leak gate found in a release, each finding in its sentence, or decide findings. The audit log "
         "records whose notes were read. Findings that somebody decided before stay as they are."
     )
+    needs = Can.RELEASE
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")
@@ -57,7 +58,6 @@ class Command(JourneyCommand):
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"])
-        check_right(actor, project, Can.RELEASE)
         release = release_numbered(project, options["release"])
         chosen = bool(options["finding"] or options["all"] or options["string"] is not None)
         if chosen != bool(options["decide"]):

@@ -4,6 +4,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.jobs.runner import run as work
@@ -28,6 +29,7 @@ class Command(JourneyCommand):
         "Release de-identified text: prepare all notes with the chosen annotations, check them for leaks, and write "
         "those without open findings. Notes with open findings are held back."
     )
+    needs = Can.RELEASE
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")

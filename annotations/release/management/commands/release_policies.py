@@ -5,7 +5,7 @@ from typing import Any, Final
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, check_right, find_project, read_rows, write_rows
+from annotations.core.commands import JourneyCommand, find_project, read_rows, write_rows
 from annotations.core.errors import ServiceError
 from annotations.core.form_errors import valid
 from annotations.core.labels import label_rows
@@ -28,6 +28,7 @@ class Command(JourneyCommand):
         f"to a CSV file, or save its next version from such a file. kind is one of {', '.join(Kind)}; action one of "
         f"{', '.join(Action)}; “yes” in the column numbered counts masked entities of a note."
     )
+    needs = Can.RELEASE
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")
@@ -42,7 +43,6 @@ class Command(JourneyCommand):
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"])
-        check_right(actor, project, Can.RELEASE)
         policies = policies_of(project)
         slug = options["policy"]
         if slug is None and (options["source"] or options["write"]):

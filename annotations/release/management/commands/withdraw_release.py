@@ -3,7 +3,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, check_right, find_project
+from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.models import User
 from annotations.release.selectors.releases import release_numbered
@@ -15,6 +15,7 @@ class Command(JourneyCommand):
         "Withdraw a release: its stored exports are deleted, and it can't be exported or signed again. What recipients "
         "have remains with them, and its certificate can still be verified. Nobody can undo this."
     )
+    needs = Can.RELEASE
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")
@@ -23,7 +24,6 @@ class Command(JourneyCommand):
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"])
-        check_right(actor, project, Can.RELEASE)
         release = release_numbered(project, options["release"])
         if not options["yes"]:
             raise ServiceError(

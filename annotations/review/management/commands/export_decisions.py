@@ -3,6 +3,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from annotations.core.access import Can
 from annotations.core.commands import LinesCommand, find_project
 from annotations.models import User
 from annotations.review.selectors.decision_log import FORMATS
@@ -13,6 +14,7 @@ class Command(LinesCommand):
         "Write the log of review decisions, oldest first: reviewer, time, suggestion and outcome. "
         "The log contains no note text."
     )
+    needs = Can.EXPORT
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")

@@ -2,16 +2,18 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotations.core.commands import JourneyCommand, find_project
+from annotations.core.access import Can
+from annotations.core.commands import JourneyCommand, entered, find_project
 from annotations.core.errors import ServiceError
 from annotations.core.templatetags.coefficients import percent
 from annotations.models import User
-from annotations.review.selectors.leaks_found import figures_of, measured_by, together, unsuggested
+from annotations.review.selectors.leaks_found import figures_of, measured_by, planting_for, together, unsuggested
 from annotations.review.selectors.reviewing import run_authors
 
 
 class Command(JourneyCommand):
     help = "Show how many planted leaks (known identifiers hidden from the suggestions) reviewers missed, by reviewer."
+    needs = Can.READ_NOTES
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")
@@ -33,11 +35,13 @@ class Command(JourneyCommand):
         runs = [known[name] for name in options["run"]]
         measured = measured_by(project, runs)
         whole = together(measured)
+        # As on the page: managers see the figures of all reviewers, others only their own and the total.
+        rows = planting_for(entered(actor, project, Can.READ_NOTES), runs)["rows"] if actor else measured
         found = unsuggested(project, whole.missed, runs)
         left = found.left
         return {
             "share_of_notes": project.planted_share,
-            "reviewers": [{"reviewer": one.reviewer} | figures_of(one) for one in measured],
+            "reviewers": [{"reviewer": one.reviewer} | figures_of(one) for one in rows],
             "all": figures_of(whole),
             "notes": found.notes,
             "found_by_hand": found.by_hand,

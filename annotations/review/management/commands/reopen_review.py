@@ -16,6 +16,7 @@ class Command(JourneyCommand):
         "Reopen finished reviews of a run in notes: in all named notes, or in none. Their gold counts as before until "
         "somebody changes it. --by must name a reviewer or a manager."
     )
+    needs = None
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")

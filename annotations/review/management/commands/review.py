@@ -27,6 +27,7 @@ class Command(DecisionFileCommand):
         "label; “correct” gives the new ones in new_start, new_end and new_label. Write the open suggestions with "
         "--write, fill in the decisions, and run the command again. --by must name a reviewer or a manager."
     )
+    needs = None
     needed = ("note", "start", "end", "label", DECISION)
     columns = ("note", "start", "end", "label", DECISION, "new_start", "new_end", "new_label", "confidence")
 

@@ -35,6 +35,7 @@ class Command(JourneyCommand):
         "string. Notes that already have gold and doubtful suggestions are skipped unless they are included. Count "
         "first with --preview. --undo undoes a bulk act. --by must name a reviewer or a manager."
     )
+    needs = None
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")

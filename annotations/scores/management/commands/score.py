@@ -2,24 +2,20 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotations.core.commands import JourneyCommand, find_project
-from annotations.core.errors import ServiceError
+from annotations.core.access import Can
 from annotations.core.templatetags.coefficients import percent
-from annotations.core.tokenizers import KINDS
 from annotations.domain.agreement import Granularity
-from annotations.domain.gold.splits import Split
-from annotations.domain.numbers import MAX_OFFSET, whole
 from annotations.domain.scoring.attributes import AttributeAgreement
 from annotations.domain.scoring.by_pass import AfterPass
 from annotations.domain.scoring.counts import Counting
 from annotations.domain.scoring.intervals import in_text
 from annotations.domain.scoring.published.miranda import BY_MODEL, COUNTED_LABELS, counted_f1
 from annotations.domain.scoring.rates import AverageData, RatesData
-from annotations.domain.scoring.similarity import THRESHOLD
 from annotations.models import User
+from annotations.scores.management.asking import ScoreCommand, asked_score
 from annotations.scores.selectors import FOUND, LEVELS, copied_in_text
 from annotations.scores.services.error_table import error_lines, error_table
-from annotations.scores.services.scoring import score, score_request
+from annotations.scores.services.scoring import score
 
 EXCLUDED = {
     "drafts": "Excluded gold notes whose annotations are drafts",
@@ -29,40 +25,20 @@ EXCLUDED = {
 RATES = (("precision", "precision"), ("recall", "recall"), ("F1", "f1"))
 
 
-class Command(JourneyCommand):
+class Command(ScoreCommand):
     help = "Score an author's submitted annotations against gold. --json prints all figures."
+    needs = Can.READ_NOTES
     counting = Counting.TOKENS
     attributes = False
 
     def arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("project", metavar="PROJECT")
-        parser.add_argument("--gold", default="current", metavar="VERSION", help="Number of a version, or “current”.")
-        parser.add_argument(
-            "--author", required=True, metavar="NAME", help="Author: NAME, annotator:NAME, run:NAME or adjudicated."
-        )
-        parser.add_argument(
-            "--split", default="", choices=["", *Split], help="Only the notes of this split of the version."
-        )
-        parser.add_argument("--into", default="", metavar="SET", help="Map to the labels of another label set.")
+        super().arguments(parser)
         parser.add_argument("--unit", choices=["entity", "token"], help="Only the levels of this unit.")
         parser.add_argument(
             "--level",
             choices=[Granularity.BINARY, Granularity.CATEGORY, Granularity.SUBCATEGORY],
             help="Only the levels of this granularity.",
         )
-
-        parser.add_argument(
-            "--threshold", default="", metavar="N",
-            help=f"Lowest similarity of texts with tolerance, from 0 to 1. Default: {THRESHOLD}.",
-        )  # fmt: skip
-        parser.add_argument(
-            "--types", default="", metavar="A,B,…",
-            help="All or nothing also for these labels and categories only: CODE, label:CODE or category:CODE.",
-        )  # fmt: skip
-        parser.add_argument(
-            "--tokenizer", default="", choices=["", *KINDS],
-            help="Tokenizer for the language of each note, for the figures on tokens. Without it, the default rule.",
-        )  # fmt: skip
         parser.add_argument(
             "--counting", default=Counting.TOKENS, choices=list(Counting),
             help="How texts are counted in the rewritten text: whole tokens, or substrings (Miranda et al. 2025).",
@@ -71,20 +47,9 @@ class Command(JourneyCommand):
         parser.add_argument(
             "--attributes", action="store_true", help="Say also how far the attributes of spans that match agree."
         )
-        parser.add_argument("--language", default="", metavar="CODE", help="Only notes in this language, such as it.")
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
-        wanted = score_request(
-            find_project(options["project"]),
-            version=_number(options["gold"]),
-            author=options["author"],
-            split=options["split"],
-            into=options["into"],
-            threshold=options["threshold"],
-            tokenizer=options["tokenizer"],
-            language=options["language"],
-            types=[one.strip() for one in options["types"].split(",") if one.strip()],
-        )
+        wanted = asked_score(actor, options)
         self.counting, self.attributes = Counting(options["counting"]), options["attributes"]
         found = score(wanted)
         table = found.table
@@ -216,17 +181,6 @@ def _by_pass(rows: list[AfterPass]) -> list[str]:
         + _shown(row["all_or_nothing_pooled"]["categories"]["tolerant_category"]["share"])
         for row in rows
     ]
-
-
-def _number(gold: str) -> int:
-    if gold == "current":
-        return 0
-    found = whole(gold, MAX_OFFSET)
-    if not found:
-        raise ServiceError(
-            f"“{gold}” is not a gold version. Give the number of a version, or “current”.", code="version"
-        )
-    return found
 
 
 def _shown(value: float | None) -> str:

@@ -2,6 +2,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.models import User
 from annotations.surrogates.services.building import build
@@ -13,6 +14,7 @@ class Command(JourneyCommand):
         "Fill the index of surrogates for an annotation set before a release, and measure it: preservation, "
         "consistency, collisions, and originals that are left."
     )
+    needs = Can.RELEASE
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")

@@ -1,9 +1,11 @@
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotations.core.commands import JourneyCommand, find_project
+from annotations.core.access import Can
+from annotations.core.commands import JourneyCommand, Needs, check_shown, find_project
 from annotations.core.errors import ServiceError
 from annotations.core.terminal import progress_bar
 from annotations.core.tokenizers import KINDS
@@ -72,6 +74,9 @@ class Command(JourneyCommand):
             help="Leave out the spans of a label of the project. Repeatable; wins over --mapping.",
         )
 
+    def needs_for(self, options: Mapping[str, Any]) -> Needs:
+        return Can.ARCHIVE if options["format"] == WHOLE else Can.EXPORT
+
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"])
         if options["format"] == WHOLE:
@@ -80,6 +85,7 @@ class Command(JourneyCommand):
             return whole_projects().export(project=project, out=options["out"], actor=actor)
         if not options["set"]:
             raise ServiceError("Say which annotations to export: --set gold, for example.", code="set")
+        check_shown(actor, project, spec=options["set"])
         labels = labels_in_words(
             project, mapping=options["mapping"], mapped=options["map_label"], skipped=options["skip_label"]
         )

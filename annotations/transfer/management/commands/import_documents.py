@@ -1,9 +1,11 @@
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from django.core.management.base import CommandParser
 
-from annotations.core.commands import JourneyCommand, find_project
+from annotations.core.access import Can
+from annotations.core.commands import JourneyCommand, Needs, Standing, find_project
 from annotations.core.errors import ServiceError
 from annotations.core.progress import Progress
 from annotations.core.terminal import progress_bar
@@ -100,6 +102,9 @@ class Command(JourneyCommand):
             help=f"Read documents without a clean-up rule: {', '.join(Rule)}. Repeatable.",
         )
 
+    def needs_for(self, options: Mapping[str, Any]) -> Needs:
+        return Standing.CREATE_PROJECTS if is_whole(options["path"], options["format"]) else Can.MANAGE
+
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         if is_whole(options["path"], options["format"]):
             check_alone(
@@ -149,8 +154,8 @@ class Command(JourneyCommand):
         if "project" in result:
             return whole_projects().say_loaded(result)
         lines = [
-            f"Imported: {result['notes']} notes, {result['sets']} annotation sets, {result['spans']} spans. "
-            f"Already in the project: {result['already_there']} notes. {_refused(result)}"
+            f"Imported as {result['format']}: {result['notes']} notes, {result['sets']} annotation sets, "
+            f"{result['spans']} spans. Already in the project: {result['already_there']} notes. {_refused(result)}"
         ]
         if result["moved_spans"]:
             lines.append(f"Spans moved to the text that they quote: {result['moved_spans']}.")

@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -6,7 +6,7 @@ from django.core.management.base import CommandParser
 from django.db import transaction
 
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, check_right, find_project, read_rows, write_rows
+from annotations.core.commands import JourneyCommand, Needs, find_project, read_rows, write_rows
 from annotations.core.errors import ServiceError
 from annotations.domain.files.csv_rows import Row
 from annotations.models import LabelMapping, Project, User
@@ -51,13 +51,15 @@ class Command(JourneyCommand):
         )
         parser.add_argument("--rename", metavar="NAME", help="New name of the mapping.")
 
+    def needs_for(self, options: Mapping[str, Any]) -> Needs:
+        # As on the page: managers change mappings, and whoever may export sees them.
+        return Can.MANAGE if _changes(options) else Can.EXPORT
+
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project, name = find_project(options["project"]), options["name"]
-        changes = options["source"] or any(options[each] for each in ("add", "suggested", "rename", "delete"))
+        changes = _changes(options)
         if options["target"] is not None and not (options["add"] or options["source"]):
             raise ServiceError("--target can only be used with --add or --from.", code="target")
-        # As on the page: managers change mappings, and whoever may export sees them.
-        check_right(actor, project, Can.MANAGE if changes else Can.EXPORT)
         if name is None:
             if changes or options["write"]:
                 raise ServiceError("Name the label mapping. Without options this command lists them.", code="name")
@@ -102,6 +104,10 @@ class Command(JourneyCommand):
         if "mappings" in result:
             return "\n".join(map(_line, result["mappings"])) or "There are no label mappings."
         return "\n".join([_line(result), *map(_label_line, result["labels"])])
+
+
+def _changes(options: Mapping[str, Any]) -> bool:
+    return any(options[each] for each in ("source", "add", "suggested", "rename", "delete"))
 
 
 def _merged(mapping: LabelMapping, rows: Sequence[Row]) -> dict[int, str]:

@@ -2,6 +2,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.models import User
 from annotations.webhooks.selectors.kinds import KINDS
@@ -11,6 +12,7 @@ from annotations.webhooks.services.webhooks import add_webhook
 
 class Command(JourneyCommand):
     help = "Add a webhook to a project, and print its secret. The secret can't be shown again."
+    needs = Can.MANAGE
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")

@@ -2,6 +2,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.models import User
@@ -12,6 +13,7 @@ from annotations.webhooks.services.webhooks import change_webhook, renew_secret,
 
 class Command(JourneyCommand):
     help = "Change a webhook: its address, its events, on or off, or its secret."
+    needs = Can.MANAGE
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")

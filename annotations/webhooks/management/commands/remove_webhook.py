@@ -2,6 +2,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.models import User
 from annotations.webhooks.selectors.webhooks import find_webhook
@@ -10,6 +11,7 @@ from annotations.webhooks.services.webhooks import remove_webhook
 
 class Command(JourneyCommand):
     help = "Remove a webhook with its log."
+    needs = Can.MANAGE
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")

@@ -2,6 +2,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.core.requests import uuid_of
@@ -13,6 +14,7 @@ from annotations.webhooks.services.webhooks import send_again, send_test
 
 class Command(JourneyCommand):
     help = "Send a test to a webhook, or one of its deliveries again, and print the result."
+    needs = Can.MANAGE
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")

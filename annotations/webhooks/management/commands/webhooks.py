@@ -2,6 +2,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.models import User, Webhook
 from annotations.webhooks.selectors.webhooks import as_dict, deliveries_of, delivery_as_dict, delivery_rows
@@ -11,6 +12,7 @@ LAST = 20
 
 class Command(JourneyCommand):
     help = "List the webhooks of a project, each with its last deliveries."
+    needs = Can.MANAGE
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")

@@ -2,6 +2,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.models import User
 from models_runtime.calibration.services import calibrate, summary
@@ -11,6 +12,7 @@ EXCLUDED = {"test": "Excluded notes of the test split", "learned": "Excluded not
 
 class Command(JourneyCommand):
     help = "Calibrate the confidence of a backend with one of its runs and a gold version. New runs use the result."
+    needs = Can.MANAGE
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")

@@ -3,7 +3,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, check_right, find_project
+from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.models import User
 from models_runtime.calibration.services import withdraw
@@ -15,6 +15,7 @@ class Command(JourneyCommand):
         "Withdraw a calibration. New runs use the previous calibration of the backend, if there is one; the confidence "
         "of existing runs stays."
     )
+    needs = Can.MANAGE
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")
@@ -22,7 +23,6 @@ class Command(JourneyCommand):
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project, name = find_project(options["project"]), options["calibration"]
-        check_right(actor, project, Can.MANAGE)
         rows = {row.word: row for row in Calibration.objects.filter(project=project).order_by("pk")}
         if name not in rows:
             raise ServiceError(

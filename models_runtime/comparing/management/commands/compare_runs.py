@@ -2,7 +2,8 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotations.core.commands import JourneyCommand, find_project
+from annotations.core.access import Can
+from annotations.core.commands import JourneyCommand, authors_shown, find_project
 from annotations.domain.gold.splits import Split
 from annotations.domain.scoring.intervals import in_text
 from annotations.models import User
@@ -13,6 +14,7 @@ from models_runtime.comparing.services import as_dict
 
 class Command(JourneyCommand):
     help = "Compare runs and annotators with gold, on the notes that all of them have annotated."
+    needs = Can.READ_NOTES
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")
@@ -33,7 +35,12 @@ class Command(JourneyCommand):
         project = find_project(options["project"])
         names = [name.strip() for name in options["runs"].split(",") if name.strip()]
         wanted = comparison_request(
-            project, version=options["gold"], names=names, split=options["split"], language=options["language"]
+            project,
+            version=options["gold"],
+            names=names,
+            split=options["split"],
+            language=options["language"],
+            among=authors_shown(actor, project),
         )
         return as_dict(wanted)
 

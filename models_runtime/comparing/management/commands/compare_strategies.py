@@ -2,7 +2,8 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotations.core.commands import JourneyCommand, find_project
+from annotations.core.access import Can
+from annotations.core.commands import JourneyCommand, authors_shown, find_project
 from annotations.core.errors import ServiceError
 from annotations.domain.gold.splits import Split
 from annotations.models import User
@@ -12,6 +13,7 @@ from models_runtime.comparing.services import compared_strategies
 
 class Command(JourneyCommand):
     help = "Compare runs of trained models by language strategy (EN, IT, MIX, EN→IT), on notes that none learned from."
+    needs = Can.READ_NOTES
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")
@@ -29,7 +31,9 @@ class Command(JourneyCommand):
                 f"This project has no notes in “{language}”. Its languages: {', '.join(languages) or 'unknown'}.",
                 code="language",
             )
-        found = compared_strategies(project, version, language=language, split=options["split"])
+        found = compared_strategies(
+            project, version, language=language, split=options["split"], among=authors_shown(actor, project)
+        )
         if not found.rows:
             raise ServiceError(
                 "There is nothing to compare: no note is annotated by a run of every trained model, in this language "

@@ -1,8 +1,9 @@
 import uuid
 from typing import Any
 
-from django.core.management.base import CommandParser
+from django.core.management.base import CommandParser, OutputWrapper
 
+from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.domain.gold.splits import Split
@@ -20,6 +21,7 @@ from models_runtime.models import Judging
 
 class Command(JourneyCommand):
     help = "Have language models judge an author's de-identified notes against gold, and wait for the verdicts."
+    needs = Can.MANAGE
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")
@@ -76,39 +78,53 @@ class Command(JourneyCommand):
             unit=options["unit"],
             temperature=options["temperature"],
         )
-        wait_for(Job.objects.get(judging=judging), tell=None if options["json"] else self.stderr)
-        judging = Judging.objects.select_related("job", "author", "gold_version").get(pk=judging.pk)
-        job = judging.job
-        if job is not None and job.state in (Job.State.FAILED, Job.State.CANCELED):
-            raise ServiceError(f"The verdicts are not complete. {job.get_state_display()}: {job.error}", code="judge")
+        judging = waited(judging, tell=None if options["json"] else self.stderr)
         return result_of(judging)
 
     def say(self, result: dict[str, Any]) -> str:
-        lines = [
-            f"Verdicts on {result['author']} against gold {result['gold']}: {result['notes']} notes, "
-            f"{result['entities']} entities, threshold {result['threshold']}",
-            f"Rules: {result['rules']}, entity: {result['unit']}, temperature {result['temperature']:g}",
-            _line("Majority of judges", result["majority"]["micro"]),
-            *(_line(judge["judge"], judge["micro"]) for judge in result["judges"]),
-            _line("Counted in the rewritten text", result["rewritten"]["micro"]),
-            _line("Exact spans and labels", result["spans"]["micro"]),
-            f"Entities discarded because too few judges agree: {result['discarded']}{_by_label(result)}",
-        ]
-        if result["few_notes"]:
-            lines.append(f"Few notes. F1 of exact spans: {in_text(result['few_notes'])}")
-        if result["own_gold_spans"]:
-            lines.append(copied_in_text(result["own_gold_spans"], result["author"], merged=result["merged"]))
-        if result["unanswered"]:
-            lines.append(f"Notes without a usable answer, judged as if nothing was found: {result['unanswered']}")
-        lines += [f"{judge['judge']} stopped. {judge['stopped']}" for judge in result["judges"] if judge["stopped"]]
-        lines += [
-            f"{judge['judge']} gave no readable answer on {judge['failed_notes']} notes."
-            for judge in result["judges"]
-            if judge["failed_notes"]
-        ]
-        if result["judged_by_fewer"]:
-            lines.append(f"Entities judged by only some of the judges: {result['judged_by_fewer']}")
-        return "\n".join(lines)
+        return said(result)
+
+
+def waited(judging: Judging, tell: OutputWrapper | None) -> Judging:
+    """Wait for the job of a judging, and read it anew. Raises ServiceError `judge` if the job failed or was canceled.
+
+    Without a running worker, the job runs here, which `tell` says.
+    """
+    wait_for(Job.objects.get(judging=judging), tell=tell)
+    found = Judging.objects.select_related("job", "author", "gold_version").get(pk=judging.pk)
+    job = found.job
+    if job is not None and job.state in (Job.State.FAILED, Job.State.CANCELED):
+        raise ServiceError(f"The verdicts are not complete. {job.get_state_display()}: {job.error}", code="judge")
+    return found
+
+
+def said(result: dict[str, Any]) -> str:
+    """Return the figures of a judging as text."""
+    lines = [
+        f"Verdicts on {result['author']} against gold {result['gold']}: {result['notes']} notes, "
+        f"{result['entities']} entities, threshold {result['threshold']}",
+        f"Rules: {result['rules']}, entity: {result['unit']}, temperature {result['temperature']:g}",
+        _line("Majority of judges", result["majority"]["micro"]),
+        *(_line(judge["judge"], judge["micro"]) for judge in result["judges"]),
+        _line("Counted in the rewritten text", result["rewritten"]["micro"]),
+        _line("Exact spans and labels", result["spans"]["micro"]),
+        f"Entities discarded because too few judges agree: {result['discarded']}{_by_label(result)}",
+    ]
+    if result["few_notes"]:
+        lines.append(f"Few notes. F1 of exact spans: {in_text(result['few_notes'])}")
+    if result["own_gold_spans"]:
+        lines.append(copied_in_text(result["own_gold_spans"], result["author"], merged=result["merged"]))
+    if result["unanswered"]:
+        lines.append(f"Notes without a usable answer, judged as if nothing was found: {result['unanswered']}")
+    lines += [f"{judge['judge']} stopped. {judge['stopped']}" for judge in result["judges"] if judge["stopped"]]
+    lines += [
+        f"{judge['judge']} gave no readable answer on {judge['failed_notes']} notes."
+        for judge in result["judges"]
+        if judge["failed_notes"]
+    ]
+    if result["judged_by_fewer"]:
+        lines.append(f"Entities judged by only some of the judges: {result['judged_by_fewer']}")
+    return "\n".join(lines)
 
 
 def _by_label(result: dict[str, Any]) -> str:

@@ -2,6 +2,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.domain.scoring.intervals import with_interval
 from annotations.models import User
@@ -11,6 +12,7 @@ from models_runtime.loop.services.rounds import rounds
 
 class Command(JourneyCommand):
     help = "Show the loop of a project by round: gold, model, F1 on the hold-out, actions per span, seconds per note."
+    needs = Can.READ_NOTES
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")

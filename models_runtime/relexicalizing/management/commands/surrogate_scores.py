@@ -2,6 +2,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.models import User
 from models_runtime.relexicalizing.services.model_scores import score_surrogates
@@ -9,6 +10,7 @@ from models_runtime.relexicalizing.services.model_scores import score_surrogates
 
 class Command(JourneyCommand):
     help = "Compare a model's F1 on the released text with its F1 on the original text, and store both in the release."
+    needs = Can.RELEASE
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")

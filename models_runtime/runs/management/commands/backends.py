@@ -1,8 +1,10 @@
+from collections.abc import Mapping
 from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotations.core.commands import JourneyCommand, find_project
+from annotations.core.access import Can
+from annotations.core.commands import JourneyCommand, Needs, Standing, find_project
 from annotations.models import User
 from models_runtime.core.health import Health, State
 from models_runtime.models import OF_MODEL
@@ -14,6 +16,9 @@ class Command(JourneyCommand):
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT", nargs="?", help="Also list its trained models and last runs.")
+
+    def needs_for(self, options: Mapping[str, Any]) -> Needs:
+        return Can.READ_NOTES if options["project"] else Standing.SIGN_IN
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"]) if options["project"] else None

@@ -3,6 +3,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from annotations.core.access import Can
 from annotations.core.commands import LinesCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.models import Project, User
@@ -13,6 +14,7 @@ from models_runtime.runs.services.rewritten_notes import rewritten_lines
 
 class Command(LinesCommand):
     help = "Write the rewritten notes of a run as JSON Lines: original, de-identified text, and the prompt if asked."
+    needs = Can.EXPORT
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.domain.redaction.kinds import Kind
@@ -25,6 +26,7 @@ class Command(JourneyCommand):
         "Import a patient master and terms of the allow and deny lists, and find known identifiers in all notes. "
         "Without options, print what the project has."
     )
+    needs = Can.MANAGE
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")

@@ -3,7 +3,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, check_right, find_project
+from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.gold.services.sets import wanted_set
 from annotations.jobs.waiting import wait_for
@@ -14,6 +14,7 @@ from models_runtime.runs.services.runs import retry_failed, run_counts
 
 class Command(JourneyCommand):
     help = "Run a backend again over the notes of an ended run that failed or were left. Notes that are done stay."
+    needs = Can.MANAGE
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT", help="Short name of the project.")
@@ -22,7 +23,6 @@ class Command(JourneyCommand):
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"])
-        check_right(actor, project, Can.MANAGE)
         author = wanted_set(project, f"run:{options['run'].removeprefix('run:')}").author
         run = Run.objects.filter(author=author).select_related("author", "project").first() if author else None
         if run is None:

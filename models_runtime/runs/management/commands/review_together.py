@@ -3,7 +3,8 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotations.core.commands import JourneyCommand, find_project
+from annotations.core.access import Can
+from annotations.core.commands import JourneyCommand, entered, find_project
 from annotations.core.errors import ServiceError
 from annotations.jobs.waiting import wait_for
 from annotations.models import Job, User
@@ -13,6 +14,7 @@ from models_runtime.runs.services.runs import run_counts
 
 class Command(JourneyCommand):
     help = "Merge the suggestions of finished runs into one list for review, with the number of runs that agree."
+    needs = Can.MAKE_GOLD
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")
@@ -21,8 +23,11 @@ class Command(JourneyCommand):
         parser.add_argument("--wait", action="store_true", help="Wait for the end.")
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
+        project = find_project(options["project"])
+        if actor is not None and (reason := entered(actor, project, Can.MAKE_GOLD).withheld):
+            raise ServiceError(reason, code="withheld")
         run = review_together(
-            project=find_project(options["project"]), runs=options["runs"], actor=actor, name=options["name"],
+            project=project, runs=options["runs"], actor=actor, name=options["name"],
             key=uuid.uuid4().hex,
         )  # fmt: skip
         if options["wait"]:

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.domain.combining.voting import Method
@@ -30,6 +31,7 @@ OF_LLM = {
 
 class Command(JourneyCommand):
     help = "Run a backend over all notes. With --wait, wait for the end, and run it here if there is no worker."
+    needs = Can.MANAGE
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")

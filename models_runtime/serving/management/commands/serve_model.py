@@ -4,6 +4,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.models import User
@@ -17,6 +18,7 @@ class Command(JourneyCommand):
         "Serve a model to INCEpTION or Label Studio, until the command is stopped. The other tool needs a token of "
         "the API (create_token) of somebody who may read every note of the project."
     )
+    needs = Can.MANAGE
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")

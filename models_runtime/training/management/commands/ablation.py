@@ -3,6 +3,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.jobs.waiting import wait_for
@@ -23,6 +24,7 @@ class Command(JourneyCommand):
         "Train a BiLSTM-CRF with stacked embeddings complete, and without each of its parts, and print the F1 on the "
         "hold-out for each (Catelli 2021, figures 4.3 and 4.4, table 4.18). Waits for the end."
     )
+    needs = Can.MANAGE
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")

@@ -3,6 +3,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.domain.gold.splits import Split
@@ -20,6 +21,7 @@ class Command(JourneyCommand):
         "gold version (Catelli 2021, table 3.7). Tokens and sentences are those of the app; a sequence has at most 512 "
         "tokens."
     )
+    needs = Can.READ_NOTES
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")

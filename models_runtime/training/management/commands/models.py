@@ -1,10 +1,11 @@
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, check_right, find_project
+from annotations.core.commands import JourneyCommand, Needs, find_project
 from annotations.core.errors import ServiceError
 from annotations.domain.scoring.intervals import with_interval
 from annotations.models import Project, User
@@ -39,6 +40,11 @@ class Command(JourneyCommand):
         parser.add_argument("--to", type=Path, metavar="FILE", help="File for --download. It must not exist yet.")
         parser.add_argument("--name", default="", help="Name for --upload or --rename.")
 
+    def needs_for(self, options: Mapping[str, Any]) -> Needs:
+        if any(options[act] for act in ("upload", "rename", "retire", "end_early")):
+            return Can.MANAGE
+        return Can.EXPORT if options["download"] else Can.READ_NOTES
+
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"])
         changed = self._changed(project, actor, options)
@@ -61,7 +67,6 @@ class Command(JourneyCommand):
         if options["rename"]:
             return rename_model(model=model_named(project, options["rename"]), name=name, actor=actor)
         if options["end_early"]:
-            check_right(actor, project, Can.MANAGE)
             return end_early(model=model_named(project, options["end_early"]))
         if options["retire"]:
             return retire_model(model=model_named(project, options["retire"]), actor=actor)

@@ -3,6 +3,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.domain.scoring.intervals import with_interval
@@ -37,6 +38,7 @@ def _settings_help() -> str:
 
 class Command(JourneyCommand):
     help = "Train a model on a gold version. With --wait, wait for the end, and train here if there is no worker."
+    needs = Can.MANAGE
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")

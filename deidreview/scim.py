@@ -1,0 +1,106 @@
+"""The way of a request of SCIM, by which a provider pushes accounts: token, limits, route, and errors of SCIM.
+
+Requests below /scim/ end here. No session, cookie or CSRF token plays a part, so none of that middleware runs for them.
+"""
+
+import re
+import zlib
+from collections.abc import Callable
+from typing import Any, Final
+
+from django.conf import settings
+from django.core.handlers.exception import response_for_exception
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.urls import resolve
+
+from annotations.accounts.services.lockout import client_ip
+from annotations.api.problems import Problem
+from annotations.core.errors import LimitReached
+from annotations.domain.numbers import whole
+from annotations.domain.signing_in import ProvisioningProvider
+from annotations.providers.services.scim import errors
+from annotations.providers.services.scim.tokens import provider_with
+from deidreview.api import count_request
+from deidreview.body_size import REQUEST_BYTES
+from deidreview.boundary import Malformed, check_head
+from deidreview.limits import HALF, Windows, threads_of_process, windows
+
+GetResponse = Callable[[HttpRequest], HttpResponseBase]
+BELOW: Final = "/scim/"
+_ADDRESS: Final = re.compile(r"/scim/v2/([a-z0-9-]{1,40})(?:/|\Z)")
+# Requests of each provider.
+provider_windows = Windows()
+
+
+class Scim:
+    """Middleware that answers requests of SCIM itself, and passes all others on."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self._get_response = get_response
+        self._threads = threads_of_process(settings.WEB_THREADS)
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        if not request.path_info.startswith(BELOW):
+            return self._get_response(request)
+        try:
+            response = self._answer(request)
+        except Malformed as error:
+            response = errors.answer_problem(Problem(error.status, error.code, str(error)))
+        except Exception as error:
+            # Django logs the error of a server, and tells nobody else.
+            response = errors.error_of(error) or response_for_exception(request, error)
+        if response.status_code >= 400 and response.headers.get("Content-Type") != errors.MEDIA_TYPE:
+            response = errors.plain(response)
+        if isinstance(response, HttpResponse):
+            # The web server would otherwise send chunks and could not keep the connection of all clients.
+            response.headers.setdefault("Content-Length", str(len(response.content)))
+        return response
+
+    def _answer(self, request: HttpRequest) -> HttpResponseBase:
+        check_head(request)
+        provider = _with_token(request)
+        slot = zlib.crc32(provider.id.encode())
+        count_request(provider_windows.count(slot), settings.REQUESTS_PER_WINDOW)
+        # Numbers of people are positive.
+        who = -1 - slot
+        if not self._threads.take(who):
+            raise LimitReached("The provider sent too many requests at once.", code="requests", retry_after=1)
+        try:
+            return _route(request, provider)
+        finally:
+            self._threads.give_back(who)
+
+
+def _with_token(request: HttpRequest) -> ProvisioningProvider:
+    """Return the provider whose token came with the request to its address. Raises Problem (401) without one."""
+    found = _ADDRESS.match(request.path_info)
+    kind, _space, token = request.headers.get("Authorization", "").partition(" ")
+    provider = provider_with(found[1], token.strip()) if found and kind.lower() == "bearer" else None
+    if provider is None:
+        slot = HALF + zlib.crc32(client_ip(request).encode()) % HALF
+        count_request(windows.count(slot), settings.ANONYMOUS_PER_WINDOW)
+        raise Problem(
+            401,
+            "token",
+            "Send the token of the provider in the header Authorization: Bearer.",
+            headers={"WWW-Authenticate": 'Bearer realm="deidreview"'},
+        )
+    return provider
+
+
+def _route(request: HttpRequest, provider: ProvisioningProvider) -> HttpResponseBase:
+    """Check the size before the body is read, and call the view of the address."""
+    size = whole(request.META.get("CONTENT_LENGTH") or "0")
+    if "HTTP_TRANSFER_ENCODING" in request.META or size is None:
+        raise Problem(411, "length", "The request has no length. Send the header Content-Length.")
+    if size > REQUEST_BYTES:
+        raise Problem(413, "too-large", f"The request is too large. At most {REQUEST_BYTES} bytes are allowed.")
+    match = resolve(request.path_info)
+    if match.kwargs.get("provider_id") != provider.id:
+        raise Http404
+    request.resolver_match = match
+    with_provider: Any = request
+    with_provider.provider = provider
+    response: HttpResponseBase = match.func(request, *match.args, **match.kwargs)
+    return response

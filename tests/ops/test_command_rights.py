@@ -1,0 +1,201 @@
+"""Who may do what by command: --by refuses a person whom the page or the API would refuse, for every command.
+
+A command with --by that is not in the table fails the test.
+"""
+
+import hashlib
+import io
+import json
+from contextlib import suppress
+from datetime import timedelta
+
+import pytest
+from django.apps import apps
+from django.conf import settings
+from django.core import serializers
+from django.core.management import CommandError, get_commands, load_command_class
+from django.db import transaction
+from django.utils import timezone
+
+from annotations.core.access import RIGHTS, Can
+from annotations.core.commands import JourneyCommand, Standing
+from annotations.models import ApiToken, Membership, Role, User
+from tests import factories as make
+
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
+
+# Command lines by what the person needs. {0} is a file that does not exist, {1} a token of “ann”.
+TABLE: dict[Can | Standing | str, list[str]] = {
+    Can.SEE_PROJECT: [
+        "amend_guidelines covid", "categories covid", "comments covid caso-1", "flags covid caso-1", "labels covid",
+        "search covid Rossi",
+    ],
+    Can.ANNOTATE: [
+        "comments covid caso-1 --add Hello", "flags covid caso-1 --raise unsure", "submit covid caso-1",
+        "take_back_notes covid",
+    ],
+    Can.READ_NOTES: [
+        "agreement covid", "backends covid", "compare_runs covid --runs a,b", "compare_strategies covid --gold 1",
+        "corpus_statistics covid", "diff_gold covid 1 2", "disagreements covid", "grouped_sentences covid --gold 1",
+        "jobs covid", "judgings covid", "loop covid", "models covid", "planted_leaks covid",
+        "score covid --author annotator:ann", "score_errors covid --author annotator:ann",
+    ],
+    Can.MAKE_GOLD: [
+        "adjudicate covid {0}", "disagreement_cause covid caso-1 0 11 AM",
+        "error_cause covid --author annotator:ann 1:: AM", "finish_unanimous covid",
+        "freeze_gold covid", "majority_gold covid", "majority_gold covid --preview", "majority_gold covid --list",
+        "make_gold covid --set annotator:ann", "reopen_adjudication covid caso-1", "reopen_review covid run:a caso-1",
+        "review covid run:a {0}", "review_bulk covid --list", "review_together covid a b",
+        "split_gold covid 1 --seed a", "withdraw_gold covid caso-1",
+    ],
+    Can.AUDIT_RELEASES: ["audit_note covid 1", "audit_note covid 1 --next"],
+    Can.EXPORT: [
+        "agreement covid --table {0}", "export_comments covid {0}", "export_decisions covid --output {0}",
+        "export_documents covid {0} --format brat --set gold", "export_rewritten covid a --output {0}",
+        "label_mappings covid", "models covid --download crf-1 --to {0}",
+        "score_errors covid --author annotator:ann --write {0}",
+    ],
+    Can.RELEASE: [
+        "audit_leaks covid 1", "audit_leaks covid 1 --leak 1 --decide dismiss", "audit_plan covid",
+        "audit_plan covid --discard", "export_release covid 1 {0}", "leak_findings covid 1",
+        "release covid --set gold --policy mask --out {0}", "release_policies covid",
+        "surrogate_scores covid --release 1 --run-backend rules", "surrogate_entities covid",
+        "surrogate_entities covid --lock 1", "surrogates covid", "withdraw_release covid 1 --yes",
+    ],
+    Can.MANAGE: [
+        "ablation covid --gold 1", "add_member covid out --role manager", "add_webhook covid https://a.example",
+        "amend_guidelines covid --from {0}", "assign covid ann caso-1", "calibrate covid --run a --gold 1",
+        "categories covid --add Places", "change_webhook covid 1 --off", "delete_note covid caso-1 --yes",
+        "erase_patient covid P-1 --yes", "fill_notes covid", "guidelines covid --from {0}",
+        "import_documents covid {0} --format text", "judge covid --gold 1 --author run:a --judge a/b",
+        "judgings covid 1 --again", "known_identifiers covid", "label_mappings covid Ours --add",
+        "labels covid --delete CITY", "labels covid --move CITY --position 2",
+        "map_group covid a b --role viewer", "merge_labels covid CITY HOSPITAL", "models covid --retire crf-1",
+        "password_link covid ann", "project_settings covid --set idle_days=7", "remove_member covid ann",
+        "remove_webhook covid 1", "rename_label covid CITY --name Town", "rename_run covid a --name b",
+        "retry_run covid a", "run_model covid rules",
+        "send_webhook covid 1", "serve_model covid none --protocol inception", "train_model covid --gold 1",
+        "webhooks covid", "withdraw_calibration covid 1",
+    ],
+    Can.ARCHIVE: [
+        "archive_project covid", "delete_project covid --name Covid", "export_archive covid {0}",
+        "export_documents covid {0} --format archive", "project_settings covid",
+    ],
+    Standing.SIGN_IN: ["backends", "completion bash", "ready", "verify_certificate {0}"],
+    Standing.CREATE_PROJECTS: [
+        "create_project New --labels meddocan", "import_archive {0}", "import_documents new {0} --format archive",
+    ],
+    Standing.SEE_QUEUES: ["queues"],
+    Standing.ADMINISTER: ["backup {0}", "create_scim_token", "link_account ann a b", "load_demo", "restore {0}"],
+    "see or change API tokens of “ann”": ["create_token ann Nightly", "revoke_token {1}", "tokens ann"],
+}  # fmt: skip
+ROLES = {"vic": Role.VIEWER, "ann": Role.ANNOTATOR, "rev": Role.REVIEWER, "mia": Role.MANAGER}
+
+
+@pytest.fixture
+def project(db):
+    found = make.make_project("covid")
+    for name, role in ROLES.items():
+        make.make_member(found, role, name)
+    make.make_member(found, Role.MANAGER, "out")
+    Membership.objects.filter(user__username="out").update(active=False)
+    make.make_member(found, Role.MANAGER, make.make_user("left", is_active=False))
+    make.make_user("staff", is_staff=True)
+    make.make_user("root", is_staff=True, is_superuser=True)
+    make.make_note(found, name="caso-1", patient_id="P-1")
+    ann, tomorrow = User.objects.get(username="ann"), timezone.now() + timedelta(days=1)
+    ApiToken.objects.create(user=ann, name="Nightly", digest="0", expires_at=tomorrow)
+    return found
+
+
+def may(name, needed):
+    """Whether this person may do what needs this."""
+    if isinstance(needed, Can):
+        return name in ROLES and needed in RIGHTS[ROLES[name]]
+    if isinstance(needed, Standing):
+        allowed = {Standing.SEE_QUEUES: {"staff", "root"}, Standing.CREATE_PROJECTS: {"mia", "staff", "root"}}
+        return name in allowed.get(needed, {"root"}) or needed is Standing.SIGN_IN
+    return name == "ann"
+
+
+OURS = {name: app for name, app in get_commands().items() if app.split(".")[0] in settings.OWN_PACKAGES}
+
+
+def prepared(line, *values):
+    """Return a function that runs the command for a person, and returns its result or its error. Parses once."""
+    name, *words = [word.format(*values) for word in line.split()]
+    command = load_command_class(OURS[name], name)
+    options = vars(command.create_parser("manage.py", name).parse_args([*words, "--json"]))
+
+    def run(by):
+        out = io.StringIO()
+        with suppress(CommandError):
+            command.execute(**options | {"by": by, "stdout": out, "stderr": io.StringIO(), "skip_checks": True})
+        return json.loads(out.getvalue())
+
+    return run
+
+
+def everything():
+    """A hash of all rows of all tables."""
+    rows = [
+        serializers.serialize("json", model.objects.order_by("pk"))
+        for model in apps.get_models()
+        if model._meta.managed
+    ]
+    return hashlib.sha256("".join(rows).encode()).hexdigest()
+
+
+def test_every_command_refuses_people_without_the_right(project, tmp_path):
+    values = tmp_path / "none", ApiToken.objects.get().pk
+    before, wrong = everything(), []
+    for needed, lines in TABLE.items():
+        for line in lines:
+            refused = prepared(line, *values)
+            for name in [*ROLES, "out", "left", "staff", "root"]:
+                if name != "left" and may(name, needed):
+                    continue
+                found = refused(name)
+                said = found.get("error", "")
+                named = f"“{name}”" in said and (name == "left" or str(needed) in said)
+                inside = not isinstance(needed, Can) or name == "left" or "“covid”" in said
+                if found.get("code") != "access" or not (named and inside):
+                    wrong.append((line, name, found))
+    assert wrong == []
+    assert everything() == before
+    assert not list(tmp_path.iterdir())
+
+
+def test_people_with_the_right_are_not_refused(project, tmp_path, no_redis):
+    values = tmp_path / "none", ApiToken.objects.get().pk
+    wrong = []
+    for needed, lines in TABLE.items():
+        # Administrators are refused nothing, and a backup needs the end of the transaction. Without --yes, deleting and
+        # erasing end after the rights were checked.
+        for line in [] if needed is Standing.ADMINISTER else lines:
+            name = next(name for name in ["vic", "ann", "rev", "mia", "staff"] if may(name, needed))
+            with transaction.atomic():
+                found = prepared(line.removesuffix(" --yes"), *values)(name)
+                transaction.set_rollback(True)
+            if found.get("code") in ("access", "by"):
+                wrong.append((line, name, found))
+    assert wrong == []
+
+
+def test_the_table_has_every_command_with_by():
+    listed = {line.split()[0] for lines in TABLE.values() for line in lines}
+    with_by = set()
+    for name, app in OURS.items():
+        if isinstance(load_command_class(app, name), JourneyCommand):
+            with_by.add(name)
+    assert listed == with_by
+
+
+def test_a_project_that_wants_a_second_factor_wants_it_of_commands_too(project):
+    project.second_factor = True
+    project.save()
+    found = prepared("freeze_gold covid")("rev")
+    assert found == {
+        "error": "“rev” needs two-factor sign-in to make gold in “covid”.",
+        "code": "second-factor",
+    }
