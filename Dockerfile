@@ -4,7 +4,7 @@ FROM python:3.11-slim-bookworm AS build
 WORKDIR /build
 RUN python -m venv /opt/deidreview
 COPY requirements.lock ./
-RUN /opt/deidreview/bin/pip install --no-cache-dir --require-hashes -r requirements.lock
+RUN /opt/deidreview/bin/pip install --no-cache-dir --no-deps --require-hashes -r requirements.lock
 COPY pyproject.toml setup.py MANIFEST.in README.md LICENSE CHANGELOG.md ./
 COPY annotations annotations
 COPY deidreview deidreview

@@ -1,7 +1,8 @@
 # deidreview: `make run` sets everything up and starts the app. Each target does only what is still missing.
 VENV := .venv
 PY := $(VENV)/bin/python
-INSTALL := .ci/install $(VENV) --require-hashes
+# The lock files name every package. Without --no-deps, pip refuses a package that another one wants with an extra.
+INSTALL := .ci/install $(VENV) --no-deps --require-hashes
 STAMPS := $(VENV)/stamps
 # npm writes this file when an installation is complete.
 NODE_TOOLS := node_modules/.package-lock.json
