@@ -273,6 +273,7 @@ INSTALLED_APPS = [
     "models_runtime.comparing",
     "models_runtime.loop",
     "models_runtime.injecting",
+    "models_runtime.refining",
     "models_runtime.serving",
     "models_runtime.ops",
     "deidreview",

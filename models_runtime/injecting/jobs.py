@@ -9,10 +9,9 @@ from typing import Any, Final
 from django.db import transaction
 from django.utils import timezone
 
-from annotations.core.bulk import SpanRow, insert_objects, insert_spans
+from annotations.core.bulk import SpanRow, insert_objects
 from annotations.core.erasures import erasures_of, hold, unerased
 from annotations.core.label_lock import keep_labels
-from annotations.core.labels import labels_of_today
 from annotations.domain.injecting.drawing import Draw, Ticket, ticket
 from annotations.domain.injecting.injection import Injection
 from annotations.domain.injecting.rules import Rule, candidates
@@ -20,6 +19,7 @@ from annotations.domain.spans import Span
 from annotations.jobs.runner import Claim
 from annotations.models import AnnotationSet, Document, GoldVersion, GoldVersionNote
 from annotations.projects.selectors.labels import accepted_labels
+from models_runtime.core.suggestions import store_suggestions
 from models_runtime.injecting.selectors import errors_in, frozen_gold, labels_for, wanted_errors
 from models_runtime.models import InjectedError, InjectedRun
 
@@ -100,25 +100,13 @@ def _write(row: InjectedRun, notes: Sequence[int]) -> None:
     present = set(Document.objects.filter(pk__in=notes).values_list("pk", flat=True))
     gold = {note: spans for note, spans in frozen_gold(row.gold_version, notes).items() if note in present}
     errors = errors_in(row, list(gold))
-    today = labels_of_today(ids.values())
-    now = timezone.now()
-    insert_objects(
-        AnnotationSet,
-        (
-            AnnotationSet(
-                document_id=note, author_id=row.author_id, state=AnnotationSet.State.SUBMITTED, submitted_at=now,
-                blind=False,
-            )
-            for note in gold
-        ),
-    )  # fmt: skip
-    sets = dict(
-        AnnotationSet.objects.filter(author=row.author_id, document__in=list(gold)).values_list("document", "pk")
-    )
     made = {
-        (sets[note], span.start, span.end, today[ids[accepted[span.label]]])
+        note: {
+            (0, span.start, span.end, ids[accepted[span.label]])
+            for span in with_errors(spans, errors.get(note, []))
+            if span.label in accepted
+        }
         for note, spans in gold.items()
-        for span in with_errors(spans, errors.get(note, []))
-        if span.label in accepted
     }
-    insert_spans(SpanRow(*each) for each in sorted(made))
+    rows = {note: [SpanRow(*each) for each in sorted(spans)] for note, spans in made.items()}
+    store_suggestions(row.author, rows, timezone.now())

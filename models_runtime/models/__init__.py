@@ -4,6 +4,7 @@ from models_runtime.models.calibration import Calibration
 from models_runtime.models.injecting import InjectedError, InjectedRun
 from models_runtime.models.judging import Judge, JudgedNote, Judging, Judgment
 from models_runtime.models.llm import LlmAnswer, LlmUsage, ServerCapacity
+from models_runtime.models.refining import RefinedItem, Refinement
 from models_runtime.models.run import Run, RunItem
 from models_runtime.models.trained import OF_MODEL, TrainedModel
 
@@ -18,6 +19,8 @@ __all__ = [
     "Judgment",
     "LlmAnswer",
     "LlmUsage",
+    "RefinedItem",
+    "Refinement",
     "Run",
     "RunItem",
     "ServerCapacity",

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from annotations.domain.refining.todo import Todo
-from annotations.domain.spans import SpanError, check_bounds, overlaps
+from annotations.domain.spans import Span, SpanError, check_bounds, overlaps
 
 
 def problems(todo: Todo) -> list[str]:
@@ -38,7 +38,7 @@ def settled(todo: Todo) -> Todo:
     """
     for item in todo.open():
         todo = todo.keep(item.number, "No decision was made, so the annotation stays.")
-    seen = {}
+    seen: dict[Span, int] = {}
     for item in todo.items:
         span = item.result
         if span is not None and seen.setdefault(span, item.number) != item.number:

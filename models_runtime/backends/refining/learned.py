@@ -1,17 +1,17 @@
 """A logistic model that tells what a stretch of a note is: one of the labels, or no identifier.
 
-It learns from gold and from decisions of reviewers. crfsuite fits it: a sequence of one item is a multinomial logistic
+It learns from gold. crfsuite fits it: a sequence of one item is a multinomial logistic
 regression.
 """
 
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import pycrfsuite
 
-from annotations.domain.spans import Bounds, Span
+from annotations.domain.spans import Span
 from models_runtime.backends.refining.candidates import MOST_EXAMPLES, Read, features, not_gold
 
 NOTHING: Final = "-"
@@ -35,24 +35,31 @@ class SpanModel:
         return {one: self._tagger.marginal(one, 0) for one in self._classes}
 
 
-def learn(
-    notes: Iterable[tuple[Read, Sequence[Span]]], decided: Iterable[tuple[Read, Mapping[Bounds, str]]] = ()
-) -> SpanModel | None:
-    """Learn from notes with gold, and from decisions: a class for bounds, NOTHING for rejections.
+Example = tuple[pycrfsuite.ItemSequence, str]
+"""The features of a stretch, and its class."""
 
-    None for fewer than FEWEST gold spans. Deterministic.
-    """
+
+def examples(own: Read, gold: Sequence[Span]) -> list[Example]:
+    """What a note with gold teaches: its gold spans, and stretches that are no identifier."""
+    bare = not_gold(own, gold, MOST_EXAMPLES * max(len(gold), 5))
+    return [
+        *((_items(own, span.start, span.end), span.label) for span in gold),
+        *((_items(own, start, end), NOTHING) for start, end in bare),
+    ]
+
+
+def _items(own: Read, start: int, end: int) -> pycrfsuite.ItemSequence:
+    return pycrfsuite.ItemSequence([features(own, start, end)])
+
+
+def learn(notes: Iterable[Sequence[Example]]) -> SpanModel | None:
+    """Learn from the examples of notes. None for fewer than FEWEST gold spans. Deterministic."""
     trainer = pycrfsuite.Trainer(algorithm="lbfgs", params=_PARAMS, verbose=False)
     spans = 0
-    for own, gold in notes:
-        spans += len(gold)
-        for span in gold:
-            trainer.append([features(own, span.start, span.end)], [span.label])
-        for start, end in not_gold(own, gold, MOST_EXAMPLES * max(len(gold), 5)):
-            trainer.append([features(own, start, end)], [NOTHING])
-    for own, classes in decided:
-        for (start, end), one in classes.items():
-            trainer.append([features(own, start, end)], [one])
+    for note in notes:
+        for items, one in note:
+            trainer.append(items, [one])
+            spans += one != NOTHING
     if spans < FEWEST:
         return None
     with tempfile.TemporaryDirectory() as folder:

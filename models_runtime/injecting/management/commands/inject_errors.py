@@ -4,7 +4,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, check_right, find_project
+from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
 from annotations.domain.injecting.rules import Rule
 from annotations.gold.management.commands.diff_gold import find_version
@@ -16,6 +16,7 @@ from models_runtime.models import InjectedRun
 
 class Command(JourneyCommand):
     help = "Put errors into a copy of a frozen gold version, to measure who finds them. Gold does not change."
+    needs = Can.MANAGE
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")
@@ -31,7 +32,6 @@ class Command(JourneyCommand):
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"])
-        check_right(actor, project, Can.MANAGE)
         run = start_injection(
             version=find_version(project, options["gold"]),
             actor=actor,

@@ -3,13 +3,14 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, check_right, find_project
+from annotations.core.commands import JourneyCommand, find_project
 from annotations.models import User
 from models_runtime.injecting.services.scoring import find_injected, find_refiner, score_injection
 
 
 class Command(JourneyCommand):
     help = "Count the injected errors that an author caught, and the gold spans that the author changed."
+    needs = Can.MANAGE
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")
@@ -18,7 +19,6 @@ class Command(JourneyCommand):
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"])
-        check_right(actor, project, Can.MANAGE)
         run = find_injected(project, options["run"])
         return score_injection(run, find_refiner(run, options["author"])).as_json()
 
