@@ -107,8 +107,9 @@ def test_the_command_trains_on_both_projects(both):
     call_command("train_model", "ward", *words, stdout=out)
     made = json.loads(out.getvalue())
     assert made["state"] == "ready" and made["also"][0]["gold_hash"] == both.theirs.content_hash
+    make.make_member(both.project, "manager", "one")
     with pytest.raises(CommandError, match="There is no other project “clinic” that you manage"):
-        call_command("train_model", "ward", *words, "--by", "viewer", stdout=io.StringIO())
+        call_command("train_model", "ward", *words, "--by", "one", stdout=io.StringIO())
 
 
 @pytest.mark.parametrize(
