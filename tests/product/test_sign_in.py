@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.chromium import chromium
 from tests.slapd import BASE, GROUPS, PASSWORD, PEOPLE, Slapd, private_slapd
-from tests.waiting import in_browser, wait_for
+from tests.waiting import HANGS, in_browser, wait_for
 from tests.worlds.product import Product
 from tests.worlds.saml_provider import write_metadata
 from tests.worlds.saml_server import SamlServer
@@ -130,7 +130,7 @@ def test_people_sign_in_and_out(product: Product, browser: Browser, slapd: Slapd
         """Send a request of SCIM, as the provider does. Return the answer."""
         headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/scim+json"}
         sent = Request(f"{site}/scim/v2/hospital/{path}", json.dumps(body).encode(), headers, method=method)
-        with urlopen(sent, timeout=30) as answer:
+        with urlopen(sent, timeout=HANGS) as answer:
             found: dict[str, Any] = json.load(answer)
             return found
 
