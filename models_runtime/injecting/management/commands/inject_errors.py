@@ -22,7 +22,10 @@ class Command(JourneyCommand):
         parser.add_argument("project", metavar="PROJECT")
         parser.add_argument("--gold", type=int, required=True, metavar="N", help="Number of the gold version.")
         parser.add_argument(
-            "--rules", default=ALL, metavar="A,B", help=f"{ALL} that fit the labels (default), or: {', '.join(Rule)}."
+            "--rules",
+            default=ALL,
+            metavar="A,B",
+            help=f"Rules, or {ALL} that fit the labels (default): {', '.join(Rule)}.",
         )
         parser.add_argument(
             "--rate", type=float, default=0.1, metavar="X", help="Errors for each gold span. Default: 0.1."
