@@ -272,6 +272,8 @@ INSTALLED_APPS = [
     "models_runtime.relexicalizing",
     "models_runtime.comparing",
     "models_runtime.loop",
+    "models_runtime.injecting",
+    "models_runtime.refining",
     "models_runtime.serving",
     "models_runtime.ops",
     "deidreview",

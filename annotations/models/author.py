@@ -7,7 +7,11 @@ from annotations.models.project import Project
 
 
 class Author(models.Model):
-    """The author of annotation sets in a project: a person, a model run, a refiner, an adjudicator or gold."""
+    """The author of annotation sets in a project: a person, a model run, a refiner, an adjudicator or gold.
+
+    Annotation sets of the kind BENCH were made to measure who finds errors. They are never reviewed, made gold, learned
+    from or released.
+    """
 
     class Kind(models.TextChoices):
         ANNOTATOR = "annotator", _("Annotator")
@@ -15,6 +19,7 @@ class Author(models.Model):
         REFINED = "refined", _("Refined run")
         ADJUDICATED = "adjudicated", _("Adjudicated")
         GOLD = "gold", _("Gold")
+        BENCH = "bench", _("Injected errors")
 
     # Kinds whose annotation sets no person has checked.
     MODELS = (Kind.RUN, Kind.REFINED)
@@ -42,4 +47,4 @@ class Author(models.Model):
 
 
 # Kinds whose annotation sets can't become gold in bulk: gold itself, and sets that no person has checked.
-NOT_IN_BULK = (Author.Kind.GOLD, *Author.MODELS)
+NOT_IN_BULK = (Author.Kind.GOLD, Author.Kind.BENCH, *Author.MODELS)

@@ -340,7 +340,9 @@ def authors_with_notes(
         sets = sets.filter(document__language__in=codes_of(reference.project, language))
     submitted: dict[int, int] = dict(sets.annotate(n=Count("pk")))
     shared: dict[int, int] = dict(sets.filter(document_id__in=gold).annotate(n=Count("pk")))
-    order = [Author.Kind.ANNOTATOR, Author.Kind.ADJUDICATED, Author.Kind.REFINED, Author.Kind.RUN]
+    order = [
+        Author.Kind.ANNOTATOR, Author.Kind.ADJUDICATED, Author.Kind.REFINED, Author.Kind.RUN, Author.Kind.BENCH,
+    ]  # fmt: skip
     found = [AuthorNotes(authors[pk], n, shared.get(pk, 0)) for pk, n in submitted.items()]
     return sorted(found, key=lambda one: (order.index(Author.Kind(one.author.kind)), one.author.name))
 

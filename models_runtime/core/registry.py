@@ -111,6 +111,10 @@ JUDGE = "models_runtime.backends.llm.judging.LlmJudge"
 RELEXICALIZER = "models_runtime.backends.llm.relexicalizing.Relexicalizer"
 
 
+# Decides about the annotations of others without a language model. Not a backend either.
+OFFLINE_AGENT = "models_runtime.backends.refining.offline.OfflineAgent"
+
+
 CASE = "models_runtime.backends.llm.judging.Case"
 
 

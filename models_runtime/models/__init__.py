@@ -1,20 +1,26 @@
 """The database models of `models_runtime`."""
 
 from models_runtime.models.calibration import Calibration
+from models_runtime.models.injecting import InjectedError, InjectedRun
 from models_runtime.models.judging import Judge, JudgedNote, Judging, Judgment
 from models_runtime.models.llm import LlmAnswer, LlmUsage, ServerCapacity
+from models_runtime.models.refining import RefinedItem, Refinement
 from models_runtime.models.run import Run, RunItem
 from models_runtime.models.trained import OF_MODEL, TrainedModel
 
 __all__ = [
     "OF_MODEL",
     "Calibration",
+    "InjectedError",
+    "InjectedRun",
     "Judge",
     "JudgedNote",
     "Judging",
     "Judgment",
     "LlmAnswer",
     "LlmUsage",
+    "RefinedItem",
+    "Refinement",
     "Run",
     "RunItem",
     "ServerCapacity",

@@ -33,7 +33,10 @@ ANNOTATIONS = [
     ),
     *("review", "scores", "known", "surrogates", "release", "audits", "certificates", "webhooks", "archives", "ops"),
 ]
-MODELS = ["calibration", "training", "runs", "judging", "comparing", "relexicalizing", "loop", "serving"]
+MODELS = [
+    *("calibration", "training", "runs", "judging", "comparing", "relexicalizing", "loop", "injecting", "refining"),
+    "serving",
+]
 # Folders of templates, and of scripts, that every feature may use.
 SHARED = ["errors", "includes", "editor", "text"]
 # How templates and scripts name a template, a script or a page.

@@ -54,7 +54,7 @@ from annotations.ops.events import PROJECT_DELETED
 from annotations.ops.services import deleting
 from annotations.ops.services.deleting import delete_project, finish_deletion
 from annotations.projects.services.archiving import archive_project
-from models_runtime.models import Judge, LlmUsage, TrainedModel
+from models_runtime.models import InjectedError, InjectedRun, Judge, LlmUsage, RefinedItem, Refinement, TrainedModel
 from models_runtime.training.jobs.checkpoints import checkpoint_of
 from tests import factories as make
 from tests.ops import test_erasing_everything as everything
@@ -188,6 +188,14 @@ def fill_the_rest(world):
     pushed = {"provider": "clinic", "changed_at": at}
     user = ProvisionedUser.objects.create(account=account, user_name="ann", name_key="ann", active=True, **pushed)
     ProvisionedGroup.objects.create(name="ward", **pushed).members.add(user)
+    version = project.gold_versions.first()
+    errors, refined = (make.make_author(project, kind="bench", name=name) for name in ("errors", "refined"))
+    injected = InjectedRun.objects.create(
+        project=project, author=errors, gold_version=version, rules=[], rate=1, seed=7, created_by=by
+    )
+    InjectedError.objects.create(run=injected, document=world.note, start=0, end=4, label="CITY", rule="cities")
+    refinement = Refinement.objects.create(project=project, source=errors, author=refined, method="offline")
+    RefinedItem.objects.create(refinement=refinement, document=world.note, number=1, start=0, end=4, label="CITY")
 
 
 # Accounts outlive the project, and certificates are verified with the keys.

@@ -102,6 +102,8 @@ STAYS = {
         "split": "a choice", "language": "a code", "prompt": "listed", "prompt_version": "a number", "labels": "labels",
         "rules": "a key", "unit": "a choice",
     },
+    "models_runtime.InjectedRun": {"rules": "names of rules", "possible": "counts"},
+    "models_runtime.Refinement": {"method": "a choice", "params": "choices", "revision": "a hash"},
     "models_runtime.Judge": {"server": "of the settings", "model": "of the settings", "stopped": "a server's error"},
     "models_runtime.LlmUsage": {"currency": "a code"},
 }  # fmt: skip

@@ -27,7 +27,12 @@ _NEAREST: Final = {
 }
 # Words in the codes of labels that a project made itself.
 _WORDS: Final = {
+    Kind.STAFF: ("DOCTOR", "STAFF", "PHYSICIAN", "CLINICIAN", "SANITARIO", "MEDICO", "ARZT"),
     Kind.NAME: ("PATIENT", "NAME", "NOMBRE", "NOME", "PERSON", "PER"),
+    Kind.AGE: ("AGE", "EDAD", "ETA", "ALTER"),
+    Kind.HOSPITAL: ("HOSPITAL", "OSPEDALE", "CLINIC", "KLINIK"),
+    Kind.ORGANIZATION: ("ORGANIZATION", "ORGANISATION", "ORG", "INSTITUCION", "COMPANY"),
+    Kind.REGION: ("STATE", "REGION", "REGIONE", "PROVINCE", "PROVINCIA"),
     Kind.DATE: ("DATE", "FECHA", "DATA", "BIRTH"),
     Kind.PHONE: ("PHONE", "TEL", "CONTACT"),
     Kind.EMAIL: ("MAIL", "CORREO"),
@@ -67,21 +72,30 @@ def labels_by_kind(project: Project) -> dict[Kind, str]:
     return found
 
 
-def _own(project: Project) -> dict[Kind, str]:
-    """The first label of each kind, by the shipped label set and, for the project's own labels, by their codes."""
+def kinds_of_labels(project: Project) -> dict[str, Kind]:
+    """The kind of each live label: by the shipped label set, and for the project's own labels by words in their codes.
+
+    A label that no word fits is missing. A shipped label that was merged stands for the label that it was merged into.
+    """
     accepted, _ids = accepted_labels(project)
     shipped = kinds_of(project.label_set.key)
-    found: dict[Kind, str] = {}
     codes = [label.code for label in labels_of(project)]
-    # A label that was merged stands for the label that it was merged into.
-    for code in [*codes, *(code for code in shipped if code in accepted and code not in codes)]:
-        if code in shipped:
-            found.setdefault(shipped[code], accepted[code])
+    found = {code: shipped[code] for code in codes if code in shipped}
+    for code in shipped:
+        if code in accepted and code not in codes:
+            found.setdefault(accepted[code], shipped[code])
     for code in codes:
-        if code not in shipped:
+        if code not in found:
             parts = set(code.upper().replace("-", "_").split("_"))
-            for kind, words in _WORDS.items():
-                if not parts.isdisjoint(words):
-                    found.setdefault(kind, code)
-                    break
+            kind = next((kind for kind, words in _WORDS.items() if not parts.isdisjoint(words)), None)
+            if kind is not None:
+                found[code] = kind
+    return found
+
+
+def _own(project: Project) -> dict[Kind, str]:
+    """The first label of each kind; labels whose kind only their words tell come last."""
+    found: dict[Kind, str] = {}
+    for code, kind in kinds_of_labels(project).items():
+        found.setdefault(kind, code)
     return found

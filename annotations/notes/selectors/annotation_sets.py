@@ -19,6 +19,7 @@ _ORDER = [
     Author.Kind.ANNOTATOR,
     Author.Kind.REFINED,
     Author.Kind.RUN,
+    Author.Kind.BENCH,
 ]
 
 

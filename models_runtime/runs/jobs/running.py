@@ -3,7 +3,7 @@
 import json
 import logging
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -13,16 +13,12 @@ from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotations.core import hiding
 from annotations.core.attributes import as_json, stored
-from annotations.core.bulk import SpanRow, insert_objects, insert_spans
+from annotations.core.bulk import SpanRow, insert_objects
 from annotations.core.erasures import hold
 from annotations.core.errors import ServiceError
 from annotations.core.label_lock import keep_labels
-from annotations.core.labels import labels_of_today
 from annotations.core.progress import Canceled
-from annotations.core.suggested_notes import add_notes
-from annotations.core.suggested_strings import add_strings, tally_of
 from annotations.domain.combining.merging import Merged
 from annotations.domain.crowding import DEEPEST, MOST_SPANS, Crowd, crowd_in
 from annotations.domain.doubtful import Doubtful
@@ -31,7 +27,7 @@ from annotations.domain.spans import Span as DomainSpan
 from annotations.domain.spans import SpanError, checked
 from annotations.domain.strings import string_key
 from annotations.jobs.runner import Claim, writing_share
-from annotations.models import AnnotationSet, Document, RewrittenNote, Span
+from annotations.models import Document, RewrittenNote
 from annotations.projects.selectors.labels import accepted_labels
 from models_runtime.backends.base import Backend, BackendError, OnDevice, PredictsEach, Rewritten, budget_of
 from models_runtime.calibration.jobs import curves_of, newest
@@ -39,6 +35,7 @@ from models_runtime.core.combining import Combined, combined, spans_of
 from models_runtime.core.llm import llm_backend
 from models_runtime.core.model_files import load_backend, load_model
 from models_runtime.core.registry import ENSEMBLE, LLM
+from models_runtime.core.suggestions import store_suggestions
 from models_runtime.models import Run, RunItem
 from models_runtime.runs.jobs.batches import batches, pending
 
@@ -265,42 +262,10 @@ def _write(row: Run, results: Sequence[_Outcome]) -> int:
         Document.objects.filter(pk__in=[each.item.document_id for each in results]).values_list("pk", flat=True)
     )
     written = [each for each in results if each.item.document_id in present]
-    read = _with_labels_of_today({each.item.document_id: each.rows for each in written if each.rows is not None})
-    sets = _make_sets(row, read, now)
+    store_suggestions(row.author, {each.item.document_id: each.rows for each in written if each.rows is not None}, now)
     _store_rewritten(row, written)
-    insert_spans(made._replace(annotation_set_id=sets[note]) for note, rows in read.items() for made in rows)
-    add_strings(tally_of(Span.objects.filter(annotation_set__in=sets.values())))
-    hiding.stored(row.author, list(sets))
-    add_notes(row.author_id, {pk: note for note, pk in sets.items()})
     _store_states(written, now)
     return sum(each.left_out for each in written)
-
-
-def _with_labels_of_today(read: dict[int, list[SpanRow]]) -> dict[int, list[SpanRow]]:
-    """Follow labels that were merged or deleted since the run started. Spans that a merge makes equal become one."""
-    used = {made.label_id for rows in read.values() for made in rows}
-    today = labels_of_today(used)
-    if today == {label: label for label in used}:
-        return read
-    renamed = {
-        note: [made._replace(label_id=today[made.label_id]) for made in rows if made.label_id in today]
-        for note, rows in read.items()
-    }
-    return {note: list({made[:4]: made for made in reversed(rows)}.values())[::-1] for note, rows in renamed.items()}
-
-
-def _make_sets(row: Run, notes: Iterable[int], now: datetime) -> dict[int, int]:
-    """Make the run's annotation sets of these notes. Return the ids of sets by note."""
-    state = AnnotationSet.State.SUBMITTED
-    insert_objects(
-        AnnotationSet,
-        (
-            AnnotationSet(document_id=note, author_id=row.author_id, state=state, submitted_at=now, blind=False)
-            for note in notes
-        ),
-    )
-    made = AnnotationSet.objects.filter(author=row.author_id, document__in=list(notes)).order_by()
-    return dict(made.values_list("document", "pk"))
 
 
 def _store_rewritten(row: Run, written: Sequence[_Outcome]) -> None:

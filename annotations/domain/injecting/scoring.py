@@ -1,0 +1,95 @@
+"""How many injected errors a refiner caught, and how much of the untouched gold it changed."""
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import Any, Final
+
+from annotations.domain.auditing.bounds import clopper_pearson_lower, clopper_pearson_upper
+from annotations.domain.injecting.injection import Injection
+from annotations.domain.spans import Span
+
+ALPHA: Final = 0.05
+"""The intervals contain the true share with at least 95 % probability, one half of the rest on each side."""
+
+
+START: Final = attrgetter("start")
+
+
+@dataclass
+class Share:
+    """Hits among trials, with the exact two-sided 95 % interval of Clopper and Pearson."""
+
+    hits: int = 0
+    of: int = 0
+
+    def add(self, hit: bool) -> None:
+        self.hits += hit
+        self.of += 1
+
+    @property
+    def value(self) -> float | None:
+        return self.hits / self.of if self.of else None
+
+    def interval(self) -> tuple[float, float] | None:
+        """The interval of the share; None without trials."""
+        if not self.of:
+            return None
+        return clopper_pearson_lower(self.hits, self.of, ALPHA / 2), clopper_pearson_upper(
+            self.hits, self.of, ALPHA / 2
+        )
+
+
+@dataclass
+class Caught:
+    """Caught errors, in all, by rule and by strategy.
+
+    `lost`: relabeled identifiers that are no longer marked at all, which are not caught. `collateral`: untouched gold
+    spans that are no longer there with the same bounds and label.
+    """
+
+    errors: Share = field(default_factory=Share)
+    lost: int = 0
+    collateral: Share = field(default_factory=Share)
+    rules: defaultdict[str, Share] = field(default_factory=lambda: defaultdict(Share))
+    strategies: defaultdict[str, Share] = field(default_factory=lambda: defaultdict(Share))
+
+    def add(self, gold: Iterable[Span], injected: Sequence[Injection], refined: Iterable[Span]) -> None:
+        """Count one note. `gold` are the spans of the frozen version, `refined` those of the refiner's set."""
+        there = sorted(refined)
+        exact = set(there)
+        changed = {Span(one.start, one.end, one.was) for one in injected if one.was}
+        at = 0
+        for one in sorted(injected):
+            while at < len(there) and there[at].end <= one.start:
+                at += 1
+            # Spans may nest, so a later one may still reach the error; all that begin before its end are looked at.
+            over = [span for span in there[at : bisect_left(there, one.end, lo=at, key=START)] if span.end > one.start]
+            caught = any(span.label == one.was for span in over) if one.was else not over
+            self.lost += bool(one.was and not over)
+            for share in (self.errors, self.rules[one.rule], self.strategies[str(one.strategy)]):
+                share.add(caught)
+        for span in gold:
+            if span not in changed:
+                self.collateral.add(span not in exact)
+
+    def as_json(self) -> dict[str, Any]:
+        """The figures of the command: shares from 0 to 1, and None where there is nothing to count."""
+        return {
+            "injected": self.errors.of,
+            "caught": self.errors.hits,
+            "share": self.errors.value,
+            "interval": self.errors.interval(),
+            "lost": self.lost,
+            "untouched": self.collateral.of,
+            "collateral": self.collateral.hits,
+            "collateral_share": self.collateral.value,
+            "by_rule": {rule: _figures(share) for rule, share in self.rules.items()},
+            "by_strategy": {strategy: _figures(share) for strategy, share in sorted(self.strategies.items())},
+        }
+
+
+def _figures(share: Share) -> dict[str, Any]:
+    return {"injected": share.of, "caught": share.hits, "share": share.value, "interval": share.interval()}

@@ -1,0 +1,120 @@
+"""Features of a stretch of a note, and stretches that are not gold, for the model that tells identifiers from text."""
+
+import re
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from annotations.domain.spans import Bounds, Span
+from annotations.domain.tokens import covered
+from models_runtime.backends.notes.note import Note, read
+from models_runtime.backends.rules import RulesBackend
+
+CONTEXT: Final = 3
+"""Tokens on each side that are features."""
+EDGE: Final = "_"
+# Of a kind of stretch that is not gold, one in so many is an example; the hash of its place decides.
+_ONE_IN: Final = {"lower": 8, "upper": 2, "number": 1, "pair": 1, "run": 1, "rule": 1}
+MOST_EXAMPLES: Final = 4
+"""Stretches that are not gold, for each gold span of the training notes, at most."""
+_PAIR: Final = re.compile(r"[0-9]+(?:[/.,:-][0-9]+)+")
+
+
+@dataclass(frozen=True)
+class Read:
+    """A note with its tokens, and what the rules find in it."""
+
+    note: Note
+    rules: dict[Bounds, str]
+    by_token: list[str]
+
+
+def read_note(text: str, rules: RulesBackend) -> Read:
+    """Read a note for features. The rules are the validators: dates that exist, check digits, gazetteers."""
+    note = read(text)
+    (found,) = rules.predict([text])
+    by_token = [""] * len(note.tokens)
+    for span in found:
+        for at in range(*covered(note.tokens, span.start, span.end)):
+            by_token[at] = span.label
+    return Read(note, {(span.start, span.end): span.label for span in found}, by_token)
+
+
+def features(own: Read, start: int, end: int) -> list[str]:
+    """The features of `text[start:end]`: its words and shapes, what is around it, and the opinion of the rules."""
+    note = own.note
+    first, past = covered(note.tokens, start, end)
+    if first >= past:
+        return ["bias"]
+    words = note.words[first:past]
+    norms = [word.norm for word in words]
+    found = [
+        "bias",
+        f"n={min(len(words), 6)}",
+        f"q={' '.join(norms[:6])}",
+        f"qs={' '.join(word.short for word in words[:6])}",
+        f"rule={own.rules.get((start, end), '')}",
+        *{f"part={own.by_token[at]}" for at in range(first, past)},
+        *{f"b={norm}" for norm in norms[:12]},
+        *(f"a{size}={words[0].lower[:size]}" for size in (2, 3, 4)),
+        *(f"z{size}={words[-1].lower[-size:]}" for size in (2, 3, 4)),
+        f"fs={words[0].shape}",
+        f"ls={words[-1].shape}",
+        f"upper={sum(word.shape[:1] == 'X' for word in words) / len(words):.1f}",
+    ]
+    position = note.positions[first]
+    found += [f"field={position.field}", f"since={position.since}", f"into={min(position.into, 3)}"]
+    found += [f"fq={position.field}|{words[0].short}", f"line={min(position.line, 12)}"]
+    found += [f"memory={field}" for field in note.memory.get(words[0].lower, ())]
+    around = [note.words[at].norm if 0 <= at < len(note.words) else EDGE for at in range(first - CONTEXT, first)]
+    after = [note.words[at].norm if at < len(note.words) else EDGE for at in range(past, past + CONTEXT)]
+    found += [f"l{CONTEXT - at}={norm}" for at, norm in enumerate(around)]
+    found += [f"r{at + 1}={norm}" for at, norm in enumerate(after)]
+    found += [f"l2l1={around[-2]} {around[-1]}", f"r1r2={after[0]} {after[1]}", f"l1r1={around[-1]} {after[0]}"]
+    found += [f"l1q={around[-1]} {words[0].short}", f"r1q={words[-1].short} {after[0]}"]
+    return found
+
+
+def not_gold(own: Read, gold: Sequence[Span], most: int) -> list[Bounds]:
+    """Stretches that overlap no gold span, at most `most`; the same ones every time.
+
+    Words, numbers, pairs of numbers such as pressures, runs of capitalized words, and what the rules find.
+    """
+    taken = bytearray(len(own.note.text))
+    for span in gold:
+        taken[span.start : span.end] = b"\1" * (span.end - span.start)
+    found = {
+        bounds: _lot(own.note.text, bounds)
+        for kind, bounds in _stretches(own)
+        if taken.find(1, *bounds) < 0 and _lot(own.note.text, bounds) % _ONE_IN[kind] == 0
+    }
+    return sorted(sorted(found, key=lambda bounds: (found[bounds], bounds))[:most])
+
+
+def _lot(text: str, bounds: Bounds) -> int:
+    return zlib.crc32(f"{bounds[0]} {text[bounds[0] : bounds[1]]}".encode("utf-8", "surrogatepass")) >> 4
+
+
+def _stretches(own: Read) -> Iterator[tuple[str, Bounds]]:
+    note = own.note
+    yield from (("rule", bounds) for bounds in own.rules)
+    yield from (("pair", match.span()) for match in _PAIR.finditer(note.text))
+    run: list[int] = []
+    for at, (token, word) in enumerate(zip(note.tokens, note.words, strict=True)):
+        shape = word.shape[:1]
+        if shape == "d":
+            yield "number", (token.start, token.end)
+        elif shape in ("X", "x") and token.end - token.start > 1:
+            yield "upper" if shape == "X" else "lower", (token.start, token.end)
+        if shape == "X":
+            run.append(at)
+            continue
+        yield from _run(note, run)
+        run = []
+    yield from _run(note, run)
+
+
+def _run(note: Note, run: Sequence[int]) -> Iterable[tuple[str, Bounds]]:
+    if len(run) > 1 and note.positions[run[0]].line == note.positions[run[-1]].line:
+        yield "run", (note.tokens[run[0]].start, note.tokens[run[-1]].end)

@@ -1,0 +1,96 @@
+"""Who caught the injected errors: an author's annotation sets against the frozen gold and the errors put into it."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+
+from annotations.core.errors import ServiceError
+from annotations.domain.injecting.scoring import Caught
+from annotations.domain.spans import Span as DomainSpan
+from annotations.models import AnnotationSet, Author, Project, Span
+from models_runtime.injecting.jobs import BATCH
+from models_runtime.injecting.selectors import errors_in, frozen_gold
+from models_runtime.models import InjectedRun
+
+SUBMITTED: Final = AnnotationSet.State.SUBMITTED
+
+
+@dataclass(frozen=True)
+class InjectionScore:
+    """The figures of one author on an injected run. `left_out` notes have no submitted annotation set of the author."""
+
+    run: InjectedRun
+    author: Author
+    notes: int
+    left_out: int
+    caught: Caught
+
+    def as_json(self) -> dict[str, Any]:
+        figures = self.caught.as_json()
+        figures["by_rule"] = {rule: figures["by_rule"][rule] for rule in self.run.rules if rule in figures["by_rule"]}
+        return {
+            "run": self.run.author.name, "author": self.author.name, "gold": self.run.gold_version.number,
+            "notes": self.notes, "left_out": self.left_out, **figures,
+        }  # fmt: skip
+
+
+def find_injected(project: Project, name: str) -> InjectedRun:
+    """The injected run with this name. Raises ServiceError `run`, which lists the runs."""
+    rows = InjectedRun.objects.filter(project=project).select_related("author", "gold_version__project", "project")
+    found = rows.filter(author__name=name).first()
+    if found is None:
+        known = ", ".join(rows.order_by("pk").values_list("author__name", flat=True)) or _("none yet")
+        raise ServiceError(
+            _("There is no run of injected errors “%(name)s”. Runs: %(known)s.") % {"name": name, "known": known},
+            code="run",
+        )
+    return found
+
+
+def find_refiner(run: InjectedRun, name: str) -> Author:
+    """The author with this name, other than gold, who has notes of the run. Raises ServiceError `author`."""
+    rows = authors_on(run)
+    found = rows.filter(name=name).order_by("-pk").first()
+    if found is None:
+        known = ", ".join(sorted(set(rows.values_list("name", flat=True)))) or _("none yet")
+        raise ServiceError(
+            _("No author “%(name)s” has submitted notes of “%(run)s”. Authors: %(known)s.")
+            % {"name": name, "run": run.author.name, "known": known},
+            code="author",
+        )
+    return found
+
+
+def authors_on(run: InjectedRun) -> "QuerySet[Author]":
+    """Everybody but gold who has submitted annotation sets of notes of the run."""
+    sets = AnnotationSet.objects.filter(document__in=run.gold_version.notes.values("document"), state=SUBMITTED)
+    authors = Author.objects.filter(project=run.project_id, pk__in=sets.values("author"))
+    return authors.exclude(kind=Author.Kind.GOLD)
+
+
+def score_injection(run: InjectedRun, author: Author) -> InjectionScore:
+    """Count what an author caught in the notes that the author has submitted. Raises ServiceError `unfinished`."""
+    if run.injected is None or run.job is None or run.job.state != run.job.State.DONE:
+        raise ServiceError(
+            _("The errors of “%(name)s” are not complete yet. Wait for its job.") % {"name": run.author.name},
+            code="unfinished",
+        )
+    notes = list(run.gold_version.notes.order_by("document_id").values_list("document_id", flat=True))
+    caught, counted = Caught(), 0
+    for at in range(0, len(notes), BATCH):
+        sets = dict(
+            AnnotationSet.objects.filter(
+                author=author, state=SUBMITTED, document__in=notes[at : at + BATCH]
+            ).values_list("pk", "document_id")
+        )
+        found: dict[int, list[DomainSpan]] = {note: [] for note in sets.values()}
+        rows = Span.objects.filter(annotation_set__in=list(sets)).order_by()
+        for annotation_set, start, end, code in rows.values_list("annotation_set_id", "start", "end", "label__code"):
+            found[sets[annotation_set]].append(DomainSpan(start, end, code))
+        gold, errors = frozen_gold(run.gold_version, list(found)), errors_in(run, list(found))
+        for note, spans in found.items():
+            caught.add(gold[note], errors.get(note, []), spans)
+        counted += len(found)
+    return InjectionScore(run, author, counted, len(notes) - counted, caught)

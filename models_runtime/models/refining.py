@@ -1,0 +1,65 @@
+from django.conf import settings
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from annotations.domain.refining.todo import Action
+from annotations.models import Author, Document, GoldVersion, Project
+from annotations.models.job import Job
+
+
+class Refinement(models.Model):
+    """A refinement of a run's suggestions, or of injected errors. `author` has its results as annotation sets.
+
+    `gold_version` is what the offline agent learned from: for a note, only the gold of other patients.
+    """
+
+    class Method(models.TextChoices):
+        OFFLINE = "offline", _("Offline agent")
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="refinements")
+    source = models.ForeignKey(Author, models.CASCADE, related_name="refinements")
+    author = models.OneToOneField(Author, models.CASCADE, related_name="refinement")
+    method = models.CharField(max_length=8, choices=Method)
+    gold_version = models.ForeignKey(GoldVersion, models.SET_NULL, null=True, related_name="+")
+    params = models.JSONField(default=dict)
+    revision = models.CharField(max_length=120, blank=True, help_text="Everything that the decisions depend on.")
+    job = models.OneToOneField(Job, models.CASCADE, null=True, related_name="refinement")
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return f"refinement {self.pk}"
+
+
+class RefinedItem(models.Model):
+    """One annotation of the source on the to-do list of a note: open, or with a decision.
+
+    `number` counts the note's annotations from 1 in the order of the text, `step` its decisions. Labels are codes,
+    offsets code points, end-exclusive. Deleting the note deletes its list.
+    """
+
+    refinement = models.ForeignKey(Refinement, models.CASCADE, related_name="items", db_index=False)
+    document = models.ForeignKey(Document, models.CASCADE, related_name="+")
+    number = models.PositiveIntegerField()
+    start = models.PositiveIntegerField()
+    end = models.PositiveIntegerField()
+    label = models.CharField(max_length=100)
+    action = models.CharField(
+        max_length=6, blank=True, choices=[(one.value, one.value) for one in Action], help_text="Empty while open."
+    )
+    new_start = models.PositiveIntegerField(null=True)
+    new_end = models.PositiveIntegerField(null=True)
+    new_label = models.CharField(max_length=100, blank=True)
+    reason = models.CharField(max_length=500, blank=True)
+    step = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        ordering = ["refinement", "document", "number"]
+        constraints = [models.UniqueConstraint(fields=["refinement", "document", "number"], name="refined_item_once")]
+        indexes = [models.Index(fields=["refinement", "action"], name="refined_item_by_action")]
+
+    def __str__(self) -> str:
+        return f"refined item {self.pk}"

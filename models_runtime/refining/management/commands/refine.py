@@ -1,0 +1,60 @@
+import uuid
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from annotations.core.access import Can
+from annotations.core.commands import JourneyCommand, find_project
+from annotations.core.errors import ServiceError
+from annotations.gold.management.commands.diff_gold import find_version
+from annotations.jobs.waiting import wait_for
+from annotations.models import Job, User
+from models_runtime.models import Refinement
+from models_runtime.refining.jobs import result_of
+from models_runtime.refining.services.starting import start_refinement
+
+
+class Command(JourneyCommand):
+    help = "Go through a run's annotations: keep, change or remove each one. The result is suggestions, never gold."
+    needs = Can.MANAGE
+
+    def arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("project", metavar="PROJECT")
+        parser.add_argument("run", metavar="RUN", help="Name of a run, a merged list, or a run of injected errors.")
+        parser.add_argument(
+            "--method", choices=Refinement.Method.values, default=Refinement.Method.OFFLINE, help="Default: offline."
+        )
+        parser.add_argument(
+            "--gold",
+            type=int,
+            metavar="N",
+            help="Gold version to learn from. Default: the newest, or that of the errors.",
+        )
+        parser.add_argument("--name", default="", help="Name of the result. Default: RUN-METHOD-1 and so on.")
+        parser.add_argument("--wait", action="store_true", help="Wait for the end.")
+
+    def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
+        project = find_project(options["project"])
+        row = start_refinement(
+            project=project,
+            source=options["run"],
+            method=options["method"],
+            actor=actor,
+            name=options["name"],
+            gold=None if options["gold"] is None else find_version(project, options["gold"]),
+            key=uuid.uuid4().hex,
+        )
+        if options["wait"]:
+            wait_for(Job.objects.get(refinement=row), tell=None if options["json"] else self.stderr)
+        job = Job.objects.get(refinement=row)
+        if job.state in (Job.State.FAILED, Job.State.CANCELED):
+            raise ServiceError(f"The refinement is not complete. {job.get_state_display()}: {job.error}", code="refine")
+        return {**result_of(row), "job": job.number, "state": job.state}
+
+    def say(self, result: dict[str, Any]) -> str:
+        if result["state"] != Job.State.DONE:
+            return f"{result['author']}: job {result['job']} is {result['state']}."
+        return (
+            f"{result['author']}: {result['kept']} kept, {result['updated']} updated, {result['removed']} removed "
+            f"in {result['notes']} notes."
+        )

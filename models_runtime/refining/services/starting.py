@@ -1,0 +1,112 @@
+"""Start refinements. The work itself is in models_runtime.refining.jobs."""
+
+from typing import Final
+
+from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
+
+from annotations.core.errors import ServiceError
+from annotations.core.names import good_name
+from annotations.gold.selectors import versions
+from annotations.jobs.services.queue import enqueue
+from annotations.jobs.services.starting import key_of, started_with
+from annotations.models import AnnotationSet, Author, GoldVersion, Project, User
+from models_runtime.models import InjectedRun, Refinement
+from models_runtime.refining.events import REFINEMENT_STARTED
+
+KIND: Final = "refine"
+SOURCES: Final = (Author.Kind.RUN, Author.Kind.BENCH)
+
+
+def start_refinement(
+    *,
+    project: Project,
+    source: str,
+    method: str,
+    actor: User | None,
+    name: str = "",
+    gold: GoldVersion | None = None,
+    key: str,
+) -> Refinement:
+    """Start to refine the annotations of a run, a merged list, or a run of injected errors, by its name.
+
+    The offline agent learns from `gold`, by default the version that the errors were put into, else the newest one. A
+    repeated call with the same `key` returns the same refinement. Raises ServiceError `run`, `method`, `gold`, `empty`
+    and `exists`.
+    """
+    existing = started_with(Refinement, project, KIND, key)
+    if existing is not None:
+        return existing
+    if method not in Refinement.Method.values:
+        raise ServiceError(
+            _("There is no method “%(method)s”. Choose one of: %(choices)s.")
+            % {"method": method, "choices": ", ".join(Refinement.Method.values)},
+            code="method",
+        )
+    author = _source(project, source)
+    notes = AnnotationSet.objects.filter(author=author, state=AnnotationSet.State.SUBMITTED).count()
+    if not notes:
+        raise ServiceError(_("“%(name)s” has annotated no note yet.") % {"name": author.name}, code="empty")
+    version = gold or _gold(project, author)
+    name = good_name(name)
+    kind = Author.Kind.BENCH if author.kind == Author.Kind.BENCH else Author.Kind.REFINED
+    try:
+        with transaction.atomic():
+            Project.objects.select_for_update().get(pk=project.pk)
+            existing = started_with(Refinement, project, KIND, key)
+            if existing is not None:  # A simultaneous request has just started it.
+                return existing
+            made = Author.objects.create(
+                project=project, kind=kind, name=name or _free_name(project, kind, f"{author.name}-{method}")
+            )
+            row = Refinement.objects.create(
+                project=project, source=author, author=made, method=method, gold_version=version, created_by=actor
+            )
+            row.job = enqueue(
+                kind=KIND, project=project, params={"refinement_id": row.pk}, key=key_of(KIND, key), actor=actor,
+                total=notes,
+            )  # fmt: skip
+            row.save(update_fields=["job"])
+            REFINEMENT_STARTED.record(
+                actor=actor,
+                project_id=project.pk,
+                data={"source": author.pk, "author": made.pk, "method": method},
+            )
+    except IntegrityError as error:
+        raise ServiceError(
+            _("A refinement named “%(name)s” already exists. Choose another name.") % {"name": name}, code="exists"
+        ) from error
+    return row
+
+
+def _source(project: Project, name: str) -> Author:
+    rows = Author.objects.filter(project=project, kind__in=SOURCES, refinement__isnull=True)
+    found = rows.filter(name=name).order_by("-pk").first()
+    if found is None:
+        known = ", ".join(rows.order_by("pk").values_list("name", flat=True)) or _("none yet")
+        raise ServiceError(
+            _("There is no run “%(name)s”. Runs: %(known)s.") % {"name": name, "known": known}, code="run"
+        )
+    return found
+
+
+def _gold(project: Project, source: Author) -> GoldVersion:
+    """The version to learn from. Raises ServiceError `gold` without one."""
+    injected = InjectedRun.objects.filter(author=source).select_related("gold_version").first()
+    if injected is not None:
+        return injected.gold_version
+    newest = next((version for version in versions(project) if version.span_count), None)
+    if newest is None:
+        raise ServiceError(
+            _("The offline agent learns from gold, and this project has no frozen gold version. Freeze one first."),
+            code="gold",
+        )
+    return newest
+
+
+def _free_name(project: Project, kind: str, stem: str) -> str:
+    taken = set(Author.objects.filter(project=project, kind=kind).values_list("name", flat=True))
+    number = 1
+    while f"{stem}-{number}" in taken:
+        number += 1
+    return f"{stem}-{number}"

@@ -1,0 +1,51 @@
+"""What the tests of this feature share: forty invented notes with gold, frozen, and a run that marks too much."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from annotations.gold.services.making import freeze
+from annotations.projects.services.projects import create_project
+from tests import factories as make
+from tests.worlds.queue import no_redis, probes, processes, redis_server
+
+__all__ = ["no_redis", "probes", "processes", "redis_server"]
+GIVEN = ["Anna", "Bruno", "Carla", "Dario", "Elena", "Fabio", "Gina", "Hugo"]
+FAMILY = ["Rossi", "Neri", "Bruni", "Galli", "Costa"]
+CITIES = ["Torino", "Milano", "Bologna", "Genova"]
+NOTE = (
+    "Paziente: {patient}\nEtà: {age} anni\nRicoverata a {city} il {day}/03/2021 dal dott. {doctor}.\n"
+    "Ematuria di colore rosso, PA 130/80, PCR 12, morbo di Crohn. Visita in cardiologia."
+)
+WRONG = {"rosso": "PATIENT", "130/80": "DATE", "Crohn": "PATIENT", "cardiologia": "HOSPITAL"}
+
+
+def note_of(number):
+    """The text of a note, and its identifiers with their labels."""
+    patient = f"{GIVEN[number % 8]} {FAMILY[number % 5]}"
+    doctor = FAMILY[(number + 2) % 5]
+    age, day, city = 30 + number, 10 + number % 18, CITIES[number % 4]
+    text = NOTE.format(patient=patient, age=age, city=city, day=day, doctor=doctor)
+    named = {patient: "PATIENT", str(age): "AGE", city: "CITY", f"{day}/03/2021": "DATE"}
+    spans = [(text.index(quote), text.index(quote) + len(quote), label) for quote, label in named.items()]
+    begins = text.index(f"dott. {doctor}") + 6
+    return text, [*spans, (begins, begins + len(doctor), "DOCTOR")]
+
+
+@pytest.fixture
+def ward(db, no_redis):
+    """mia manages the project, vic only reads. The run `wide` has gold, and four wrong suggestions in each note."""
+    project = create_project(name="Ward", label_set_key="i2b2-2014", language="it")
+    gold = make.make_author(project, kind="gold", name="gold")
+    wide = make.make_author(project, kind="run", name="wide")
+    mia, vic = make.make_member(project, "manager", "mia"), make.make_member(project, "viewer", "vic")
+    notes = []
+    for number in range(40):
+        text, spans = note_of(number)
+        note = make.make_note(project, text, f"caso-{number}", patient_id=f"p{number}", language="it")
+        make.make_set(note, gold, spans, submitted=True)
+        wrong = [(text.index(quote), text.index(quote) + len(quote), label) for quote, label in WRONG.items()]
+        make.make_set(note, wide, [*spans, *wrong], submitted=True)
+        notes.append(note)
+    version, _new = freeze(project=project, actor=mia)
+    return SimpleNamespace(project=project, gold=gold, wide=wide, mia=mia, vic=vic, notes=notes, version=version)

@@ -1,0 +1,138 @@
+"""The command `refine` with the offline agent, on a run and on injected errors."""
+
+import io
+import json
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from annotations.jobs.runner import run as work
+from annotations.models import AnnotationSet, Author, Event, Job, Span
+from annotations.ops.services.erasing import erase_patient
+from models_runtime.core.registry import OFFLINE_AGENT
+from models_runtime.models import RefinedItem, Refinement
+from models_runtime.refining import learning
+from models_runtime.refining.services.starting import start_refinement
+
+pytestmark = [pytest.mark.queue]
+
+
+def command(*words):
+    out = io.StringIO()
+    call_command(*map(str, words), "--json", stdout=out)
+    return json.loads(out.getvalue())
+
+
+def spans_of(name):
+    rows = Span.objects.filter(annotation_set__author__name=name)
+    return set(rows.values_list("annotation_set__document_id", "start", "end", "label__code"))
+
+
+def test_a_run_that_marks_too_much(ward):
+    before = spans_of("wide")
+    found = command("refine", "ward", "wide", "--method", "offline", "--wait", "--by", "mia")
+    assert (found["author"], found["notes"], found["state"]) == ("wide-offline-1", 40, "done")
+    assert (found["kept"], found["updated"], found["removed"]) == (200, 0, 160)
+    assert spans_of("wide-offline-1") == spans_of("gold")
+    assert spans_of("wide") == before
+    author = Author.objects.get(name="wide-offline-1")
+    assert author.kind == Author.Kind.REFINED
+    # Each annotation has its row, with the decision and a reason; a suggestion tells what became of it.
+    rows = RefinedItem.objects.filter(refinement__author=author)
+    assert rows.count() == 360 and not rows.filter(action="").exists() and not rows.filter(reason="").exists()
+    span = Span.objects.filter(annotation_set__author=author).first()
+    assert span.provenance["refined"]["action"] == "keep" and span.provenance["refined"]["reason"]
+    event = Event.objects.get(verb="refinement.started")
+    assert (event.actor, event.data["method"]) == (ward.mia, "offline")
+
+
+def test_injected_errors_are_caught(ward):
+    run = command("inject_errors", "ward", "--gold", 1, "--rate", "0.3")["run"]
+    refined = command("refine", "ward", run, "--wait")["author"]
+    assert Author.objects.get(name=refined).kind == Author.Kind.BENCH
+    score = command("score_injection", "ward", run, "--author", refined)
+    assert score["injected"] == 60
+    assert score["share"] > 0.95 and score["collateral_share"] < 0.01 and score["lost"] == 0
+
+
+def test_gold_of_the_patient_has_no_part_in_the_decision(ward, monkeypatch):
+    """The model of a note never learned from a note of the same patient."""
+    learned = []
+
+    class Agent:
+        def __init__(self, label_set):
+            pass
+
+        def examples(self, text, gold):
+            return text
+
+        def learn(self, notes):
+            learned.append(set(notes))
+            return learned[-1]
+
+        def refine(self, todo, model):
+            assert model and todo.text not in model
+            for item in todo.items:
+                todo = todo.keep(item.number, "kept")
+            return todo
+
+    loaded = learning.load
+    monkeypatch.setattr(learning, "load", lambda path: Agent if path == OFFLINE_AGENT else loaded(path))
+    assert command("refine", "ward", "wide", "--wait")["kept"] == 360
+    assert len(learned) == learning.FOLDS and set.union(*learned) == {note.text for note in ward.notes}
+
+
+def test_a_worker_that_takes_over_continues(ward, monkeypatch):
+    row = start_refinement(project=ward.project, source="wide", method="offline", actor=ward.mia, key="k")
+    again = start_refinement(project=ward.project, source="wide", method="offline", actor=ward.mia, key="k")
+    assert again.pk == row.pk and Job.objects.count() == 1
+    monkeypatch.setattr("models_runtime.refining.jobs.BATCH", 15)
+    refine, asked = learning.FoldModels.refine, []
+
+    def counted(self, todo, patient_id, name):
+        asked.append(name)
+        if len(asked) == 20:
+            raise KeyboardInterrupt
+        return refine(self, todo, patient_id, name)
+
+    monkeypatch.setattr(learning.FoldModels, "refine", counted)
+    with pytest.raises(KeyboardInterrupt):
+        work(row.job_id)
+    assert AnnotationSet.objects.filter(author=row.author).count() == 15
+    Job.objects.update(state="queued", lease_until=None)
+    work(row.job_id)
+    job = Job.objects.get()
+    assert (job.state, job.result["removed"], job.result["notes"]) == ("done", 160, 40)
+    assert len(asked) == 20 + 25
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["nothing"], "run", "no run “nothing”. Runs: wide"),
+        (["wide", "--gold", "2"], "version", "Frozen versions: 1"),
+        (["wide", "--by", "vic"], "access", "“vic” doesn't have permission"),
+    ],
+)
+def test_errors_of_the_command(ward, words, code, said):
+    out = io.StringIO()
+    with pytest.raises(CommandError, match=said):
+        call_command("refine", "ward", *words, "--json", stdout=out)
+    assert json.loads(out.getvalue())["code"] == code
+    assert not Refinement.objects.exists() and not Job.objects.exists()
+
+
+def test_too_little_gold_and_none(ward):
+    ward.version.notes.filter(document__in=ward.notes[9:]).delete()
+    with pytest.raises(CommandError, match="too few spans to learn from"):
+        command("refine", "ward", "wide", "--wait")
+    ward.version.delete()
+    with pytest.raises(CommandError, match="no frozen gold version"):
+        command("refine", "ward", "wide", "--name", "other")
+
+
+def test_erasing_a_patient_reaches_lists_and_sets(ward):
+    command("refine", "ward", "wide", "--wait")
+    erase_patient(project=ward.project, patient_id="p3", actor=ward.mia)
+    assert not RefinedItem.objects.filter(document__name="caso-3").exists()
+    assert AnnotationSet.objects.filter(author__name="wide-offline-1").count() == 39
