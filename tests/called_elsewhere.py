@@ -92,7 +92,9 @@ _.ABBREVIATION
 _.AMBIGUITY
 _.DEBATABLE
 _.FIVE
+_.new_label
 _.NOT_A_NOTE
+_.refinement
 _.SCARCITY
 _.SENSITIVE
 _.TEN
@@ -126,6 +128,7 @@ _.signed_by
 _.Apps
 _.Directory
 _.NamedAccountsOnly
+_.OfflineAgent
 _.Scim
 _.Boundary
 _.ChangePassword
