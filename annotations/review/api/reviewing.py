@@ -15,7 +15,7 @@ from annotations.core.events import NOTE_READ
 from annotations.domain.numbers import MAX_ID, MAX_OFFSET
 from annotations.models import Author, Document
 from annotations.notes.api import codes_of, label_coded
-from annotations.review.api.schemas import Bounds, ReviewOut, SuggestionOut
+from annotations.review.api.schemas import Bounds, RemovalOut, ReviewOut, SuggestionOut
 from annotations.review.selectors.ordering import Order, Queue
 from annotations.review.selectors.planted import found_of, hidden_at, suggestion_named
 from annotations.review.selectors.reviewing import review_for, review_progress, run_author
@@ -85,6 +85,7 @@ class SuggestionFilters(Schema):
     least: float | None = Field(None, ge=0, le=1)
     most: float | None = Field(None, ge=0, le=1)
     agree: int = Field(0, ge=0, le=1000)
+    action: Literal["", "keep", "update", "remove"] = Field("", description="What a refiner did.")
 
     def takes(self, one: SuggestionOut) -> bool:
         sure = one.confidence
@@ -95,7 +96,14 @@ class SuggestionFilters(Schema):
             and (self.least is None or (sure is not None and sure >= self.least))
             and (self.most is None or (sure is not None and sure <= self.most))
             and (not self.agree or len(one.runs or ()) >= self.agree)
+            and self.action in ("", one.refined.action if one.refined else None)
         )
+
+    def takes_removal(self, one: RemovalOut) -> bool:
+        """Proposed removals have no source, confidence or runs."""
+        of_suggestions = (self.source, self.least, self.most) != (None, None, None) or self.agree
+        here = self.state in ("", one.state) and self.label in ("", one.label)
+        return here and self.action in ("", "remove") and not of_suggestions
 
 
 class SeenState(Body):
@@ -185,7 +193,11 @@ def read_review(
     access, run, document = _open(request, slug, run_author, note)
     NOTE_READ.record(actor=access.user, project_id=access.project.pk, document_id=document.pk, data={"run": run.pk})
     found = _shown(access, review_state(document=document, author=run, user=access.user))
-    return found.model_copy(update={"suggestions": [one for one in found.suggestions if filters.takes(one)]})
+    listed: dict[str, Any] = {
+        "suggestions": [one for one in found.suggestions if filters.takes(one)],
+        "removals": [one for one in found.removals if filters.takes_removal(one)],
+    }
+    return found.model_copy(update=listed)
 
 
 @router.post(f"{NOTE}/decisions", response=ReviewOut)
