@@ -257,8 +257,8 @@ def _wanted(access: Access, run: Author, document: Document, body: NewReviewDeci
     on_a_suggestion = body.act in ON_A_SUGGESTION
     with_bounds = body.act in (Act.CORRECT, Act.ADD, Act.REMOVE, Act.ATTRIBUTE)
     needed = [
-        *(["seen"] if on_a_suggestion else []),
         *(["suggestion"] if on_a_suggestion and body.removal is None else []),
+        *(["seen"] if on_a_suggestion else []),
         *(["start", "end", "label"] if with_bounds else []),
         *(["name"] if body.act is Act.ATTRIBUTE else []),
     ]
