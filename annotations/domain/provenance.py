@@ -36,6 +36,20 @@ class Doubt(TypedDict):
     places: NotRequired[int]
 
 
+class RefinedSays(TypedDict):
+    """What a refiner did with an annotation: keep or update, its bounds and label code before, and why."""
+
+    action: str
+    was: list[int | str]
+    reason: str
+
+
+class Refined(TypedDict):
+    """Provenance of a suggestion by a refiner."""
+
+    refined: RefinedSays
+
+
 Provenance = TypedDict(
     "Provenance",
     {
@@ -50,6 +64,9 @@ Provenance = TypedDict(
         "runs": list[RunSays],
         "of": int,
         "adjudication": "Provenance",
+        # Of a gold span that a refiner proposed to remove and a reviewer kept: the number of the annotation in the
+        # refiner's `set`; `from` is the author who annotated it.
+        "removal": int,
         # Of an adjudicated span: the adjudicator's choice, and the annotators who marked the span.
         "choice": str,
         "annotators": list[int],

@@ -31,7 +31,15 @@ from annotations.models.provider import (
     UsedToken,
 )
 from annotations.models.release import LeakFinding, Release, ReleasedNote, ReleasePolicy
-from annotations.models.review import BulkAct, Decision, Review, SuggestedLabel, SuggestedNote, SuggestedString
+from annotations.models.review import (
+    BulkAct,
+    Decision,
+    RemovalDecision,
+    Review,
+    SuggestedLabel,
+    SuggestedNote,
+    SuggestedString,
+)
 from annotations.models.rewritten import RewrittenNote
 from annotations.models.sets import AnnotationSet, Span
 from annotations.models.share import Share
@@ -98,6 +106,7 @@ __all__ = [
     "ReleaseErasure",
     "ReleasePolicy",
     "ReleasedNote",
+    "RemovalDecision",
     "Resolution",
     "Review",
     "RewrittenNote",

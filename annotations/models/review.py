@@ -194,3 +194,25 @@ class Decision(models.Model):
 
     def __str__(self) -> str:
         return f"decision {self.pk}: {self.verdict}"
+
+
+class RemovalDecision(models.Model):
+    """A person's decision on an annotation that a refiner proposes to remove.
+
+    Accepted: the reviewer agrees that it is no identifier. Rejected: it stays, and gold has it. The gold span's
+    provenance names the removal by `number`, which is the refiner's number of the annotation in the note. These are no
+    decisions on suggestions, so precision, lists by string and bulk acts leave them out.
+    """
+
+    review = models.ForeignKey(Review, models.CASCADE, related_name="removal_decisions", db_index=False)
+    number = models.PositiveIntegerField()
+    verdict = models.CharField(max_length=8, choices=Decision.Verdict)
+    reviewer = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+")
+    at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ["review", "number"]
+        constraints = [models.UniqueConstraint(fields=["review", "number"], name="removal_decision_once")]
+
+    def __str__(self) -> str:
+        return f"decision on proposed removal {self.pk}: {self.verdict}"

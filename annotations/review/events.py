@@ -28,6 +28,10 @@ Beside = tuple[int, DecisionState | None, DecisionState | None]
 """Another suggestion that the same act decides: its id, its state before and its state after."""
 
 
+RemovalStep = tuple[int, str | None, str | None]
+"""The number of a proposed removal, and its verdict before and after; None if open."""
+
+
 ReviewDecided = TypedDict(
     "ReviewDecided",
     {
@@ -38,6 +42,8 @@ ReviewDecided = TypedDict(
         "added": list[GoldRow],
         "removed": list[GoldRow],
         "beside": list[Beside],
+        # The decision on a proposed removal.
+        "removal": RemovalStep,
         # The act, its run, and the bulk act that it belongs to.
         "act": str,
         "run": int,
@@ -50,6 +56,7 @@ ReviewDecided = TypedDict(
         "rest": bool,
         "with_gold": bool,
         "with_doubtful": bool,
+        "with_removals": bool,
     },
     total=False,
 )

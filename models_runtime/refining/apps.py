@@ -20,3 +20,8 @@ class RefiningConfig(AppConfig):
                 ),
             }
         )
+
+        from annotations.core import proposed_removals
+        from models_runtime.refining.selectors import removed
+
+        proposed_removals.register(removed)

@@ -74,6 +74,7 @@ interface PageElements {
   upload: HTMLFormElement;
   "with-gold": HTMLInputElement;
   "with-doubtful": HTMLInputElement;
+  "with-removals": HTMLInputElement;
   "rest-skipped": HTMLElement;
 }
 interface Document {

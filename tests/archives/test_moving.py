@@ -223,7 +223,8 @@ OUT = {
     "ApiAnswer", "ApiToken", "AuditMark", "AuditNote", "AuditPlan", "Certificate", "Comparison", "Deletion",
     "Delivery", "Difference", "DocumentSource", "Event", "Figures", "GroupRole", "Import", "Job", "KnownPerson",
     "KnownUpload", "LeakFinding", "ListedTerm", "PersonalKey", "ProjectKey", "ProviderAccount", "ProviderSession",
-    "ProvisionedGroup", "ProvisionedUser", "Release", "ReleaseErasure", "ReleasePolicy", "ReleasedNote", "Search",
+    "ProvisionedGroup", "ProvisionedUser", "Release", "ReleaseErasure", "ReleasePolicy", "ReleasedNote",
+    "RemovalDecision", "Search",
     "Share", "SigningKey", "Stale", "StoredChunk", "StoredFile", "SuggestedLabel", "SuggestedString", "SurrogateEntity",
     "SurrogateKey", "SurrogateMention", "UsedToken", "User", "Webhook",
 }  # fmt: skip

@@ -40,6 +40,7 @@ from annotations.models import (
     ProvisionedGroup,
     ProvisionedUser,
     ReleaseErasure,
+    RemovalDecision,
     Resolution,
     Review,
     Role,
@@ -171,6 +172,7 @@ def fill_the_rest(world):
     Decision.objects.create(
         review=review, suggestion=span, verdict="rejected", reviewer=by, cause=BulkAct.objects.first()
     )
+    RemovalDecision.objects.create(review=review, number=1, verdict="accepted", reviewer=by)
     Adjudication.objects.create(document=world.note, heard="", finished_by=by, finished_at=at)
     Resolution.objects.create(document=world.note, start=0, end=4, choice="own", spans=[], by=by, at=at)
     Cause.objects.create(document=world.note, start=0, end=4, kind="AB", by=by)

@@ -241,6 +241,7 @@ def test_the_state_holds_a_token_and_no_text(suggested, sign_in):
         "between",
         "open",
         "suggestions",
+        "removals",
         "gold",
         "has_finished_gold",
         "gold_is_draft",

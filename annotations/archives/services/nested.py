@@ -10,7 +10,7 @@ from annotations.archives.services.names import Names
 from annotations.core.attributes import stored
 from annotations.domain.attributes import AttributeDefError, as_data, attributes_of, definitions_of
 from annotations.domain.names import shown
-from annotations.domain.provenance import Backed, Doubt, Provenance, RunSays
+from annotations.domain.provenance import Backed, Doubt, Provenance, Refined, RunSays
 from annotations.review.services.log import whole_row
 
 Rows = list[list[Any]]
@@ -32,9 +32,11 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "removed": (list,),
     "unsupported": (list,),
     "places": (int,),
+    "removal": (int,),
+    "refined": (dict,),
 }
 _NAMED = {"set", "suggestion", "annotators", "cause", "adjudication", "runs"}
-assert set(_TYPES) | _NAMED == set().union(*(kind.__annotations__ for kind in (Provenance, Backed, Doubt)))
+assert set(_TYPES) | _NAMED == set().union(*(kind.__annotations__ for kind in (Provenance, Backed, Doubt, Refined)))
 
 
 def suggestions_in(provenance: Any) -> Iterator[int]:

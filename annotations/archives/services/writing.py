@@ -40,6 +40,7 @@ LEFT_OUT: Final = {
     "jobs and imports": "Jobs, uploads, exports and reports of imports belong to this instance.",
     "originals of documents": "Notes keep their text; original files and source maps stay on this instance.",
     "runs and models": "Suggestions are archived; settings of runs, trained models, calibrations and judgings are not.",
+    "proposed removals": "The lists of refiners and the decisions on them stay; what reviewers kept is in gold.",
     "releases": "Policies, releases, audits and certificates are signed or sealed with keys of this instance.",
     "surrogates and known people": "They are encrypted with the project's key, which never leaves this instance.",
     "searches": "They hold what people typed.",

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 LabeledBounds = tuple[int, int, int]
 """Start, end (code points, end-exclusive) and label id."""
@@ -13,30 +13,51 @@ class OutcomeData(TypedDict):
 
     suggestions: dict[str, list[int] | None]
     others: list[list[int]]
+    # Missing in outcomes from before refiners proposed removals.
+    removals: NotRequired[dict[str, list[int] | None]]
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One review: for each suggestion its span in gold (None: rejected), and the gold spans without a suggestion."""
+    """One review: for each suggestion its span in gold (None: rejected), and the gold spans without a suggestion.
+
+    `removals`: for each proposed removal, by number, the span that stays in gold (None: accepted).
+    """
 
     suggestions: Mapping[int, LabeledBounds | None]
     others: frozenset[LabeledBounds] = field(default_factory=frozenset)
+    removals: Mapping[int, LabeledBounds | None] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, suggestions: Mapping[int, LabeledBounds | None], gold: Iterable[LabeledBounds]) -> "Outcome":
-        """Make an outcome from the decided suggestions and all gold spans."""
-        gold = set(gold)
-        return cls(suggestions, frozenset(gold - {bounds for bounds in suggestions.values() if bounds}))
+    def of(
+        cls,
+        suggestions: Mapping[int, LabeledBounds | None],
+        gold: Iterable[LabeledBounds],
+        removals: Mapping[int, LabeledBounds | None] | None = None,
+    ) -> "Outcome":
+        """Make an outcome from the decided suggestions and proposed removals, and all gold spans."""
+        removals = removals or {}
+        named = {bounds for bounds in (*suggestions.values(), *removals.values()) if bounds}
+        return cls(suggestions, frozenset(set(gold) - named), removals)
 
     def data(self) -> OutcomeData:
         """The outcome in its JSON form."""
-        suggestions = {str(key): bounds and list(bounds) for key, bounds in self.suggestions.items()}
-        return {"suggestions": suggestions, "others": sorted(map(list, self.others))}
+        found: OutcomeData = {"suggestions": _data(self.suggestions), "others": sorted(map(list, self.others))}
+        if self.removals:
+            found["removals"] = _data(self.removals)
+        return found
 
     @classmethod
     def from_data(cls, data: OutcomeData) -> "Outcome":
-        suggestions = {int(key): _bounds(bounds) for key, bounds in data["suggestions"].items()}
-        return cls(suggestions, frozenset((start, end, label) for start, end, label in data["others"]))
+        suggestions, removals = (
+            {int(key): _bounds(bounds) for key, bounds in rows.items()}
+            for rows in (data["suggestions"], data.get("removals", {}))
+        )
+        return cls(suggestions, frozenset((start, end, label) for start, end, label in data["others"]), removals)
+
+
+def _data(decided: Mapping[int, LabeledBounds | None]) -> dict[str, list[int] | None]:
+    return {str(key): bounds and list(bounds) for key, bounds in decided.items()}
 
 
 def _bounds(values: Iterable[int] | None) -> LabeledBounds | None:
@@ -48,7 +69,7 @@ def _bounds(values: Iterable[int] | None) -> LabeledBounds | None:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """The number of suggestions and other spans that either reviewer decided on, and on how many both agree."""
+    """How many suggestions, removals and other spans either reviewer decided on, and on how many both agree."""
 
     units: int
     equal: int
@@ -62,10 +83,11 @@ def compare(first: Outcome, second: Outcome, before: Iterable[LabeledBounds]) ->
     """Compare two reviews. Gold spans from `before` that both left unchanged are no decisions and don't count."""
     there = frozenset(before)
     units = equal = 0
-    for suggestion in first.suggestions.keys() | second.suggestions.keys():
-        one, two = first.suggestions.get(suggestion), second.suggestions.get(suggestion)
-        if one != two or one not in there:
-            units, equal = units + 1, equal + (one == two)
+    for here, beside in ((first.suggestions, second.suggestions), (first.removals, second.removals)):
+        for number in here.keys() | beside.keys():
+            one, two = here.get(number), beside.get(number)
+            if one != two or one not in there:
+                units, equal = units + 1, equal + (one == two)
     for span in first.others | second.others:
         both = span in first.others and span in second.others
         if not (both and span in there):

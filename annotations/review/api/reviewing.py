@@ -15,7 +15,7 @@ from annotations.core.events import NOTE_READ
 from annotations.domain.numbers import MAX_ID, MAX_OFFSET
 from annotations.models import Author, Document
 from annotations.notes.api import codes_of, label_coded
-from annotations.review.api.schemas import Bounds, ReviewOut, SuggestionOut
+from annotations.review.api.schemas import Bounds, RemovalOut, ReviewOut, SuggestionOut
 from annotations.review.selectors.ordering import Order, Queue
 from annotations.review.selectors.planted import found_of, hidden_at, suggestion_named
 from annotations.review.selectors.reviewing import review_for, review_progress, run_author
@@ -85,6 +85,7 @@ class SuggestionFilters(Schema):
     least: float | None = Field(None, ge=0, le=1)
     most: float | None = Field(None, ge=0, le=1)
     agree: int = Field(0, ge=0, le=1000)
+    action: Literal["", "keep", "update", "remove"] = Field("", description="What a refiner did.")
 
     def takes(self, one: SuggestionOut) -> bool:
         sure = one.confidence
@@ -95,26 +96,39 @@ class SuggestionFilters(Schema):
             and (self.least is None or (sure is not None and sure >= self.least))
             and (self.most is None or (sure is not None and sure <= self.most))
             and (not self.agree or len(one.runs or ()) >= self.agree)
+            and self.action in ("", one.refined.action if one.refined else None)
         )
+
+    def takes_removal(self, one: RemovalOut) -> bool:
+        """Proposed removals have no source, confidence or runs."""
+        of_suggestions = (self.source, self.least, self.most) != (None, None, None) or self.agree
+        here = self.state in ("", one.state) and self.label in ("", one.label)
+        return here and self.action in ("", "remove") and not of_suggestions
 
 
 class SeenState(Body):
-    """The suggestion as it was read: its state, and if accepted, its bounds and label in gold (`accepted`)."""
+    """The suggestion as it was read: its state, and if accepted, its bounds and label in gold (`accepted`).
+
+    Of a proposed removal: its state, and if rejected, the bounds and label in gold (`kept`).
+    """
 
     state: Literal["open", "accepted", "rejected"]
     accepted: Bounds | None = None
+    kept: Bounds | None = None
 
 
 class NewReviewDecision(Body):
     """One decision. Offsets are in code points, end-exclusive; labels are codes.
 
-    `accept`, `reject` and `correct` need `suggestion` and `seen`. `correct`, `add` (a missed span), `remove` (a gold
+    `accept`, `reject` and `correct` need `seen`, and `suggestion` or `removal`, the number of a proposed removal, which
+    `reject` and `correct` keep. `correct`, `add` (a missed span), `remove` (a gold
     span) and `attribute` need `start`, `end` and `label`; `attribute` also `name`, and `value` (null removes it).
     `undo` takes back the person's last decision in this note, and `redo` repeats it.
     """
 
     act: Act
     suggestion: int | None = Field(None, ge=0, le=MAX_ID)
+    removal: int | None = Field(None, ge=0, le=MAX_ID)
     seen: SeenState | None = None
     start: int | None = Field(None, ge=0, le=MAX_OFFSET)
     end: int | None = Field(None, ge=0, le=MAX_OFFSET)
@@ -125,7 +139,8 @@ class NewReviewDecision(Body):
 
 
 class Finishing(Body):
-    """`rest`: open suggestions to accept. `with_gold`: they may be added to gold that the note already has.
+    """`rest`: open suggestions to accept. `removals`: numbers of open proposed removals to accept, which needs
+    `with_removals`. `with_gold`: they may be added to gold that the note already has.
 
     `with_doubtful`: doubtful ones may be accepted. `stage` is the stage that was read. `order`: informative, if the
     note came from this order.
@@ -135,6 +150,8 @@ class Finishing(Body):
     stage: str = Field("first", max_length=20)
     with_gold: bool = False
     with_doubtful: bool = False
+    removals: list[int] = Field([], max_length=MOST_REST)
+    with_removals: bool = False
     order: Order = "note"
 
 
@@ -176,7 +193,11 @@ def read_review(
     access, run, document = _open(request, slug, run_author, note)
     NOTE_READ.record(actor=access.user, project_id=access.project.pk, document_id=document.pk, data={"run": run.pk})
     found = _shown(access, review_state(document=document, author=run, user=access.user))
-    return found.model_copy(update={"suggestions": [one for one in found.suggestions if filters.takes(one)]})
+    listed: dict[str, Any] = {
+        "suggestions": [one for one in found.suggestions if filters.takes(one)],
+        "removals": [one for one in found.removals if filters.takes_removal(one)],
+    }
+    return found.model_copy(update=listed)
 
 
 @router.post(f"{NOTE}/decisions", response=ReviewOut)
@@ -197,6 +218,7 @@ def finish_note_review(request: ApiRequest, slug: str, run_author: int, note: in
     finish_review(
         document=document, author=run, user=access.user, rest={known(one) for one in body.rest}, stage=body.stage,
         with_gold=body.with_gold, with_doubtful=body.with_doubtful, most_to_learn=body.order == "informative",
+        removals=set(body.removals), with_removals=body.with_removals,
     )  # fmt: skip
     state = review_state(document=document, author=run, user=access.user)
     leaks = None if goes_on(state) else found_of(hidden) or None
@@ -235,7 +257,8 @@ def _wanted(access: Access, run: Author, document: Document, body: NewReviewDeci
     on_a_suggestion = body.act in ON_A_SUGGESTION
     with_bounds = body.act in (Act.CORRECT, Act.ADD, Act.REMOVE, Act.ATTRIBUTE)
     needed = [
-        *(["suggestion", "seen"] if on_a_suggestion else []),
+        *(["suggestion"] if on_a_suggestion and body.removal is None else []),
+        *(["seen"] if on_a_suggestion else []),
         *(["start", "end", "label"] if with_bounds else []),
         *(["name"] if body.act is Act.ATTRIBUTE else []),
     ]
@@ -245,10 +268,11 @@ def _wanted(access: Access, run: Author, document: Document, body: NewReviewDeci
     return Request(
         change_id=uuid4(),
         act=body.act,
-        suggestion=named_here(body.suggestion or 0) if on_a_suggestion else None,
+        suggestion=named_here(body.suggestion or 0) if on_a_suggestion and body.removal is None else None,
         bounds=_bounds(access, body.start, body.end, body.label) if with_bounds else None,
         quote=body.quote if body.act in (Act.CORRECT, Act.ADD) else None,
-        seen=_seen(access, body.seen) if on_a_suggestion and body.seen else None,
+        seen=_seen(access, body.seen, body.removal) if on_a_suggestion and body.seen else None,
+        removal=body.removal if on_a_suggestion else None,
         attribute=(body.name or "", body.value) if body.act is Act.ATTRIBUTE else None,
     )
 
@@ -257,7 +281,12 @@ def _bounds(access: Access, start: int | None, end: int | None, label: str | Non
     return start or 0, end or 0, label_coded(access.project, label or "")
 
 
-def _seen(access: Access, seen: SeenState) -> Seen:
+def _seen(access: Access, seen: SeenState, removal: int | None) -> Seen:
+    if removal is not None:
+        if (seen.state == "rejected") != (seen.kept is not None):
+            raise invalid(("seen.kept", "Give the bounds and the label in gold if the state is “rejected”, else null."))
+        kept = seen.kept
+        return seen.state, _bounds(access, kept.start, kept.end, kept.label) if kept else None
     if (seen.state == "accepted") != (seen.accepted is not None):
         raise invalid(("seen.accepted", "Give the bounds and the label in gold if the state is “accepted”, else null."))
     at = seen.accepted

@@ -10,6 +10,8 @@ event that was undone). Reading the rows from first to last gives every state of
 * A planted leak appears in the log once it was shown to the reviewer. The `reveal` row gives the outcome in `planted`
   (found, partly, missed, elsewhere) and the reviewer in `planted_reviewer`. If the reviewer found the planted leak, the
   decision follows in a later row.
+* `removal` is the refiner's number of an annotation that it proposes to remove. Such a row has no suggestion; `before`
+  and `after` are about the removal, so that an accepted one leaves the span out of gold.
 * `suggestion` is the same number in all rows of a suggestion. The number is not the suggestion's id, because a gap
   between ids would reveal hidden planted leaks.
 """
@@ -35,7 +37,7 @@ from annotations.review.selectors.planted import aliases
 COLUMNS = (
     "event", "at", "reviewer", "act", "pass", "reverts", "bulk", "over", "note", "note_id", "run", "suggestion",
     "suggested_start", "suggested_end", "suggested_label", "confidence", "source",
-    "before", "after", "start", "end", "label", "gold_added", "gold_removed", "planted", "planted_reviewer",
+    "before", "after", "start", "end", "label", "gold_added", "gold_removed", "planted", "planted_reviewer", "removal",
 )  # fmt: skip
 # The exported names of the acts with which two reviewers share a note.
 BETWEEN: dict[str, str] = {
@@ -82,6 +84,7 @@ OfEvent = TypedDict(
         "run": str | None,
         "planted": str | None,
         "planted_reviewer": str | None,
+        "removal": int | None,
     },
 )
 """The columns of one event."""
@@ -132,9 +135,13 @@ def _rows(
             "run": runs.get(data["run"]),
             "planted": data.get("planted"),
             "planted_reviewer": names_of.get(data.get("reviewer") or 0),
+            "removal": None,
         }
         added, removed = (_labeled_bounds(data.get(rows, []), labels) for rows in ("added", "removed"))
         one = _decided(data.get("suggestion"), data.get("before"), data.get("after"), spans, labels, named)
+        if "removal" in data:
+            known["removal"], before, after = data["removal"]
+            one |= {"before": before or "open", "after": after or "open"}
         yield {**known, **one, "gold_added": added, "gold_removed": removed}
         for suggestion, before, after in data.get("beside", []):
             other = _decided(suggestion, before, after, spans, labels, named)
@@ -164,6 +171,10 @@ def _decided(
         "end": end,
         "label": labels.get(label or 0),
     }
+
+
+def _verdict(state: DecisionState | None) -> str | None:
+    return state["verdict"] if state else None
 
 
 def _labeled_bounds(rows: Iterable[GoldRow], labels: dict[int, str]) -> list[LabeledBounds]:
@@ -198,7 +209,8 @@ def overruled(project: Project) -> list[tuple[str, str, int, int]]:
     for actor, data in rows.values_list("actor_id", "data").iterator(chunk_size=BATCH):
         found = counts.setdefault((actor, data["over"]), [0, 0])
         found[0] += 1
-        found[1] += (data["before"] or {}).get("verdict") != (data["after"] or {}).get("verdict")
+        before, after = data["removal"][1:] if "removal" in data else map(_verdict, (data["before"], data["after"]))
+        found[1] += before != after
     people = {pk for pair in counts for pk in pair}
     names = dict(User.objects.filter(pk__in=people).values_list("pk", "username"))
     listed = [(names.get(by, "?"), names.get(over, "?"), n, other) for (by, over), (n, other) in counts.items()]

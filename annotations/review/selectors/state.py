@@ -16,6 +16,8 @@ from annotations.review.selectors.finished_gold import is_finished
 from annotations.review.selectors.handovers import Between, between
 from annotations.review.selectors.merged_lists import backing_of, conflicting_among
 from annotations.review.selectors.planted import HIDDEN, planted_in
+from annotations.review.selectors.refined import RefinedShown, refined_in
+from annotations.review.selectors.removals import RemovalShown, removal_shown, removals_in
 from annotations.review.selectors.suggestions import CurrentDecision
 
 Seen = tuple[str, LabeledBounds | None]
@@ -44,6 +46,8 @@ class Shown(TypedDict):
     # From a language model: words beside the span that it removed too, words of the span without support, or the number
     # of places that it may have meant.
     doubt: NotRequired[Doubt]
+    # From a refiner: what it did with the annotation, the bounds and the label before, and why.
+    refined: NotRequired[RefinedShown]
     # The outcome of a planted leak.
     planted: NotRequired[str]
     attributes: NotRequired[dict[str, Value]]
@@ -67,10 +71,12 @@ GoldShown = TypedDict(
 class OutcomeShown(TypedDict):
     """The first reviewer's decisions.
 
-    `suggestions`: [start, end, label id] by suggestion id, or null if rejected. `others`: added spans.
+    `suggestions`: [start, end, label id] by suggestion id, or null if rejected. `removals`: the same by number, null if
+    accepted. `others`: added spans.
     """
 
     suggestions: dict[str, list[int] | None]
+    removals: dict[str, list[int] | None]
     others: list[list[int]]
 
 
@@ -96,6 +102,8 @@ class ReviewState(TypedDict):
     gold_is_draft: bool
     open: int
     suggestions: list[Shown]
+    # What a refiner proposes to remove. Open ones count in `open`.
+    removals: list[RemovalShown]
     gold: list[GoldShown]
 
 
@@ -133,6 +141,13 @@ def review_state(*, document: Document, author: Author, user: User | None = None
             suggestion["doubt"] = row[4]
         if row[5]:
             suggestion["attributes"] = row[5]
+    if author.kind == Author.Kind.REFINED:
+        refined = refined_in(author.project, {row[0]: row[4] for row in rows})
+        for suggestion in suggestions:
+            if suggestion["id"] in refined:
+                suggestion["refined"] = refined[suggestion["id"]]
+    gold_of = [((start, end, label), made) for start, end, label, made, _ in spans]
+    removals = [removal_shown(one, gold_of) for one in removals_in(document, author, review)]
     merged = [(row[0], row[1], row[2], backing) for row in rows if (backing := backing_of(row[4]))]
     if merged:
         conflicting, by_id = conflicting_among(merged), {suggestion["id"]: suggestion for suggestion in suggestions}
@@ -155,8 +170,9 @@ def review_state(*, document: Document, author: Author, user: User | None = None
         "planting": (review and review.planted_share) or 0,
         "has_finished_gold": gold is not None and is_finished(gold.state, gold.submitted_at),
         "gold_is_draft": gold is None or gold.state == AnnotationSet.State.DRAFT,
-        "open": sum(suggestion["state"] == "open" for suggestion in suggestions),
+        "open": sum(one["state"] == "open" for one in (*suggestions, *removals)),
         "suggestions": suggestions,
+        "removals": removals,
         "gold": [_gold(*row) for row in spans],
     }
 
@@ -165,7 +181,12 @@ def _between(meets: Between) -> BetweenShown:
     known: BetweenShown = {"first": meets.first, "blind": meets.blind, "outcome": None}
     if meets.shows_first:
         outcome = Handover.objects.values_list("outcome", flat=True).get(pk=meets.pk)
-        known["outcome"] = {"suggestions": outcome["suggestions"], "others": outcome["others"]}
+        # An outcome that was stored before refiners proposed removals has none.
+        known["outcome"] = {
+            "suggestions": outcome["suggestions"],
+            "removals": outcome.get("removals", {}),
+            "others": outcome["others"],
+        }
     return known
 
 

@@ -34,6 +34,7 @@ from annotations.review.selectors.suggestions import (
 from annotations.review.services.locked_notes import LockedNotes
 from annotations.review.services.locking import locked
 from annotations.review.services.log import Act, Effect, accepted_bounds, effect_of, last_decision, state_of
+from annotations.review.services.removing import decide_on_removal
 
 ON_A_SUGGESTION = (Act.ACCEPT, Act.REJECT, Act.CORRECT)
 SETS_BOUNDS = (Act.CORRECT, Act.ADD)
@@ -44,9 +45,10 @@ REVERTING = (Act.UNDO, Act.REDO)
 class Request:
     """One act of a reviewer.
 
-    `suggestion`: for accept, reject and correct. `bounds` (start, end, label id): for correct, add, remove and
-    attribute. `quote`: the text at the bounds. `attribute`: its name and value; None removes it. `seen`: the
-    suggestion's state on the page, so that the act does not overwrite a decision that the reviewer has not seen.
+    `suggestion`: for accept, reject and correct; or `removal`, the number of a proposed removal. `bounds` (start, end,
+    label id): for correct, add, remove and attribute. `quote`: the text at the bounds. `attribute`: its name and value;
+    None removes it. `seen`: the suggestion's state on the page, so that the act does not overwrite a decision that the
+    reviewer has not seen.
     """
 
     change_id: UUID
@@ -56,6 +58,7 @@ class Request:
     quote: str | None = None
     seen: Seen | None = None
     attribute: tuple[str, Value | None] | None = None
+    removal: int | None = None
 
 
 def decide(*, document: Document, author: Author, user: User, request: Request) -> ReviewState:
@@ -64,7 +67,7 @@ def decide(*, document: Document, author: Author, user: User, request: Request) 
     An act that changes nothing is not recorded.
     Raises ServiceError: `suggestion` (not of this run and note), `label`, `quote`, `outside`, `empty`, `finished` (the
     review is finished), `nothing` (to undo or redo), `moved` (changed by others), `elsewhere` (accepted from another
-    run), `attribute` (the span's label doesn't have this attribute or value).
+    run), `there` (services.removing), `attribute` (the span's label doesn't have this attribute or value).
     """
     try:
         with transaction.atomic():
@@ -87,14 +90,22 @@ def decide_locked(
     held = LockedNotes(document.project, user, {document.pk: gold})
     for error in held.errors([review]).values():
         raise error
-    one = _suggestion(document, author, request.suggestion) if request.act in ON_A_SUGGESTION else None
+    on_a_suggestion = request.act in ON_A_SUGGESTION and request.removal is None
+    one = _suggestion(document, author, request.suggestion) if on_a_suggestion else None
     bounds = _checked_bounds(document, request) if request.act in SETS_BOUNDS else None
     event = last_decision(gold, author, user, redo=request.act is Act.REDO) if request.act in REVERTING else None
     effect = effect_of(event).opposite() if event else None
     named = suggestions_named(effect.decided) if effect else {one.pk: one} if one else {}
+    if request.removal is not None:
+        decide_on_removal(
+            held, document, author, user, review, number=request.removal, act=request.act, kept=bounds,
+            seen=request.seen, change_id=request.change_id,
+        )  # fmt: skip
+        held.write()
+        return
     held.look_around(_touched(effect, named.values(), bounds or request.bounds))
     if event is not None and effect is not None:
-        held.check_unchanged(document.pk, effect, named)
+        held.check_unchanged(document.pk, effect, named, review)
         held.do(
             effect, document.pk, review, named, act=request.act, verb=REVIEW_UNDONE,
             change_id=request.change_id, reverts=event.pk, noted=noted,

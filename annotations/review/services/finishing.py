@@ -26,19 +26,22 @@ from annotations.review.services.locking import locked
 from annotations.review.services.log import Act
 from annotations.review.services.offering import keep_draw
 from annotations.review.services.planting import reveal_leaks
+from annotations.review.services.removing import accept_rest
 
 
 def finish_review(
-    *, document: Document, author: Author, user: User, rest: Collection[int] = (), stage: str | None = None,
-    with_gold: bool = False, with_doubtful: bool = False, most_to_learn: bool = False,
+    *, document: Document, author: Author, user: User, rest: Collection[int] = (), removals: Collection[int] = (),
+    stage: str | None = None, with_gold: bool = False, with_doubtful: bool = False, with_removals: bool = False,
+    most_to_learn: bool = False,
 ) -> Review:  # fmt: skip
     """Finish the review of a note, so that its gold counts. A review that is already finished is returned unchanged.
 
     `rest`: suggestions that the person saw open and accepts by finishing; other people's decisions made meanwhile are
     kept. `with_gold`: the person allows `rest` to add to finished gold (selectors.finished_gold). `with_doubtful`: the
-    person allows it to accept doubtful suggestions (selectors.doubtful). `stage`: the stage that the page showed
-    (selectors.state), so that nobody makes a second review by mistake. `most_to_learn`: the person follows that order
-    (services.offering), so how the note was chosen is stored.
+    person allows it to accept doubtful suggestions (selectors.doubtful). `removals`: numbers of proposed removals that
+    the person saw open and accepts by finishing, if `with_removals` says that they allow it. `stage`: the stage that
+    the page showed (selectors.state), so that nobody makes a second review by mistake. `most_to_learn`: the person
+    follows that order (services.offering), so how the note was chosen is stored.
 
     Planted leaks of the note are revealed (services.planting). Missed ones are then open suggestions, which must be
     decided one by one before the review can be finished; `rest` never accepts them.
@@ -48,8 +51,8 @@ def finish_review(
 
     Raises ServiceError: `open` (undecided suggestions), `conflicting` (`rest` holds conflicting suggestions of a merged
     list), `conflict` (`rest` overlaps gold or itself with different bounds, domain.reviewing.conflicts), `gold`
-    (finished gold without `with_gold`), `doubtful` (doubtful suggestions without `with_doubtful`), `moved` (the stage
-    has changed), `waiting` (another person must go on).
+    (finished gold without `with_gold`), `removals` (proposed removals without `with_removals`), `doubtful` (doubtful
+    suggestions without `with_doubtful`), `moved` (the stage has changed), `waiting` (another person must go on).
     """
     with transaction.atomic():
         keep_labels(document.project_id)
@@ -62,6 +65,11 @@ def finish_review(
         if rest:
             included = {"with_gold": with_gold, "with_doubtful": with_doubtful}
             accepted = _accept_rest(document, author, user, review, gold, rest, **included)
+        if removals:
+            held = LockedNotes(document.project, user, {document.pk: gold})
+            held.errors([review])
+            accept_rest(held, document, author, user, review, removals, allowed=with_removals)
+            held.write()
         _check_open(document, author)
         if _reveal(document, author, user, review, gold):
             return review

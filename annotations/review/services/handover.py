@@ -25,6 +25,7 @@ from annotations.review.events import (
     GoldRow,
     ReviewBetween,
 )
+from annotations.review.selectors.removals import verdicts
 from annotations.review.selectors.state import review_state
 from annotations.review.selectors.suggestions import suggestions_named
 from annotations.review.services.locked_notes import LockedNotes
@@ -33,6 +34,9 @@ from annotations.review.services.log import Act, effect_of, row_of, state_of, wh
 State = Handover.State
 Before = dict[int, tuple[DecisionState | None, int]]
 """The state of each suggestion before the first review, and the id of the user who had decided so."""
+
+BeforeRemovals = dict[int, tuple[str | None, int]]
+"""The same of each proposed removal, by number: its verdict (None: open)."""
 
 
 def active(review: Review) -> Handover | None:
@@ -50,13 +54,13 @@ def hand_over(
     """
     events = _events_since_finished(gold, author)
     outcome = _outcome(document, author)
-    gold_before, decisions = _before(gold, events)
+    gold_before, decisions, removals = _before(gold, events)
     made = Handover.objects.create(
         review=review, blind=blind, first=user, outcome={**outcome.data(), "before": sorted(map(list, gold_before))}
     )
     made.people.set({user.pk, *_people(events)})
     if blind:
-        made.kept = _put_aside(review, user, gold, gold_before, decisions)
+        made.kept = _put_aside(review, user, gold, gold_before, decisions, removals)
         made.save(update_fields=["kept"])
     if gold.state == AnnotationSet.State.SUBMITTED and any(e.data["added"] or e.data["removed"] for e in events):
         gold.state = AnnotationSet.State.DRAFT
@@ -116,7 +120,8 @@ def compare_reviews(
 def _outcome(document: Document, author: Author) -> Outcome:
     state = review_state(document=document, author=author)
     decided = {one["id"]: one["bounds"] for one in state["suggestions"] if one["state"] != "open"}
-    return Outcome.of(decided, ((span["start"], span["end"], span["label"]) for span in state["gold"]))
+    removals = {one["number"]: one["bounds"] for one in state["removals"] if one["state"] != "open"}
+    return Outcome.of(decided, ((span["start"], span["end"], span["label"]) for span in state["gold"]), removals)
 
 
 def _rest(accepted: int) -> ReviewBetween:
@@ -149,10 +154,14 @@ def _people(events: list[Event]) -> set[int]:
     return {event.actor_id for event in decided if event.actor_id}
 
 
-def _before(gold: AnnotationSet, events: list[Event]) -> tuple[dict[LabeledBounds, GoldRow], Before]:
-    """The gold spans, and the decisions on the touched suggestions, before these events, which are reverted in turn."""
+def _before(gold: AnnotationSet, events: list[Event]) -> tuple[dict[LabeledBounds, GoldRow], Before, BeforeRemovals]:
+    """The gold spans, and the decisions on the touched suggestions and proposed removals, before these events.
+
+    The events are reverted in turn.
+    """
     spans = {(span.start, span.end, span.label_id): row_of(span) for span in gold.spans.all()}
     decisions: Before = {}
+    removals: BeforeRemovals = {}
     for event in reversed(events):
         effect = effect_of(event).opposite()
         for row in effect.removed:
@@ -164,11 +173,19 @@ def _before(gold: AnnotationSet, events: list[Event]) -> tuple[dict[LabeledBound
             decisions[effect.suggestion] = effect.after, reviewer
         for suggestion, _, after in effect.beside:
             decisions[suggestion] = after, reviewer
-    return spans, decisions
+        if effect.removal is not None:
+            number, _now, verdict = effect.removal
+            removals[number] = verdict, reviewer
+    return spans, decisions, removals
 
 
 def _put_aside(
-    review: Review, user: User, gold: AnnotationSet, gold_before: dict[LabeledBounds, GoldRow], decisions: Before
+    review: Review,
+    user: User,
+    gold: AnnotationSet,
+    gold_before: dict[LabeledBounds, GoldRow],
+    decisions: Before,
+    removals: BeforeRemovals,
 ) -> dict[str, Any]:
     """Remove the first review from the tables. Returns the data that `_bring_back` restores it from."""
     now = [
@@ -176,19 +193,28 @@ def _put_aside(
     ]
     held = LockedNotes(review.document.project, user, {review.document_id: gold})
     _set_decisions(held, review, decisions)
+    verdicts_now = verdicts(review.pk)
+    _set_verdicts(held, review, removals)
     present = dict(held.rows[review.document_id])
     unwanted = [row for bounds, row in present.items() if bounds not in gold_before]
     removed = held.remove_rows(review.document_id, unwanted)
     added = [row for bounds, row in gold_before.items() if bounds not in present]
     held.add_rows(review.document_id, added)
     held.write()
-    return {"decisions": now, "touched": sorted(decisions), "removed": removed, "added": added}
+    kept = {"decisions": now, "touched": sorted(decisions), "removed": removed, "added": added}
+    if removals:
+        made = [verdicts_now[number] for number in removals if number in verdicts_now]
+        kept["removals"] = [[one.number, one.verdict, one.reviewer_id] for one in made]
+        kept["removals_touched"] = sorted(removals)
+    return kept
 
 
 def _bring_back(review: Review, user: User, gold: AnnotationSet, kept: dict[str, Any]) -> None:
     decided = {suggestion: (state, reviewer) for suggestion, state, reviewer in kept["decisions"]}
     held = LockedNotes(review.document.project, user, {review.document_id: gold})
     _set_decisions(held, review, {suggestion: decided.get(suggestion, (None, 0)) for suggestion in kept["touched"]})
+    verdict_of = {number: (verdict, reviewer) for number, verdict, reviewer in kept.get("removals", ())}
+    _set_verdicts(held, review, {one: verdict_of.get(one, (None, 0)) for one in kept.get("removals_touched", ())})
     held.remove_rows(review.document_id, map(whole_row, kept["added"]))
     held.add_rows(review.document_id, map(whole_row, kept["removed"]))
     held.write()
@@ -199,3 +225,8 @@ def _set_decisions(held: LockedNotes, review: Review, decisions: Before) -> None
     for pk, one in suggestions_named(decisions).items():
         state, reviewer = decisions[pk]
         held.set_decision(one, review, reviewer, state)
+
+
+def _set_verdicts(held: LockedNotes, review: Review, removals: BeforeRemovals) -> None:
+    for number, (verdict, reviewer) in removals.items():
+        held.set_verdict(review, number, reviewer, verdict)

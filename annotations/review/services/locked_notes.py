@@ -28,12 +28,13 @@ from annotations.domain.crowding import crowd_in, has_room
 from annotations.domain.provenance import Provenance
 from annotations.domain.reviewing.conflicts import LabeledBounds, conflicting
 from annotations.gold.services.provenance import decided
-from annotations.models import AnnotationSet, Decision, Event, Project, Review, Span, User
+from annotations.models import AnnotationSet, Decision, Event, Project, RemovalDecision, Review, Span, User
 from annotations.models.project import SecondReview
-from annotations.review.events import REVIEW_DECIDED, Beside, DecisionState, GoldRow, ReviewDecided
+from annotations.review.events import REVIEW_DECIDED, Beside, DecisionState, GoldRow, RemovalStep, ReviewDecided
 from annotations.review.selectors.finished_gold import is_finished
 from annotations.review.selectors.handovers import between_in
 from annotations.review.selectors.merged_lists import backing_of, candidate_of
+from annotations.review.selectors.removals import verdicts
 from annotations.review.selectors.state import Seen, shown_state
 from annotations.review.selectors.suggestions import Bounds, Suggestion, around, conflicting_suggestions, excluded_by
 from annotations.review.services.log import Act, Effect, accepted_bounds, pass_of, state_of
@@ -94,6 +95,7 @@ class LockedNotes:
         self._events: list[Event] = []
         self._conflicting: dict[int, list[Suggestion]] = {}
         self._passes: dict[int, ReviewDecided] = {}
+        self._removals: dict[tuple[int, int], tuple[int, str | None]] = {}
 
     # ── Current state ────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -312,6 +314,8 @@ class LockedNotes:
         if effect.suggestion is not None and effect.before:
             data |= self._overruled(named[effect.suggestion])
         data = data | self._passes.get(review.pk, {}) | (noted or {})
+        if effect.removal is not None:
+            data |= self._step(review, effect.removal)
         if effect.sets_attributes:
             self._replace_rows(note, effect.added)
         else:
@@ -345,13 +349,29 @@ class LockedNotes:
         reviewer = one.decision.reviewer_id if one.decision else self._user.pk
         return {} if reviewer == self._user.pk else {"over": reviewer}
 
-    def check_unchanged(self, note: int, effect: Effect, named: Mapping[int, Suggestion]) -> None:
+    def _step(self, review: Review, step: RemovalStep) -> ReviewDecided:
+        """Decide on a proposed removal. Returns the other reviewer whose decision is replaced, for the log."""
+        number, before, after = step
+        earlier = verdicts(review.pk).get(number) if before else None
+        self.set_verdict(review, number, self._user.pk, after)
+        return {"over": earlier.reviewer_id} if earlier and earlier.reviewer_id != self._user.pk else {}
+
+    def set_verdict(self, review: Review, number: int, reviewer: int, verdict: str | None) -> None:
+        """Set or delete (None) the decision on a proposed removal."""
+        self._removals[review.pk, number] = reviewer, verdict
+
+    def check_unchanged(self, note: int, effect: Effect, named: Mapping[int, Suggestion], review: Review) -> None:
         """Raise ServiceError `moved` if decisions made since keep this effect from being undone or redone."""
         rows = self.rows[note]
         if effect.sets_attributes:
             if any(_bounds(row) not in rows or rows[_bounds(row)][6] != row[6] for row in effect.removed):
                 raise _changed_since()
             return
+        if effect.removal is not None:
+            number, verdict, _after = effect.removal
+            now = verdicts(review.pk).get(number)
+            if (now.verdict if now else None) != verdict:
+                raise _changed_since()
         before = [(effect.suggestion, effect.before), *((row[0], row[1]) for row in effect.beside)]
         unchanged = (
             all(_bounds(row) in rows for row in effect.removed)
@@ -409,6 +429,7 @@ class LockedNotes:
         if self._made:
             insert_spans(_span_row(self.golds[note].pk, row) for (note, _), row in self._made.items())
         self._write_decisions()
+        self._write_verdicts()
         if self._events:
             check_open(self._project.pk)
             insert_objects(Event, self._events)
@@ -440,6 +461,19 @@ class LockedNotes:
         if new:
             insert_objects(Decision, new)
         count_open(dict(strings))
+
+    def _write_verdicts(self) -> None:
+        kept = [
+            RemovalDecision(review_id=review, number=number, reviewer_id=reviewer, verdict=verdict, at=self._now)
+            for (review, number), (reviewer, verdict) in self._removals.items()
+            if verdict is not None
+        ]
+        for (review, number), (_reviewer, verdict) in self._removals.items():
+            if verdict is None:
+                RemovalDecision.objects.filter(review_id=review, number=number).delete()
+        RemovalDecision.objects.bulk_create(
+            kept, update_conflicts=True, unique_fields=["review", "number"], update_fields=["verdict", "reviewer", "at"]
+        )
 
     def _write_versions(self) -> None:
         golds = [self.golds[note] for note in self._steps]

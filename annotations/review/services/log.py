@@ -12,7 +12,15 @@ from annotations.core.errors import ServiceError
 from annotations.core.undoing import backwards, to_revert
 from annotations.domain.reviewing.conflicts import LabeledBounds
 from annotations.models import AnnotationSet, Author, Decision, Event, Span, User
-from annotations.review.events import REVIEW_DECIDED, REVIEW_UNDONE, Beside, DecisionState, GoldRow, ReviewDecided
+from annotations.review.events import (
+    REVIEW_DECIDED,
+    REVIEW_UNDONE,
+    Beside,
+    DecisionState,
+    GoldRow,
+    RemovalStep,
+    ReviewDecided,
+)
 from annotations.review.selectors.handovers import Between
 from annotations.review.selectors.suggestions import CurrentDecision
 
@@ -37,7 +45,7 @@ class Effect:
     """The effect of a decision. The opposite effect swaps `before` with `after`, and `added` with `removed`.
 
     `added` and `removed` are gold rows. `beside`: other suggestions that the same act decides, each
-    with its state before and after.
+    with its state before and after. `removal`: the proposed removal that it decides, with its verdicts.
     """
 
     suggestion: int | None
@@ -46,6 +54,7 @@ class Effect:
     added: list[GoldRow]
     removed: list[GoldRow]
     beside: list[Beside] = field(default_factory=list)
+    removal: RemovalStep | None = None
 
     def data(self) -> ReviewDecided:
         known: ReviewDecided = {
@@ -57,12 +66,15 @@ class Effect:
         }
         if self.beside:
             known["beside"] = self.beside
+        if self.removal is not None:
+            known["removal"] = self.removal
         return known
 
     @property
     def sets_attributes(self) -> bool:
         """Whether the effect only gives other attributes to gold spans."""
-        return self.suggestion is None and bool(self.added) and _places(self.added) == _places(self.removed)
+        alone = self.suggestion is None and self.removal is None
+        return alone and bool(self.added) and _places(self.added) == _places(self.removed)
 
     @property
     def decided(self) -> list[int]:
@@ -71,7 +83,11 @@ class Effect:
 
     def opposite(self) -> "Effect":
         beside = [(suggestion, after, before) for suggestion, before, after in self.beside]
-        return Effect(self.suggestion, self.after, self.before, self.removed, self.added, beside)
+        removal = None
+        if self.removal is not None:
+            number, before, after = self.removal
+            removal = number, after, before
+        return Effect(self.suggestion, self.after, self.before, self.removed, self.added, beside, removal)
 
 
 def _places(rows: list[GoldRow]) -> list[tuple[int, int, int]]:
@@ -116,7 +132,11 @@ def effect_of(event: Event) -> Effect:
     # The round trip through JSON gives the same types for fresh events and for events read from either database.
     data: ReviewDecided = json.loads(json.dumps(event.data))
     added, removed = ([whole_row(row) for row in data[key]] for key in ("added", "removed"))
-    return Effect(data["suggestion"], data["before"], data["after"], added, removed, data.get("beside", []))
+    removal: RemovalStep | None = None
+    if "removal" in data:
+        number, before, after = data["removal"]
+        removal = number, before, after
+    return Effect(data["suggestion"], data["before"], data["after"], added, removed, data.get("beside", []), removal)
 
 
 def last_decision(gold: AnnotationSet, author: Author, user: User, *, redo: bool) -> Event:

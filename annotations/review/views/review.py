@@ -51,7 +51,7 @@ ON_A_SUGGESTION = (Act.ACCEPT, Act.REJECT, Act.CORRECT)
 WITH_BOUNDS = (Act.CORRECT, Act.ADD, Act.REMOVE, Act.ATTRIBUTE)
 QUOTED = (Act.CORRECT, Act.ADD)
 # Filters that are carried from note to note. The searched text is not, because URLs must not hold note text.
-KEPT = ("order", "label", "source", "state", "agree", "least", "most")
+KEPT = ("order", "label", "source", "state", "action", "agree", "least", "most")
 LONGEST = 80
 # Rows of the list of runs.
 RUNS = 30
@@ -176,8 +176,9 @@ def review_state_json(request: Request, access: Access, run: Author, note: Docum
 def review_finish(request: Request, access: Access, run: Author, note: Document) -> HttpResponse:
     """Finish the review of this note. The script gets JSON; a form is redirected to the next note.
 
-    JSON `rest`: aliases of open suggestions that finishing accepts. `with_gold`: true if the person allows them to be
-    added to gold that the note already has. `with_doubtful`: true if the person allows doubtful ones to be accepted. If
+    JSON `rest`: aliases of open suggestions that finishing accepts. `removals`: numbers of open proposed removals that
+    it accepts; `with_removals`: true if the person allows that. `with_gold`: true if the person allows them to be added
+    to gold that the note already has. `with_doubtful`: true if the person allows doubtful ones to be accepted. If
     missed planted leaks or differences between two reviewers must be decided first, the answer is the new state of the
     review.
     """
@@ -187,10 +188,11 @@ def review_finish(request: Request, access: Access, run: Author, note: Document)
     if is_json(request):
         data = body_of(request)
         known = suggestion_named(access.project, run, note)
-        rest, stage = _rest(data.get("rest", []), known), _stage(data.get("stage"))
+        rest, removals = _numbers(data, "rest", known), _numbers(data, "removals")
         finish_review(
-            document=note, author=run, user=access.user, rest=rest, stage=stage,
-            with_gold=_yes(data, "with_gold"), with_doubtful=_yes(data, "with_doubtful"), most_to_learn=most_to_learn,
+            document=note, author=run, user=access.user, rest=rest, removals=removals, stage=_stage(data.get("stage")),
+            with_gold=_yes(data, "with_gold"), with_doubtful=_yes(data, "with_doubtful"),
+            with_removals=_yes(data, "with_removals"), most_to_learn=most_to_learn,
         )  # fmt: skip
         state = _state(access, run, note)
         if goes_on(state):
@@ -254,29 +256,40 @@ def _decision_of(data: dict[str, Any], known: Callable[[int], int]) -> ReviewReq
     except ValueError:
         raise not_one_of("act", Act) from None
     quote = data.get("quote")
+    removal = whole_of(data["removal"], "removal") if act in ON_A_SUGGESTION and "removal" in data else None
+    on_a_suggestion = act in ON_A_SUGGESTION and removal is None
     if act in QUOTED and not isinstance(quote, str):
         raise malformed(_("The field “quote” must be the selected text."))
     return ReviewRequest(
         change_id=change_id_of(data),
         act=act,
-        suggestion=known(whole_of(data.get("suggestion"), "suggestion")) if act in ON_A_SUGGESTION else None,
+        suggestion=known(whole_of(data.get("suggestion"), "suggestion")) if on_a_suggestion else None,
         bounds=bounds_of([data.get(field) for field in ("start", "end", "label")]) if act in WITH_BOUNDS else None,
         quote=quote if act in QUOTED else None,
-        seen=_seen(data.get("seen")) if act in ON_A_SUGGESTION else None,
+        seen=_seen(data.get("seen"), removal=removal is not None) if act in ON_A_SUGGESTION else None,
         attribute=(name_of(data), value_of(data)) if act is Act.ATTRIBUTE else None,
+        removal=removal,
     )
 
 
-def _rest(value: object, known: Callable[[int], int]) -> set[int]:
+def _numbers(data: Mapping[str, Any], field: str, known: Callable[[int], int] = int) -> set[int]:
+    value = data.get(field, [])
     if not isinstance(value, list) or len(value) > MOST_REST:
-        raise malformed(_("The field “rest” must be a list of at most %(most)s suggestions."), most=f"{MOST_REST:,}")
-    return {known(whole_of(each, "rest")) for each in value}
+        message = _("The field “%(field)s” must be a list of at most %(most)s suggestions.")
+        raise malformed(message % {"field": field, "most": f"{MOST_REST:,}"})
+    return {known(whole_of(each, field)) for each in value}
 
 
-def _seen(value: object) -> Seen:
-    """The state of a suggestion as the page showed it: `[state]`, or `["accepted", start, end, label]`."""
-    if isinstance(value, list) and value in (["open"], ["rejected"]):
+def _seen(value: object, *, removal: bool = False) -> Seen:
+    """The state of a suggestion as the page showed it: `[state]`, or `["accepted", start, end, label]`.
+
+    Of a proposed removal, a rejected one has bounds, because its annotation stays.
+    """
+    bare, bounded = ("accepted", "rejected") if removal else ("rejected", "accepted")
+    if isinstance(value, list) and value in (["open"], [bare]):
         return value[0], None
-    if isinstance(value, list) and len(value) == 4 and value[0] == "accepted":
-        return "accepted", bounds_of(value[1:])
+    if isinstance(value, list) and len(value) == 4 and value[0] == bounded:
+        return bounded, bounds_of(value[1:])
+    if removal:
+        raise malformed(_('The field “seen” must be ["open"], ["accepted"] or ["rejected", start, end, label].'))
     raise malformed(_('The field “seen” must be ["open"], ["rejected"] or ["accepted", start, end, label].'))

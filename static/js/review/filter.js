@@ -7,12 +7,16 @@ const PRIOR = 4;
  * @property {number|null} label @property {string} source @property {string} state  "" means any
  * @property {number|null} least @property {number|null} most  confidence, from 0 to 1, both inclusive
  * @property {string} text  contained in the suggested text, ignoring case
+ * @property {string} action  what a refiner did: keep, update or remove; "" means any
  * @property {number|null} agree  in a merged list: the minimum number of runs that suggest the span
  */
-export const NOTHING = { label: null, source: "", state: "", least: null, most: null, text: "", agree: null };
+export const NOTHING = { label: null, source: "", state: "", action: "", least: null, most: null, text: "", agree: null };
 
 /** Whether the filter can hide anything. */
 export const narrows = (filter) => Object.keys(NOTHING).some((name) => filter[name] !== NOTHING[name]);
+
+/** What a refiner did with the annotation: keep, update or remove; "" if no refiner did. */
+export const actionOf = ({ removal, refined }) => (removal ? "remove" : (refined?.action ?? ""));
 
 export function passes(suggestion, filter, quote) {
   const { label, source, state, least, most, text } = filter;
@@ -20,6 +24,7 @@ export function passes(suggestion, filter, quote) {
   if (label !== null && suggestion.label !== label) return false;
   if (source && suggestion.source !== source) return false;
   if (state && (state === "differs" ? !suggestion.differs : suggestion.state !== state)) return false;
+  if (filter.action && actionOf(suggestion) !== filter.action) return false;
   if (filter.agree !== null && (suggestion.runs?.length ?? 1) < filter.agree) return false;
   if (least !== null && (confidence === null || confidence < least)) return false;
   if (most !== null && (confidence === null || confidence > most)) return false;

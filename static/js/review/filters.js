@@ -1,12 +1,12 @@
 /** The filters beside the note. They are stored in the URL (choices only, never text) and carried to the next note. */
 
 import { byId, el } from "../editor/dom.js";
-import { NOTHING, narrows } from "./filter.js";
+import { NOTHING, actionOf, narrows } from "./filter.js";
 import { VIEW } from "./views.js";
 import { words } from "./words.js";
 
-// The field `agree` exists only for merged lists.
-const CHOICES = ["order", "label", "source", "state", "agree", "least", "most"];
+// The field `agree` exists only for merged lists, and `action` only for refined runs.
+const CHOICES = ["order", "label", "source", "state", "action", "agree", "least", "most"];
 // Values that are not carried on: no choice, and a choice that applies to this note only.
 const HERE = ["", "differs"];
 const percent = (value) => (value === "" ? null : Math.min(Math.max(Number(value) / 100, 0), 1));
@@ -20,6 +20,10 @@ export class Filters {
   constructor(suggestions, changed) {
     this.#changed = changed;
     const sources = [...new Set(suggestions.map(({ source }) => source).filter(Boolean))].sort();
+    for (const option of this.#form.elements.action?.options ?? []) {
+      const count = suggestions.filter((suggestion) => !option.value || actionOf(suggestion) === option.value).length;
+      option.textContent = words.withCount(option.textContent, count);
+    }
     this.#form.elements.source.append(...sources.map((source) => el("option", { value: source }, source)));
     this.#read();
     this.#form.addEventListener("input", () => this.#apply());
@@ -46,12 +50,13 @@ export class Filters {
   }
 
   get filter() {
-    const { label, source, state, agree, least, most, text } = this.#form.elements;
+    const { label, source, state, action, agree, least, most, text } = this.#form.elements;
     return {
       ...NOTHING,
       label: label.value === "" ? null : Number(label.value),
       source: source.value,
       state: state.value,
+      action: action?.value ?? "",
       agree: agree?.value ? Number(agree.value) : null,
       least: percent(least.value),
       most: percent(most.value),

@@ -83,13 +83,13 @@ listen({ work, root, handle: (event) => keys.handle(event) });
 foldNotes(byId("notes-list"));
 byId("finish-rest").addEventListener("click", () => work.finishWithRest());
 byId("with-gold")?.addEventListener("change", () => panel.restSkipped(note.rest().length));
-const filters = new Filters(data.suggestions, (filter, order) => work.look(filter, order));
+const filters = new Filters(note.suggestions(), (filter, order) => work.look(filter, order));
 note.filter = filters.filter;
 note.order = filters.order;
 
 work.redraw();
 work.views.begin();
-if (note.stage === "resolving" || (!note.finished && note.rest().length < note.open)) showUndecided();
+if (note.stage === "resolving" || (!note.finished && note.plantedOpen)) showUndecided();
 else if (!note.finished) work.walk(1, { open: true }) || work.walk(1);
 root.focus({ preventScroll: true });
 // Browser tests wait for this attribute.

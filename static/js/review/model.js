@@ -5,6 +5,9 @@
  * the gold span `[start, end, label]` of an accepted one. Offsets are code points, end-exclusive.
  * A suggestion of a merged list also has `runs` (`{run, confidence, source}` of each run that suggests it), `of` (the number of runs
  * merged) and `conflicting` (ids of conflicting suggestions; accepting one rejects the open ones among them).
+ * A suggestion of a refiner has `refined` (`{action, start, end, label, code, reason}`: what it did, and the annotation before).
+ * What a refiner proposes to remove is listed among the suggestions with `removal` true, and its negative number as `id`. Rejecting it keeps
+ * the annotation: then `bounds` is its gold span. Accepting it leaves the annotation out of gold.
  * A revealed planted leak has its outcome in `planted`: found, partly, missed or elsewhere.
  */
 
@@ -16,6 +19,19 @@ const bare = ({ start, end, label }) => ({ start, end, label });
 const overlap = (a, b) => a.start < b.end && b.start < a.end;
 const keyOf = ({ start, end, label }) => `g${start}-${end}-${label}`;
 const LOOKS = { open: "is-suggestion", accepted: "is-accepted", rejected: "is-rejected" };
+const REMOVAL_LOOKS = { open: "is-suggestion is-removal", accepted: "is-rejected", rejected: "is-accepted" };
+
+/** The suggestions and proposed removals of a state, as one list. */
+const listOf = ({ suggestions, removals = [] }) => [
+  ...suggestions,
+  ...removals.map(({ number, ...removal }) => ({ ...removal, id: -number, removal: true, confidence: null, source: "" })),
+];
+
+/** Whether an identifier is there, as far as decided: not a rejected suggestion, and no proposed removal unless it was rejected. */
+export const stands = (one) => (one.removal ? one.bounds !== null : one.state !== "rejected");
+
+/** How the page shows the state of a suggestion: a proposed removal that was rejected is in gold. */
+export const lookOf = (one) => (one.removal ? REMOVAL_LOOKS : LOOKS)[one.state];
 
 /** The bounds and label of a suggestion: in gold if it is accepted, else as suggested. */
 export function boundsOf(suggestion) {
@@ -26,7 +42,7 @@ export function boundsOf(suggestion) {
 
 /** The state that the page shows, by which the server detects decisions that others made meanwhile. */
 export function seenOf(suggestion) {
-  return suggestion.state === "accepted" ? ["accepted", ...suggestion.bounds] : [suggestion.state];
+  return [suggestion.state, ...(suggestion.bounds ?? [])];
 }
 
 export class Review extends Decisions {
@@ -58,9 +74,10 @@ export class Review extends Decisions {
   }
 
   /** The first reviewer's decision on a suggestion: `{state, bounds}`; null if it is not known. */
-  firstOf({ id }) {
-    const decided = this.between?.outcome?.suggestions[id];
-    return decided === undefined ? null : { state: decided ? "accepted" : "rejected", bounds: decided };
+  firstOf({ id, removal }) {
+    const outcome = this.between?.outcome;
+    const decided = removal ? outcome?.removals?.[-id] : outcome?.suggestions[id];
+    return decided === undefined ? null : { state: Boolean(decided) === Boolean(removal) ? "rejected" : "accepted", bounds: decided };
   }
 
   /** Added spans that only the first reviewer (`theirs`) or only this person (`own`) has in gold. */
@@ -76,14 +93,29 @@ export class Review extends Decisions {
     return this.suggestions().filter(({ state }) => state === "open").length;
   }
 
-  /** All suggestions in text order. */
+  /** All suggestions and proposed removals in text order. */
   suggestions() {
     return this.#shown.suggestions;
   }
 
   /** The open suggestions that finishing may accept together: all except planted leaks. */
   rest() {
-    return this.suggestions().filter(({ state, planted }) => state === "open" && !planted);
+    return this.suggestions().filter(({ state, planted, removal }) => state === "open" && !planted && !removal);
+  }
+
+  /** The open proposed removals, which finishing may accept together if the person allows it. */
+  restRemovals() {
+    return this.suggestions().filter(({ state, removal }) => state === "open" && removal);
+  }
+
+  /** Whether a planted leak waits for a decision of its own. */
+  get plantedOpen() {
+    return this.suggestions().some(({ state, planted }) => state === "open" && planted);
+  }
+
+  /** The bounds of suggestions and rejected removals that gold has. */
+  inGold() {
+    return this.suggestions().filter(({ bounds }) => bounds).map(boundsOf);
   }
 
   /** The numbers of undecided planted leaks by outcome, and of found ones. */
@@ -98,7 +130,7 @@ export class Review extends Decisions {
 
   /** Gold spans without an accepted suggestion: added by a person, or in gold before. */
   others() {
-    const accepted = this.suggestions().filter(({ state }) => state === "accepted").map(boundsOf);
+    const accepted = this.inGold();
     return this.#shown.gold.filter((span) => !accepted.some((one) => same(one, span)));
   }
 
@@ -112,9 +144,9 @@ export class Review extends Decisions {
     const suggestions = this.suggestions().map((suggestion) => ({
       key: `p${suggestion.id}`,
       ...boundsOf(suggestion),
-      attributes: suggestion.state === "accepted" ? (this.goldAt(boundsOf(suggestion))?.attributes ?? suggestion.attributes) : suggestion.attributes,
-      look: LOOKS[suggestion.state],
-      stateWord: stateWords[suggestion.state],
+      attributes: suggestion.bounds ? (this.goldAt(boundsOf(suggestion))?.attributes ?? suggestion.attributes) : suggestion.attributes,
+      look: lookOf(suggestion),
+      stateWord: (suggestion.removal ? stateWords.removal : stateWords)[suggestion.state],
     }));
     const others = this.others().map((span) => ({
       key: keyOf(span),
@@ -170,21 +202,26 @@ export class Review extends Decisions {
   accept(id) {
     const suggestion = this.get(id);
     if (!suggestion || (suggestion.state === "accepted" && same(boundsOf(suggestion), suggestion))) return null;
-    return this.queue({ act: "accept", suggestion: id, seen: seenOf(suggestion) });
+    return this.queue({ act: "accept", ...this.#named(suggestion), seen: seenOf(suggestion) });
   }
 
   reject(id) {
     const suggestion = this.get(id);
-    if (!suggestion || suggestion.state === "rejected") return null;
-    return this.queue({ act: "reject", suggestion: id, seen: seenOf(suggestion) });
+    if (!suggestion || (suggestion.state === "rejected" && same(boundsOf(suggestion), suggestion))) return null;
+    return this.queue({ act: "reject", ...this.#named(suggestion), seen: seenOf(suggestion) });
   }
 
-  /** Accept with other bounds or another label. */
+  /** Take into gold with other bounds or another label. */
   correct(id, bounds) {
     const suggestion = this.get(id);
-    if (!suggestion || (suggestion.state === "accepted" && same(boundsOf(suggestion), bounds))) return null;
-    if (same(suggestion, bounds)) return this.accept(id);
-    return this.queue({ act: "correct", suggestion: id, seen: seenOf(suggestion), ...bare(bounds) });
+    if (!suggestion || (suggestion.bounds && same(boundsOf(suggestion), bounds))) return null;
+    if (same(suggestion, bounds)) return suggestion.removal ? this.reject(id) : this.accept(id);
+    return this.queue({ act: "correct", ...this.#named(suggestion), seen: seenOf(suggestion), ...bare(bounds) });
+  }
+
+  /** The field by which a change names a suggestion or a proposed removal. */
+  #named({ id, removal }) {
+    return removal ? { removal: -id } : { suggestion: id };
   }
 
   add(start, end, label) {
@@ -225,8 +262,8 @@ export class Review extends Decisions {
 
   /** The key of the first suggestion or gold span that has changed. */
   difference(before) {
-    const was = new Map(before.suggestions.map((suggestion) => [suggestion.id, String(seenOf(suggestion))]));
-    const changed = this.base.suggestions.find((suggestion) => was.get(suggestion.id) !== String(seenOf(suggestion)));
+    const was = new Map(listOf(before).map((suggestion) => [suggestion.id, String(seenOf(suggestion))]));
+    const changed = listOf(this.base).find((suggestion) => was.get(suggestion.id) !== String(seenOf(suggestion)));
     if (changed) return `p${changed.id}`;
     const there = new Map(before.gold.map((span) => [keyOf(span), JSON.stringify(span.attributes)]));
     const come = this.base.gold.find((span) => there.get(keyOf(span)) !== JSON.stringify(span.attributes) || !there.has(keyOf(span)));
@@ -237,10 +274,10 @@ export class Review extends Decisions {
 
   /** Apply every waiting change to the server's state, except undo and redo, whose effect is not known here. */
   rebuild() {
-    const suggestions = new Map(this.base.suggestions.map((suggestion) => [suggestion.id, { ...suggestion }]));
+    const suggestions = new Map(listOf(this.base).map((suggestion) => [suggestion.id, { ...suggestion }]));
     let gold = [...this.base.gold];
     const leave = (bounds, id) => {
-      const held = [...suggestions.values()].some((one) => one.id !== id && one.state === "accepted" && same(boundsOf(one), bounds));
+      const held = [...suggestions.values()].some((one) => one.id !== id && one.bounds && same(boundsOf(one), bounds));
       if (!held) gold = gold.filter((span) => !same(span, bounds));
     };
     const enter = (bounds, attributes) => {
@@ -254,12 +291,14 @@ export class Review extends Decisions {
       });
     };
     for (const change of this.pending) {
-      const suggestion = suggestions.get(change.suggestion);
+      const suggestion = suggestions.get(change.removal ? -change.removal : change.suggestion);
       if (suggestion) {
-        if (suggestion.state === "accepted") leave(boundsOf(suggestion), suggestion.id);
+        const { removal = false } = suggestion;
+        if (suggestion.bounds) leave(boundsOf(suggestion), suggestion.id);
+        else if (removal && change.act === "accept") leave(suggestion, suggestion.id);
         const bounds = change.act === "correct" ? change : suggestion;
-        const kept = change.act === "reject" ? null : [bounds.start, bounds.end, bounds.label];
-        Object.assign(suggestion, { state: kept ? "accepted" : "rejected", bounds: kept, by: this.person, at: null });
+        const kept = change.act === (removal ? "accept" : "reject") ? null : [bounds.start, bounds.end, bounds.label];
+        Object.assign(suggestion, { state: Boolean(kept) === removal ? "rejected" : "accepted", bounds: kept, by: this.person, at: null });
         if (kept) enter(boundsOf(suggestion), suggestion.attributes);
         if (kept) this.#rejectConflicting(suggestion, suggestions, gold);
       } else if (change.act === "add") enter(change);
@@ -269,7 +308,7 @@ export class Review extends Decisions {
     for (const suggestion of suggestions.values()) {
       // A suggestion whose exact span is in gold needs no decision.
       if (suggestion.state === "open" && gold.some((span) => same(span, suggestion))) {
-        Object.assign(suggestion, { state: "accepted", bounds: [suggestion.start, suggestion.end, suggestion.label] });
+        Object.assign(suggestion, { state: suggestion.removal ? "rejected" : "accepted", bounds: [suggestion.start, suggestion.end, suggestion.label] });
       }
     }
     for (const suggestion of suggestions.values()) {

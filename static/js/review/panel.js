@@ -5,7 +5,7 @@ import { byId, el } from "../editor/dom.js";
 import { shorten } from "../editor/panel.js";
 import { placesLine, placesOf } from "../editor/source_page.js";
 import { attributeWords, words as editor } from "../editor/words.js";
-import { boundsOf } from "./model.js";
+import { boundsOf, lookOf } from "./model.js";
 import { words } from "./words.js";
 
 // Number of recent decisions that are listed.
@@ -39,7 +39,7 @@ export class ReviewPanel extends Panel {
     const suggestions = review.listed();
     const at = chosen?.suggestion ? suggestions.findIndex(({ id }) => id === chosen.suggestion.id) : -1;
     this.count({ words, at, open: review.open, total: review.suggestions().length, listed: suggestions.length, before: "before-suggestion", after: "after-suggestion" });
-    const kind = text !== null ? "text" : chosen?.other ? "gold" : chosen?.hint ? "hint" : "suggestion";
+    const kind = text !== null ? "text" : chosen?.other ? "gold" : chosen?.hint ? "hint" : chosen?.suggestion?.removal ? "removal" : "suggestion";
     byId("chosen-title").textContent = words.titles[kind];
     fill(byId("chosen"), this.#chosen(review, chosen, text, left), "act");
     fill(byId("suggestions"), suggestions.map((suggestion) => this.#row(suggestion, chosen?.suggestion)), "suggestion");
@@ -59,8 +59,11 @@ export class ReviewPanel extends Panel {
   #lists(review, chosen, hints) {
     byId("hints-box").hidden = review.finished || (review.open > 0 && !hints.length);
     const rest = review.rest().length;
-    byId("finish-rest").hidden = review.finished || !rest || rest < review.open;
-    byId("rest-count").textContent = rest;
+    const removals = review.restRemovals().length;
+    byId("finish-rest").hidden = review.finished || !(rest + removals) || review.plantedOpen;
+    byId("rest-count").textContent = rest + removals;
+    byId("has-removals").hidden = review.finished || !removals;
+    byId("removal-count").textContent = removals ? words.restRemovals(removals) : "";
     this.restSkipped(review.finished ? 0 : rest);
     const doubtful = review.finished ? 0 : review.rest().filter(({ doubt }) => doubt).length;
     byId("has-doubtful").hidden = !doubtful;
@@ -117,30 +120,44 @@ export class ReviewPanel extends Panel {
   }
 
   #suggestion(review, suggestion, rest) {
-    const { state } = suggestion;
+    const { state, removal } = suggestion;
+    const look = state === "open" || !removal ? `is-${state}` : suggestion.bounds ? "is-accepted" : "is-rejected";
     const facts = words.facts([suggestion.runs ? "" : words.source(suggestion.source), words.confidence(suggestion.confidence)]);
     const bounds = boundsOf(suggestion);
     const changed = ["start", "end", "label"].some((part) => bounds[part] !== suggestion[part]);
     return [
       this.#line(suggestion),
-      this.#attributes((state === "accepted" && review.goldAt(bounds)) || suggestion),
+      this.#attributes((suggestion.bounds && review.goldAt(bounds)) || suggestion),
+      ...this.#refined(suggestion),
       facts && el("p", { class: "mute small" }, facts),
       suggestion.planted && el("p", { class: "small rv-planted" }, words.planted[suggestion.planted]),
-      state === "open" ? null : el("p", { class: `rv-verdict is-${state}` }, this.#verdict(review, suggestion)),
+      state === "open" ? null : el("p", { class: `rv-verdict ${look}` }, this.#verdict(review, suggestion)),
       changed && el("p", { class: "small" }, `${words.as} `, ...this.#parts(bounds)),
       this.#first(review, suggestion),
       suggestion.runs && this.#backing(suggestion),
       ...this.#doubt(suggestion),
       ...this.#conflicting(review, suggestion),
       this.#buttons(review, [
-        ["accept", words.accept, state === "open" ? "primary" : "", "A"],
-        ["reject", words.reject, "danger", "X"],
+        ["accept", removal ? words.acceptRemoval : words.accept, state === "open" ? "primary" : "", "A"],
+        ["reject", removal ? words.rejectRemoval : words.reject, removal ? "" : "danger", "X"],
         suggestion.differs && ["first", words.decideLikeFirst(review.between.first), "", "="],
-        state === "accepted" && this.#attributesButton(bounds),
+        suggestion.bounds && this.#attributesButton(bounds),
         rest && ["ends", words.labelRest(rest), "", "E"],
       ]),
-      state === "open" && el("p", { class: "mute small rv-hint" }, words.hint),
+      state === "open" && el("p", { class: "mute small rv-hint" }, removal ? words.hintRemoval : words.hint),
     ];
+  }
+
+  /** What a refiner did with the annotation: kept, changed from what, or proposes to remove; and why. */
+  #refined({ removal, reason, refined, ...now }) {
+    if (removal) return [el("p", { class: "small rv-refined" }, el("strong", {}, words.actions.remove), " ", el("bdi", {}, reason))];
+    if (!refined) return [];
+    const said = el("p", { class: "small rv-refined" }, el("strong", {}, words.actions[refined.action]), " ", el("bdi", {}, refined.reason));
+    if (refined.action !== "update") return [said];
+    const old = refined.label === null ? [el("bdi", {}, shorten(this.quote(refined))), ` ${refined.code}`] : this.#parts(refined);
+    const from = [el("span", { class: "sr-only" }, words.before), " ", el("span", { class: "rv-old" }, ...old)];
+    const to = [el("span", { "aria-hidden": "true" }, " → "), el("span", { class: "sr-only" }, words.after), " ", ...this.#parts(now)];
+    return [el("p", { class: "small rv-change" }, ...from, ...to), said];
   }
 
   /** The first reviewer's decision, if the second reviewer decided differently. */
@@ -149,7 +166,7 @@ export class ReviewPanel extends Panel {
     const first = review.firstOf(suggestion);
     const [start, end, label] = first.bounds ?? [];
     const parts = first.bounds ? this.#parts({ start, end, label }) : [];
-    return el("p", { class: "small rv-first" }, words.firstDecided(review.between.first, first.state), " ", ...parts);
+    return el("p", { class: "small rv-first" }, words.firstDecided(review.between.first, (suggestion.removal ? words.states.removal : words.states)[first.state]), " ", ...parts);
   }
 
   /** The merged runs that suggest the span, with their confidence. */
@@ -183,7 +200,8 @@ export class ReviewPanel extends Panel {
   }
 
   #verdict(review, suggestion) {
-    if (suggestion.by) return words.decided[suggestion.state](this.#who(suggestion.by), suggestion.at);
+    const decided = suggestion.removal ? words.removalDecided : words.decided;
+    if (suggestion.by) return decided[suggestion.state](this.#who(suggestion.by), suggestion.at);
     const gold = review.goldAt(boundsOf(suggestion));
     const history = gold ? words.history(gold.from, this.#who(gold.by), gold.at) : "";
     if (review.goldIsDraft) return history ? words.thereInDraftSince(history) : words.thereInDraft;
@@ -242,12 +260,12 @@ export class ReviewPanel extends Panel {
     const bounds = boundsOf(suggestion);
     const label = this.label(bounds.label);
     return row({
-      look: `is-${suggestion.state}`,
+      look: suggestion.removal && suggestion.state !== "open" ? lookOf(suggestion) : `is-${suggestion.state}${suggestion.removal ? " is-removal" : ""}`,
       data: ["suggestion", suggestion.id],
       current: suggestion.id === chosen?.id,
       mark: el("span", { class: `chip hue-${label.hue}`, title: label.name }, label.name),
       quote: shorten(this.quote(bounds), 60),
-      state: [suggestion.runs && words.agreeShort(suggestion.runs.length, suggestion.of), words.stateTags[suggestion.state], suggestion.doubt && words.stateTags.doubt, suggestion.planted && words.stateTags.planted, suggestion.differs && words.stateTags.differs]
+      state: [suggestion.runs && words.agreeShort(suggestion.runs.length, suggestion.of), suggestion.removal ? words.states.removal[suggestion.state] : words.stateTags[suggestion.state], suggestion.refined?.action === "update" && words.stateTags.changed, suggestion.doubt && words.stateTags.doubt, suggestion.planted && words.stateTags.planted, suggestion.differs && words.stateTags.differs]
         .filter(Boolean)
         .join(" · "),
     });

@@ -11,7 +11,12 @@ export function reviewSaving({ api, urls, note, panel, work, quote, showUndecide
   const page = {
     post: (change) => api.post(urls.decide, QUOTED.includes(change.act) ? { ...change, quote: quote(change) } : change),
     mayFinish: () => mayFinish(note, panel, work),
-    finishData: () => ({ stage: note.stage, with_gold: byId("with-gold")?.checked ?? false, with_doubtful: byId("with-doubtful").checked }),
+    finishData: () => ({
+      stage: note.stage,
+      with_gold: byId("with-gold")?.checked ?? false,
+      with_doubtful: byId("with-doubtful").checked,
+      with_removals: byId("with-removals").checked,
+    }),
     finished: (next) => window.location.assign(next),
     notYet: () => showUndecided(),
   };
@@ -21,7 +26,7 @@ export function reviewSaving({ api, urls, note, panel, work, quote, showUndecide
 /** Whether the review can be finished; if not, tells what is left to do. */
 function mayFinish(note, panel, work) {
   if (note.finished) panel.tell(words.finished);
-  else if (note.open && !note.rest().length) {
+  else if (note.open && !note.rest().length && !note.restRemovals().length) {
     work.toPlantedLeaks();
     panel.tell(words.plantedOpen(note.open), "");
   } else if (note.open) {

@@ -1,7 +1,6 @@
 /** The views of the text: original, masked with placeholders, or with surrogates in place of what gold holds. The view is in the URL of the note, and the next note begins with the original. */
 
 import { byId } from "../editor/dom.js";
-import { boundsOf } from "./model.js";
 import { words } from "./words.js";
 
 const NAMES = ["original", "masked", "surrogates"];
@@ -82,8 +81,7 @@ export class Views {
   async keep() {
     if (this.current !== "surrogates" || !this.#address) return;
     const { note } = this.#work;
-    const accepted = note.suggestions().filter(({ state }) => state === "accepted").map(boundsOf);
-    const spans = [...accepted, ...note.others()].map(({ start, end, label }) => [start, end, label]);
+    const spans = [...note.inGold(), ...note.others()].map(({ start, end, label }) => [start, end, label]);
     const asked = JSON.stringify(spans);
     if (asked === this.#asked) return;
     this.#asked = asked;

@@ -17,6 +17,7 @@ const STATES = {
   rejected: pgettext("a suggestion", "rejected"),
   added: gettext("in gold"),
   hint: gettext("possible missed identifier"),
+  removal: { open: gettext("proposed removal"), accepted: gettext("removed"), rejected: gettext("kept in gold") },
 };
 
 export const words = {
@@ -29,6 +30,7 @@ export const words = {
     differs: gettext("first reviewer differs"),
     planted: gettext("planted leak"),
     doubt: gettext("doubtful"),
+    changed: gettext("changed by the refiner"),
   },
   stages: {
     second: (first) =>
@@ -98,9 +100,9 @@ export const words = {
       ),
       { first, count },
     ),
-  firstDecided: (first, state) => interpolate(gettext("%(first)s: %(state)s"), { first, state: STATES[state] }),
+  firstDecided: (first, state) => interpolate(gettext("%(first)s: %(state)s"), { first, state }),
   decideLikeFirst: (first) => interpolate(gettext("Decide like %(first)s"), { first }),
-  titles: { suggestion: gettext("Selected suggestion"), gold: gettext("Selected gold span"), text: gettext("Selected text"), hint: gettext("Possible missed identifier") },
+  titles: { suggestion: gettext("Selected suggestion"), removal: gettext("Proposed removal"), gold: gettext("Selected gold span"), text: gettext("Selected text"), hint: gettext("Possible missed identifier") },
   none: gettext("This run has no suggestions in this note. Read the note, mark what the run missed, then finish the review."),
   noSurrogates: gettext("Surrogates can't be shown now. The note is masked instead."),
   allDone: gettext("All suggestions are decided. Read the masked note once more for missed identifiers, then finish the review."),
@@ -131,6 +133,17 @@ export const words = {
     accepted: (by, at) => interpolate(gettext("Accepted by %(who)s"), { who: whoWhen(by, at) }),
     rejected: (by, at) => interpolate(gettext("Rejected by %(who)s"), { who: whoWhen(by, at) }),
   },
+  removalDecided: {
+    accepted: (by, at) => interpolate(gettext("Removal accepted by %(who)s"), { who: whoWhen(by, at) }),
+    rejected: (by, at) => interpolate(gettext("Kept in gold by %(who)s"), { who: whoWhen(by, at) }),
+  },
+  actions: { keep: gettext("Kept by the refiner:"), update: gettext("Changed by the refiner:"), remove: gettext("The refiner proposes to remove this:") },
+  before: gettext("Before:"),
+  after: gettext("Now:"),
+  acceptRemoval: gettext("Accept removal"),
+  rejectRemoval: gettext("Reject removal"),
+  hintRemoval: gettext("Rejecting keeps the annotation in gold. A label's key keeps it with that label."),
+  withCount: (name, count) => interpolate(gettext("%(name)s (%(count)s)"), { name, count }),
   there: gettext("Already in gold: no decision needed"),
   thereInDraft: gettext("In a draft of a review: no decision needed"),
   thereInDraftSince: (history) => interpolate(gettext("In a draft of a review: no decision needed (%(history)s)"), { history }),
@@ -151,6 +164,9 @@ export const words = {
   described: (label, state, quote) => interpolate(gettext("%(label)s, %(state)s: %(quote)s"), { label, state, quote }),
   describedHint: (label, quote, why) => interpolate(gettext("Possible missed identifier, %(label)s: %(quote)s. %(why)s"), { label, quote, why }),
   saidAccepted: (label, quote) => interpolate(gettext("Accepted %(label)s: %(quote)s"), { label, quote }),
+  saidRemovalAccepted: (label, quote) => interpolate(gettext("Accepted the removal of %(label)s: %(quote)s"), { label, quote }),
+  saidKept: (label, quote) => interpolate(gettext("Kept %(label)s: %(quote)s"), { label, quote }),
+  saidKeptAs: (label, quote) => interpolate(gettext("Kept as %(label)s: %(quote)s"), { label, quote }),
   saidRejected: (label, quote) => interpolate(gettext("Rejected %(label)s: %(quote)s"), { label, quote }),
   saidCorrected: (label, quote) => interpolate(gettext("Accepted as %(label)s: %(quote)s"), { label, quote }),
   saidAdded: (label, quote) => interpolate(gettext("Added %(label)s: %(quote)s"), { label, quote }),
@@ -173,6 +189,16 @@ export const words = {
     ),
   chooseFirst: gettext("Suggestions conflict here. Accept one of them before you finish."),
   doubtfulFirst: gettext("This suggestion is doubtful. Decide on it, or select the box above the note that includes doubtful suggestions."),
+  removalsFirst: gettext("This is a proposed removal. Decide on it, or select the box above the note that includes proposed removals."),
+  restRemovals: (count) =>
+    interpolate(
+      ngettext(
+        "%(count)s proposed removal is open. “Accept the rest” waits for your decision on it.",
+        "%(count)s proposed removals are open. “Accept the rest” waits for your decisions on them.",
+        count,
+      ),
+      { count },
+    ),
   restDoubtful: (count) =>
     interpolate(
       ngettext(

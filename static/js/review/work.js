@@ -5,7 +5,7 @@ import { NoteWork } from "../editor/deciding/work.js";
 import { around } from "../editor/deciding/queue.js";
 import { hintsOf } from "./hints.js";
 import { placesOf } from "../editor/source_page.js";
-import { boundsOf } from "./model.js";
+import { boundsOf, stands } from "./model.js";
 import { words } from "./words.js";
 
 export class ReviewWork extends NoteWork {
@@ -43,7 +43,7 @@ export class ReviewWork extends NoteWork {
     // A second reviewer checks existing decisions, so the note is not masked for them.
     const second = note.stage === "resolving" || (note.stage === "second" && !note.between.blind);
     const suggestions = note.suggestions();
-    const gold = [...suggestions.filter(({ state }) => state !== "rejected").map(boundsOf), ...note.others()];
+    const gold = [...suggestions.filter(stands).map(boundsOf), ...note.others()];
     this.hints = done ? hintsOf({ index: this.index, gold, covered: suggestions, others: this.others, dropped: this.#dropped }) : [];
     if (note.stage === "resolving") this.hints = [...this.#addedByOne(), ...this.hints];
     const first = !this.#wasDone;
@@ -71,14 +71,22 @@ export class ReviewWork extends NoteWork {
     const suggestion = this.#toDecide();
     const first = suggestion && this.note.firstOf(suggestion);
     if (!first) return false;
-    if (first.state === "rejected") {
-      this.made(this.note.reject(suggestion.id), words.saidRejected(this.name(suggestion.label), this.quote(suggestion)));
+    if (!first.bounds) {
+      const change = suggestion.removal ? this.note.accept(suggestion.id) : this.note.reject(suggestion.id);
+      this.made(change, this.#said(suggestion).out(this.name(suggestion.label), this.quote(suggestion)));
     } else {
       const [start, end, label] = first.bounds;
-      this.made(this.note.correct(suggestion.id, { start, end, label }), words.saidAccepted(this.name(label), this.quote({ start, end })));
+      this.made(this.note.correct(suggestion.id, { start, end, label }), this.#said(suggestion).in(this.name(label), this.quote({ start, end })));
     }
     this.onward();
     return true;
+  }
+
+  /** What to say when a suggestion or a proposed removal is out of gold, in gold, or in gold with other bounds or label. */
+  #said({ removal }) {
+    return removal
+      ? { out: words.saidRemovalAccepted, in: words.saidKept, as: words.saidKeptAs }
+      : { out: words.saidRejected, in: words.saidAccepted, as: words.saidCorrected };
   }
 
   show() {
@@ -90,7 +98,8 @@ export class ReviewWork extends NoteWork {
     if (hint) return words.describedHint(this.name(hint.label), this.quote(hint), words.why(hint));
     if (other) return words.described(this.name(other.label), words.states.added, this.quote(other));
     const bounds = boundsOf(suggestion);
-    return words.described(this.name(bounds.label), words.states[suggestion.state], this.quote(bounds));
+    const states = suggestion.removal ? words.states.removal : words.states;
+    return words.described(this.name(bounds.label), states[suggestion.state], this.quote(bounds));
   }
 
   /** Select the next or previous suggestion. With `open`, the next open one, going round, or else the next hint. */
@@ -126,7 +135,8 @@ export class ReviewWork extends NoteWork {
     }
     const suggestion = this.#toDecide();
     if (!suggestion) return;
-    this.made(this.note.accept(suggestion.id), words.saidAccepted(this.name(suggestion.label), this.quote(suggestion)));
+    const said = suggestion.removal ? words.saidRemovalAccepted : words.saidAccepted;
+    this.made(this.note.accept(suggestion.id), said(this.name(suggestion.label), this.quote(suggestion)));
     this.onward();
   }
 
@@ -137,7 +147,8 @@ export class ReviewWork extends NoteWork {
     }
     const suggestion = this.#toDecide();
     if (!suggestion) return;
-    this.made(this.note.reject(suggestion.id), words.saidRejected(this.name(suggestion.label), this.quote(suggestion)));
+    const said = suggestion.removal ? words.saidKept : words.saidRejected;
+    this.made(this.note.reject(suggestion.id), said(this.name(suggestion.label), this.quote(suggestion)));
     this.onward();
   }
 
@@ -165,7 +176,7 @@ export class ReviewWork extends NoteWork {
     const suggestion = this.#toDecide();
     if (!suggestion) return;
     const { start, end } = boundsOf(suggestion);
-    this.made(this.note.correct(suggestion.id, { start, end, label }), words.saidCorrected(this.name(label), this.quote({ start, end })));
+    this.made(this.note.correct(suggestion.id, { start, end, label }), this.#said(suggestion).as(this.name(label), this.quote({ start, end })));
     this.onward();
   }
 
@@ -222,7 +233,7 @@ export class ReviewWork extends NoteWork {
   /** The parts of the selected suggestion that its correction left out and that nothing else covers. */
   get #leftOut() {
     const suggestion = this.#suggestion;
-    if (!suggestion || suggestion.state !== "accepted" || this.note.finished) return [];
+    if (!suggestion?.bounds || this.note.finished) return [];
     return this.#around(suggestion, boundsOf(suggestion));
   }
 
@@ -239,7 +250,7 @@ export class ReviewWork extends NoteWork {
     const [after] = /[^\p{L}\p{N}]*$/u.exec(text) ?? [""];
     if (before.length === text.length) return null;
     const rest = { start: from + [...before].length, end: past - [...after].length };
-    const suggestions = this.note.suggestions().filter(({ state }) => state !== "rejected").map(boundsOf);
+    const suggestions = this.note.suggestions().filter(stands).map(boundsOf);
     const taken = [...suggestions, ...this.note.others()].some(({ start, end }) => start < rest.end && rest.start < end);
     return taken ? null : rest;
   }
@@ -274,7 +285,7 @@ export class ReviewWork extends NoteWork {
     const { range } = this;
     const touches = (suggestion) => boundsOf(suggestion).start < range.end && range.start < boundsOf(suggestion).end;
     if (!range || (this.#suggestion && touches(this.#suggestion))) return this.#suggestion;
-    const touched = this.note.suggestions().filter((suggestion) => suggestion.state !== "rejected" && touches(suggestion));
+    const touched = this.note.suggestions().filter((suggestion) => (stands(suggestion) || suggestion.state === "open") && touches(suggestion));
     return touched.length === 1 ? touched[0] : this.#suggestion;
   }
 
@@ -292,13 +303,13 @@ export class ReviewWork extends NoteWork {
 
   #correct(suggestion, { start, end }) {
     const { label } = boundsOf(suggestion);
-    this.made(this.note.correct(suggestion.id, { start, end, label }), words.saidCorrected(this.name(label), this.quote({ start, end })));
+    this.made(this.note.correct(suggestion.id, { start, end, label }), this.#said(suggestion).as(this.name(label), this.quote({ start, end })));
   }
 
   /** Accept the open suggestions and finish. If there are hints, the reviewer checks them first. */
   finishWithRest() {
     if (!this.isOpen()) return;
-    if (this.note.rest().length < this.note.open) {
+    if (this.note.plantedOpen) {
       this.toPlantedLeaks();
       return;
     }
@@ -315,11 +326,18 @@ export class ReviewWork extends NoteWork {
       this.panel.tell(words.doubtfulFirst);
       return;
     }
-    const seen = this.#acceptingRest || !rest.length;
+    const removals = this.note.restRemovals();
+    if (removals.length && !byId("with-removals").checked) {
+      this.selectSpan(`p${removals[0].id}`);
+      this.panel.tell(words.removalsFirst);
+      return;
+    }
+    const count = rest.length + removals.length;
+    const seen = this.#acceptingRest || !count;
     this.#acceptingRest = true;
     this.redraw();
-    if (!seen && this.#walkHints(1)) this.panel.tell(words.restThenMisses(rest.length, this.hints.length));
-    else this.saving.finish({ rest: rest.map(({ id }) => id) });
+    if (!seen && this.#walkHints(1)) this.panel.tell(words.restThenMisses(count, this.hints.length));
+    else this.saving.finish({ rest: rest.map(({ id }) => id), removals: removals.map(({ id }) => -id) });
   }
 
   /** Show the first undecided planted leak, which needs a decision of its own. */
@@ -352,7 +370,7 @@ export class ReviewWork extends NoteWork {
   /** The gold span of the selected item. */
   attributed() {
     const { suggestion, other } = this.selected ?? {};
-    const bounds = other ?? (suggestion?.state === "accepted" ? boundsOf(suggestion) : null);
+    const bounds = other ?? (suggestion?.bounds ? boundsOf(suggestion) : null);
     const gold = bounds && this.note.goldAt(bounds);
     return gold ? [{ key: this.key, ...gold }] : [];
   }

@@ -1,0 +1,22 @@
+"""What a refinement removed, for review."""
+
+from annotations.core.proposed_removals import ProposedRemoval
+from annotations.domain.refining.todo import Action
+from annotations.models import Author, Document
+from annotations.projects.selectors.labels import accepted_labels
+from models_runtime.models import RefinedItem
+
+
+def removed(author: Author, document: Document) -> list[ProposedRemoval]:
+    """The annotations that this author removed from the note. Those whose label was deleted since are left out."""
+    items = RefinedItem.objects.filter(refinement__author=author, document=document, action=Action.REMOVE)
+    columns = ("number", "start", "end", "label", "reason", "refinement__source__kind", "refinement__source__name")
+    rows = list(items.order_by("number").values_list(*columns))
+    if not rows:
+        return []
+    accepted, ids = accepted_labels(author.project)
+    return [
+        ProposedRemoval(number, start, end, ids[accepted[label]], reason, f"{kind}:{name}")
+        for number, start, end, label, reason, kind, name in rows
+        if label in accepted
+    ]

@@ -1,0 +1,287 @@
+"""Proposed removals of a refiner in review: decisions, undo, finishing, two reviewers, figures and exports."""
+
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.db import connection
+
+from annotations.core.errors import ServiceError
+from annotations.models import (
+    AnnotationSet,
+    Decision,
+    Event,
+    Handover,
+    PlantedLeak,
+    RemovalDecision,
+    Review,
+    Role,
+    Span,
+)
+from annotations.models.project import SecondReview
+from annotations.projects.services.labels import merge_labels
+from annotations.review.selectors.decision_log import decisions, overruled
+from annotations.review.selectors.precision import rates_of
+from annotations.review.selectors.state import review_state
+from annotations.review.services import deciding
+from annotations.review.services.deciding import Request
+from annotations.review.services.finishing import finish_review, reopen_review
+from annotations.review.services.log import Act
+from models_runtime.models import RefinedItem
+from tests import factories as make
+from tests.worlds.pages import TEXT
+from tests.worlds.refined import refine
+from tests.worlds.reviewing import body, send, url
+
+
+class World:
+    def __init__(self, rule=SecondReview.OFF):
+        self.project = make.make_project("covid", second_review=rule)
+        self.rita, self.rosa = (make.make_member(self.project, Role.REVIEWER, name) for name in ("rita", "rosa"))
+        self.note = make.make_note(self.project, TEXT)
+        vars(self).update(vars(refine(self.project, self.note)))
+        self.hospital, self.city = (make.label_of(self.project, name).pk for name in ("HOSPITAL", "CITY"))
+
+    def decide(self, act, number=None, *, user=None, **options):
+        request = Request(change_id=options.pop("change_id", None) or uuid.uuid4(), act=act, removal=number, **options)
+        return deciding.decide(document=self.note, author=self.run, user=user or self.rita, request=request)
+
+    def accept_suggestions(self, user=None):
+        for one in self.state(user)["suggestions"]:
+            self.decide(Act.ACCEPT, suggestion=one["id"], user=user)
+
+    def finish(self, user=None, **options):
+        return finish_review(document=self.note, author=self.run, user=user or self.rita, **options)
+
+    def state(self, user=None):
+        return review_state(document=self.note, author=self.run, user=user)
+
+    def removal(self, number=None, user=None):
+        found = {one["number"]: one for one in self.state(user)["removals"]}[number or self.removed]
+        return found["state"], found["bounds"]
+
+    def gold(self):
+        rows = Span.objects.filter(annotation_set__document=self.note, annotation_set__author__kind="gold")
+        return [
+            (self.note.text[start:end], name) for start, end, name in rows.values_list("start", "end", "label__name")
+        ]
+
+
+@pytest.fixture
+def world(db):
+    return World()
+
+
+def test_the_state_says_what_the_refiner_did_and_why(world):
+    state = world.state()
+    kept, changed = state["suggestions"]
+    assert (kept["refined"]["action"], kept["refined"]["reason"]) == ("keep", "A name after a title.")
+    age = make.label_of(world.project, "AGE").pk
+    was = changed["refined"]
+    assert (was["action"], world.note.text[was["start"] : was["end"]], was["label"]) == ("update", "12", age)
+    removed = {one["number"]: one for one in state["removals"]}
+    assert set(removed) == {world.removed, world.also_removed}
+    assert removed[world.removed]["reason"] == "Only the destination."
+    assert state["open"] == 4
+
+
+def test_accepting_a_removal_leaves_gold_as_it_is_and_rejecting_keeps_the_annotation(world):
+    world.decide(Act.ACCEPT, world.removed)
+    assert world.removal() == ("accepted", None) and world.gold() == []
+    world.decide(Act.REJECT, world.removed)
+    assert world.removal() == ("rejected", (*world.place, world.hospital))
+    assert world.gold() == [("Torino", "HOSPITAL")]
+    row = Span.objects.get(annotation_set__author__kind="gold")
+    assert row.provenance["from"] == "run:union-1" and row.provenance["by"] == "rita"
+    assert row.provenance["removal"] == world.removed and row.provenance["changed"] == []
+    world.decide(Act.CORRECT, world.removed, bounds=(*world.place, world.city), quote="Torino")
+    assert world.removal() == ("rejected", (*world.place, world.city)) and world.gold() == [("Torino", "CITY")]
+    for act, gold in (
+        (Act.UNDO, [("Torino", "HOSPITAL")]), (Act.UNDO, []), (Act.UNDO, []), (Act.REDO, []),
+        (Act.REDO, [("Torino", "HOSPITAL")]), (Act.REDO, [("Torino", "CITY")]),
+    ):  # fmt: skip
+        world.decide(act)
+        assert world.gold() == gold, act
+    world.decide(Act.ACCEPT, world.removed)
+    assert world.gold() == [] and world.removal() == ("accepted", None)
+
+
+def test_a_repeated_decision_changes_nothing(world):
+    """A double click sends the same change twice, and a second key the same act."""
+    change = uuid.uuid4()
+    for _ in range(2):
+        world.decide(Act.REJECT, world.removed, change_id=change)
+    world.decide(Act.REJECT, world.removed)
+    assert Event.objects.filter(verb="review.decided").count() == 1 and len(world.gold()) == 1
+
+
+def test_a_span_that_gold_has_needs_no_decision_and_leaves_gold_with_the_removal(world):
+    world.decide(Act.ADD, bounds=(*world.place, world.hospital), quote="Torino")
+    assert world.removal() == ("rejected", (*world.place, world.hospital)) and world.state()["open"] == 3
+    world.decide(Act.ACCEPT, world.removed)
+    assert world.gold() == [] and world.removal() == ("accepted", None)
+    world.decide(Act.REJECT, world.removed)
+    world.decide(Act.REMOVE, bounds=(*world.place, world.hospital))
+    assert world.removal() == ("open", None), "its span left gold by other means"
+
+
+def test_bounds_that_gold_has_already_are_refused(world):
+    world.decide(Act.ADD, bounds=(*world.place, world.city), quote="Torino")
+    with pytest.raises(ServiceError) as error:
+        world.decide(Act.CORRECT, world.removed, bounds=(*world.place, world.city), quote="Torino")
+    assert error.value.code == "there"
+    with pytest.raises(ServiceError) as error:
+        world.decide(Act.ACCEPT, 99)
+    assert error.value.code == "suggestion"
+
+
+def test_a_decision_of_another_person_is_not_overwritten_unseen(world):
+    world.decide(Act.REJECT, world.removed)
+    with pytest.raises(ServiceError, match="rita decided on this proposed removal") as error:
+        world.decide(Act.ACCEPT, world.removed, user=world.rosa, seen=("open", None))
+    assert error.value.code == "moved"
+    seen = world.removal()
+    world.decide(Act.ACCEPT, world.removed, user=world.rosa, seen=seen)
+    assert world.gold() == [] and overruled(world.project) == [("rosa", "rita", 1, 1)]
+    with pytest.raises(ServiceError) as error:
+        world.decide(Act.UNDO)
+    assert error.value.code == "moved"
+
+
+def test_finishing_needs_every_removal_decided(world):
+    world.accept_suggestions()
+    with pytest.raises(ServiceError, match="2 suggestions are still open"):
+        world.finish()
+    both = [world.removed, world.also_removed]
+    with pytest.raises(ServiceError) as error:
+        world.finish(removals=both)
+    assert error.value.code == "removals" and not RemovalDecision.objects.exists()
+    world.decide(Act.REJECT, world.removed)
+    world.finish(removals=both, with_removals=True)
+    assert world.gold()[-1:] == [("Torino", "HOSPITAL")], "what somebody kept meanwhile stays"
+    assert Review.objects.get().finished_by == world.rita and world.removal(world.also_removed) == ("accepted", None)
+    with pytest.raises(ServiceError) as error:
+        world.decide(Act.ACCEPT, world.removed)
+    assert error.value.code == "finished"
+    reopen_review(document=world.note, author=world.run, user=world.rita)
+    world.decide(Act.ACCEPT, world.removed)
+    assert world.gold() == [("Mario Rossi", "PATIENT"), ("12/03/2021", "DATE")]
+
+
+def test_removals_are_not_counted_as_suggestions(world):
+    """Precision and the lists for review count the refiner's suggestions only."""
+    world.accept_suggestions()
+    world.decide(Act.REJECT, world.removed)
+    world.decide(Act.ACCEPT, world.also_removed)
+    assert Decision.objects.count() == 2
+    assert sum(rate.decided for rate in rates_of(world.run).values()) == 2
+
+
+def test_the_decision_log_has_removals_in_a_column_of_their_own(world):
+    world.decide(Act.REJECT, world.removed)
+    world.decide(Act.UNDO)
+    first, second = decisions(world.project)
+    assert (first["act"], first["removal"], first["suggestion"]) == ("reject", world.removed, None)
+    assert (first["before"], first["after"], first["gold_added"]) == ("open", "rejected", [(*world.place, "HOSPITAL")])
+    assert (second["act"], second["before"], second["after"]) == ("undo", "rejected", "open")
+
+
+def test_labels_that_are_merged_take_kept_annotations_with_them(world):
+    world.decide(Act.REJECT, world.removed)
+    source, target = (make.label_of(world.project, name) for name in ("HOSPITAL", "CITY"))
+    merge_labels(source=source, target=target, actor=world.rita)
+    assert world.gold() == [("Torino", "CITY")] and world.removal() == ("rejected", (*world.place, world.city))
+
+
+def test_a_removal_that_shows_where_a_planted_leak_hides_waits_until_it_is_revealed(world):
+    result = AnnotationSet.objects.get(author=world.run)
+    hidden = Span.objects.create(annotation_set=result, start=world.place[0], end=world.place[1], label_id=world.city)
+    review = Review.objects.create(document=world.note, author=world.run, planted_share=100)
+    PlantedLeak.objects.create(review=review, suggestion=hidden, known="people")
+    assert [one["number"] for one in world.state()["removals"]] == [world.also_removed]
+    with pytest.raises(ServiceError):
+        world.decide(Act.ACCEPT, world.removed)
+    world.accept_suggestions()
+    world.finish(removals=[world.also_removed], with_removals=True)
+    assert Review.objects.get().finished_at is None and world.removal() == ("open", None)
+
+
+def test_a_blind_second_reviewer_decides_on_removals_anew(db):
+    world = World(SecondReview.BLIND)
+    world.accept_suggestions()
+    world.decide(Act.REJECT, world.removed)
+    world.decide(Act.ACCEPT, world.also_removed)
+    world.finish()
+    assert not RemovalDecision.objects.exists() and world.gold() == []
+    assert world.removal(user=world.rosa) == ("open", None)
+    reopen_review(document=world.note, author=world.run, user=world.rita)
+    assert world.removal()[0] == "rejected" and world.removal(world.also_removed)[0] == "accepted"
+    world.finish()
+    world.accept_suggestions(world.rosa)
+    for number in (world.removed, world.also_removed):
+        world.decide(Act.ACCEPT, number, user=world.rosa)
+    world.finish(world.rosa)
+    handover = Handover.objects.get(state=Handover.State.RESOLVING)
+    assert (handover.compared, handover.equal) == (4, 3)
+    outcome = world.state(world.rosa)["between"]["outcome"]
+    assert outcome["removals"] == {
+        str(world.removed): [*world.place, world.hospital], str(world.also_removed): None,
+    }  # fmt: skip
+    world.finish(world.rosa)
+    assert Review.objects.get().finished_by == world.rosa
+
+
+def test_runs_and_refinements_without_removals_have_none(world):
+    RefinedItem.objects.all().delete()
+    assert world.state()["removals"] == []
+    assert review_state(document=world.note, author=world.source)["removals"] == []
+
+
+def test_deleting_the_note_deletes_the_decisions(world):
+    world.decide(Act.ACCEPT, world.removed)
+    world.note.delete()
+    assert not RemovalDecision.objects.exists()
+
+
+def test_two_people_at_once(transactional_db):
+    world = World()
+
+    def act(user):
+        try:
+            world.decide(Act.REJECT, world.removed, user=user, seen=("open", None))
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(act, (world.rita, world.rosa)))
+    assert world.gold() == [("Torino", "HOSPITAL")] and RemovalDecision.objects.count() == 1
+    assert Event.objects.filter(verb="review.decided").count() == 1
+
+
+# ── Pages ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def page(sign_in, world):
+    world.rev = world.rita
+    world.name = Span.objects.filter(annotation_set__author=world.run).first()
+    client = sign_in(world.rita)
+    return lambda name="review_decide", **changes: send(
+        client, url(world, name), body(world, user=world.rita, **changes)
+    )
+
+
+def test_requests(world, page):
+    answer = page(act="reject", removal=world.removed, seen=["open"])
+    assert answer.status == 200 and world.removal()[0] == "rejected"
+    seen = ["rejected", *world.place, world.hospital]
+    assert page(act="accept", removal=world.removed, seen=seen).status == 200
+    assert page(act="reject", removal=world.removed, seen=["accepted"]).status == 200
+    for wrong in ({"seen": ["rejected"]}, {"seen": ["accepted", 1, 2, 3]}, {"removal": "x"}, {"removal": None}):
+        assert page(**({"act": "accept", "removal": world.removed, "seen": ["open"]} | wrong)).status == 400, wrong
+    assert page("review_finish", removals="all").status == 400
+    refused = page("review_finish", removals=[world.also_removed], stage="first")
+    assert (refused.status, refused.json["error"]) == (409, "removals")
+    rest = [one["id"] for one in world.state()["suggestions"]]
+    done = page("review_finish", rest=rest, removals=[world.also_removed], with_removals=True, stage="first")
+    assert done.status == 200 and done.json["next"]
