@@ -3,8 +3,9 @@
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
-from annotations.models import Event, Membership, Role, Span
+from annotations.models import Assignment, Event, Membership, Project, Role, Span
 from tests.factories import make_member, make_note, make_project
 from tests.worlds.programs import Program
 
@@ -35,8 +36,25 @@ def test_a_further_span_asks_each_thing_once(note, program):
     # Token with person, membership with project, note, label, own set, span, room, version, archived, event; on
     # PostgreSQL also the lock on the labels.
     assert len(asked) == (11 if connection.vendor == "postgresql" else 10), asked
+    # The rules of access need few columns.
+    assert not any(f'"{column}"' in each for each in asked for column in ("guidelines", "joined_at", "sha256")), asked
     assert Span.objects.count() == 2
     assert Event.objects.filter(verb="span.created", project_id=note.project_id).count() == 2
+
+
+def test_a_right_that_ends_holds_for_the_next_span(note, program):
+    assert save(program, note, 0, 5).status_code == 201
+    note.assignments.update(state=Assignment.State.RELEASED)
+    assert save(program, note, 6, 11).status_code == 404
+    note.assignments.update(state=Assignment.State.OPEN)
+    for change, status in (({"role": Role.VIEWER}, 403), ({"role": Role.ANNOTATOR, "active": False}, 404)):
+        Membership.objects.update(**change)
+        assert save(program, note, 6, 11).status_code == status
+    Membership.objects.update(active=True)
+    for change in ({"archived_at": timezone.now()}, {"archived_at": None, "second_factor": True}):
+        Project.objects.filter(pk=note.project_id).update(**change)
+        assert save(program, note, 6, 11).status_code == 403
+    assert Span.objects.count() == 1
 
 
 def test_a_token_of_one_project_saves_in_no_other_one_of_the_person(note, program):
