@@ -46,7 +46,9 @@ export class Filters {
       field.value = value;
       if (field.value !== value) field.value = "";
     }
-    if (narrows(this.filter)) byId("filters-box").open = true;
+    if (!narrows(this.filter)) return;
+    byId("filters-box").open = true;
+    byId("filtered").textContent = words.filtered;
   }
 
   get filter() {

@@ -94,6 +94,9 @@ def test_the_rest_by_mouse_asks_before_it_accepts_removals(refined: SimpleNamesp
     expect(chosen(page)).to_contain_text("Torino")
     page.get_by_label("Let “Accept the rest” accept proposed removals").check()
     page.get_by_role("button", name="Accept the rest (2)").click()
+    # Another run found a name that this one lacks, which the reviewer checks first.
+    expect(page.locator("#chosen-title")).to_have_text("Possible missed identifier")
+    page.get_by_role("button", name="Accept the rest (2)").click()
     expect(page.get_by_role("heading", name="is reviewed")).to_be_visible()
     assert gold(refined.note) == [("PATIENT", "Mario Rossi"), ("AGE", "54 anni"), ("DATE", "12/03/2021")]
     verdicts = dict(RemovalDecision.objects.values_list("number", "verdict"))
