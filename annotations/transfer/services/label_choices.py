@@ -96,11 +96,14 @@ def find_labels(format: str, source: Source) -> tuple[Found, int]:
         try:
             for counted in INPUT_FORMATS[format].used_labels(group, counting):
                 notes += 1
-                for name in {first.setdefault(name.casefold(), name) for name in counted if len(name) <= LONGEST_NAME}:
-                    found.setdefault(name, [0, 0])[1] += 1
-                for name, spans in counted.items():
-                    if len(name) <= LONGEST_NAME:
-                        found[first[name.casefold()]][0] += spans
+                used: set[str] = set()
+                for written, spans in counted.items():
+                    if len(written) <= LONGEST_NAME:
+                        name = first.setdefault(written.casefold(), written)
+                        line = found.setdefault(name, [0, 0])
+                        line[0] += spans
+                        line[1] += name not in used
+                        used.add(name)
         except NoteError:
             continue  # The import refuses these notes with the reason.
         if len(found) > MOST_LABELS:

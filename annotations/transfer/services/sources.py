@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from annotations.core.errors import ServiceError
 from annotations.domain.documents.importing import DOCUMENTS
 from annotations.domain.files import csv_reading
-from annotations.domain.files.zips import MOST_ENTRIES, TooManyEntries, open_zip
+from annotations.domain.files.zips import MOST_ENTRIES, EntryReader, TooManyEntries, open_zip
 from annotations.domain.formats import DETECT
 from annotations.domain.formats.base import DOCUMENT_EXTENSIONS
 from annotations.domain.names import bad_character, shown
@@ -202,6 +202,7 @@ class ZipSource:
                 code="size",
             )
         visible = [name for name in self.entries if not _hidden(name)]
+        self._reader = EntryReader(self.archive, file)
         self.prefix = _common_folder(visible)
         self._names = sorted(name.removeprefix(self.prefix) for name in visible)
 
@@ -212,9 +213,7 @@ class ZipSource:
         entry = self.entries[self.prefix + name]
         _check_size(name, entry.file_size)
         try:
-            with self.archive.open(entry) as file:
-                # The size in the archive's directory may be wrong, and only that size was checked against the limits.
-                return file.read(entry.file_size + 1)[: entry.file_size]
+            return self._reader.read(entry)
         except _DAMAGED as error:
             raise _damaged(name) from error
 

@@ -5,11 +5,12 @@ import struct
 import time
 import tracemalloc
 import zipfile
+import zlib
 
 import pytest
 
 from annotations.domain.files import zips
-from annotations.domain.files.zips import BIGGEST_DIRECTORY, MOST_ENTRIES, TooManyEntries, open_zip
+from annotations.domain.files.zips import BIGGEST_DIRECTORY, MOST_ENTRIES, EntryReader, TooManyEntries, open_zip
 
 LITTLE, MANY = 3, 1_000_000
 
@@ -75,3 +76,139 @@ def test_the_content_is_read_without_limits():
         # The content has more entry signatures than a directory may have.
         made.writestr("a.txt", b"PK\1\2" * (MOST_ENTRIES + 1))
     assert len(open_zip(packed).read("a.txt")) == 4 * (MOST_ENTRIES + 1)
+
+
+# ── EntryReader: same contents and errors as ZipFile's own reading ───────────────────────────────────────────────────
+TEXTS = {
+    "a.txt": b"Anna saw Dr. Brown. " * 50,
+    "b/\u00e9.txt": "Zo\u00eb".encode(),
+    "empty.txt": b"",
+    "last.txt": b"End.",
+}
+
+
+def packed(texts=TEXTS, compression=zipfile.ZIP_DEFLATED):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", compression) as written:
+        for name, text in texts.items():
+            written.writestr(name, text)
+    return out
+
+
+class NoStreams(zipfile.ZipFile):
+    """An archive that fails when an entry is opened as a stream."""
+
+    def open(self, *args, **kwargs):
+        raise AssertionError("A stream was opened.")
+
+
+@pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+@pytest.mark.parametrize("before", [b"", b"bytes before the archive"])
+def test_entries_are_read_whole_with_each_compression(compression, before):
+    file = io.BytesIO(before + packed(compression=compression).getvalue())
+    opened = open_zip(file)
+    reader = EntryReader(opened, file)
+    assert {entry.filename: reader.read(entry) for entry in opened.infolist()} == TEXTS
+    assert {entry.filename: reader.read(entry) for entry in reversed(opened.infolist())} == TEXTS
+
+
+def test_usual_entries_need_no_stream():
+    file = packed()
+    opened = NoStreams(file)
+    reader = EntryReader(opened, file)
+    usual = opened.infolist()[:-1]  # nothing says where the last entry must end
+    assert [reader.read(entry) for entry in usual] == list(TEXTS.values())[:-1]
+
+
+def test_an_entry_with_sizes_after_its_content_is_read():
+    class OneWay(io.RawIOBase):
+        """A file that can't be rewound, so that `zipfile` writes the sizes after the content."""
+
+        def __init__(self):
+            self.data = bytearray()
+
+        def writable(self):
+            return True
+
+        def write(self, data):
+            self.data += data
+            return len(data)
+
+    out = OneWay()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as written:
+        for name, text in TEXTS.items():
+            written.writestr(name, text)
+    file = io.BytesIO(bytes(out.data))
+    opened = open_zip(file)
+    assert opened.infolist()[0].flag_bits & 0x8
+    reader = EntryReader(opened, file)
+    assert [reader.read(entry) for entry in opened.infolist()] == list(TEXTS.values())
+
+
+def other_byte(data):
+    data[30 + len("a.txt") + 20] ^= 0xFF
+
+
+def other_name(data):
+    data[30] ^= 0x01
+
+
+def other_header(data):
+    data[2] ^= 0xFF
+
+
+def other_checksum(data):
+    at = data.index(b"PK\1\2") + 16
+    data[at] ^= 0xFF
+
+
+@pytest.mark.parametrize("damage", [other_byte, other_name, other_header, other_checksum])
+@pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_a_damaged_entry_raises_the_error_of_zipfile_and_the_others_are_read(damage, compression):
+    data = bytearray(packed(compression=compression).getvalue())
+    damage(data)
+    file = io.BytesIO(bytes(data))
+    opened = open_zip(file)
+    reader = EntryReader(opened, file)
+    damaged, *others = opened.infolist()
+    with pytest.raises((zipfile.BadZipFile, zlib.error)):
+        reader.read(damaged)
+    assert [reader.read(entry) for entry in others] == list(TEXTS.values())[1:]
+
+
+def test_an_entry_is_never_longer_than_the_directory_says():
+    data = bytearray(packed(compression=zipfile.ZIP_STORED).getvalue())
+    directory = data.index(b"PK\1\2")
+    data[directory + 24 : directory + 28] = struct.pack("<L", 10)
+    file = io.BytesIO(bytes(data))
+    opened = open_zip(file)
+    entry = opened.infolist()[0]
+    with pytest.raises(zipfile.BadZipFile):  # the checksum is that of the whole content
+        EntryReader(opened, file).read(entry)
+
+
+def test_a_bomb_is_unpacked_no_further_than_the_directory_says():
+    data = bytearray(packed({"bomb.txt": b"0" * 50_000_000, "end.txt": b""}).getvalue())
+    directory = data.index(b"PK\1\2")
+    data[directory + 24 : directory + 28] = struct.pack("<L", 1000)
+    file = io.BytesIO(bytes(data))
+    opened = open_zip(file)
+    reader = EntryReader(opened, file)
+    tracemalloc.start()
+    with pytest.raises(zipfile.BadZipFile):
+        reader.read(opened.infolist()[0])
+    _now, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 2_000_000
+
+
+def test_entries_that_overlap_are_left_to_zipfile():
+    data = bytearray(packed(compression=zipfile.ZIP_STORED).getvalue())
+    first = data.index(b"PK\1\2")
+    second = data.index(b"PK\1\2", first + 4)
+    offset = struct.unpack("<L", data[second + 42 : second + 46])[0]
+    data[second + 42 : second + 46] = struct.pack("<L", offset - 1)
+    file = io.BytesIO(bytes(data))
+    opened = NoStreams(file)
+    with pytest.raises(AssertionError, match="stream"):
+        EntryReader(opened, file).read(opened.infolist()[0])
