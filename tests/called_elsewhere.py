@@ -397,3 +397,10 @@ _.in_two_splits
 _.notes_by_state
 _.release_state
 _.reopens
+
+# Fields of refinements that are read by their names, what a job loads by its path, and a relation for queries.
+_.OfflineAgent
+_.calls
+_.not_applied
+_.refinement
+_.switched_off
