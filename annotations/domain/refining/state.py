@@ -44,13 +44,13 @@ def no_checks(text: str, span: Span) -> list[Check]:
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """Guidance for a group of labels, in Markdown. `version` is 0 for the shipped text of this release."""
+    """Guidance for a group of labels, in Markdown. `version`: `shipped-1`, or `own-3` for a project's own text."""
 
     name: str
     title: str
     labels: frozenset[str]
     text: str
-    version: int = 0
+    version: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ ROSSI, PARKINSON, TORINO, AGAIN = (
     Span(4, 14, "PATIENT"), Span(25, 34, "PATIENT"), Span(44, 50, "CITY"), Span(55, 60, "PATIENT"),
 )  # fmt: skip
 LABELS = ["PATIENT", "DOCTOR", "CITY"]
-NAMES = Skill("names", "Names", frozenset({"PATIENT", "DOCTOR", "RELATIVE"}), "# Names\nEponyms are no names.", 3)
+NAMES = Skill("names", "Names", frozenset({"PATIENT", "DOCTOR", "RELATIVE"}), "# Names\nEponyms are no names.", "own-3")
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def test_validate_and_skills(state):
     _, checks = call(state, "validate", number=3)
     assert checks == {"number": 3, "label": "CITY", "checks": [{"check": "date", "fits": False, "detail": "Torino"}]}
     _, skill = call(state, "load_skill", name="names")
-    assert skill == {"name": "names", "version": 3, "labels": ["DOCTOR", "PATIENT"], "text": NAMES.text}
+    assert skill == {"name": "names", "version": "own-3", "labels": ["DOCTOR", "PATIENT"], "text": NAMES.text}
     _, answer = call(state, "load_skill", name="../names")
     assert answer == {"refused": "There is no skill “../names”. Skills: names."}
 
