@@ -9,7 +9,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('annotations', '0050_authors_of_the_bench'),
-        ('models_runtime', '0023_injected_errors_and_refinements'),
+        ('models_runtime', '0024_refinements_with_language_models'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
