@@ -9,4 +9,7 @@ from models_runtime.models import Refinement
 
 METHODS: Final[dict[str, str]] = {
     Refinement.Method.OFFLINE: "models_runtime.refining.offline.refine",
+    Refinement.Method.SINGLE: "models_runtime.refining.single.refine",
 }
+WITH_MODEL: Final = frozenset({Refinement.Method.SINGLE})
+"""The methods that ask a language model."""
