@@ -111,6 +111,10 @@ JUDGE = "models_runtime.backends.llm.judging.LlmJudge"
 RELEXICALIZER = "models_runtime.backends.llm.relexicalizing.Relexicalizer"
 
 
+# An agent that decides about the annotations of others with a language model and tools. Not a backend.
+LLM_AGENT = "models_runtime.backends.refining.agent.agent_at"
+
+
 # Decides about the annotations of others without a language model. Not a backend either.
 OFFLINE_AGENT = "models_runtime.backends.refining.offline.OfflineAgent"
 

@@ -1,5 +1,6 @@
 """The skills of a project: the shipped ones, and the project's own texts in all versions."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from annotations.domain.refining.skills import DEFAULT_LANGUAGE, for_project, shipped, title_of
@@ -26,6 +27,18 @@ def skills_of(project: Project, language: str = "") -> dict[str, Skill]:
     _, ids = accepted_labels(project)
     own = [_skill(row) for row in newest(project).values()]
     return for_project(ids, language or project.language or DEFAULT_LANGUAGE, own)
+
+
+def skills_at(project: Project, wanted: Mapping[str, str], language: str) -> dict[str, Skill]:
+    """The skills with these versions, such as `own-3`, by name. A shipped text is that of this release."""
+    _, ids = accepted_labels(project)
+    numbers = {
+        name: int(version.removeprefix("own-")) for name, version in wanted.items() if version.startswith("own-")
+    }
+    rows = ReviewSkill.objects.filter(project=project, name__in=list(numbers))
+    own = [_skill(row) for row in rows if row.version == numbers[row.name]]
+    found = for_project(ids, language or DEFAULT_LANGUAGE, own)
+    return {name: skill for name, skill in found.items() if name in wanted}
 
 
 def newest(project: Project) -> dict[str, ReviewSkill]:

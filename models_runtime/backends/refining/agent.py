@@ -6,7 +6,7 @@ that takes over finds the answers of a killed one in the store, and asks nothing
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -16,9 +16,20 @@ from annotations.domain.refining.todo import Action as Decided
 from annotations.domain.refining.todo import Todo
 from annotations.domain.refining.tools import call, row, tools
 from models_runtime.backends.llm.asking import Answer, Completion, Meter, Question
+from models_runtime.backends.llm.backend import completion_of
 from models_runtime.backends.llm.cache import AnswerCache, NoCache
-from models_runtime.backends.llm.driver import Conversation
+from models_runtime.backends.llm.driver import (
+    Capacity,
+    Check,
+    Conversation,
+    FixedCapacity,
+    Results,
+    ServerQueue,
+    converse,
+    no_check,
+)
 from models_runtime.backends.llm.prompts import VERSION, LabelWord, digest, fenced, system_prompt
+from models_runtime.backends.llm.servers import Server
 from models_runtime.backends.refining.actions import (
     MOST_CALLS,
     Action,
@@ -160,6 +171,7 @@ class LlmAgent:
             work.tokens += answer.tokens
             called = actions(answer)
             unreadable = 0 if called else unreadable + 1
+            self.meter.add(unreadable=int(not called))
             if unreadable >= UNREADABLE:
                 break
             before = work.state.todo
@@ -262,6 +274,46 @@ class LlmAgent:
             {"role": "assistant", "content": answer.text},
             {"role": "user", "content": json.dumps(results, ensure_ascii=False)},
         ]
+
+    def converse(
+        self,
+        notes: Iterator[tuple[int, Conversation[Outcome]]],
+        capacity: Capacity | None = None,
+        check: Check = no_check,
+    ) -> Results[int, Outcome]:
+        """Run the conversations of several notes, each with the note's id; yields the outcomes as they come."""
+        named = ((note, self.completion, conversation) for note, conversation in notes)
+        at_once = self.completion.at_once
+        queue: ServerQueue[int, Outcome] = ServerQueue(named, at_once, capacity or FixedCapacity(at_once))
+        return converse([queue], check)
+
+
+def agent_at(
+    *,
+    server: Server,
+    model: str,
+    labels: Sequence[LabelWord],
+    prompt: str,
+    skills: dict[str, Skill],
+    components: frozenset[Component],
+    steps: int,
+    tokens: int,
+    answers: AnswerCache[str],
+    meter: Meter,
+    timed: Callable[[Completion, Meter], Completion],
+) -> LlmAgent:
+    """The agent with a model of a listed server. Limits of 0 are the usual ones. Raises BackendError."""
+    return LlmAgent(
+        timed(completion_of(server, model, meter), meter),
+        labels,
+        prompt=prompt,
+        made_of=[server.name, model],
+        skills=skills,
+        components=components,
+        limits=Limits(steps, tokens or Limits.tokens),
+        answers=answers,
+        meter=meter,
+    )
 
 
 def originals(todo: Todo) -> Todo:

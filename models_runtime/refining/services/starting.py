@@ -53,7 +53,7 @@ def start_refinement(
     if not notes:
         raise ServiceError(_("“%(name)s” has annotated no note yet.") % {"name": author.name}, code="empty")
     asked = asked or Asked()
-    fields = fields_of(project, asked) if method in WITH_MODEL else {}
+    fields = fields_of(project, asked, WITH_MODEL[method]) if method in WITH_MODEL else {}
     version = gold
     if version is None and (not fields or asked.examples):
         version = _gold(project, author)
@@ -108,9 +108,7 @@ def _gold(project: Project, source: Author) -> GoldVersion:
     newest = next((version for version in versions(project) if version.span_count), None)
     if newest is None:
         raise ServiceError(
-            _(
-                "The offline agent and examples need gold. This project has no frozen gold version. Freeze one first."
-            ),
+            _("The offline agent and examples need gold. This project has no frozen gold version. Freeze one first."),
             code="gold",
         )
     return newest
