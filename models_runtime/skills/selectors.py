@@ -18,7 +18,6 @@ class Described:
     title: str
     labels: list[str]
     version: int
-    is_shipped: bool
     is_off: bool
 
 
@@ -57,7 +56,7 @@ def described(project: Project) -> list[Described]:
         skill = _skill(row) if row and row.text.strip() else ready.get(name) or Skill(name, name, frozenset(), "", "")
         labels = sorted(skill.labels if "*" in skill.labels else skill.labels & set(ids))
         is_off = row is not None and not row.text.strip()
-        found.append(Described(name, skill.title, labels, row.version if row else 0, name in ready, is_off))
+        found.append(Described(name, skill.title, labels, row.version if row else 0, is_off))
     return found
 
 

@@ -17,7 +17,7 @@ from typing import Any, Final, cast
 
 import openai
 from openai import DefaultHttpxClient, OpenAI
-from openai.types.chat import ChatCompletion, ChatCompletionMessageParam
+from openai.types.chat import ChatCompletion
 
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.bounded import MOST_BYTES, BoundedTransport, TooLong
@@ -138,7 +138,7 @@ class RemoteCompletion:
         try:
             answer: ChatCompletion = self._client.chat.completions.create(
                 model=self._model,
-                messages=cast("list[ChatCompletionMessageParam]", question.messages()),
+                messages=cast("Any", question.messages()),
                 temperature=question.temperature,
                 max_tokens=question.most_tokens,
                 **options,
