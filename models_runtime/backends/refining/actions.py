@@ -6,8 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from annotations.domain.refining.tools import Tool
-from models_runtime.backends.llm.answers import THOUGHT
-from models_runtime.backends.llm.asking import Answer, ToolCall
+from models_runtime.backends.llm.asking import THOUGHT, Answer, ToolCall
 
 KEY: Final = "calls"
 MOST_CALLS: Final = 50
