@@ -144,6 +144,10 @@ _.LineFormatter
 _.LinkTokens
 _.LlmBackend
 _.LlmJudge
+_.agent_at
+_.not_applied
+_.refinement
+_.OfflineAgent
 _.NoNoteText
 _.PasswordAgain
 _.PipelineBackend

@@ -11,7 +11,17 @@ def problems(todo: Todo) -> list[str]:
 
     Open annotations, bounds outside the text, unknown labels, duplicates, and results far from their annotation.
     """
-    found = [f"Annotation {item.number} is still open." for item in todo.items if item.is_open]
+    return [*still_open(todo), *faults(todo)]
+
+
+def still_open(todo: Todo) -> list[str]:
+    """A sentence for each annotation without a decision."""
+    return [f"Annotation {item.number} is still open." for item in todo.open()]
+
+
+def faults(todo: Todo) -> list[str]:
+    """What is wrong with the results, whether all are decided or not."""
+    found = []
     results = {item.number: span for item in todo.items if (span := item.result) is not None}
     for number, span in results.items():
         try:

@@ -2,6 +2,7 @@
 
 import threading
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -14,13 +15,23 @@ THOUGHT: Final = "</think>"
 
 @dataclass(frozen=True)
 class Question:
-    """A system and a user message. `schema`: JSON schema of the answer, None for plain text. There are no tools."""
+    """A system and a user message. `schema`: JSON schema of the answer, None for plain text.
+
+    `more`: the messages after these two, in the form of chat completions. `tools`: functions that the model may call,
+    in the same form; only a refining agent has them.
+    """
 
     system: str
     user: str
     most_tokens: int
     schema: dict[str, Any] | None = None
     temperature: float = 0.0
+    more: tuple[Mapping[str, Any], ...] = ()
+    tools: tuple[Mapping[str, Any], ...] = ()
+
+    def messages(self) -> list[Mapping[str, Any]]:
+        """All messages in the form of chat completions."""
+        return [{"role": "system", "content": self.system}, {"role": "user", "content": self.user}, *self.more]
 
 
 @dataclass(frozen=True)
@@ -38,11 +49,27 @@ class Asking:
 
 
 @dataclass(frozen=True)
+class ToolCall:
+    """A call of a tool that the model asks for. `arguments`: JSON as the model wrote it, checked by nobody yet."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True)
 class Answer:
-    """An answer. `cut`: it was cut off because it was too long."""
+    """An answer. `cut`: it was cut off because it was too long. `tokens`: those of question and answer together.
+
+    `calls`: the tools that the model calls; nothing here executes them. `no_tools`: the model can't call tools, and
+    didn't answer the question.
+    """
 
     text: str
     cut: bool = False
+    calls: tuple[ToolCall, ...] = ()
+    tokens: int = 0
+    no_tools: bool = False
 
 
 class Completion(Protocol):

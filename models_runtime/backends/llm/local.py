@@ -62,6 +62,8 @@ class LocalCompletion:
 
         Raises BackendError for a question that is too long.
         """
+        if question.tools:
+            return Answer("", no_tools=True)
         try:
             return self._completed(question)
         except self._torch.OutOfMemoryError:
@@ -92,18 +94,21 @@ class LocalCompletion:
             raise BackendError("The model was stopped in the middle of its answer.", permanent=False)
         self._meter.add(requests=1, tokens_in=int(length), tokens_out=len(made))
         text = self._tokenizer.decode(made, skip_special_tokens=True)
-        return Answer(str(text), cut=len(made) >= room and int(made[-1]) != self._tokenizer.eos_token_id)
+        cut = len(made) >= room and int(made[-1]) != self._tokenizer.eos_token_id
+        return Answer(str(text), cut=cut, tokens=int(length) + len(made))
 
     def _ids(self, question: Question) -> Any:
         if self._tokenizer.chat_template:
             text = self._tokenizer.apply_chat_template(
-                [{"role": "system", "content": question.system}, {"role": "user", "content": question.user}],
+                question.messages(),
                 add_generation_prompt=True,
                 tokenize=False,
             )
             found = self._tokenizer(text, return_tensors="pt", add_special_tokens=False)
         else:
-            found = self._tokenizer(f"{question.system}\n\n{question.user}\n\n", return_tensors="pt")
+            found = self._tokenizer(
+                "".join(f"{each['content']}\n\n" for each in question.messages()), return_tensors="pt"
+            )
         return found["input_ids"].to(self._model.device)
 
 

@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import openai
 from openai import DefaultHttpxClient, OpenAI
@@ -21,7 +21,7 @@ from openai.types.chat import ChatCompletion
 
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.bounded import MOST_BYTES, BoundedTransport, TooLong
-from models_runtime.backends.llm.asking import Answer, Meter, Question
+from models_runtime.backends.llm.asking import Answer, Meter, Question, ToolCall
 from models_runtime.backends.llm.servers import Server
 
 TRIES: Final = 5
@@ -104,6 +104,8 @@ class RemoteCompletion:
 
     def _asked(self, question: Question) -> Answer:
         """Send a request. If the server rejects the answer format, switch to the next more lenient one for good."""
+        if question.tools:
+            return self._asked_with_tools(question)
         while True:
             format_at = self._format if question.schema else len(FORMATS) - 1
             try:
@@ -114,6 +116,15 @@ class RemoteCompletion:
                 with self._lock:
                     self._format = max(self._format, format_at + 1)
 
+    def _asked_with_tools(self, question: Question) -> Answer:
+        """Send a question with tools. A server that rejects it has none."""
+        try:
+            return self._read(self._sent(question, "text"), tools=True)
+        except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
+            if _is_too_long(error):
+                raise
+            return Answer("", no_tools=True)
+
     def _sent(self, question: Question, answer_format: str) -> ChatCompletion:
         self.meter.add(requests=1)
         options: dict[str, Any] = {}
@@ -122,10 +133,12 @@ class RemoteCompletion:
             options = {"response_format": {"type": answer_format, "json_schema": schema}}
         elif answer_format == "json_object":
             options = {"response_format": {"type": answer_format}}
+        if question.tools:
+            options["tools"] = list(question.tools)
         try:
             answer: ChatCompletion = self._client.chat.completions.create(
                 model=self._model,
-                messages=[{"role": "system", "content": question.system}, {"role": "user", "content": question.user}],
+                messages=cast("Any", question.messages()),
                 temperature=question.temperature,
                 max_tokens=question.most_tokens,
                 **options,
@@ -134,20 +147,21 @@ class RemoteCompletion:
             raise self._unreadable() from None
         return answer
 
-    def _read(self, completion: ChatCompletion) -> Answer:
-        """The text of the first choice. Tool calls are not answers, and are never executed."""
+    def _read(self, completion: ChatCompletion, *, tools: bool = False) -> Answer:
+        """The text of the first choice. Tool calls are only read with `tools`, and are never executed here."""
         usage = getattr(completion, "usage", None)
-        self.meter.add(
-            tokens_in=_count(getattr(usage, "prompt_tokens", 0)),
-            tokens_out=_count(getattr(usage, "completion_tokens", 0)),
-        )
+        read, written = (_count(getattr(usage, name, 0)) for name in ("prompt_tokens", "completion_tokens"))
+        self.meter.add(tokens_in=read, tokens_out=written)
         choices = getattr(completion, "choices", None)
         if not isinstance(choices, list) or not choices:
             raise BackendError(f"The server “{self._server.name}” sent no answer.", permanent=False)
-        content = getattr(getattr(choices[0], "message", None), "content", None)
-        if not isinstance(content, str):
+        message = getattr(choices[0], "message", None)
+        content = getattr(message, "content", None)
+        calls = _calls(getattr(message, "tool_calls", None)) if tools else ()
+        if not isinstance(content, str) and not calls:
             raise BackendError(f"The model “{self._model}” sent no text.", permanent=False)
-        return Answer(content, cut=choices[0].finish_reason == "length")
+        text = content if isinstance(content, str) else ""
+        return Answer(text, choices[0].finish_reason == "length", calls, read + written)
 
     def _verdict(self, error: openai.APIError) -> BackendError | None:
         """The error if a retry can't help, otherwise None."""
@@ -188,6 +202,17 @@ class RemoteCompletion:
         return BackendError(
             f"The server “{name}” doesn't respond. Start the server, then resume the run.", permanent=True
         )
+
+
+def _calls(called: object) -> tuple[ToolCall, ...]:
+    """The well-formed calls of functions in a message."""
+    found: list[ToolCall] = []
+    for each in called if isinstance(called, list) else []:
+        function = getattr(each, "function", None)
+        name, arguments = getattr(function, "name", None), getattr(function, "arguments", None)
+        if isinstance(name, str) and isinstance(arguments, str):
+            found.append(ToolCall(str(getattr(each, "id", "") or f"call-{len(found) + 1}"), name, arguments))
+    return tuple(found)
 
 
 def _count(value: object) -> int:

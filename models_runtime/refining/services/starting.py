@@ -53,7 +53,7 @@ def start_refinement(
     if not notes:
         raise ServiceError(_("“%(name)s” has annotated no note yet.") % {"name": author.name}, code="empty")
     asked = asked or Asked()
-    fields = fields_of(project, asked) if method in WITH_MODEL else {}
+    fields = fields_of(project, asked, WITH_MODEL[method]) if method in WITH_MODEL else {}
     version = gold
     if version is None and (not fields or asked.examples):
         version = _gold(project, author)

@@ -6,6 +6,7 @@ from django.core.management.base import CommandParser
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
+from annotations.domain.refining.state import Component
 from annotations.gold.management.commands.diff_gold import find_version
 from annotations.jobs.waiting import wait_for
 from annotations.models import Job, User
@@ -44,6 +45,18 @@ class Command(JourneyCommand):
             metavar="N",
             help="Examples from gold of other patients in each question. Default: 0.",
         )
+        parser.add_argument(
+            "--without",
+            default="",
+            metavar="A,B",
+            help=f"Components of the agent to switch off, to measure them: {', '.join(Component)}.",
+        )
+        parser.add_argument(
+            "--steps", type=int, default=0, metavar="N", help="Most questions of the agent about a note."
+        )
+        parser.add_argument(
+            "--tokens", type=int, default=0, metavar="N", help="Most tokens of the agent for a note, in and out."
+        )
         parser.add_argument("--may-leave", action="store_true", help="The notes may be sent to another machine.")
         parser.add_argument("--name", default="", help="Name of the result. Default: RUN-METHOD-1 and so on.")
         parser.add_argument("--wait", action="store_true", help="Wait for the end.")
@@ -64,6 +77,9 @@ class Command(JourneyCommand):
                 language=options["language"],
                 examples=options["examples"],
                 may_leave=options["may_leave"],
+                without=tuple(name.strip() for name in options["without"].split(",") if name.strip()),
+                steps=options["steps"],
+                tokens=options["tokens"],
             ),
         )
         if options["wait"]:
