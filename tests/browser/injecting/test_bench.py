@@ -70,7 +70,7 @@ def test_from_the_runs_to_the_span_that_nobody_caught(ward: SimpleNamespace, pag
     page.get_by_role("main").get_by_role("link", name="Injected errors").click()
     page.get_by_role("link", name="injected-1", exact=True).click()
     table = page.get_by_role("table", name="Share of injected errors")
-    expect(table.get_by_role("row")).to_have_count(12)
+    expect(table.get_by_role("row")).to_have_count(14)
     expect(table).to_contain_text("20 notes left out")
     check(page, axe, "bench")
     # The keyboard reaches a figure and opens its errors.
