@@ -11,6 +11,8 @@ from annotations.jobs.waiting import wait_for
 from annotations.models import Job, User
 from models_runtime.models import Refinement
 from models_runtime.refining.jobs import result_of
+from models_runtime.refining.methods import METHODS
+from models_runtime.refining.services.asking import Asked
 from models_runtime.refining.services.starting import start_refinement
 
 
@@ -21,15 +23,28 @@ class Command(JourneyCommand):
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")
         parser.add_argument("run", metavar="RUN", help="Name of a run, a merged list, or a run of injected errors.")
-        parser.add_argument(
-            "--method", choices=Refinement.Method.values, default=Refinement.Method.OFFLINE, help="Default: offline."
-        )
+        parser.add_argument("--method", choices=[*METHODS], default=Refinement.Method.OFFLINE, help="Default: offline.")
         parser.add_argument(
             "--gold",
             type=int,
             metavar="N",
             help="Gold version to learn from. Default: the newest, or that of the errors.",
         )
+        parser.add_argument(
+            "--server", default="", metavar="NAME", help="Server of a language model. Default: the first."
+        )
+        parser.add_argument("--model", default="", metavar="NAME", help="Model. Default: the server's first.")
+        parser.add_argument(
+            "--language", default="", metavar="CODE", help="Language of the prompt. Default: the project's, or English."
+        )
+        parser.add_argument(
+            "--examples",
+            type=int,
+            default=0,
+            metavar="N",
+            help="Examples from gold of other patients in each question. Default: 0.",
+        )
+        parser.add_argument("--may-leave", action="store_true", help="The notes may be sent to another machine.")
         parser.add_argument("--name", default="", help="Name of the result. Default: RUN-METHOD-1 and so on.")
         parser.add_argument("--wait", action="store_true", help="Wait for the end.")
 
@@ -43,6 +58,13 @@ class Command(JourneyCommand):
             name=options["name"],
             gold=None if options["gold"] is None else find_version(project, options["gold"]),
             key=uuid.uuid4().hex,
+            asked=Asked(
+                server=options["server"],
+                model=options["model"],
+                language=options["language"],
+                examples=options["examples"],
+                may_leave=options["may_leave"],
+            ),
         )
         if options["wait"]:
             wait_for(Job.objects.get(refinement=row), tell=None if options["json"] else self.stderr)
