@@ -16,6 +16,7 @@ from annotations.core.access import Can
 from annotations.jobs.api import job_address
 from annotations.jobs.tokens import new_key
 from models_runtime.models import Refinement
+from models_runtime.refining.services.asking import Asked
 from models_runtime.refining.services.efforts import efforts_of
 from models_runtime.refining.services.starting import start_refinement
 
@@ -23,6 +24,7 @@ router = Router(tags=["Refinements"])
 PATH = "/projects/{slug:slug}/refinements"
 FIELDS = {
     "run": "run", "method": "method", "gold": "gold", "empty": "run", "exists": "name", "name": "name",
+    "params": "server", "examples": "examples", "leaves": "may_leave",
 }  # fmt: skip
 
 
@@ -51,7 +53,9 @@ class RefinementItem(Schema):
 
 
 class EffortOut(Schema):
-    """Decisions so far, and what they took. `seconds` is null until the job ends, `cost` where no price is known."""
+    """Decisions so far, and what they took. `seconds` is null until the job ends.
+
+    `answering` are seconds spent on a model's answers; `cost` is null where no price is known."""
 
     notes: int
     annotations: int
@@ -60,6 +64,7 @@ class EffortOut(Schema):
     removed: int
     calls: int
     seconds: float | None
+    answering: float
     tokens_in: int
     tokens_out: int
     cost: float | None
@@ -73,13 +78,20 @@ class RefinementOut(RefinementItem):
 class NewRefinement(Body):
     """`run` is the name of a run, a merged list or a copy with injected errors. `gold`: the version to learn from.
 
-    Without `gold`: the newest, or for injected errors that of the copy.
+    Without `gold`: the newest, or for injected errors that of the copy. The other fields are for methods with a
+    language model: without server and model the first ones; `examples` are annotations of other patients in each
+    question; `may_leave`: the notes may be sent to another machine.
     """
 
     run: str = Field(max_length=150)
     method: str = Field(Refinement.Method.OFFLINE.value, max_length=40)
     gold: int | None = Field(None, ge=1, le=2**31 - 1)
     name: str = ""
+    server: str = Field("", max_length=40)
+    model: str = Field("", max_length=200)
+    language: str = Field("", max_length=8)
+    examples: int = 0
+    may_leave: bool = False
 
 
 @router.get(PATH, response=Page[RefinementItem])
@@ -106,6 +118,7 @@ def start_refinement_now(
         row = start_refinement(
             project=access.project, source=body.run, method=body.method, actor=access.user, name=body.name, gold=gold,
             key=new_key(access),
+            asked=Asked(body.server, body.model, body.language, body.examples, body.may_leave),
         )  # fmt: skip
     if row.job is not None:
         response["Location"] = job_address(slug, row.job)

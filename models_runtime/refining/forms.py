@@ -7,12 +7,15 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from annotations.core.fields import WholeField
-from annotations.core.offering import suggest
+from annotations.core.offering import offer, suggest
 from annotations.models import Author, GoldVersion
+from models_runtime.backends.llm.servers import Server
 from models_runtime.models import Refinement
+from models_runtime.refining.methods import METHODS
+from models_runtime.runs.forms.llm import agreed_field, where_of
 
 # The field beside which an error of the service is shown, by its code.
-REFUSED_AT = {"empty": "run", "exists": "name", "version": "gold"}
+REFUSED_AT = {"empty": "run", "exists": "name", "version": "gold", "leaves": "may_leave", "params": "model"}
 
 
 class RefineForm(forms.Form):
@@ -21,7 +24,7 @@ class RefineForm(forms.Form):
     run = WholeField(label=_("Annotations of"), widget=forms.Select())
     method = forms.ChoiceField(
         label=_("Method"),
-        choices=Refinement.Method.choices,
+        choices=[(one.value, one.label) for one in Refinement.Method if one in METHODS],
         initial=Refinement.Method.OFFLINE,
         error_messages={"invalid_choice": _("There is no method %(value)s. Choose from the list.")},
     )
@@ -31,6 +34,13 @@ class RefineForm(forms.Form):
         widget=forms.Select(),
         help_text=_("The offline agent learns from gold of other patients than the note's."),
     )
+    model = forms.ChoiceField(
+        label=_("Language model"),
+        required=False,
+        error_messages={"invalid_choice": _("There is no model %(value)s. Choose from the list.")},
+        help_text=_("The offline agent asks no language model."),
+    )
+    may_leave = agreed_field()
     name = forms.CharField(
         label=_("Name"),
         max_length=150,
@@ -38,9 +48,18 @@ class RefineForm(forms.Form):
         help_text=_("If empty: the run's name, the method and a number."),
     )
 
-    def __init__(self, *args: Any, sources: Sequence[Author], versions: Sequence[GoldVersion], **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        sources: Sequence[Author],
+        versions: Sequence[GoldVersion],
+        servers: Sequence[Server],
+        **kwargs: Any,
+    ) -> None:
         super().__init__(*args, **kwargs)
         suggest(self, "run", [(author.pk, _name(author)) for author in sources])
+        models = [(f"{one.name} {model}", f"{model} ({where_of(one)})") for one in servers for model in one.models]
+        offer(self, "model", [("", _("the first of the list")), *models])
         newest = [("", _("the newest; for injected errors, that of the copy"))]
         suggest(self, "gold", [*newest, *((version.number, str(version.number)) for version in versions)])
 

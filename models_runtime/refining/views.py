@@ -17,8 +17,10 @@ from annotations.jobs.tokens import form_key, form_token
 from annotations.models import Author
 from models_runtime.models import Refinement
 from models_runtime.refining.forms import REFUSED_AT, CompareForm, RefineForm
+from models_runtime.refining.services.asking import Asked
 from models_runtime.refining.services.efforts import Effort, efforts_of
 from models_runtime.refining.services.starting import sources_of, start_refinement
+from models_runtime.runs.services.llm import leaving, servers
 
 ROWS = 30
 
@@ -39,6 +41,7 @@ def refinements(request: Request, slug: str) -> HttpResponse:
         initial={"run": number(request.GET, "run")},
         sources=sources,
         versions=frozen,
+        servers=servers(),
     )
     if sent and form.is_valid():
         try:
@@ -54,6 +57,8 @@ def refinements(request: Request, slug: str) -> HttpResponse:
         "access": access,
         "form": form,
         "sources": sources,
+        "servers": servers(),
+        "leaving": leaving(),
         "page": page,
         "rows": [(row, efforts[row.pk], status_of(row.job, access) if row.job else None) for row in page],
         "compared": compared,
@@ -72,6 +77,7 @@ def _start(request: Request, access: Access, form: RefineForm, sources: list[Aut
         gold = access.project.gold_versions.filter(number=cleaned["gold"]).first()
         if gold is None:
             raise ServiceError(_("Choose a gold version from the list."), code="gold")
+    server, _space, model = cleaned["model"].partition(" ")
     return start_refinement(
         project=access.project,
         source=source.name,
@@ -80,6 +86,7 @@ def _start(request: Request, access: Access, form: RefineForm, sources: list[Aut
         name=cleaned["name"],
         gold=gold,
         key=form_key(request, access),
+        asked=Asked(server=server, model=model, may_leave=cleaned["may_leave"]),
     )
 
 

@@ -10,13 +10,15 @@ from django.db.models import Count
 from annotations.domain.refining.todo import Action
 from annotations.models import AnnotationSet, Job
 from models_runtime.models import RefinedItem, Refinement
+from models_runtime.runs.services.llm import servers
 
 
 @dataclass(frozen=True)
 class Effort:
     """The figures of a refinement so far. `seconds` is the duration of its job, without waiting in the queue.
 
-    `cost` is None where no price is known; it is in `currency`.
+    `answering` are the seconds spent on a model's answers, summed over simultaneous questions. `cost` is in `currency`
+    at today's price of the server; None where no price is known.
     """
 
     notes: int
@@ -25,6 +27,7 @@ class Effort:
     removed: int
     calls: int
     seconds: float | None
+    answering: float
     tokens_in: int
     tokens_out: int
     cost: float | None
@@ -47,6 +50,7 @@ def efforts_of(rows: Sequence[Refinement]) -> dict[int, Effort]:
     authors = [row.author_id for row in rows]
     sets = AnnotationSet.objects.filter(author__in=authors).order_by().values_list("author")
     notes = dict(sets.annotate(count=Count("pk")))
+    costs = {row.pk: _cost(row) for row in rows}
     return {
         row.pk: Effort(
             notes=notes.get(row.author_id, 0),
@@ -54,10 +58,16 @@ def efforts_of(rows: Sequence[Refinement]) -> dict[int, Effort]:
             updated=counts[row.pk][Action.UPDATE],
             removed=counts[row.pk][Action.REMOVE],
             seconds=_seconds(row.job),
-            calls=0, tokens_in=0, tokens_out=0, cost=None, currency="",
+            calls=row.calls, answering=row.seconds, tokens_in=row.tokens_in, tokens_out=row.tokens_out,
+            cost=costs[row.pk][0], currency=costs[row.pk][1],
         )
         for row in rows
     }  # fmt: skip
+
+
+def _cost(row: Refinement) -> tuple[float | None, str]:
+    price = next((one.price for one in servers() if one.name == row.server), None)
+    return (float(price.of(row.tokens_in, row.tokens_out)), price.currency) if price else (None, "")
 
 
 def _seconds(job: Job | None) -> float | None:

@@ -114,9 +114,7 @@ def _gold(project: Project, source: Author) -> GoldVersion:
     newest = next((version for version in versions(project) if version.span_count), None)
     if newest is None:
         raise ServiceError(
-            _(
-                "The offline agent and examples need gold. This project has no frozen gold version. Freeze one first."
-            ),
+            _("The offline agent and examples need gold. This project has no frozen gold version. Freeze one first."),
             code="gold",
         )
     return newest
