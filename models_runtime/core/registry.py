@@ -111,6 +111,10 @@ JUDGE = "models_runtime.backends.llm.judging.LlmJudge"
 RELEXICALIZER = "models_runtime.backends.llm.relexicalizing.Relexicalizer"
 
 
+# Makes the connection to a model of a listed server.
+COMPLETION = "models_runtime.backends.llm.backend.completion_of"
+
+
 # Decides about the annotations of others without a language model. Not a backend either.
 OFFLINE_AGENT = "models_runtime.backends.refining.offline.OfflineAgent"
 

@@ -10,14 +10,15 @@ from django.utils.translation import gettext as _
 from annotations.core.errors import ServiceError
 from annotations.domain.refining.finishing import settled
 from annotations.domain.refining.todo import Todo
+from annotations.jobs.registry import load
 from annotations.jobs.runner import Claim
 from annotations.models import Document
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.llm.asking import Completion
-from models_runtime.backends.llm.backend import completion_of
 from models_runtime.backends.llm.correcting import Example, applied, question_about
-from models_runtime.backends.llm.driver import Conversation, FixedCapacity, ServerQueue, converse
+from models_runtime.backends.llm.driver import Conversation, FixedCapacity, Results, ServerQueue, converse
 from models_runtime.core.llm import capacity_of
+from models_runtime.core.registry import COMPLETION
 from models_runtime.models import Refinement
 from models_runtime.refining.counting import RefinementMeter, Timed
 from models_runtime.refining.examples import Examples
@@ -44,7 +45,7 @@ class _Refiner:
         self._claim, self._row = claim, row
         self._meter = RefinementMeter(row)
         try:
-            self._completion: Completion = Timed(completion_of(server, row.model, self._meter), self._meter)
+            self._completion: Completion = Timed(load(COMPLETION)(server, row.model, self._meter), self._meter)
         except BackendError as error:
             raise ServiceError(str(error), code="server") from error
         self._capacity = capacity_of(server) or FixedCapacity(self._completion.at_once)
@@ -56,8 +57,9 @@ class _Refiner:
 
     def refine(self) -> None:
         queue = ServerQueue(self._talks(), self._completion.at_once, self._capacity)
+        answers: Results[_Asked, None] = converse([queue], self._claim.check)
         try:
-            with closing(converse([queue], self._claim.check)) as results:
+            with closing(answers) as results:
                 for (note, _number), error in results:
                     if isinstance(error, BackendError):
                         if error.permanent:

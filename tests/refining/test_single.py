@@ -7,6 +7,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotations.jobs.runner import run as work
+from annotations.jobs.services.queue import retry
 from annotations.models import AnnotationSet, Document, Job, Span
 from annotations.ops.services.erasing import erase_patient
 from models_runtime.models import RefinedItem, Refinement
@@ -158,29 +159,34 @@ def test_annotations_without_an_answer_stay_open_and_a_retry_asks_only_about_the
         row = start_refinement(project=few.project, source="few", method="single", actor=few.mia, key="k")
         work(row.job_id)
         job = Job.objects.get()
-        assert job.state == "failed" and not AnnotationSet.objects.filter(author=row.author).exists()
-        open_items = RefinedItem.objects.filter(action="")
-        before, left = len(server.requests), open_items.count() + RefinedItem.objects.none().count()
+        assert job.state == "failed" and f"{NOTES} annotations have no answer" in job.error
+        assert not AnnotationSet.objects.filter(author=row.author).exists()
+        before = len(server.requests)
         down = False
-        Job.objects.update(state="queued", lease_until=None, attempts=0)
+        retry(job)
         work(row.job_id)
     job.refresh_from_db()
-    assert job.state == "done" and len(server.requests) - before >= left
-    assert AnnotationSet.objects.filter(author=row.author).count() == NOTES
+    assert (job.state, job.result["updated"]) == ("done", NOTES)
+    assert {shown(body)["type"] for body in server.requests[before:]} == {"CITY"}
+    assert len(server.requests) == before + NOTES
 
 
-def test_a_note_erased_while_it_is_asked_about(few, settings):
-    def erasing(body):
+def test_a_note_erased_while_the_model_is_asked_about_it(few, settings, monkeypatch):
+    kept = keeping.keep
+
+    def erased_before(*arguments):
         if len(server.requests) == 2:
-            Document.objects.filter(pk=few.notes[0].pk).exists()
-        return honest(body)
+            erase_patient(project=few.project, patient_id="p0", actor=None)
+        return kept(*arguments)
 
-    with asked(settings, erasing) as server:
+    monkeypatch.setattr("models_runtime.refining.single.keep", erased_before)
+    with asked(settings, honest) as server:
         row = start_refinement(project=few.project, source="few", method="single", actor=few.mia, key="k")
-        erase_patient(project=few.project, patient_id="p0", actor=None)
         work(row.job_id)
-    assert Job.objects.get().result["notes"] == NOTES - 1
-    assert len(server.requests) == PER_NOTE * (NOTES - 1)
+    assert (Job.objects.get().state, Job.objects.get().result["notes"]) == ("done", NOTES - 1)
+    # Nothing more was asked about the erased note.
+    assert len(server.requests) == 2 + PER_NOTE * (NOTES - 1)
+    assert RefinedItem.objects.count() == PER_NOTE * (NOTES - 1)
 
 
 @pytest.mark.parametrize(

@@ -84,15 +84,16 @@ def test_the_nearest_overlapping_occurrence():
     assert correction_in("{" * 5000) is None
 
 
+parts = st.tuples(st.integers(0, 71), st.integers(0, 71)).map(lambda bounds: TEXT[bounds[0] : bounds[1]])
 said = st.one_of(
     st.text(max_size=40),
     st.builds(
         answer,
         st.sampled_from(["correct", "update", "remove", "add"]),
-        st.one_of(st.text(max_size=9), st.tuples(st.integers(0, 71), st.integers(0, 71)).map(lambda b: TEXT[b[0] : b[1]])),
+        st.one_of(st.text(max_size=9), parts),
         st.sampled_from(["", *LABELS, "NOTHING"]),
     ),
-)  # fmt: skip
+)
 
 
 @given(st.lists(said, min_size=5, max_size=5))
