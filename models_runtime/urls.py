@@ -4,8 +4,10 @@ from django.urls import URLPattern
 
 from models_runtime.calibration.urls import urlpatterns as calibration
 from models_runtime.comparing.urls import urlpatterns as comparing
+from models_runtime.injecting.urls import urlpatterns as injecting
 from models_runtime.judging.urls import urlpatterns as judging
 from models_runtime.loop.urls import urlpatterns as loop
+from models_runtime.refining.urls import urlpatterns as refining
 from models_runtime.relexicalizing.urls import urlpatterns as surrogates
 from models_runtime.runs.urls import urlpatterns as runs
 from models_runtime.skills.urls import urlpatterns as skills
@@ -20,4 +22,6 @@ urlpatterns: list[URLPattern] = [
     *judging,
     *surrogates,
     *skills,
+    *injecting,
+    *refining,
 ]

@@ -7,6 +7,8 @@ class InjectingConfig(AppConfig):
     label = "models_injecting"
 
     def ready(self) -> None:
+        from annotations.api import registry
+        from annotations.core import navigation, offers
         from annotations.core.access import Can
         from annotations.jobs.registry import JobKind, register
 
@@ -16,6 +18,19 @@ class InjectingConfig(AppConfig):
                     title=_("Injection of errors"),
                     handler="models_runtime.injecting.jobs.run",
                     right=Can.MANAGE,
+                    result="injecting/result.html",
                 ),
             }
         )
+        navigation.register(
+            navigation.Entry(
+                "models",
+                70,
+                _("Injected errors"),
+                "injections",
+                Can.MANAGE,
+                frozenset({"injection", "injected_errors"}),
+            ),
+        )
+        offers.offer("runs.actions", "injecting/offers/runs.html", position=20)
+        registry.register("models_runtime.injecting.api.router")

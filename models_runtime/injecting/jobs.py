@@ -49,7 +49,10 @@ def run(claim: Claim) -> dict[str, Any]:
             claim.progress(done, total)
             _write(row, batch)
     claim.done = claim.total = total
-    return {"run": row.author.name, "notes": total, "injected": row.errors.count(), "possible": row.possible_by_rule()}
+    return {
+        "injection_id": row.pk, "run": row.author.name, "notes": total, "injected": row.errors.count(),
+        "possible": row.possible_by_rule(),
+    }  # fmt: skip
 
 
 def _draw(claim: Claim, row: InjectedRun) -> None:

@@ -7,6 +7,8 @@ class RefiningConfig(AppConfig):
     label = "models_refining"
 
     def ready(self) -> None:
+        from annotations.api import registry
+        from annotations.core import navigation, offers
         from annotations.core.access import Can
         from annotations.jobs.registry import JobKind, register
 
@@ -16,6 +18,7 @@ class RefiningConfig(AppConfig):
                     title=_("Refinement"),
                     handler="models_runtime.refining.jobs.run",
                     right=Can.MANAGE,
+                    result="refining/result.html",
                     can_pause=True,
                 ),
             }
@@ -25,3 +28,8 @@ class RefiningConfig(AppConfig):
         from models_runtime.refining.selectors import removed
 
         proposed_removals.register(removed)
+        navigation.register(navigation.Entry("models", 60, _("Refinements"), "refinements", Can.MANAGE))
+        offers.offer("runs.actions", "refining/offers/runs.html", position=10)
+        offers.offer("injections.actions", "refining/offers/injections.html")
+        offers.offer("injection.actions", "refining/offers/injection.html")
+        registry.register("models_runtime.refining.api.router")

@@ -3,7 +3,7 @@
 from django.utils import timezone
 
 from annotations.models import BulkAct, Delivery, GoldVersion, StoredFile, SuggestedString, Webhook
-from models_runtime.models import Judging, Run, TrainedModel
+from models_runtime.models import InjectedRun, Judging, Refinement, Run, TrainedModel
 from tests.api.conftest import ApiWorld
 from tests.factories import make_author, make_calibration, make_set
 
@@ -29,6 +29,8 @@ def review_objects(world: ApiWorld, path: str) -> dict[str, object]:
         found["model"] = _model(world).pk
     if "{int:calibration}" in path or "{int:judging}" in path:
         found |= _measured(world)
+    if "{int:injection}" in path or "{int:refinement}" in path:
+        found |= _refined(world)
     if "/webhooks/" in path:
         webhook = Webhook.objects.create(
             project=world.project, url="https://hooks.example.org/", sealed=b"", kinds=["job.done"]
@@ -49,6 +51,18 @@ def _measured(world: ApiWorld) -> dict[str, object]:
         project=world.project, author=author, gold_version=version, threshold=0.5, language="en", prompt_version="1"
     )
     return {"calibration": make_calibration(run, version).pk, "judging": judging.pk}
+
+
+def _refined(world: ApiWorld) -> dict[str, object]:
+    version = GoldVersion.objects.create(
+        project=world.project, number=1, content_hash="0" * 64, note_count=0, span_count=0
+    )
+    bench, refiner = (make_author(world.project, kind="bench", name=name) for name in ("injected-1", "refined-1"))
+    run = InjectedRun.objects.create(
+        project=world.project, author=bench, gold_version=version, rules=["cities"], rate=0.1, seed=7
+    )
+    row = Refinement.objects.create(project=world.project, source=bench, author=refiner, method="offline")
+    return {"injection": run.pk, "refinement": row.pk, "author": refiner.pk}
 
 
 def _reviewed(world: ApiWorld) -> dict[str, object]:

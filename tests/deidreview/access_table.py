@@ -175,6 +175,10 @@ TABLE: dict[str, dict[str, str]] = {
     "judging": {"GET": ALL_NOTES, "POST": EVERYONE_405},
     "judging_entities": {"GET": ALL_NOTES, "POST": EVERYONE_405},
     "judging_again": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
+    "injections": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
+    "injection": {"GET": MANAGERS, "POST": EVERYONE_405},
+    "injected_errors": {"GET": MANAGERS, "POST": EVERYONE_405},
+    "refinements": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
     "runs_compare": {"GET": ALL_NOTES, "POST": EVERYONE_405},
     "strategies": {"GET": ALL_NOTES, "POST": EVERYONE_405},
     # A single run can't be compared: redirects to the choice, which says so.

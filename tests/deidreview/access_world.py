@@ -57,7 +57,7 @@ from annotations.surrogates.services.making import NoteMentions, surrogates_for
 from annotations.transfer.services.staged import stage_import
 from models_runtime.core.external_model import ExternalModel
 from models_runtime.core.registry import EXTERNAL
-from models_runtime.models import Judging, Run, TrainedModel
+from models_runtime.models import InjectedRun, Judging, Refinement, Run, TrainedModel
 from tests.factories import (
     label_of,
     make_author,
@@ -149,6 +149,11 @@ def fill(project: Project, manager: User, annotator: User) -> dict[str, int]:
     judging = Judging.objects.create(
         project=project, author=run_author, gold_version=version, threshold=0.5, language="en", prompt_version="1"
     )
+    bench, refiner = (make_author(project, kind="bench", name=name) for name in ("injected-1", "injected-1-offline-1"))
+    injection = InjectedRun.objects.create(
+        project=project, author=bench, gold_version=version, rules=["cities"], rate=0.1, seed=7
+    )
+    refinement = Refinement.objects.create(project=project, source=bench, author=refiner, method="offline")
     certificate = certified(project)
     mention = Mention(0, 11, "PATIENT", Kind.NAME, note.text[:11])
     surrogates_for(project=project, notes=[NoteMentions(note.pk, "", "it", note.text, [mention])])
@@ -172,6 +177,8 @@ def fill(project: Project, manager: User, annotator: User) -> dict[str, int]:
         "entity": SurrogateEntity.objects.get(project=project).pk,
         "calibration": calibration.pk,
         "judging": judging.pk,
+        "injection": injection.pk,
+        "refinement": refinement.pk,
         "open_note": open_note.pk,
         "annotation_set": annotation_set.pk,
         "run": run.pk,
@@ -320,6 +327,7 @@ KINDS = {
     "model": {"model", "model_rename", "model_retire", "model_enough", "model_file"},
     "calibration": {"calibration", "calibration_withdraw"},
     "judging": {"judging", "judging_entities", "judging_again"},
+    "injection": {"injection", "injected_errors"},
     "file": {"file_download"},
     "archive": {"archive_file"},
     "archive_upload": {"archive_confirm"},

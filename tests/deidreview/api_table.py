@@ -317,7 +317,7 @@ TABLE: dict[str, Row] = {
     "list_score_errors": Row(ALL_NOTES).answers(409),
     "export_score_errors": Row(REVIEWERS).answers(409),
     "set_error_cause": Row(REVIEWERS, {"error": "1", "cause": "AB"}).answers(409),
-    # Calibrations, comparisons, judgings, the loop
+    # Calibrations, comparisons, judgings, injected errors, refinements, the loop
     "list_calibrations": Row(ALL_NOTES),
     "start_calibration_job": Row(MANAGERS, {"run_author": MAX_ID, "gold": 1}).answers(422),
     "read_calibration": Row(ALL_NOTES),
@@ -333,6 +333,15 @@ TABLE: dict[str, Row] = {
     "read_judging": Row(ALL_NOTES),
     "list_judged_entities": Row(ALL_NOTES),
     "ask_judges_again": Row(MANAGERS).answers(202),
+    "list_injections": Row(MANAGERS),
+    # The gold version has no spans, and the injection no job.
+    "start_injection_now": Row(MANAGERS, {"gold": 1}).answers(422),
+    "read_injection": Row(MANAGERS),
+    "read_injection_score": Row(MANAGERS).answers(409),
+    "list_injected_errors": Row(MANAGERS).answers(409),
+    "list_refinements": Row(MANAGERS),
+    "start_refinement_now": Row(MANAGERS, {"run": "rules-1"}).answers(422),
+    "read_refinement": Row(MANAGERS),
     "read_loop": Row(ALL_NOTES),
     # The project has no gold.
     "begin_loop_round": Row(REVIEWERS, {}).answers(409),

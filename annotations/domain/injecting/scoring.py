@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, Final
@@ -42,6 +42,48 @@ class Share:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of an injected error. `there`: the annotations that overlap its place, in order."""
+
+    error: Injection
+    there: tuple[Span, ...]
+
+    @property
+    def caught(self) -> bool:
+        """A spurious span is gone, or a relabeled identifier has its gold label again."""
+        return any(span.label == self.error.was for span in self.there) if self.error.was else not self.there
+
+    @property
+    def lost(self) -> bool:
+        """Whether a relabeled identifier is no longer marked at all."""
+        return bool(self.error.was) and not self.there
+
+
+def outcomes(injected: Iterable[Injection], refined: Iterable[Span]) -> Iterator[Outcome]:
+    """The outcome of each error of a note, by place. `refined` are the spans of the refiner's annotation set."""
+    there = sorted(refined)
+    at = 0
+    for one in sorted(injected):
+        while at < len(there) and there[at].end <= one.start:
+            at += 1
+        # Spans may nest, so a later one may still reach the error; all that begin before its end are looked at.
+        upto = bisect_left(there, one.end, lo=at, key=START)
+        yield Outcome(one, tuple(span for span in there[at:upto] if span.end > one.start))
+
+
+def collateral(gold: Iterable[Span], injected: Iterable[Injection], refined: Iterable[Span]) -> Iterator[Outcome]:
+    """The untouched gold spans of a note that are no longer there with the same bounds and label.
+
+    Each is an outcome whose error has the gold span's label as both labels, and no rule.
+    """
+    there = sorted(refined)
+    exact = set(there)
+    changed = {Span(one.start, one.end, one.was) for one in injected if one.was}
+    gone = [span for span in gold if span not in changed and span not in exact]
+    return outcomes((Injection(span.start, span.end, span.label, span.label, "") for span in gone), there)
+
+
 @dataclass
 class Caught:
     """Caught errors, in all, by rule and by strategy.
@@ -61,16 +103,11 @@ class Caught:
         there = sorted(refined)
         exact = set(there)
         changed = {Span(one.start, one.end, one.was) for one in injected if one.was}
-        at = 0
-        for one in sorted(injected):
-            while at < len(there) and there[at].end <= one.start:
-                at += 1
-            # Spans may nest, so a later one may still reach the error; all that begin before its end are looked at.
-            over = [span for span in there[at : bisect_left(there, one.end, lo=at, key=START)] if span.end > one.start]
-            caught = any(span.label == one.was for span in over) if one.was else not over
-            self.lost += bool(one.was and not over)
+        for found in outcomes(injected, there):
+            one = found.error
+            self.lost += found.lost
             for share in (self.errors, self.rules[one.rule], self.strategies[str(one.strategy)]):
-                share.add(caught)
+                share.add(found.caught)
         for span in gold:
             if span not in changed:
                 self.collateral.add(span not in exact)

@@ -1,5 +1,6 @@
 """Who caught the injected errors: an author's annotation sets against the frozen gold and the errors put into it."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -7,6 +8,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
+from annotations.domain.injecting.injection import Injection
 from annotations.domain.injecting.scoring import Caught
 from annotations.domain.spans import Span as DomainSpan
 from annotations.models import AnnotationSet, Author, Project, Span
@@ -70,27 +72,67 @@ def authors_on(run: InjectedRun) -> "QuerySet[Author]":
     return authors.exclude(kind=Author.Kind.GOLD)
 
 
-def score_injection(run: InjectedRun, author: Author) -> InjectionScore:
-    """Count what an author caught in the notes that the author has submitted. Raises ServiceError `unfinished`."""
-    if run.injected is None or run.job is None or run.job.state != run.job.State.DONE:
+def is_complete(run: InjectedRun) -> bool:
+    """Whether all errors and annotation sets are written."""
+    return run.injected is not None and run.job is not None and run.job.state == run.job.State.DONE
+
+
+def require_complete(run: InjectedRun) -> None:
+    """Raises ServiceError `unfinished`."""
+    if not is_complete(run):
         raise ServiceError(
             _("The errors of “%(name)s” are not complete yet. Wait for its job.") % {"name": run.author.name},
             code="unfinished",
         )
+
+
+def score_injection(run: InjectedRun, author: Author) -> InjectionScore:
+    """Count what an author caught in the notes that the author has submitted. Raises ServiceError `unfinished`."""
+    return score_authors(run, [author])[0]
+
+
+def score_authors(run: InjectedRun, authors: Sequence[Author]) -> list[InjectionScore]:
+    """The figures of several authors, in their order. Gold is read once. Raises ServiceError `unfinished`."""
+    notes, found = 0, {author.pk: (Caught(), set[int]()) for author in authors}
+    for batch in read_batches(run, list(found)):
+        notes += len(batch.gold)
+        for author, sets in batch.sets.items():
+            caught, counted = found[author]
+            counted.update(sets)
+            for note, spans in sets.items():
+                caught.add(batch.gold[note], batch.errors.get(note, []), spans)
+    return [
+        InjectionScore(run, author, len(found[author.pk][1]), notes - len(found[author.pk][1]), found[author.pk][0])
+        for author in authors
+    ]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some notes of an injected run: gold and errors by note; `sets` has the spans by author id and note."""
+
+    gold: dict[int, list[DomainSpan]]
+    errors: dict[int, list[Injection]]
+    sets: dict[int, dict[int, list[DomainSpan]]]
+
+
+def read_batches(run: InjectedRun, authors: Sequence[int]) -> Iterator[Batch]:
+    """Read the run's notes and the authors' submitted annotation sets. Raises ServiceError `unfinished`."""
+    require_complete(run)
     notes = list(run.gold_version.notes.order_by("document_id").values_list("document_id", flat=True))
-    caught, counted = Caught(), 0
     for at in range(0, len(notes), BATCH):
-        sets = dict(
-            AnnotationSet.objects.filter(
-                author=author, state=SUBMITTED, document__in=notes[at : at + BATCH]
-            ).values_list("pk", "document_id")
-        )
-        found: dict[int, list[DomainSpan]] = {note: [] for note in sets.values()}
+        some = notes[at : at + BATCH]
+        sets = {
+            pk: (author, note)
+            for pk, author, note in AnnotationSet.objects.filter(
+                author__in=authors, state=SUBMITTED, document__in=some
+            ).values_list("pk", "author_id", "document_id")
+        }
+        found: dict[int, dict[int, list[DomainSpan]]] = {author: {} for author in authors}
+        for author, note in sets.values():
+            found[author][note] = []
         rows = Span.objects.filter(annotation_set__in=list(sets)).order_by()
         for annotation_set, start, end, code in rows.values_list("annotation_set_id", "start", "end", "label__code"):
-            found[sets[annotation_set]].append(DomainSpan(start, end, code))
-        gold, errors = frozen_gold(run.gold_version, list(found)), errors_in(run, list(found))
-        for note, spans in found.items():
-            caught.add(gold[note], errors.get(note, []), spans)
-        counted += len(found)
-    return InjectionScore(run, author, counted, len(notes) - counted, caught)
+            author, note = sets[annotation_set]
+            found[author][note].append(DomainSpan(start, end, code))
+        yield Batch(frozen_gold(run.gold_version, some), errors_in(run, some), found)

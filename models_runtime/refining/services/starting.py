@@ -3,6 +3,7 @@
 from typing import Final
 
 from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
@@ -89,9 +90,14 @@ def start_refinement(
     return row
 
 
+def sources_of(project: Project) -> "QuerySet[Author]":
+    """Whose annotations can be refined: runs, merged lists and injected errors, the newest first."""
+    return Author.objects.filter(project=project, kind__in=SOURCES, refinement__isnull=True).order_by("-pk")
+
+
 def _source(project: Project, name: str) -> Author:
-    rows = Author.objects.filter(project=project, kind__in=SOURCES, refinement__isnull=True)
-    found = rows.filter(name=name).order_by("-pk").first()
+    rows = sources_of(project)
+    found = rows.filter(name=name).first()
     if found is None:
         known = ", ".join(rows.order_by("pk").values_list("name", flat=True)) or _("none yet")
         raise ServiceError(

@@ -264,4 +264,6 @@ def test_each_page_has_tables():
         "scores",
         "compared",
         "strategies",
+        "injections",
+        "refinements",
     }

@@ -67,10 +67,12 @@ ON_PAGE: Final[Mapping[str, tuple[Table, ...]]] = {
         singh.ANY_LABEL,
         singh.ALL_OR_NOTHING,
     ),
+    "injections": (xu.INJECTED,),
+    "refinements": (xu.EFFORT, xu.REFINED),
     "strategies": (catelli_transfer.BY_STRATEGY,),
 }
 # Tables of experiments that the app can't repeat yet; docs/sources.md says what is missing.
-_UNREPEATED: Final = (xu.INJECTED, xu.EFFORT, salierno.FILL_MASK)
+_UNREPEATED: Final = (salierno.FILL_MASK,)
 
 ALL: Final = tuple(dict.fromkeys(table for tables in (*ON_PAGE.values(), _UNREPEATED) for table in tables))
 

@@ -1,0 +1,80 @@
+"""The forms of refinements: start one, and choose two to compare."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from annotations.core.fields import WholeField
+from annotations.core.offering import offer, suggest
+from annotations.models import Author, GoldVersion
+from models_runtime.backends.llm.servers import Server
+from models_runtime.models import Refinement
+from models_runtime.refining.methods import METHODS
+from models_runtime.runs.forms.llm import agreed_field, where_of
+
+# The field beside which an error of the service is shown, by its code.
+REFUSED_AT = {"empty": "run", "exists": "name", "version": "gold", "leaves": "may_leave", "params": "model"}
+
+
+class RefineForm(forms.Form):
+    """`run` is the id of an author whose annotations are refined. The service checks the rest."""
+
+    run = WholeField(label=_("Annotations of"), widget=forms.Select())
+    method = forms.ChoiceField(
+        label=_("Method"),
+        choices=[(one.value, one.label) for one in Refinement.Method if one in METHODS],
+        initial=Refinement.Method.OFFLINE,
+        error_messages={"invalid_choice": _("There is no method %(value)s. Choose from the list.")},
+    )
+    gold = WholeField(
+        label=_("Gold version"),
+        required=False,
+        widget=forms.Select(),
+        help_text=_("The offline agent learns from gold of other patients than the note's."),
+    )
+    model = forms.ChoiceField(
+        label=_("Language model"),
+        required=False,
+        error_messages={"invalid_choice": _("There is no model %(value)s. Choose from the list.")},
+        help_text=_("The offline agent asks no language model."),
+    )
+    may_leave = agreed_field()
+    name = forms.CharField(
+        label=_("Name"),
+        max_length=150,
+        required=False,
+        help_text=_("If empty: the run's name, the method and a number."),
+    )
+
+    def __init__(
+        self,
+        *args: Any,
+        sources: Sequence[Author],
+        versions: Sequence[GoldVersion],
+        servers: Sequence[Server],
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        suggest(self, "run", [(author.pk, _name(author)) for author in sources])
+        models = [(f"{one.name} {model}", f"{model} ({where_of(one)})") for one in servers for model in one.models]
+        offer(self, "model", [("", _("the first of the list")), *models])
+        newest = [("", _("the newest; for injected errors, that of the copy"))]
+        suggest(self, "gold", [*newest, *((version.number, str(version.number)) for version in versions)])
+
+
+class CompareForm(forms.Form):
+    """Two refinements, by their ids."""
+
+    first = WholeField(label=_("First refinement"), widget=forms.Select())
+    second = WholeField(label=_("Second refinement"), widget=forms.Select())
+
+    def __init__(self, *args: Any, rows: Sequence[Refinement], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name in ("first", "second"):
+            suggest(self, name, [(row.pk, row.author.name) for row in rows])
+
+
+def _name(author: Author) -> str:
+    return author.name if author.kind == Author.Kind.RUN else f"{author.name} ({author.get_kind_display()})"
