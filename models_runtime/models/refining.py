@@ -10,11 +10,15 @@ from annotations.models.job import Job
 class Refinement(models.Model):
     """A refinement of a run's suggestions, or of injected errors. `author` has its results as annotation sets.
 
-    `gold_version` is what the offline agent learned from: for a note, only the gold of other patients.
+    `gold_version` is what the offline agent learned from, or has the examples of a language model: for a note, only the
+    gold of other patients. An external client decides without a job. The counts grow with every answer of the model.
     """
 
     class Method(models.TextChoices):
         OFFLINE = "offline", _("Offline agent")
+        SINGLE = "single", _("Language model, one question per annotation")
+        AGENT = "agent", _("Agent with a language model")
+        EXTERNAL = "external", _("Client over MCP")
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="refinements")
     source = models.ForeignKey(Author, models.CASCADE, related_name="refinements")
@@ -23,6 +27,18 @@ class Refinement(models.Model):
     gold_version = models.ForeignKey(GoldVersion, models.SET_NULL, null=True, related_name="+")
     params = models.JSONField(default=dict)
     revision = models.CharField(max_length=120, blank=True, help_text="Everything that the decisions depend on.")
+    server = models.CharField(max_length=40, blank=True, help_text="Name of the listed server. Empty without a model.")
+    model = models.CharField(max_length=200, blank=True)
+    language = models.CharField(max_length=8, blank=True, help_text="Language of the prompt.")
+    prompt = models.TextField(blank=True, help_text="The system message, copied at the start.")
+    prompt_version = models.CharField(max_length=20, blank=True)
+    switched_off = models.JSONField(default=list, help_text="Names of the agent's components that are not used.")
+    calls = models.PositiveIntegerField(default=0, help_text="Questions that the model answered.")
+    seconds = models.FloatField(default=0, help_text="Time spent on answers, summed over simultaneous questions.")
+    tokens_in = models.PositiveBigIntegerField(default=0)
+    tokens_out = models.PositiveBigIntegerField(default=0)
+    unreadable = models.PositiveIntegerField(default=0, help_text="Answers that could not be read.")
+    not_applied = models.PositiveIntegerField(default=0, help_text="Updates that could not be applied.")
     job = models.OneToOneField(Job, models.CASCADE, null=True, related_name="refinement")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)

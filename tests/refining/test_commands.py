@@ -86,7 +86,7 @@ def test_a_worker_that_takes_over_continues(ward, monkeypatch):
     row = start_refinement(project=ward.project, source="wide", method="offline", actor=ward.mia, key="k")
     again = start_refinement(project=ward.project, source="wide", method="offline", actor=ward.mia, key="k")
     assert again.pk == row.pk and Job.objects.count() == 1
-    monkeypatch.setattr("models_runtime.refining.jobs.BATCH", 15)
+    monkeypatch.setattr("models_runtime.refining.offline.BATCH", 15)
     refine, asked = learning.FoldModels.refine, []
 
     def counted(self, todo, patient_id, name):

@@ -13,6 +13,7 @@ from annotations.jobs.services.starting import key_of, started_with
 from annotations.models import AnnotationSet, Author, GoldVersion, Project, User
 from models_runtime.models import InjectedRun, Refinement
 from models_runtime.refining.events import REFINEMENT_STARTED
+from models_runtime.refining.methods import METHODS
 
 KIND: Final = "refine"
 SOURCES: Final = (Author.Kind.RUN, Author.Kind.BENCH)
@@ -37,10 +38,10 @@ def start_refinement(
     existing = started_with(Refinement, project, KIND, key)
     if existing is not None:
         return existing
-    if method not in Refinement.Method.values:
+    if method not in METHODS:
         raise ServiceError(
             _("There is no method “%(method)s”. Choose one of: %(choices)s.")
-            % {"method": method, "choices": ", ".join(Refinement.Method.values)},
+            % {"method": method, "choices": ", ".join(METHODS)},
             code="method",
         )
     author = _source(project, source)

@@ -11,6 +11,7 @@ from annotations.jobs.waiting import wait_for
 from annotations.models import Job, User
 from models_runtime.models import Refinement
 from models_runtime.refining.jobs import result_of
+from models_runtime.refining.methods import METHODS
 from models_runtime.refining.services.starting import start_refinement
 
 
@@ -21,9 +22,7 @@ class Command(JourneyCommand):
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")
         parser.add_argument("run", metavar="RUN", help="Name of a run, a merged list, or a run of injected errors.")
-        parser.add_argument(
-            "--method", choices=Refinement.Method.values, default=Refinement.Method.OFFLINE, help="Default: offline."
-        )
+        parser.add_argument("--method", choices=[*METHODS], default=Refinement.Method.OFFLINE, help="Default: offline.")
         parser.add_argument(
             "--gold",
             type=int,
