@@ -114,6 +114,9 @@ RELEXICALIZER = "models_runtime.backends.llm.relexicalizing.Relexicalizer"
 # Decides about the annotations of others without a language model. Not a backend either.
 OFFLINE_AGENT = "models_runtime.backends.refining.offline.OfflineAgent"
 
+# What an agent knows about an annotation by fixed rules.
+VALIDATORS = "models_runtime.backends.refining.validators.validate"
+
 
 CASE = "models_runtime.backends.llm.judging.Case"
 

@@ -32,23 +32,25 @@ def start_refinement(
     """Start to refine the annotations of a run, a merged list, or a run of injected errors, by its name.
 
     The offline agent learns from `gold`, by default the version that the errors were put into, else the newest one. A
-    repeated call with the same `key` returns the same refinement. Raises ServiceError `run`, `method`, `gold`, `empty`
+    repeated call with the same `key` returns the same refinement. A client over MCP decides without a job and without
+    gold, so each call starts a new refinement by one. Raises ServiceError `run`, `method`, `gold`, `empty`
     and `exists`.
     """
     existing = started_with(Refinement, project, KIND, key)
     if existing is not None:
         return existing
-    if method not in METHODS:
+    external = method == Refinement.Method.EXTERNAL
+    if not external and method not in METHODS:
         raise ServiceError(
             _("There is no method “%(method)s”. Choose one of: %(choices)s.")
-            % {"method": method, "choices": ", ".join(METHODS)},
+            % {"method": method, "choices": ", ".join([*METHODS, Refinement.Method.EXTERNAL])},
             code="method",
         )
     author = _source(project, source)
     notes = AnnotationSet.objects.filter(author=author, state=AnnotationSet.State.SUBMITTED).count()
     if not notes:
         raise ServiceError(_("“%(name)s” has annotated no note yet.") % {"name": author.name}, code="empty")
-    version = gold or _gold(project, author)
+    version = None if external else gold or _gold(project, author)
     name = good_name(name)
     kind = Author.Kind.BENCH if author.kind == Author.Kind.BENCH else Author.Kind.REFINED
     try:
@@ -63,11 +65,12 @@ def start_refinement(
             row = Refinement.objects.create(
                 project=project, source=author, author=made, method=method, gold_version=version, created_by=actor
             )
-            row.job = enqueue(
-                kind=KIND, project=project, params={"refinement_id": row.pk}, key=key_of(KIND, key), actor=actor,
-                total=notes,
-            )  # fmt: skip
-            row.save(update_fields=["job"])
+            if not external:
+                row.job = enqueue(
+                    kind=KIND, project=project, params={"refinement_id": row.pk}, key=key_of(KIND, key), actor=actor,
+                    total=notes,
+                )  # fmt: skip
+                row.save(update_fields=["job"])
             REFINEMENT_STARTED.record(
                 actor=actor,
                 project_id=project.pk,
