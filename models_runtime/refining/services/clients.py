@@ -32,7 +32,7 @@ from annotations.domain.refining.todo import Refused, Todo
 from annotations.jobs.registry import load
 from annotations.models import AnnotationSet, ApiToken, Document
 from models_runtime.core.registry import VALIDATORS
-from models_runtime.models import RefinedItem, Refinement
+from models_runtime.models import Refinement
 from models_runtime.refining import keeping
 from models_runtime.refining.events import REFINEMENT_DECIDED, REFINEMENT_NOTE_FINISHED
 from models_runtime.refining.services.starting import start_refinement
