@@ -269,6 +269,7 @@ INSTALLED_APPS = [
     "models_runtime.training",
     "models_runtime.runs",
     "models_runtime.judging",
+    "models_runtime.skills",
     "models_runtime.relexicalizing",
     "models_runtime.comparing",
     "models_runtime.loop",

@@ -8,6 +8,7 @@ from models_runtime.judging.urls import urlpatterns as judging
 from models_runtime.loop.urls import urlpatterns as loop
 from models_runtime.relexicalizing.urls import urlpatterns as surrogates
 from models_runtime.runs.urls import urlpatterns as runs
+from models_runtime.skills.urls import urlpatterns as skills
 from models_runtime.training.urls import urlpatterns as training
 
 urlpatterns: list[URLPattern] = [
@@ -18,4 +19,5 @@ urlpatterns: list[URLPattern] = [
     *training,
     *judging,
     *surrogates,
+    *skills,
 ]

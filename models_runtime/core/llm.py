@@ -13,6 +13,7 @@ from annotations.domain.hashing import text_sha256
 from annotations.jobs.registry import load
 from annotations.models import Document, Project
 from models_runtime.backends.base import Backend
+from models_runtime.backends.llm.asking import Meter
 from models_runtime.backends.llm.cache import Found, FoundSpan
 from models_runtime.backends.llm.params import Params, read_params
 from models_runtime.backends.llm.prompts import LabelWord
@@ -69,7 +70,7 @@ def label_words(rows: Sequence[Sequence[str]]) -> list[LabelWord]:
 class _Kept:
     """Answers of models, stored in the database for a project under hashes, together with their costs."""
 
-    def __init__(self, project: Project, bill: Bill) -> None:
+    def __init__(self, project: Project, bill: Meter) -> None:
         self._project = project
         self._bill = bill
 
@@ -111,6 +112,17 @@ class KeptTexts(_Kept):
 
     def keep(self, key: str, text: str, found: str) -> None:
         self._keep(key, text, {"rewritten": found})
+
+
+class KeptReplies(_Kept):
+    """Stored answers of a refining agent, as {"reply": text}."""
+
+    def find(self, key: str) -> str | None:
+        found = self._found(key)
+        return None if found is None else str(found["reply"])
+
+    def keep(self, key: str, text: str, found: str) -> None:
+        self._keep(key, text, {"reply": found})
 
 
 class KeptVerdicts(_Kept):

@@ -111,6 +111,13 @@ JUDGE = "models_runtime.backends.llm.judging.LlmJudge"
 RELEXICALIZER = "models_runtime.backends.llm.relexicalizing.Relexicalizer"
 
 
+# An agent that decides about the annotations of others with a language model and tools. Not a backend.
+LLM_AGENT = "models_runtime.backends.refining.agent.agent_at"
+
+# Makes the connection to a model of a listed server.
+COMPLETION = "models_runtime.backends.llm.backend.completion_of"
+
+
 # Decides about the annotations of others without a language model. Not a backend either.
 OFFLINE_AGENT = "models_runtime.backends.refining.offline.OfflineAgent"
 

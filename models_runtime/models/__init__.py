@@ -6,6 +6,7 @@ from models_runtime.models.judging import Judge, JudgedNote, Judging, Judgment
 from models_runtime.models.llm import LlmAnswer, LlmUsage, ServerCapacity
 from models_runtime.models.refining import RefinedItem, Refinement
 from models_runtime.models.run import Run, RunItem
+from models_runtime.models.skills import ReviewSkill
 from models_runtime.models.trained import OF_MODEL, TrainedModel
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "LlmUsage",
     "RefinedItem",
     "Refinement",
+    "ReviewSkill",
     "Run",
     "RunItem",
     "ServerCapacity",

@@ -25,7 +25,6 @@ def run(claim: Claim) -> dict[str, Any]:
     )
     load(METHODS[row.method])(claim, row)
     claim.done = claim.total
-    row.refresh_from_db(fields=[*COUNTS, "seconds"])
     return result_of(row)
 
 
@@ -44,5 +43,6 @@ def result_of(row: Refinement) -> dict[str, Any]:
         "notes": AnnotationSet.objects.filter(author=row.author).count(),
     }
     if row.server:
+        row.refresh_from_db(fields=[*COUNTS, "seconds"])
         found |= {name: getattr(row, name) for name in COUNTS} | {"seconds": round(row.seconds, 3)}
     return found

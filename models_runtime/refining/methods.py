@@ -9,4 +9,8 @@ from models_runtime.models import Refinement
 
 METHODS: Final[dict[str, str]] = {
     Refinement.Method.OFFLINE: "models_runtime.refining.offline.refine",
+    Refinement.Method.SINGLE: "models_runtime.refining.single.refine",
+    Refinement.Method.AGENT: "models_runtime.refining.agentic.refine",
 }
+WITH_MODEL: Final[dict[str, str]] = {Refinement.Method.SINGLE: "refine", Refinement.Method.AGENT: "agent"}
+"""The methods that ask a language model, with the task of their prompt."""

@@ -50,6 +50,8 @@ TABLE: dict[str, dict[str, str]] = {
     "take_back_notes": {"GET": EVERYONE_405, "POST": done(ANNOTATORS)},
     "guidelines": {"GET": MEMBERS, "POST": EVERYONE_405},
     "guidelines_edit": {"GET": MANAGERS, "POST": done(MANAGERS)},
+    "skills": {"GET": MANAGERS, "POST": EVERYONE_405},
+    "skill": {"GET": MANAGERS, "POST": done(MANAGERS)},
     "patients": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
 
     # Notes

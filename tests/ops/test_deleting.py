@@ -54,7 +54,16 @@ from annotations.ops.events import PROJECT_DELETED
 from annotations.ops.services import deleting
 from annotations.ops.services.deleting import delete_project, finish_deletion
 from annotations.projects.services.archiving import archive_project
-from models_runtime.models import InjectedError, InjectedRun, Judge, LlmUsage, RefinedItem, Refinement, TrainedModel
+from models_runtime.models import (
+    InjectedError,
+    InjectedRun,
+    Judge,
+    LlmUsage,
+    RefinedItem,
+    Refinement,
+    ReviewSkill,
+    TrainedModel,
+)
 from models_runtime.training.jobs.checkpoints import checkpoint_of
 from tests import factories as make
 from tests.ops import test_erasing_everything as everything
@@ -196,6 +205,7 @@ def fill_the_rest(world):
     InjectedError.objects.create(run=injected, document=world.note, start=0, end=4, label="CITY", rule="cities")
     refinement = Refinement.objects.create(project=project, source=errors, author=refined, method="offline")
     RefinedItem.objects.create(refinement=refinement, document=world.note, number=1, start=0, end=4, label="CITY")
+    ReviewSkill.objects.create(project=project, name="names", version=1, labels=["*"], text=everything.WORD)
 
 
 # Accounts outlive the project, and certificates are verified with the keys.

@@ -104,6 +104,7 @@ STAYS = {
     },
     "models_runtime.InjectedRun": {"rules": "names of rules", "possible": "counts"},
     "models_runtime.Refinement": {"method": "a choice", "params": "choices", "revision": "a hash"},
+    "models_runtime.ReviewSkill": {"name": "listed with the text", "labels": "codes", "text": "listed"},
     "models_runtime.Judge": {"server": "of the settings", "model": "of the settings", "stopped": "a server's error"},
     "models_runtime.LlmUsage": {"currency": "a code"},
 }  # fmt: skip

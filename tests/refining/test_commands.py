@@ -127,7 +127,7 @@ def test_too_little_gold_and_none(ward):
     with pytest.raises(CommandError, match="too few spans to learn from"):
         command("refine", "ward", "wide", "--wait")
     ward.version.delete()
-    with pytest.raises(CommandError, match="no frozen gold version"):
+    with pytest.raises(CommandError, match="This project has no frozen gold version"):
         command("refine", "ward", "wide", "--name", "other")
 
 

@@ -1,4 +1,5 @@
 import asyncio
+import json
 import os
 from typing import Any
 
@@ -16,12 +17,17 @@ class Command(BaseCommand):
             "Default: standard input and output, with the token in DEIDREVIEW_TOKEN.",
         )
 
+        parser.add_argument("--json", action="store_true", help="Print one JSON object when a server over HTTP stops.")
+
     def handle(self, *args: Any, **options: Any) -> None:
         # Other commands start without the packages of the protocol.
         from deidreview import mcp_server
 
         if options["http"]:
-            self._http(*_address(options["http"]))
+            host, port = _address(options["http"])
+            self._http(host, port)
+            if options["json"]:
+                self.stdout.write(json.dumps({"host": host, "port": port}))
             return
         secret = os.environ.get(mcp_server.VARIABLE, "")
         try:

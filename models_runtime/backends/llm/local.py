@@ -106,7 +106,9 @@ class LocalCompletion:
             )
             found = self._tokenizer(text, return_tensors="pt", add_special_tokens=False)
         else:
-            found = self._tokenizer("".join(f"{each['content']}\n\n" for each in question.messages()), return_tensors="pt")
+            found = self._tokenizer(
+                "".join(f"{each['content']}\n\n" for each in question.messages()), return_tensors="pt"
+            )
         return found["input_ids"].to(self._model.device)
 
 

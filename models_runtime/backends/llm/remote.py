@@ -13,11 +13,11 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import openai
 from openai import DefaultHttpxClient, OpenAI
-from openai.types.chat import ChatCompletion
+from openai.types.chat import ChatCompletion, ChatCompletionMessageParam
 
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.bounded import MOST_BYTES, BoundedTransport, TooLong
@@ -138,7 +138,7 @@ class RemoteCompletion:
         try:
             answer: ChatCompletion = self._client.chat.completions.create(
                 model=self._model,
-                messages=question.messages(),
+                messages=cast("list[ChatCompletionMessageParam]", question.messages()),
                 temperature=question.temperature,
                 max_tokens=question.most_tokens,
                 **options,
@@ -206,7 +206,7 @@ class RemoteCompletion:
 
 def _calls(called: object) -> tuple[ToolCall, ...]:
     """The well-formed calls of functions in a message."""
-    found = []
+    found: list[ToolCall] = []
     for each in called if isinstance(called, list) else []:
         function = getattr(each, "function", None)
         name, arguments = getattr(function, "name", None), getattr(function, "arguments", None)

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 from annotations.models import Author, Project
 from annotations.ops.selectors.free_texts import FreeText
-from models_runtime.models import Judging, Run, TrainedModel
+from models_runtime.models import Judging, ReviewSkill, Run, TrainedModel
 
 
 def free_texts(project: Project) -> Iterator[FreeText]:
@@ -18,6 +18,8 @@ def free_texts(project: Project) -> Iterator[FreeText]:
     for run in Run.objects.filter(project=project, params__has_key="prompt").select_related("author"):
         what = _("Prompt of the run %(name)s") % {"name": run.author.name}
         yield FreeText(what, 1, reverse("run", args=[slug, run.pk]))
+    if skills := ReviewSkill.objects.filter(project=project).count():
+        yield FreeText(_("Guidance for agents, in all versions"), skills, reverse("skills", args=[slug]))
     if models := TrainedModel.objects.filter(project=project).count():
         yield FreeText(_("Names of trained models"), models, reverse("models", args=[slug]))
     for model in TrainedModel.objects.filter(project=project, card__has_key="probe"):

@@ -26,7 +26,6 @@ from annotations.core.label_lock import keep_labels
 from annotations.domain.numbers import MAX_ID
 from annotations.domain.refining import tools
 from annotations.domain.refining.arguments import Argument, checked, schema
-from annotations.domain.refining.skills import for_project
 from annotations.domain.refining.state import State
 from annotations.domain.refining.todo import Refused, Todo
 from annotations.jobs.registry import load
@@ -36,6 +35,7 @@ from models_runtime.models import Refinement
 from models_runtime.refining import keeping
 from models_runtime.refining.events import REFINEMENT_DECIDED, REFINEMENT_NOTE_FINISHED
 from models_runtime.refining.services.starting import start_refinement
+from models_runtime.skills.selectors import skills_of
 
 Answer = dict[str, Any]
 MOST_ROWS: Final = 100
@@ -195,7 +195,7 @@ def _note(row: Refinement, number: int) -> Document:
 def _state(row: Refinement, note: Document, todo: Todo | None) -> State:
     if todo is None:  # Erased meanwhile.
         raise Http404("This note does not exist.")
-    skills = for_project(todo.labels, note.language or row.project.language)
+    skills = skills_of(row.project, note.language)
     return State.of(todo, skills=skills, validate=load(VALIDATORS))
 
 

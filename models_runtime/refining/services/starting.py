@@ -11,9 +11,11 @@ from annotations.gold.selectors import versions
 from annotations.jobs.services.queue import enqueue
 from annotations.jobs.services.starting import key_of, started_with
 from annotations.models import AnnotationSet, Author, GoldVersion, Project, User
+from models_runtime.core.registry import LLM_KIND
 from models_runtime.models import InjectedRun, Refinement
 from models_runtime.refining.events import REFINEMENT_STARTED
-from models_runtime.refining.methods import METHODS
+from models_runtime.refining.methods import METHODS, WITH_MODEL
+from models_runtime.refining.services.asking import Asked, fields_of
 
 KIND: Final = "refine"
 SOURCES: Final = (Author.Kind.RUN, Author.Kind.BENCH)
@@ -28,13 +30,14 @@ def start_refinement(
     name: str = "",
     gold: GoldVersion | None = None,
     key: str,
+    asked: Asked | None = None,
 ) -> Refinement:
     """Start to refine the annotations of a run, a merged list, or a run of injected errors, by its name.
 
     The offline agent learns from `gold`, by default the version that the errors were put into, else the newest one. A
-    repeated call with the same `key` returns the same refinement. A client over MCP decides without a job and without
-    gold, so each call starts a new refinement by one. Raises ServiceError `run`, `method`, `gold`, `empty`
-    and `exists`.
+    language model's examples are from it. `asked` is the choice of a language model. A client over MCP decides without
+    a job and without gold. A repeated call with the same `key` returns the same refinement, where there is a job.
+    Raises ServiceError `run`, `method`, `gold`, `empty` and `exists`, and what asking.fields_of raises.
     """
     existing = started_with(Refinement, project, KIND, key)
     if existing is not None:
@@ -50,7 +53,13 @@ def start_refinement(
     notes = AnnotationSet.objects.filter(author=author, state=AnnotationSet.State.SUBMITTED).count()
     if not notes:
         raise ServiceError(_("“%(name)s” has annotated no note yet.") % {"name": author.name}, code="empty")
-    version = None if external else gold or _gold(project, author)
+    asked = asked or Asked()
+    fields = fields_of(project, asked, WITH_MODEL[method]) if method in WITH_MODEL else {}
+    version = gold
+    if external:
+        version = None
+    elif version is None and (not fields or asked.examples):
+        version = _gold(project, author)
     name = good_name(name)
     kind = Author.Kind.BENCH if author.kind == Author.Kind.BENCH else Author.Kind.REFINED
     try:
@@ -63,12 +72,13 @@ def start_refinement(
                 project=project, kind=kind, name=name or _free_name(project, kind, f"{author.name}-{method}")
             )
             row = Refinement.objects.create(
-                project=project, source=author, author=made, method=method, gold_version=version, created_by=actor
-            )
+                project=project, source=author, author=made, method=method, gold_version=version, created_by=actor,
+                **fields,
+            )  # fmt: skip
             if not external:
                 row.job = enqueue(
                     kind=KIND, project=project, params={"refinement_id": row.pk}, key=key_of(KIND, key), actor=actor,
-                    total=notes,
+                    total=notes, queue=LLM_KIND.queue if fields else "",
                 )  # fmt: skip
                 row.save(update_fields=["job"])
             REFINEMENT_STARTED.record(
@@ -102,7 +112,7 @@ def _gold(project: Project, source: Author) -> GoldVersion:
     newest = next((version for version in versions(project) if version.span_count), None)
     if newest is None:
         raise ServiceError(
-            _("The offline agent learns from gold, and this project has no frozen gold version. Freeze one first."),
+            _("The offline agent and examples need gold. This project has no frozen gold version. Freeze one first."),
             code="gold",
         )
     return newest

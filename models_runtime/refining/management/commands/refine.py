@@ -6,12 +6,14 @@ from django.core.management.base import CommandParser
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
 from annotations.core.errors import ServiceError
+from annotations.domain.refining.state import Component
 from annotations.gold.management.commands.diff_gold import find_version
 from annotations.jobs.waiting import wait_for
 from annotations.models import Job, User
 from models_runtime.models import Refinement
 from models_runtime.refining.jobs import result_of
 from models_runtime.refining.methods import METHODS
+from models_runtime.refining.services.asking import Asked
 from models_runtime.refining.services.starting import start_refinement
 
 
@@ -34,6 +36,33 @@ class Command(JourneyCommand):
             metavar="N",
             help="Gold version to learn from. Default: the newest, or that of the errors.",
         )
+        parser.add_argument(
+            "--server", default="", metavar="NAME", help="Server of a language model. Default: the first."
+        )
+        parser.add_argument("--model", default="", metavar="NAME", help="Model. Default: the server's first.")
+        parser.add_argument(
+            "--language", default="", metavar="CODE", help="Language of the prompt. Default: the project's, or English."
+        )
+        parser.add_argument(
+            "--examples",
+            type=int,
+            default=0,
+            metavar="N",
+            help="Examples from gold of other patients in each question. Default: 0.",
+        )
+        parser.add_argument(
+            "--without",
+            default="",
+            metavar="A,B",
+            help=f"Components of the agent to switch off, to measure them: {', '.join(Component)}.",
+        )
+        parser.add_argument(
+            "--steps", type=int, default=0, metavar="N", help="Most questions of the agent about a note."
+        )
+        parser.add_argument(
+            "--tokens", type=int, default=0, metavar="N", help="Most tokens of the agent for a note, in and out."
+        )
+        parser.add_argument("--may-leave", action="store_true", help="The notes may be sent to another machine.")
         parser.add_argument("--name", default="", help="Name of the result. Default: RUN-METHOD-1 and so on.")
         parser.add_argument("--wait", action="store_true", help="Wait for the end.")
 
@@ -47,6 +76,16 @@ class Command(JourneyCommand):
             name=options["name"],
             gold=None if options["gold"] is None else find_version(project, options["gold"]),
             key=uuid.uuid4().hex,
+            asked=Asked(
+                server=options["server"],
+                model=options["model"],
+                language=options["language"],
+                examples=options["examples"],
+                may_leave=options["may_leave"],
+                without=tuple(name.strip() for name in options["without"].split(",") if name.strip()),
+                steps=options["steps"],
+                tokens=options["tokens"],
+            ),
         )
         if row.method == Refinement.Method.EXTERNAL:
             return {**result_of(row), "refinement": row.pk, "job": None, "state": None}

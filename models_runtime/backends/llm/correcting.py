@@ -1,0 +1,154 @@
+"""A language model that decides about one annotation at a time (Xu et al. 2026, section 3 and appendix A.2).
+
+Each question shows the whole note. The answer concerns one annotation only, so that text in a note can't affect others.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from annotations.domain.refining.todo import Refused, Todo
+from annotations.domain.spans import Bounds, Span
+from models_runtime.backends.llm.answers import THOUGHT
+from models_runtime.backends.llm.asking import Question
+from models_runtime.backends.llm.locating import is_too_long
+from models_runtime.backends.llm.prompts import fenced
+
+ANSWERS: Final = ("correct", "update", "remove")
+# Tokens of an answer: the text, the reason, and the thoughts of a reasoning model.
+_TOKENS: Final = 4096
+_DECODER: Final = json.JSONDecoder()
+UNREADABLE: Final = "The model's answer could not be read, so the annotation stays."
+NOT_APPLIED: Final = "The model's change could not be applied, so the annotation stays."
+
+
+class Correction(BaseModel):
+    """An answer about one annotation. An empty `text` or `type` of an update stays as it is."""
+
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+    answer: Literal["correct", "update", "remove"]
+    text: str = ""
+    type: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Example:
+    """An annotation of another patient's note, with the right answer. `before` and `after` are a few words around."""
+
+    before: str
+    annotated: str
+    after: str
+    type: str
+    right: Correction
+
+    def shown(self) -> dict[str, Any]:
+        return {
+            "before": self.before, "annotated": self.annotated, "after": self.after, "type": self.type,
+            "right": {name: getattr(self.right, name) for name in ("answer", "text", "type")},
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Applied:
+    """A to-do list with one more decision. `unreadable`, `refused`: whether the original stays for this reason."""
+
+    todo: Todo
+    unreadable: bool = False
+    refused: bool = False
+
+
+def question_about(prompt: str, todo: Todo, number: int, examples: Sequence[Example] = ()) -> Question:
+    """The question about annotation `number`. `prompt`: the system message."""
+    text, span = todo.text, todo.item(number).span
+    shown: dict[str, Any] = {
+        "before": text[: span.start],
+        "annotated": text[span.start : span.end],
+        "after": text[span.end :],
+        "type": span.label,
+    }
+    if examples:
+        shown["examples"] = [one.shown() for one in examples]
+    return Question(prompt, fenced(json.dumps(shown, ensure_ascii=False)), _TOKENS, schema_of_answer(todo.labels))
+
+
+def schema_of_answer(labels: frozenset[str]) -> dict[str, Any]:
+    """The strict JSON schema of an answer. Nothing but a decision about this annotation fits it."""
+    text = {"type": "string"}
+    properties = {
+        "answer": {"type": "string", "enum": list(ANSWERS)},
+        "text": text,
+        "type": {"type": "string", "enum": ["", *sorted(labels)]},
+        "reason": text,
+    }
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def correction_in(answer: str) -> Correction | None:
+    """The first valid correction in an answer, which may be fenced or surrounded by text; None without one."""
+    at = answer.find("{", max(answer.rfind(THOUGHT), 0))
+    while at >= 0:
+        try:
+            return Correction.model_validate(_DECODER.raw_decode(answer, at)[0])
+        except (ValidationError, json.JSONDecodeError, RecursionError):
+            at = answer.find("{", at + 1)
+    return None
+
+
+def applied(todo: Todo, number: int, answer: str) -> Applied:
+    """Decide about annotation `number` by the model's answer. What can't be read or applied keeps the original."""
+    found = correction_in(answer)
+    if found is None:
+        return Applied(todo.keep(number, UNREADABLE), unreadable=True)
+    if found.answer == "correct":
+        return Applied(todo.keep(number, found.reason))
+    if found.answer == "remove":
+        return Applied(todo.remove(number, found.reason))
+    bounds = anchored(todo.text, todo.item(number).span, found.text)
+    if bounds is not None:
+        try:
+            label = found.type.strip() or None
+            return Applied(todo.update(number, found.reason, start=bounds[0], end=bounds[1], label=label))
+        except Refused:
+            pass
+    return Applied(todo.keep(number, NOT_APPLIED), refused=True)
+
+
+def anchored(text: str, old: Span, words: str) -> Bounds | None:
+    """The occurrence of words that overlaps a span and is nearest to it; the span's own bounds for no words.
+
+    Words that are not there exactly are found with other case or white space. None without an occurrence.
+    """
+    parts = [re.escape(part) for part in words.split()]
+    if not parts:
+        return old.start, old.end
+    if is_too_long(words):
+        return None
+    for pattern in (re.compile(re.escape(words.strip())), re.compile(r"\s+".join(parts), re.IGNORECASE)):
+        found = [bounds for bounds in _occurrences(pattern, text, old) if bounds[0] < old.end and old.start < bounds[1]]
+        if found:
+            return min(found, key=lambda one: (abs(one[0] - old.start) + abs(one[1] - old.end), one))
+    return None
+
+
+# White space between words may be longer in the note than in the answer.
+_AROUND: Final = 1000
+
+
+def _occurrences(pattern: re.Pattern[str], text: str, old: Span) -> list[Bounds]:
+    """The occurrences near a span, also those that overlap each other."""
+    found, at = [], max(0, old.start - _AROUND)
+    while at < old.end and (match := pattern.search(text, at, old.end + _AROUND)):
+        found.append(match.span())
+        at = match.start() + 1
+    return found

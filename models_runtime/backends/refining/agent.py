@@ -1,0 +1,337 @@
+"""The agent: a language model goes through the to-do list of a note with tools (Xu et al. 2026, section 4).
+
+The list of a note is worked off in rounds. A round begins with the open annotations, has a few questions, and ends with
+the first answer that decides something. What is asked depends on the decisions so far and on nothing else, so a worker
+that takes over finds the answers of a killed one in the store, and asks nothing twice.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from annotations.domain.refining.finishing import faults, settled
+from annotations.domain.refining.state import ALL, Component, Skill, State, no_checks
+from annotations.domain.refining.todo import Action as Decided
+from annotations.domain.refining.todo import Todo
+from annotations.domain.refining.tools import call, row, tools
+from models_runtime.backends.llm.asking import Answer, Completion, Meter, Question
+from models_runtime.backends.llm.backend import completion_of
+from models_runtime.backends.llm.cache import AnswerCache, NoCache
+from models_runtime.backends.llm.driver import (
+    Capacity,
+    Check,
+    Conversation,
+    FixedCapacity,
+    Results,
+    ServerQueue,
+    converse,
+    no_check,
+)
+from models_runtime.backends.llm.prompts import VERSION, LabelWord, digest, fenced, system_prompt
+from models_runtime.backends.llm.servers import Server
+from models_runtime.backends.refining.actions import (
+    MOST_CALLS,
+    Action,
+    action_schema,
+    actions,
+    described,
+    functions,
+    read_again,
+    written,
+)
+from models_runtime.backends.refining.validators import validate
+
+REVISION: Final = "1"
+"""Increase it when questions or answers are treated in another way, so that stored answers are no longer used."""
+SHOWN: Final = 40
+"""Open annotations at the begin of a round."""
+MOST_ROUND: Final = 12
+"""Questions of a round without a decision, after which the current annotation stays."""
+UNREADABLE: Final = 3
+"""Answers in a row without a readable call, after which the current annotation stays."""
+TRIES: Final = 3
+"""Rounds to repair what the last check finds; then the originals return."""
+_TOKENS: Final = 4096
+"""Tokens of an answer."""
+
+Persist = Callable[[Todo], None]
+"""Called with the list after each answer that decided something."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of one note. `steps`: questions; 0 for ten, and four for each annotation. `tokens`: in and out."""
+
+    steps: int = 0
+    tokens: int = 500_000
+
+    def most_steps(self, todo: Todo) -> int:
+        return self.steps or 10 + 4 * len(todo.items)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A refined note. `ended` is `finished`, `steps`, `tokens` or `validation`: the limit that ended the work."""
+
+    todo: Todo
+    steps: int
+    tokens: int
+    ended: str
+
+
+def ignore(todo: Todo) -> None:
+    """For callers that store nothing before the end."""
+
+
+@dataclass
+class _Work:
+    """The work on one note so far."""
+
+    state: State
+    persist: Persist
+    steps: int = 0
+    tokens: int = 0
+    tries: int = 0
+    ended: str = ""
+    with_tools: bool = True
+    more: list[dict[str, Any]] = field(default_factory=list)
+
+
+class LlmAgent:
+    """Refines notes with a model. `skills`: those of the project. `components`: what is not switched off."""
+
+    def __init__(
+        self,
+        completion: Completion,
+        labels: Sequence[LabelWord],
+        *,
+        language: str = "en",
+        made_of: Sequence[str] = (),
+        skills: "dict[str, Skill] | None" = None,
+        components: frozenset[Component] = ALL,
+        limits: Limits | None = None,
+        answers: AnswerCache[str] | None = None,
+        meter: Meter | None = None,
+        prompt: str = "",
+    ) -> None:
+        """`made_of`: server and model, on which stored answers depend. `prompt`: replaces the built-in one."""
+        self.completion, self.meter = completion, meter or Meter()
+        self._answers: AnswerCache[str] = NoCache() if answers is None else answers
+        self._skills = skills or {}
+        self._components, self._limits = components, limits or Limits()
+        self._tools = tools(components)
+        self._prompt = prompt or system_prompt("agent", language, labels)
+        self._calls_tools = True
+        texts = [f"{skill.name} {skill.version} {skill.text}" for _, skill in sorted(self._skills.items())]
+        parts = [REVISION, VERSION, *made_of, self._prompt, *sorted(components), *texts]
+        self.revision = digest("agent", *parts)
+
+    def refine(self, todo: Todo, persist: Persist = ignore) -> Conversation[Outcome]:
+        """A conversation that decides about every open annotation. Run it with `completion`."""
+        state = State.of(
+            todo,
+            skills=self._skills if Component.SKILLS in self._components else {},
+            validate=validate if Component.VALIDATORS in self._components else no_checks,
+            components=self._components,
+        )
+        work = _Work(state, persist)
+        while not work.ended:
+            if work.state.finished or not (work.state.todo.open() or self._faults(work)):
+                work.ended = "finished"
+            elif not work.state.todo.open() and work.tries >= TRIES:
+                work.ended = "validation"
+            else:
+                work.tries += not work.state.todo.open()
+                yield from self._round(work)
+        final = settled(originals(work.state.todo))
+        persist(final)
+        return Outcome(final, work.steps, work.tokens, work.ended)
+
+    def _faults(self, work: _Work) -> list[str]:
+        return faults(work.state.todo) if Component.FINAL_VALIDATION in self._components else []
+
+    def _round(self, work: _Work) -> Conversation[None]:
+        """Questions until something is decided, or the current annotation is given up."""
+        work.more, work.with_tools = [], self._calls_tools
+        begin = self._begin(work)
+        unreadable = 0
+        for _ in range(MOST_ROUND):
+            if work.steps >= self._limits.most_steps(work.state.todo):
+                work.ended = "steps"
+                return
+            if work.tokens >= self._limits.tokens:
+                work.ended = "tokens"
+                return
+            answer = yield from self._ask(work, begin)
+            if answer is None:  # The server has no tool calls. Ask again, for JSON.
+                work.more, work.with_tools = [], False
+                continue
+            work.steps += 1
+            work.tokens += answer.tokens
+            called = actions(answer)
+            unreadable = 0 if called else unreadable + 1
+            self.meter.add(unreadable=int(not called))
+            if unreadable >= UNREADABLE:
+                break
+            before = work.state.todo
+            self._act(work, answer, called)
+            if work.state.todo != before:
+                work.persist(work.state.todo)
+                return
+            if work.state.finished:
+                return
+        if unreadable and work.with_tools:  # It ignores tools instead of rejecting them.
+            self._calls_tools = False
+            return
+        self._give_up(work)
+
+    def _give_up(self, work: _Work) -> None:
+        """The current annotation stays, so that the others get their turn."""
+        opened = work.state.todo.open()
+        if not opened:
+            work.tries = TRIES
+            return
+        number = next((item.number for item in opened if item.number == work.state.current), opened[0].number)
+        todo = work.state.todo.keep(number, "The agent made no decision, so the annotation stays.")
+        work.state = work.state.decided(todo)
+        work.persist(todo)
+
+    def _begin(self, work: _Work) -> dict[str, Any]:
+        """What a round begins with."""
+        state = work.state
+        if state.has(Component.TODO):
+            opened = state.todo.open()
+            begin: dict[str, Any] = {
+                "open": [row(state, item) for item in opened[:SHOWN]],
+                "open_in_all": len(opened),
+                "decided": len(state.todo.items) - len(opened),
+            }
+        else:
+            begin = {"annotations": [row(state, item) for item in state.todo.items]}
+        if not state.has(Component.CONTEXT):
+            begin["note"] = state.todo.text
+        if self._skills and state.has(Component.SKILLS):
+            begin["skills"] = [
+                {"name": skill.name, "title": skill.title, "labels": sorted(skill.labels)}
+                for skill in self._skills.values()
+            ]
+        found = self._faults(work) if not state.todo.open() else []
+        return begin | ({"problems": found} if found else {})
+
+    def _ask(self, work: _Work, begin: dict[str, Any]) -> Conversation[Answer | None]:
+        """An answer from the store or the model. None if the model has just shown that it can't call tools."""
+        key = digest(self.revision, str(work.with_tools), json.dumps([begin, work.more], ensure_ascii=False))
+        stored = self._answers.find(key)
+        self.meter.add(kept=stored is not None)
+        if stored is not None:
+            return read_again(stored)
+        try:
+            answer = yield self._question(work, begin)
+        except BaseException:
+            self.meter.record()
+            raise
+        if answer.no_tools:
+            self._calls_tools = False
+            self.meter.record()
+            return None
+        self.meter.add(cut=int(answer.cut))
+        self._answers.keep(key, work.state.todo.text, written(answer))
+        return answer
+
+    def _question(self, work: _Work, begin: dict[str, Any]) -> Question:
+        user = fenced(json.dumps(begin, ensure_ascii=False))
+        # Texts of the note are fenced here and not before, because a fence is random and the key of an answer is not.
+        more = tuple(
+            message if message["role"] == "assistant" else message | {"content": fenced(message["content"])}
+            for message in work.more
+        )
+        if work.with_tools:
+            return Question(self._prompt, user, _TOKENS, more=more, tools=functions(self._tools))
+        system = f"{self._prompt}\n\n{described(self._tools)}"
+        return Question(system, user, _TOKENS, action_schema(self._tools), more=more)
+
+    def _act(self, work: _Work, answer: Answer, called: Sequence[Action]) -> None:
+        """Carry out the calls of an answer, and add the answers of the tools to the messages of the round."""
+        told: list[tuple[Action, dict[str, Any]]] = []
+        for at, action in enumerate(called):
+            if at >= MOST_CALLS:
+                told.append((action, {"refused": f"At most {MOST_CALLS} calls at a time."}))
+                continue
+            work.state, found = call(work.state, action.name, action.arguments)
+            told.append((action, found))
+        if answer.calls:
+            work.more.append(_assistant(answer))
+            work.more += [
+                {"role": "tool", "tool_call_id": action.id, "content": json.dumps(found, ensure_ascii=False)}
+                for action, found in told
+            ]
+            return
+        results: Any = [{"tool": action.name, **found} for action, found in told]
+        if not results:
+            results = {"refused": "Your answer calls no tool. Call one."}
+        work.more += [
+            {"role": "assistant", "content": answer.text},
+            {"role": "user", "content": json.dumps(results, ensure_ascii=False)},
+        ]
+
+    def converse(
+        self,
+        notes: Iterator[tuple[int, Conversation[Outcome]]],
+        capacity: Capacity | None = None,
+        check: Check = no_check,
+    ) -> Results[int, Outcome]:
+        """Run the conversations of several notes, each with the note's id; yields the outcomes as they come."""
+        named = ((note, self.completion, conversation) for note, conversation in notes)
+        at_once = self.completion.at_once
+        queue: ServerQueue[int, Outcome] = ServerQueue(named, at_once, capacity or FixedCapacity(at_once))
+        return converse([queue], check)
+
+
+def agent_at(
+    *,
+    server: Server,
+    model: str,
+    labels: Sequence[LabelWord],
+    prompt: str,
+    skills: dict[str, Skill],
+    components: frozenset[Component],
+    steps: int,
+    tokens: int,
+    answers: AnswerCache[str],
+    meter: Meter,
+    timed: Callable[[Completion, Meter], Completion],
+) -> LlmAgent:
+    """The agent with a model of a listed server. Limits of 0 are the usual ones. Raises BackendError."""
+    return LlmAgent(
+        timed(completion_of(server, model, meter), meter),
+        labels,
+        prompt=prompt,
+        made_of=[server.name, model],
+        skills=skills,
+        components=components,
+        limits=Limits(steps, tokens or Limits.tokens),
+        answers=answers,
+        meter=meter,
+    )
+
+
+def originals(todo: Todo) -> Todo:
+    """Take back every change that made an annotation equal to another one, the only fault that a list can have."""
+    for item in todo.items:
+        changed = item.decision is not None and item.decision.action is Decided.UPDATE
+        if changed and any(other.result == item.result for other in todo.items if other.number != item.number):
+            todo = todo.reopen(item.number)
+            todo = todo.keep(item.number, "The change made it equal to another annotation, so the original stays.")
+    return todo
+
+
+def _assistant(answer: Answer) -> dict[str, Any]:
+    return {
+        "role": "assistant",
+        "content": answer.text,
+        "tool_calls": [
+            {"id": each.id, "type": "function", "function": {"name": each.name, "arguments": each.arguments}}
+            for each in answer.calls
+        ],
+    }

@@ -1,0 +1,86 @@
+"""The language model of a refinement: the server, the model and the prompt, and whether notes may be sent to it."""
+
+import json
+from dataclasses import dataclass
+from typing import Any, Final
+
+from django.utils.translation import gettext as _
+
+from annotations.core.errors import ServiceError
+from annotations.domain.refining.state import Component
+from annotations.models import Project
+from models_runtime.backends.llm.prompts import VERSION, digest, system_prompt
+from models_runtime.refining.examples import MOST
+from models_runtime.runs.services.llm import checked_params, default_language, prompt_labels
+from models_runtime.skills.selectors import skills_of
+
+AGENT: Final = "agent"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a person chose. Without a server or model, the first one; without a language, the project's, else English.
+
+    `examples`: annotations of other patients in each question. `may_leave`: notes may be sent to another machine.
+    `without`: components of the agent that are switched off. `steps` and `tokens`: its limits for one note, 0 for the
+    usual ones.
+    """
+
+    server: str = ""
+    model: str = ""
+    language: str = ""
+    examples: int = 0
+    may_leave: bool = False
+    without: tuple[str, ...] = ()
+    steps: int = 0
+    tokens: int = 0
+
+
+def fields_of(project: Project, asked: Asked, task: str = "refine") -> dict[str, Any]:
+    """The fields of a refinement with a language model, with the prompt of a task as it is now.
+
+    Raises ServiceError `params`, `examples`, `labels`, `without`, `limits`, and `leaves` if notes would leave without
+    consent.
+    """
+    unknown = [name for name in asked.without if name not in list(Component)]
+    if unknown or (asked.without and task != AGENT):
+        raise ServiceError(
+            _("Only the agent has components to switch off: %(choices)s.") % {"choices": ", ".join(Component)},
+            code="without",
+        )
+    if not 0 <= asked.examples <= MOST:
+        raise ServiceError(
+            _("The number of examples must be from 0 to %(most)d, not %(count)d.")
+            % {"most": MOST, "count": asked.examples},
+            code="examples",
+        )
+    given = {"server": asked.server, "model": asked.model, "language": asked.language or default_language(project)}
+    params = checked_params(given, may_leave=asked.may_leave)
+    prompt = system_prompt(task, params.language, prompt_labels(project))
+    more = _of_agent(project, asked, params.language) if task == AGENT else {"examples": asked.examples}
+    return {
+        "server": params.server,
+        "model": params.model,
+        "language": params.language,
+        "prompt": prompt,
+        "prompt_version": VERSION,
+        "params": more,
+        "switched_off": sorted(asked.without),
+        "revision": digest(
+            VERSION, params.server, params.model, prompt, json.dumps([more, sorted(asked.without)], sort_keys=True)
+        )[:16],
+    }
+
+
+def _of_agent(project: Project, asked: Asked, language: str) -> dict[str, Any]:
+    """The parameters of an agent, with the versions of the skills as they are now."""
+    if asked.examples:
+        raise ServiceError(_("The agent has no examples in its questions. Write them as guidance."), code="examples")
+    if min(asked.steps, asked.tokens) < 0:
+        raise ServiceError(_("The limits of a note must not be negative."), code="limits")
+    used = skills_of(project, language)
+    return {
+        "skills": {name: skill.version for name, skill in used.items()},
+        "steps": asked.steps,
+        "tokens": asked.tokens,
+    }
