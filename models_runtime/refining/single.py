@@ -16,7 +16,7 @@ from annotations.models import Document
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.llm.asking import Completion
 from models_runtime.backends.llm.correcting import Example, applied, question_about
-from models_runtime.backends.llm.driver import Conversation, FixedCapacity, Results, ServerQueue, converse
+from models_runtime.backends.llm.driver import Conversation, FixedCapacity, ServerQueue, converse
 from models_runtime.core.llm import capacity_of
 from models_runtime.core.registry import COMPLETION
 from models_runtime.models import Refinement
@@ -56,8 +56,8 @@ class _Refiner:
         self._failed: list[BackendError] = []
 
     def refine(self) -> None:
-        queue = ServerQueue(self._talks(), self._completion.at_once, self._capacity)
-        answers: Results[_Asked, None] = converse([queue], self._claim.check)
+        queue: ServerQueue[_Asked, None] = ServerQueue(self._talks(), self._completion.at_once, self._capacity)
+        answers = converse([queue], self._claim.check)
         try:
             with closing(answers) as results:
                 for (note, _number), error in results:

@@ -8,11 +8,10 @@ from typing import Any, Final, Generic, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from models_runtime.backends.base import BackendError
+from models_runtime.backends.llm.asking import THOUGHT
 
 KEY: Final = "entities"
 _DECODER: Final = json.JSONDecoder()
-# End of a reasoning model's thoughts; the answer follows.
-THOUGHT: Final = "</think>"
 _LIST: Final = re.compile(rf'"{KEY}"\s*:\s*\[')
 
 M = TypeVar("M", bound=BaseModel)

@@ -9,6 +9,8 @@ from typing import Any, Final, Protocol
 # Tokens that an answer may need: per character of the text that was sent, and in addition.
 _TOKENS_A_CHARACTER: Final = 1.0
 _TOKENS_OVERHEAD: Final = 1024
+# End of a reasoning model's thoughts; the answer follows.
+THOUGHT: Final = "</think>"
 
 
 @dataclass(frozen=True)

@@ -7,34 +7,41 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
-
-from pydantic import BaseModel, ConfigDict, ValidationError
+from typing import Any, Final
 
 from annotations.domain.refining.todo import Refused, Todo
 from annotations.domain.spans import Bounds, Span
-from models_runtime.backends.llm.answers import THOUGHT
-from models_runtime.backends.llm.asking import Question
-from models_runtime.backends.llm.locating import is_too_long
+from models_runtime.backends.llm.asking import THOUGHT, Question
 from models_runtime.backends.llm.prompts import fenced
 
 ANSWERS: Final = ("correct", "update", "remove")
 # Tokens of an answer: the text, the reason, and the thoughts of a reasoning model.
 _TOKENS: Final = 4096
 _DECODER: Final = json.JSONDecoder()
+# Characters of a changed text. Longer ones are parts of the note, not entities.
+_LONGEST: Final = 300
+# Characters around a span in which a changed text is looked for, since its white space may be longer in the note.
+_AROUND: Final = 1000
 UNREADABLE: Final = "The model's answer could not be read, so the annotation stays."
 NOT_APPLIED: Final = "The model's change could not be applied, so the annotation stays."
 
 
-class Correction(BaseModel):
+@dataclass(frozen=True)
+class Correction:
     """An answer about one annotation. An empty `text` or `type` of an update stays as it is."""
 
-    model_config = ConfigDict(extra="ignore", strict=True)
-
-    answer: Literal["correct", "update", "remove"]
+    answer: str
     text: str = ""
     type: str = ""
     reason: str = ""
+
+    @classmethod
+    def read(cls, value: object) -> "Correction | None":
+        """The answer in a JSON value; None if it doesn't fit the schema. Additional entries are ignored."""
+        if not isinstance(value, dict) or value.get("answer") not in list(ANSWERS):
+            return None
+        found = [value.get(name, "") for name in ("answer", "text", "type", "reason")]
+        return cls(*found) if all(isinstance(one, str) for one in found) else None
 
 
 @dataclass(frozen=True)
@@ -99,9 +106,12 @@ def correction_in(answer: str) -> Correction | None:
     at = answer.find("{", max(answer.rfind(THOUGHT), 0))
     while at >= 0:
         try:
-            return Correction.model_validate(_DECODER.raw_decode(answer, at)[0])
-        except (ValidationError, json.JSONDecodeError, RecursionError):
-            at = answer.find("{", at + 1)
+            found = Correction.read(_DECODER.raw_decode(answer, at)[0])
+        except (json.JSONDecodeError, RecursionError):
+            found = None
+        if found is not None:
+            return found
+        at = answer.find("{", at + 1)
     return None
 
 
@@ -132,17 +142,13 @@ def anchored(text: str, old: Span, words: str) -> Bounds | None:
     parts = [re.escape(part) for part in words.split()]
     if not parts:
         return old.start, old.end
-    if is_too_long(words):
+    if len(words) > _LONGEST:
         return None
     for pattern in (re.compile(re.escape(words.strip())), re.compile(r"\s+".join(parts), re.IGNORECASE)):
         found = [bounds for bounds in _occurrences(pattern, text, old) if bounds[0] < old.end and old.start < bounds[1]]
         if found:
             return min(found, key=lambda one: (abs(one[0] - old.start) + abs(one[1] - old.end), one))
     return None
-
-
-# White space between words may be longer in the note than in the answer.
-_AROUND: Final = 1000
 
 
 def _occurrences(pattern: re.Pattern[str], text: str, old: Span) -> list[Bounds]:

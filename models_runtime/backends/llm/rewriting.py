@@ -18,8 +18,8 @@ from annotations.domain.spans import Bounds, Span
 from annotations.domain.tokens import tokenize
 from models_runtime.backends.base import BackendError, Rewritten
 from models_runtime.backends.llm.aligning import Changed, Gap, align
-from models_runtime.backends.llm.answers import THOUGHT, Mention, listed, schema_of
-from models_runtime.backends.llm.asking import Answer, Asking, Meter
+from models_runtime.backends.llm.answers import Mention, listed, schema_of
+from models_runtime.backends.llm.asking import THOUGHT, Answer, Asking, Meter
 from models_runtime.backends.llm.bounding import Bound, Bounder
 from models_runtime.backends.llm.cache import AnswerCache, Found, cached_or_asked
 from models_runtime.backends.llm.driver import Conversation
