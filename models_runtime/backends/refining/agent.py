@@ -221,7 +221,8 @@ class LlmAgent:
 
     def _ask(self, work: _Work, begin: dict[str, Any]) -> Conversation[Answer | None]:
         """An answer from the store or the model. None if the model has just shown that it can't call tools."""
-        key = digest(self.revision, str(work.with_tools), json.dumps([begin, work.more], ensure_ascii=False))
+        asked = json.dumps([begin, work.more], ensure_ascii=False)
+        key = digest(self.revision, str(work.with_tools), work.state.todo.text, asked)
         stored = self._answers.find(key)
         self.meter.add(kept=stored is not None)
         if stored is not None:
