@@ -121,6 +121,9 @@ COMPLETION = "models_runtime.backends.llm.backend.completion_of"
 # Decides about the annotations of others without a language model. Not a backend either.
 OFFLINE_AGENT = "models_runtime.backends.refining.offline.OfflineAgent"
 
+# What an agent knows about an annotation by fixed rules.
+VALIDATORS = "models_runtime.backends.refining.validators.validate"
+
 
 CASE = "models_runtime.backends.llm.judging.Case"
 

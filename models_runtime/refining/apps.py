@@ -8,9 +8,10 @@ class RefiningConfig(AppConfig):
 
     def ready(self) -> None:
         from annotations.api import registry
-        from annotations.core import navigation, offers
+        from annotations.core import navigation, offers, proposed_removals
         from annotations.core.access import Can
         from annotations.jobs.registry import JobKind, register
+        from models_runtime.refining.selectors import removed
 
         register(
             {
@@ -23,10 +24,6 @@ class RefiningConfig(AppConfig):
                 ),
             }
         )
-
-        from annotations.core import proposed_removals
-        from models_runtime.refining.selectors import removed
-
         proposed_removals.register(removed)
         navigation.register(navigation.Entry("models", 60, _("Refinements"), "refinements", Can.MANAGE))
         offers.offer("runs.actions", "refining/offers/runs.html", position=10)

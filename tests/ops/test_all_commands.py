@@ -20,7 +20,7 @@ MEDDOCAN = Path(__file__).resolve().parents[3] / "shared" / "data" / "meddocan" 
 
 OURS = {name: app for name, app in get_commands().items() if app.split(".")[0] in settings.OWN_PACKAGES}
 # These run until somebody stops them, or (a backup) until the test's transaction ends.
-LASTING = {"backup", "relay", "run", "work"}
+LASTING = {"backup", "mcp", "relay", "run", "work"}
 
 
 def run(*args, **options):

@@ -389,7 +389,8 @@ NAMES: Final = frozenset({PROJECT, PEOPLE, NOTES, SETS, *(table.name for table i
 
 # What belongs to this instance, not to the project's work, is left out of the project's row.
 PROJECT_COLUMNS: Final = columns_of(Project, first=[], instead={
-    "slug": None, "second_factor": None, "last_job_number": None, "erasures": None, "exported_at": None,
+    "slug": None, "second_factor": None, "mcp_clients": None, "last_job_number": None, "erasures": None,
+    "exported_at": None,
     "seed_from_id": author_column("seed_from_id", null=True),
     "created_by_id": person_column("created_by_id", null=True),
 })  # fmt: skip

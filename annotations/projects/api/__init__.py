@@ -66,6 +66,7 @@ class ProjectSettings(Schema):
     show_outcome: bool
     second_review: str
     planted_share: int
+    mcp_clients: bool
 
     @classmethod
     def of(cls, project: Project) -> Self:
@@ -87,6 +88,7 @@ class ChangedSettings(Body):
     show_outcome: bool = False
     second_review: str = ""
     planted_share: int = 0
+    mcp_clients: bool = False
 
 
 def _values(project: Project) -> dict[str, Any]:

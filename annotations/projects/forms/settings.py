@@ -41,6 +41,14 @@ class SettingsForm(forms.Form):
         required=False,
         help_text=_("Members see nothing of the project until they have set it up. This also applies to you."),
     )
+    mcp_clients = forms.BooleanField(
+        label=_("Let MCP clients read notes"),
+        required=False,
+        help_text=_(
+            "Programs with a manager's token refine suggestions. "
+            "They may send text of notes to a language model elsewhere."
+        ),
+    )
     distribution = forms.ChoiceField(
         label=_("Assignment of notes"), choices=Project.Distribution.choices, widget=forms.RadioSelect
     )

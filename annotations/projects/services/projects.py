@@ -121,6 +121,7 @@ SETTINGS = {
     "second_review",
     "planted_share",
     "second_factor",
+    "mcp_clients",
 }
 
 

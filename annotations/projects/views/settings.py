@@ -34,6 +34,7 @@ FIELDS = (
     "second_review",
     "planted_share",
     "second_factor",
+    "mcp_clients",
 )
 
 

@@ -36,17 +36,18 @@ def start_refinement(
     """Start to refine the annotations of a run, a merged list, or a run of injected errors, by its name.
 
     The offline agent learns from `gold`, by default the version that the errors were put into, else the newest one. A
-    language model's examples are from it. `asked` is the choice of a language model. A repeated call with the same
-    `key` returns the same refinement. Raises ServiceError `run`, `method`, `gold`, `empty` and `exists`, and what
-    asking.fields_of raises.
+    language model's examples are from it. `asked` is the choice of a language model. A client over MCP decides without
+    a job and without gold. A repeated call with the same `key` returns the same refinement, where there is a job.
+    Raises ServiceError `run`, `method`, `gold`, `empty` and `exists`, and what asking.fields_of raises.
     """
     existing = started_with(Refinement, project, KIND, key)
     if existing is not None:
         return existing
-    if method not in METHODS:
+    external = method == Refinement.Method.EXTERNAL
+    if not external and method not in METHODS:
         raise ServiceError(
             _("There is no method “%(method)s”. Choose one of: %(choices)s.")
-            % {"method": method, "choices": ", ".join(METHODS)},
+            % {"method": method, "choices": ", ".join([*METHODS, Refinement.Method.EXTERNAL])},
             code="method",
         )
     author = _source(project, source)
@@ -56,7 +57,9 @@ def start_refinement(
     asked = asked or Asked()
     fields = fields_of(project, asked, WITH_MODEL[method]) if method in WITH_MODEL else {}
     version = gold
-    if version is None and (not fields or asked.examples):
+    if external:
+        version = None
+    elif version is None and (not fields or asked.examples):
         version = _gold(project, author)
     name = good_name(name)
     kind = Author.Kind.BENCH if author.kind == Author.Kind.BENCH else Author.Kind.REFINED
@@ -73,11 +76,12 @@ def start_refinement(
                 project=project, source=author, author=made, method=method, gold_version=version, created_by=actor,
                 **fields,
             )  # fmt: skip
-            row.job = enqueue(
-                kind=KIND, project=project, params={"refinement_id": row.pk}, key=key_of(KIND, key), actor=actor,
-                total=notes, queue=LLM_KIND.queue if fields else "",
-            )  # fmt: skip
-            row.save(update_fields=["job"])
+            if not external:
+                row.job = enqueue(
+                    kind=KIND, project=project, params={"refinement_id": row.pk}, key=key_of(KIND, key), actor=actor,
+                    total=notes, queue=LLM_KIND.queue if fields else "",
+                )  # fmt: skip
+                row.save(update_fields=["job"])
             REFINEMENT_STARTED.record(
                 actor=actor,
                 project_id=project.pk,

@@ -24,7 +24,12 @@ class Command(JourneyCommand):
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")
         parser.add_argument("run", metavar="RUN", help="Name of a run, a merged list, or a run of injected errors.")
-        parser.add_argument("--method", choices=[*METHODS], default=Refinement.Method.OFFLINE, help="Default: offline.")
+        parser.add_argument(
+            "--method",
+            choices=[*METHODS, Refinement.Method.EXTERNAL.value],
+            default=Refinement.Method.OFFLINE,
+            help="Default: offline. external: clients of the command “mcp” decide.",
+        )
         parser.add_argument(
             "--gold",
             type=int,
@@ -82,6 +87,8 @@ class Command(JourneyCommand):
                 tokens=options["tokens"],
             ),
         )
+        if row.method == Refinement.Method.EXTERNAL:
+            return {**result_of(row), "refinement": row.pk, "job": None, "state": None}
         if options["wait"]:
             wait_for(Job.objects.get(refinement=row), tell=None if options["json"] else self.stderr)
         job = Job.objects.get(refinement=row)
@@ -90,6 +97,8 @@ class Command(JourneyCommand):
         return {**result_of(row), "job": job.number, "state": job.state}
 
     def say(self, result: dict[str, Any]) -> str:
+        if result["state"] is None:
+            return f"{result['author']}: MCP clients decide. It is refinement {result['refinement']}."
         if result["state"] != Job.State.DONE:
             return f"{result['author']}: job {result['job']} is {result['state']}."
         return (
