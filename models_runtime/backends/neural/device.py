@@ -82,6 +82,8 @@ def select_device(gpu: Gpu | None, requested: str = "auto") -> Device:
         return cpu_device("")
     if gpu is None or gpu.why:
         return cpu_device(f"the GPU can't be used: {gpu.why}" if gpu else "no GPU available")
+    # cuDNN's attention plans anew for every shape of a batch, which takes longer than the batch; torch's own doesn't.
+    torch.backends.cuda.enable_cudnn_sdp(False)
     kind, exact = (torch.bfloat16, "bf16") if gpu.bf16 else (torch.float32, "single precision")
     return Device("cuda", f"GPU ({gpu.name}, {exact})", GPU_BUDGET, kind, stays=requested == "cuda")
 

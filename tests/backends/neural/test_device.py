@@ -134,3 +134,9 @@ def test_batches_of_light_items_are_larger():
     placement, read = Placement(replace(AS_GPU, budget=10)), []
     placement.each([10] * 8, lambda batch: read.append(len(batch)), light=4)
     assert read == [4, 4]
+
+
+def test_a_gpu_does_not_use_the_attention_that_plans_for_every_shape() -> None:
+    torch.backends.cuda.enable_cudnn_sdp(True)
+    select_device(Gpu("Card", bf16=True))
+    assert not torch.backends.cuda.cudnn_sdp_enabled()
