@@ -34,7 +34,8 @@ ANNOTATIONS = [
     *("review", "scores", "known", "surrogates", "release", "audits", "certificates", "webhooks", "archives", "ops"),
 ]
 MODELS = [
-    *("calibration", "training", "runs", "judging", "comparing", "relexicalizing", "loop", "injecting", "refining"),
+    *("calibration", "training", "runs", "judging", "comparing", "relexicalizing", "loop", "injecting"),
+    *("skills", "refining"),
     "serving",
 ]
 # Folders of templates, and of scripts, that every feature may use.
