@@ -84,7 +84,7 @@ class NewInjection(Body):
     name: str = ""
 
 
-class ErrorsWanted(Schema):
+class InjectedErrorsWanted(Schema):
     """Without an author: all errors. With one: those of `kind` in the notes that the author has submitted.
 
     `collateral` are untouched gold spans that the author changed.
@@ -95,7 +95,7 @@ class ErrorsWanted(Schema):
     rule: str = Field("", max_length=40)
 
 
-class ErrorOut(Schema):
+class InjectedErrorOut(Schema):
     """An injected error, or a changed gold span without rule. `gold` is the gold label; empty: no gold is there.
 
     `caught` is null, and `there` empty, without an author. Offsets are in code points, end-exclusive.
@@ -164,9 +164,9 @@ def read_injection_score(request: ApiRequest, slug: str, injection: int, author:
     return score_injection(row, _author(access, row, author)).as_json()
 
 
-@router.get(f"{ONE}/errors", response=Page[ErrorOut])
+@router.get(f"{ONE}/errors", response=Page[InjectedErrorOut])
 def list_injected_errors(
-    request: ApiRequest, slug: str, injection: int, paging: Query[Paging], wanted: Query[ErrorsWanted]
+    request: ApiRequest, slug: str, injection: int, paging: Query[Paging], wanted: Query[InjectedErrorsWanted]
 ) -> dict[str, Any] | HttpResponseBase:
     """List injected errors in their sentences, and what an author did with them. The audit log records the notes."""
     access = enter(request, slug, Can.MANAGE)
@@ -187,9 +187,9 @@ def list_injected_errors(
     return paged(request, paging, fetch, lambda each: _error(*each[1:]), lambda each: each[0])
 
 
-def _error(one: Found, entry: Entry) -> ErrorOut:
+def _error(one: Found, entry: Entry) -> InjectedErrorOut:
     error, outcome = one.error, one.outcome
-    return ErrorOut(
+    return InjectedErrorOut(
         note=one.note, name=entry.name, start=error.start, end=error.end, label=error.label, gold=error.was,
         rule=error.rule, before=entry.before, marked=entry.marked, after=entry.after,
         caught=outcome.caught if outcome and error.rule else None,
