@@ -12,7 +12,7 @@ from annotations.domain.injecting.injection import Injection
 from annotations.domain.spans import Span
 
 ALPHA: Final = 0.05
-"""The intervals contain the true share with at least 95 % probability, one half of the rest on each side."""
+"""The intervals contain the true share with at least 95% probability, one half of the rest on each side."""
 
 
 START: Final = attrgetter("start")
@@ -20,7 +20,7 @@ START: Final = attrgetter("start")
 
 @dataclass
 class Share:
-    """Hits among trials, with the exact two-sided 95 % interval of Clopper and Pearson."""
+    """Hits among trials, with the exact two-sided 95% interval of Clopper and Pearson."""
 
     hits: int = 0
     of: int = 0

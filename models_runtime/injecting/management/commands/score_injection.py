@@ -43,4 +43,4 @@ def _share(row: dict[str, Any], hits: str, of: str, share: str) -> str:
 
 
 def _interval(row: dict[str, Any]) -> str:
-    return "" if row["interval"] is None else f", 95 % interval {row['interval'][0]:.1%} to {row['interval'][1]:.1%}"
+    return "" if row["interval"] is None else f", 95% interval {row['interval'][0]:.1%} to {row['interval'][1]:.1%}"
