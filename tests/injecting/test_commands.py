@@ -84,10 +84,10 @@ def test_scoring_by_rule(frozen):
     out = io.StringIO()
     call_command("score_injection", "ward", run, "--author", "ann", stdout=out)
     assert out.getvalue().splitlines() == [
-        "ann on injected-1: caught 2 of 2 (100.00%), 95 % interval 15.8% to 100.0%, 0 identifiers lost",
+        "ann on injected-1: caught 2 of 2 (100.00%), 95% interval 15.8% to 100.0%, 0 identifiers lost",
         "Collateral: 1 of 4 (25.00%) untouched gold spans changed",
-        "  cities                     1 of 1 (100.00%), 95 % interval 2.5% to 100.0%",
-        "  wards-as-hospital          1 of 1 (100.00%), 95 % interval 2.5% to 100.0%",
+        "  cities                     1 of 1 (100.00%), 95% interval 2.5% to 100.0%",
+        "  wards-as-hospital          1 of 1 (100.00%), 95% interval 2.5% to 100.0%",
         "Notes that ann has not submitted, left out: 1",
     ]
 
