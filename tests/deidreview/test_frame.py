@@ -25,18 +25,19 @@ FIRST = {
 SECOND = {
     "Overview": [],
     "Notes": ["List", "Import", "Search", "Flagged"],
-    "Guidelines": ["Text", "Amendments", "Labels"],
+    "Guidelines": ["Text", "Amendments", "Labels", "For agents"],
     "Agreement": ["Figures", "Disagreements"],
     "Adjudicate": ["By note", "By majority"],
     "Review": ["By note", "By string", "In bulk", "Acceptance"],
-    "Models": ["Loop", "Runs", "Trained", "Backends", "Compare"],
+    "Models": ["Loop", "Runs", "Trained", "Backends", "Compare", "Injected errors", "Refinements"],
     "Gold": ["Gold set", "Versions", "Statistics", "Scores", "Judges", "Export"],
     "Release": ["Releases", "Policies", "Audits", "Surrogates"],
 }
+FOR_MANAGERS = {"For agents", "Injected errors", "Refinements"}
 LESS = {
-    "viewer": {"Import", "Labels", "By note", "By string", "In bulk", "Export"},
-    "annotator": {"Import", "Labels"},
-    "reviewer": {"Import", "Labels", "Releases", "Policies", "Surrogates"},
+    "viewer": {*FOR_MANAGERS, "Import", "Labels", "By note", "By string", "In bulk", "Export"},
+    "annotator": {*FOR_MANAGERS, "Import", "Labels"},
+    "reviewer": {*FOR_MANAGERS, "Import", "Labels", "Releases", "Policies", "Surrogates"},
     "manager": set(),
 }
 GEAR = ["Settings", "People", "Assignment", "Patients", "Known identifiers", "Audit", "Webhooks"]
