@@ -29,7 +29,7 @@ SECOND = {
     "Agreement": ["Figures", "Disagreements"],
     "Adjudicate": ["By note", "By majority"],
     "Review": ["By note", "By string", "In bulk", "Acceptance"],
-    "Models": ["Loop", "Runs", "Trained", "Backends", "Compare", "Injected errors", "Refinements"],
+    "Models": ["Loop", "Runs", "Trained", "Backends", "Compare", "Refinements", "Injected errors"],
     "Gold": ["Gold set", "Versions", "Statistics", "Scores", "Judges", "Export"],
     "Release": ["Releases", "Policies", "Audits", "Surrogates"],
 }
