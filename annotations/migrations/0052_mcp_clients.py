@@ -11,6 +11,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='project',
             name='mcp_clients',
-            field=models.BooleanField(default=False, help_text="Managers' MCP clients, such as language models elsewhere, may read notes."),
+            field=models.BooleanField(default=False, db_default=False, help_text="Managers' MCP clients, such as language models elsewhere, may read notes."),
         ),
     ]

@@ -81,7 +81,9 @@ class Project(models.Model):
         default=False, help_text="Members see the project only in sessions with a second factor."
     )
     mcp_clients = models.BooleanField(
-        default=False, help_text="Managers' MCP clients, such as language models elsewhere, may read notes."
+        default=False,
+        db_default=False,
+        help_text="Managers' MCP clients, such as language models elsewhere, may read notes.",
     )
     archived_at = models.DateTimeField(null=True, help_text="Since then, nobody can change the project.")
     exported_at = models.DateTimeField(null=True, help_text="When notes were first exported, by a page or a command.")
