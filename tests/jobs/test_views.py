@@ -96,8 +96,8 @@ def test_the_fragment_is_what_the_page_includes(world, job, monkeypatch):
     client = client_of(world.manager)
     page, fragment = client.get(url_of(job)), client.get(url_of(job), headers={"HX-Request": "true"})
     part = check_page(fragment, fragment=True)
-    assert 'hx-trigger="every 50ms"' in part and "<html" not in part
-    assert 'hx-trigger="every 50ms"' in check_page(page)
+    assert 'hx-trigger="every 25ms"' in part and "<html" not in part
+    assert 'hx-trigger="every 25ms"' in check_page(page)
     assert "HX-Request" in fragment["Vary"]
 
 

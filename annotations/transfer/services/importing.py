@@ -20,6 +20,7 @@ from annotations.core import hiding
 from annotations.core.archived import check_open
 from annotations.core.attributes import as_json, stored
 from annotations.core.bulk import SpanRow, insert_returning, insert_spans
+from annotations.core.collecting import collector_paused
 from annotations.core.erasures import hold
 from annotations.core.errors import ServiceError
 from annotations.core.label_lock import keep_labels
@@ -27,6 +28,7 @@ from annotations.core.progress import Progress, silent
 from annotations.core.stored_files import open_stored
 from annotations.core.suggested_notes import add_notes, forget_notes
 from annotations.core.suggested_strings import add_strings, remove_strings, tally_of
+from annotations.domain.notes import ParsedNote
 from annotations.domain.strings import string_key
 from annotations.models import AnnotationSet, Assignment, Author, Document, Import, Label, Project, Span, User
 from annotations.projects.services.assigning import assign_new_notes
@@ -190,15 +192,8 @@ def _run(
     seen: dict[str, str] = {}
     total = total_of(row, groups)
     progress(row.notes_done, total)
-    for parsed, count in batches(context, groups, skip=row.notes_done):
-        with transaction.atomic():
-            follow_merged_labels(context)
-            if fence:
-                fence()
-            _write(context, plan_notes(context, parsed, seen))
-            row.notes_done += count
-            row.report = asdict(context.report)
-            row.save(update_fields=["notes_done", "files_done", "notes_of_files", "report"])
+    found = batches(context, groups, skip=row.notes_done)
+    while _import_batch(context, found, seen, fence):
         progress(row.notes_done, max(total, row.notes_done, total_of(row, groups)))
         _go_on(row, context)
     with transaction.atomic():
@@ -220,6 +215,29 @@ def _run(
             },
         )
     return dict(row.report)
+
+
+@collector_paused()
+def _import_batch(
+    context: ImportContext,
+    found: Iterator[tuple[list[ParsedNote], int]],
+    seen: dict[str, str],
+    fence: Callable[[], None] | None,
+) -> bool:
+    """Read the next batch and write it in one transaction. Return False if there is none."""
+    parsed, count = next(found, ([], 0))
+    if not count:
+        return False
+    row = context.row
+    with transaction.atomic():
+        follow_merged_labels(context)
+        if fence:
+            fence()
+        _write(context, plan_notes(context, parsed, seen))
+        row.notes_done += count
+        row.report = asdict(context.report)
+        row.save(update_fields=["notes_done", "files_done", "notes_of_files", "report"])
+    return True
 
 
 def _go_on(row: Import, context: ImportContext) -> None:

@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils.translation import gettext
 
+from annotations.core.collecting import collector_paused
 from annotations.core.errors import ServiceError
 from annotations.core.stored_files import store_file
 from annotations.domain.documents.base import TIME, Limits
@@ -123,6 +124,7 @@ def _whole_project() -> ServiceError:
     )
 
 
+@collector_paused()
 def preview_import(row: Import) -> dict[str, Any]:
     """Report what an import would do, without writing. Looks at the first `looked_at` notes, at most PREVIEWED.
 
