@@ -93,7 +93,7 @@ class TrainingChoices(Schema):
 class NewTraining(Body):
     """What to train on which gold version. `runs` trainings differ in their seeds.
 
-    `refit`: once the hold-out has chosen the iterations, learn from it, too. `base`: weights or a model to start from. `adapt`: epochs of language pre-training. `grouping`: sentences read
+    `base`: weights or a model to start from. `adapt`: epochs of language pre-training. `grouping`: sentences read
     together. `language`: only notes in it. `also`: gold of other projects. Without an algorithm, the kind's first one.
     """
 

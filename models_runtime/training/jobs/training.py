@@ -361,4 +361,5 @@ def _keep(
 
 
 def _result(row: TrainedModel, card: ModelCard) -> dict[str, Any]:
-    return {"model_id": row.pk, "model": row.name, "notes": card["notes"], "held_out": card["held_out"]}
+    result = {"model_id": row.pk, "model": row.name, "notes": card["notes"], "held_out": card["held_out"]}
+    return result | ({"refit": card["refit"]["notes"]} if "refit" in card else {})

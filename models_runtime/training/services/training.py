@@ -203,9 +203,7 @@ def _params(project: Project, settings: _Settings) -> TrainingParams:
         )
     if settings.refit and not kind.predicts:
         raise ServiceError(
-            _(
-                "%(title)s can't be refitted, because no F1 on held-out notes chooses its epochs. Train it without refit."
-            )
+            _("%(title)s can't be refitted, because no F1 on held-out notes chooses its epochs. Leave out refit.")
             % {"title": _(kind.title)},
             code="refit",
         )
