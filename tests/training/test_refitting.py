@@ -2,6 +2,7 @@
 
 import pytest
 from django.core.management import call_command
+from django.test import Client
 from django.urls import reverse
 
 from annotations.core.errors import ServiceError
@@ -13,9 +14,14 @@ from annotations.scores.selectors import learned_notes
 from models_runtime.core.stages import learned_from
 from models_runtime.models import Run, TrainedModel
 from models_runtime.runs.services.runs import start_run
-from tests.product import client_of
 
 pytestmark = [pytest.mark.queue, pytest.mark.once]
+
+
+def client_of(user):
+    client = Client()
+    client.force_login(user)
+    return client
 
 
 def test_a_refitted_model_learned_from_its_hold_out(world, trained):
