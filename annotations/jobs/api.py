@@ -65,7 +65,7 @@ def job_address(slug: str, job: Job) -> str:
 
 
 class QueueItem(Schema):
-    """A queue. `workers` and `idle` are null if Redis does not respond. `stuck`: jobs wait or are lost without a worker.
+    """A queue. `workers` and `idle` are null if Redis is away. `stuck`: jobs wait or are lost without a worker.
 
     `lost` counts jobs whose worker was killed; they are not in `running`.
 
