@@ -41,6 +41,9 @@ models_of = Hook()
 # The annotations of `author` are about to be scored. Each answer is a query of the ids of notes for which a model gave
 # no usable answer: nothing was found in them.
 notes_without_answer = Hook()
+# The annotations of `author` are scored. Each answer holds the ids of notes from which a model behind them learned: its
+# figures there are too good.
+notes_learned_from = Hook()
 # A page is about to show the disagreements in a project: notes are compared for at most `seconds`. Each answer is the
 # number of notes that are still to be compared.
 disagreements_shown = Hook()

@@ -18,11 +18,11 @@ from annotations.api.requests import ApiRequest, enter
 from annotations.api.schemas import Body
 from annotations.core.access import Access, Can, closed_to, notes_for, sets_for
 from annotations.domain.numbers import MAX_ID
-from annotations.gold.forms import FreezeForm, SplitForm
+from annotations.gold.forms import READY_MADE, FreezeForm, ReadyMadeForm, SplitForm
 from annotations.gold.selectors import GoldState, VersionNote, state_for, version_page, version_rows
 from annotations.gold.services.diffing import version_diff
 from annotations.gold.services.making import freeze, make_gold, withdraw_gold
-from annotations.gold.services.splitting import patients_in_two_splits, split_table, split_version
+from annotations.gold.services.splitting import patients_in_two_splits, split_by_lines, split_table, split_version
 from annotations.gold.services.starting import start_gold, start_statistics
 from annotations.gold.services.statistics import kept_statistics, statistics_of, takes_long
 from annotations.gold.services.statistics_rows import as_data, table_of
@@ -130,9 +130,13 @@ class NewVersion(Body):
 
 
 class NewSplit(Body):
-    """Seed and percent of each split, which add up to 100. The same seed keeps every patient in the same split."""
+    """Seed and percent of each split, which add up to 100. The same seed keeps every patient in the same split.
 
-    seed: str
+    Instead of percents, `lines` are a ready-made split: a note's name or a pattern (dev/*), a comma and the split.
+    """
+
+    seed: str = ""
+    lines: str = Field("", max_length=5_000_000)
     train: int = 80
     dev: int = 10
     test: int = 10
@@ -279,12 +283,14 @@ def list_version_notes(
 def split_gold_version(request: ApiRequest, slug: str, version: int, body: NewSplit) -> VersionDetail:
     """Split a version into train, dev and test by patient. The same request again changes nothing."""
     access = enter(request, slug, Can.MAKE_GOLD)
-    form = SplitForm(body.dict())
-    check(form)
-    with named({"seed": "seed", "shares": "train"}):
-        split_version(
-            version=_version(access, version), seed=form.cleaned_data["seed"], shares=form.shares, actor=access.user
-        )  # fmt: skip
+    found = _version(access, version)
+    with named({"seed": "seed", "shares": "train", "from": "lines"}):
+        if body.lines:
+            ready = check(ReadyMadeForm({"lines": body.lines, "seed": body.seed or READY_MADE}))
+            split_by_lines(version=found, lines=ready["lines"], seed=ready["seed"], actor=access.user)
+        else:
+            check(form := SplitForm(body.dict()))
+            split_version(version=found, seed=form.cleaned_data["seed"], shares=form.shares, actor=access.user)
     return VersionDetail.of_version(_version(access, version))
 
 

@@ -8,6 +8,9 @@ from annotations.domain.gold.splits import Split
 from annotations.gold.services.rounds import HOLD_OUT
 from annotations.gold.services.splitting import SEED_LENGTH
 
+# The seed, which names the split, of a ready-made one without a name.
+READY_MADE = "ready-made"
+
 
 class FreezeForm(forms.Form):
     """The reason for freezing a version, shown with the version permanently."""
@@ -62,3 +65,21 @@ class SplitForm(forms.Form):
     @property
     def shares(self) -> dict[str, int]:
         return {split: self.cleaned_data[split] for split in Split}
+
+
+class ReadyMadeForm(forms.Form):
+    """A ready-made split: one line for each note or pattern. The service checks the lines."""
+
+    lines = forms.CharField(
+        label=_("Ready-made split"),
+        max_length=5_000_000,
+        help_text=_("One line for each note: name, comma, split. A pattern such as dev/* stands for a folder."),
+        widget=forms.Textarea(attrs={"rows": 5, "spellcheck": "false", "autocomplete": "off"}),
+    )
+    seed = forms.CharField(
+        label=_("Name of the split"),
+        max_length=SEED_LENGTH,
+        initial=READY_MADE,
+        help_text=_("It takes the place of the seed: later versions with it keep every patient in the same split."),
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )

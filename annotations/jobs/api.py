@@ -65,7 +65,9 @@ def job_address(slug: str, job: Job) -> str:
 
 
 class QueueItem(Schema):
-    """A queue. `workers` and `idle` are null if Redis does not respond. `stuck`: jobs wait, and no worker runs.
+    """A queue. `workers` and `idle` are null if Redis is away. `stuck`: jobs wait or are lost without a worker.
+
+    `lost` counts jobs whose worker was killed; they are not in `running`.
 
     `shared` counts parts of jobs that several workers share; `oldest` is the longest wait in seconds.
     """
@@ -75,6 +77,7 @@ class QueueItem(Schema):
     idle: int | None
     waiting: int
     running: int
+    lost: int
     shared: int
     oldest: int | None
     stuck: bool

@@ -28,7 +28,7 @@ from annotations.scores.services.asking import plain_request, score_now
 from annotations.scores.services.causes import causes_of_errors, change_error_cause
 from annotations.scores.services.error_list import ErrorFilters, ListedErrors, export_errors
 from annotations.scores.services.error_table import error_table
-from annotations.scores.services.scoring import Error, Score, ScoreRequest, score_errors, score_request
+from annotations.scores.services.scoring import Error, Score, ScoreRequest, learned_from, score_errors, score_request
 from annotations.scores.services.starting import start_score
 
 router = Router(tags=["Scores"])
@@ -167,7 +167,8 @@ def read_score(request: ApiRequest, slug: str, version: int, author: int, wanted
     access = enter(request, slug, Can.READ_NOTES)
     asked = _asked(access, version, author, wanted)
     found = _found(asked)
-    return ScoreOut(figures={**found.table, "errors_by_category": error_table(asked, found)})
+    about = {"notes_learned_from": learned_from(asked), "errors_by_category": error_table(asked, found)}
+    return ScoreOut(figures={**found.table, **about})
 
 
 @router.post(f"{PATH}/jobs", response={202: JobItem})

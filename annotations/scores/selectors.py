@@ -1,7 +1,7 @@
 """Input of scores: the notes of an author that are compared with gold, and their texts and spans."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from annotations.core.attributes import definitions, pairs_of
 from annotations.core.authors import origin_of
 from annotations.core.gold_sets import gold_sets
-from annotations.core.hooks import notes_without_answer
+from annotations.core.hooks import notes_learned_from, notes_without_answer
 from annotations.domain.hashing import text_sha256
 from annotations.domain.passes import pass_of
 from annotations.domain.scoring.tally import Criterion
@@ -351,6 +351,12 @@ def annotation_set_ids(author: Author, notes: set[int]) -> dict[int, int]:
     """Return the author's annotation sets of these notes, by note."""
     sets = AnnotationSet.objects.filter(author=author, document__in=notes)
     return dict(sets.values_list("document_id", "pk"))
+
+
+def learned_notes(author: Author, notes: Iterable[int]) -> int:
+    """Count those of the notes from which a model behind the author's annotations learned."""
+    learned = {note for answer in notes_learned_from(author=author) for note in answer}
+    return len(learned.intersection(notes)) if learned else 0
 
 
 def copied_in_text(own: int, name: str, *, merged: bool) -> str:

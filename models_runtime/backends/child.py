@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from annotations.domain.spans import Span
 from models_runtime.backends.base import BackendError, not_installed
-from models_runtime.backends.files import format_of
+from models_runtime.backends.files import MOST, REFIT, card_of, format_of, mark_refit
 from models_runtime.backends.learner import Learner, Step, TrainingTask
 
 _PR_SET_PDEATHSIG: Final = 1
@@ -91,8 +91,11 @@ def _learned(module: str, path: Path, say: Say) -> dict[str, Any]:
         **options,
     )
     sha256 = learner.learn(task, path)
+    if task.refit:
+        sha256 = mark_refit(path, task.refit)
     device = learner.device() if learner.device else None
-    return {"sha256": sha256} | ({"device": device.description, "memory": device.memory()} if device else {})
+    found = {"sha256": sha256, "iterations": card_of(path)["iterations"]}
+    return found | ({"device": device.description, "memory": device.memory()} if device else {})
 
 
 class Spooled:
@@ -137,7 +140,9 @@ def _checked(modules: Sequence[str], path: Path) -> dict[str, Any]:
         raise BackendError(
             f"This file has no supported model format. Supported formats: {', '.join(known)}.", permanent=True
         )
-    return _learner(known[found]).check(path) | {"format": found}
+    outline = _learner(known[found]).check(path) | {"format": found}
+    refit = card_of(path).get(REFIT)
+    return outline | ({REFIT: refit} if type(refit) is int and 0 < refit < MOST else {})
 
 
 if __name__ == "__main__":

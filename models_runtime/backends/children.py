@@ -65,7 +65,7 @@ def train(
             if message is not None and "error" in message:
                 raise BackendError(str(message["error"]), permanent=bool(message.get("permanent")))
             if message is not None and "sha256" in message:
-                result = TrainingResult(sha256=str(message["sha256"]))
+                result = TrainingResult(sha256=str(message["sha256"]), iterations=int(message["iterations"]))
                 if "device" in message:
                     result |= {"device": str(message["device"]), "memory": int(message["memory"])}
                 return result
@@ -121,6 +121,8 @@ def check(modules: Mapping[str, str], path: Path) -> Outline:
     )
     if "embeddings" in answer:
         outline["embeddings"] = answer["embeddings"]
+    if "refit" in answer:
+        outline["refit"] = int(answer["refit"])
     return outline
 
 

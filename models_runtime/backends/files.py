@@ -19,6 +19,8 @@ CARD: Final = "card.json"
 LEXICON: Final = "lexicon.json"
 BIGGEST: Final = 1 << 30
 BIGGEST_CARD: Final = 1 << 20
+# The field of any card that tells how many of its notes had chosen the iterations of a refitted model.
+REFIT: Final = "refit"
 # Upper limit of the counts of notes and iterations.
 MOST: Final = 10**9
 
@@ -29,6 +31,14 @@ def pack(path: Path, members: Mapping[str, bytes]) -> str:
         for name, content in members.items():
             archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), content, zipfile.ZIP_DEFLATED)
     return digest(path)
+
+
+def mark_refit(path: Path, notes: int) -> str:
+    """Write into the model's card that `notes` of its notes had chosen its iterations; returns the new sha256."""
+    with zipfile.ZipFile(path) as archive:
+        members = {member.filename: archive.read(member) for member in archive.infolist()}
+    members[CARD] = as_json(json.loads(members[CARD]) | {REFIT: notes})
+    return pack(path, members)
 
 
 def as_json(value: object) -> bytes:
@@ -71,6 +81,7 @@ def unpack_stage(
         raise refused(path, format, f"it can't be read ({type(error).__name__})") from None
     if not isinstance(card, dict) or card.get("format") != format:
         raise refused(path, format, "its card has another format")
+    card.pop(REFIT, None)  # No format's own field: see card_of.
     return card, _lexicon(path, format, lexicon), content, stage
 
 

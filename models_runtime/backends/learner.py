@@ -17,11 +17,15 @@ Note = tuple[str, Sequence[Span]]
 
 
 class TrainingResult(TypedDict):
-    """Result of a training: hash of the model file, description of the device, peak memory in bytes."""
+    """Result of a training: hash of the model file, description of the device, peak memory in bytes.
+
+    `iterations`: after how many iterations the model in the file was taken.
+    """
 
     sha256: str
     device: NotRequired[str]
     memory: NotRequired[int]
+    iterations: NotRequired[int]
 
 
 class EmbeddingData(TypedDict):
@@ -34,7 +38,10 @@ class EmbeddingData(TypedDict):
 
 
 class Outline(TypedDict):
-    """The fields of a model file's card that all formats share. `embeddings`: of a model with a stack of embeddings."""
+    """The fields of a model file's card that all formats share. `embeddings`: of a model with a stack of embeddings.
+
+    `refit`: of a refitted model, how many of its notes had chosen the iterations (see `TrainingTask.refit`).
+    """
 
     label_set: str
     algorithm: str
@@ -43,6 +50,7 @@ class Outline(TypedDict):
     iterations: int
     format: str
     embeddings: NotRequired[list[EmbeddingData]]
+    refit: NotRequired[int]
 
 
 class TokenFigures(TypedDict):
@@ -79,6 +87,7 @@ class Step:
     masked piece). `probe`: what a masked language model fills in. A step with the iteration 0 has both from before the
     training.
     `adapting`: an epoch of language pre-training, before any label is learned. These epochs are counted separately.
+    `again`: an iteration that repeats an earlier one, up to the chosen iteration; it is only counted.
     `tokens`, `pieces`: figures of tokens and of sub-words on the held-out notes.
     """
 
@@ -87,6 +96,7 @@ class Step:
     loss: float
     f1: float | None = None
     adapting: bool = False
+    again: bool = False
     tokens: TokenFigures | None = None
     pieces: TokenFigures | None = None
     held_out_loss: float | None = None
@@ -111,6 +121,11 @@ class TrainingTask:
     bounds already checked; a missing one has the algorithm's default. `embeddings`: what a stack of embeddings consists
     of: kind (`words` or `characters`), name and path of each. `embeddings_folder`: the folder of word vectors on this
     machine.
+
+    `choose`: let the held-out notes choose the iteration whose model is written, the one with the best F1 there;
+    without it, the last one's is written. `stop_after`: end after this many of the iterations, with the learning rates
+    of the whole training; 0 for all. `refit`: how many of the `notes` had chosen that number in an earlier training;
+    the file's card tells it.
     """
 
     notes: Sequence[Note]
@@ -127,6 +142,9 @@ class TrainingTask:
     unlabeled: Iterable[str] = ()
     held_out: Sequence[Note] = ()
     checkpoint: Path | None = None
+    choose: bool = False
+    stop_after: int = 0
+    refit: int = 0
     report: Report = field(default=lambda step: None)
     should_stop: Callable[[], bool] = field(default=lambda: False)
 
@@ -169,6 +187,7 @@ def task_key(task: TrainingTask, *more: str) -> str:
         task.grouping,
         dict(task.settings),
         [list(each) for each in task.embeddings],
+        *([task.choose, task.stop_after] if task.choose or task.stop_after else []),
         *more,
     ]
     whole = hashlib.sha256(json.dumps(parts, sort_keys=True).encode())

@@ -13,7 +13,7 @@ from annotations.domain.scoring.intervals import FewNotes
 from annotations.domain.scoring.rates import RatesData
 from annotations.domain.scoring.side_by_side import AuthorTable
 from annotations.models import Author, GoldVersion, Job, Project
-from annotations.scores.selectors import LEVELS, Reference, characters, compared
+from annotations.scores.selectors import LEVELS, Reference, characters, compared, learned_notes
 from annotations.scores.services.side_by_side import (
     MOST,
     AuthorFigures,
@@ -25,7 +25,6 @@ from annotations.scores.services.side_by_side import (
     kept_table,
     side_by_side,
 )
-from models_runtime.core.combining import models_behind
 from models_runtime.core.registry import TRAINABLE
 from models_runtime.core.stages import learned_from, strategy_of
 from models_runtime.models import Run
@@ -183,13 +182,8 @@ def pace_rows(project: Project, authors: Sequence[int]) -> list[Row]:
 
 def learned_here(wanted: ComparisonRequest, notes: Collection[int]) -> dict[int, int]:
     """Count, for each author, the notes that the model of its run was trained on. On these its figures are too good."""
-    runs = Run.objects.filter(author__in=[author.pk for author in wanted.authors])
-    found = {}
-    for run in runs.select_related("project", "author", "model__gold_version"):
-        learned = {note for model in models_behind(run) for note in learned_from(model)}
-        if shared := len(learned.intersection(notes)):
-            found[run.author_id] = shared
-    return found
+    found = {author.pk: learned_notes(author, notes) for author in wanted.authors}
+    return {pk: shared for pk, shared in found.items() if shared}
 
 
 @dataclass(frozen=True)

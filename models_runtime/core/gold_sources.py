@@ -31,13 +31,15 @@ class GoldSource:
 
     `labels` maps the labels of another project's version to those of the training project; None for a label without
     counterpart. It is None itself for the own version. `left_out` counts training notes that the training must not
-    read, because another version holds out or tests on a note with the same text.
+    read, because another version holds out or tests on a note with the same text. `everything`: the notes of a refit,
+    by ascending id: training notes and hold-out, without texts that another version tests on.
     """
 
     version: GoldVersion
     notes: TrainingNotes
     labels: Mapping[str, str | None] | None = None
     left_out: int = 0
+    everything: Sequence[int] = ()
 
     def read(self, documents: Sequence[int]) -> Iterator[Note]:
         """Yield texts with their gold spans in labels of the training project, as `gold_notes` does."""
@@ -75,8 +77,9 @@ def gold_sources(project: Project, versions: Sequence[GoldVersion], language: st
     sources = [
         GoldSource(
             version,
-            training_notes(version, language),
+            notes := training_notes(version, language),
             None if version.project_id == project.pk else labels_into(project, version),
+            everything=sorted([*notes.train, *notes.hold_out]),
         )
         for version in versions
     ]
@@ -84,6 +87,7 @@ def gold_sources(project: Project, versions: Sequence[GoldVersion], language: st
         return sources
     hashes = [_hashes(version) for version in versions]
     unseen = [_unseen(version) for version in versions]
+    tests = [_tests(version) for version in versions]
     found = []
     for at, source in enumerate(sources):
         elsewhere = {
@@ -91,7 +95,12 @@ def gold_sources(project: Project, versions: Sequence[GoldVersion], language: st
         }
         kept = [pk for pk in source.notes.train if hashes[at].get(pk) not in elsewhere]
         left_out = len(source.notes.train) - len(kept)
-        found.append(replace(source, notes=replace(source.notes, train=kept), left_out=left_out))
+        tested = {
+            texts[pk] for other, texts in enumerate(hashes) if other != at for pk in tests[other].intersection(texts)
+        }
+        everything = [pk for pk in source.everything if hashes[at].get(pk) not in tested]
+        notes = replace(source.notes, train=kept)
+        found.append(replace(source, notes=notes, left_out=left_out, everything=everything))
     return found
 
 
@@ -102,8 +111,12 @@ def _hashes(version: GoldVersion) -> dict[int, str]:
 
 def _unseen(version: GoldVersion) -> set[int]:
     """Return the notes of the version that no training may learn from: its hold-out and its test notes."""
-    tested = GoldVersionNote.objects.filter(version=version, split=Split.TEST).values_list("document_id", flat=True)
-    return {*training_notes(version).hold_out, *tested}
+    return _tests(version).union(training_notes(version).hold_out)
+
+
+def _tests(version: GoldVersion) -> set[int]:
+    rows = GoldVersionNote.objects.filter(version=version, split=Split.TEST)
+    return set(rows.values_list("document_id", flat=True))
 
 
 def unseen_by(versions: Sequence[GoldVersion], language: str) -> set[int]:

@@ -25,7 +25,10 @@ def stages(model: TrainedModel | None) -> list[TrainedModel]:
 
 
 def learned_from(model: TrainedModel | None) -> set[int]:
-    """Return the notes that a model and its earlier stages learned from. Its figures there are too good."""
+    """Return the notes that a model and its earlier stages learned from. Its figures there are too good.
+
+    A refitted model has learned from its hold-out, too.
+    """
     return {note for stage in stages(model) for note in _learned(stage)}
 
 
@@ -51,7 +54,7 @@ def _learned(model: TrainedModel) -> set[int]:
             found.update(rows.values_list("document_id", flat=True))
         if version.project_id != model.project_id:
             found |= same_texts(model.project_id, version)
-    return found.difference(held_out or ())
+    return found if "refit" in model.card else found.difference(held_out or ())
 
 
 def _language(model: TrainedModel) -> str:

@@ -84,6 +84,18 @@ class FilledMask(TypedDict):
     after: list[tuple[str, float]]
 
 
+class Refit(TypedDict):
+    """A training repeated on all notes but test notes, once the hold-out had chosen the iterations.
+
+    `iterations`: those of the model in the file. `held_out_sha256`: the file of the model that the scores belong to.
+    """
+
+    notes: int
+    spans: int
+    iterations: int
+    held_out_sha256: str
+
+
 class ModelCard(TypedDict, total=False):
     """A model's training data and scores. During training, only figures of its epochs are present."""
 
@@ -121,6 +133,13 @@ class ModelCard(TypedDict, total=False):
     held_out_losses: list[float]
     unlabeled: int
     iterations: int
+    # The model in the file learned from the hold-out, too. `notes`, `spans`, `iterations`, `losses` and all figures are
+    # those of the held-out model. During the training: the losses of the refit so far, and the iterations it will have.
+    refit: Refit
+    refit_losses: list[float]
+    refit_most: int
+    # Of an uploaded model that was refitted: how many of its notes had chosen the iterations.
+    refit_elsewhere: int
     seconds: float
     device: str
     memory: int
@@ -141,6 +160,8 @@ class TrainingParams(TypedDict, total=False):
     language: str
     adapt: int
     also: list[int]
+    # Learn from the hold-out too, once it has chosen the iterations.
+    refit: bool
     base: str
     base_model: int
     settings: dict[str, int | float | str | bool]

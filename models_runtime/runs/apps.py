@@ -19,6 +19,16 @@ def failed_notes(author: "Author") -> "QuerySet[RunItem, int]":
     return failed.order_by().values_list("document_id", flat=True)
 
 
+def notes_learned(author: "Author") -> "set[int]":
+    """The ids of notes from which the models behind an author's runs learned, a refitted one from its hold-out too."""
+    from models_runtime.core.combining import models_behind
+    from models_runtime.core.stages import learned_from
+    from models_runtime.models import Run
+
+    runs = Run.objects.filter(author=author).select_related("project", "author", "model__gold_version")
+    return {note for run in runs for model in models_behind(run) for note in learned_from(model)}
+
+
 def models_of_author(author: "Author") -> "list[UsedModel]":
     """The run that wrote an author's suggestions, or all runs of a merged list, each with its model."""
     from models_runtime.runs.services.used import used_models
@@ -49,11 +59,12 @@ class RunsConfig(AppConfig):
 
         from annotations.api import registry
         from annotations.core import addresses, navigation, offers
-        from annotations.core.hooks import models_of, notes_without_answer
+        from annotations.core.hooks import models_of, notes_learned_from, notes_without_answer
 
         for module in ("starting", "rewritten", "runs"):
             registry.register(f"models_runtime.runs.api.{module}.router")
         notes_without_answer.add(failed_notes)
+        notes_learned_from.add(notes_learned)
         models_of.add(models_of_author)
 
         navigation.register(

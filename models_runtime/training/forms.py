@@ -108,6 +108,13 @@ class TrainForm(forms.Form):
         help_text=_("Projects that you manage. Members of this project can then download weights with words of it."),
         widget=forms.CheckboxSelectMultiple,
     )
+    refit = forms.BooleanField(
+        label=_("Refit on all notes"),
+        required=False,
+        help_text=_(
+            "The held-out notes choose the iterations. Then the model learns from them, too; test notes stay out."
+        ),
+    )
     runs = WholeField(
         label=_("Trainings with different seeds"),
         least=1,
@@ -206,6 +213,7 @@ class TrainForm(forms.Form):
             iterations=data["iterations"],
             language=data["language"],
             also=data["also"],
+            refit=data["refit"],
             settings={
                 setting.key: data[_field_name(self._backend, setting)] for setting in TRAINABLE[self._backend].settings
             }

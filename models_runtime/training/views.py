@@ -117,6 +117,8 @@ def _model(request: Request, access: Access, row: TrainedModel, rename: RenameFo
         "missing_files": missing_files(row.card),
         "embeddings_home": embeddings.home(),
         "chosen_by_hold_out": row.params.get("settings", {}).get("anneal") == "held-out",
+        "chose_epoch": bool(row.params.get("refit") and (row.card.get("held_out") or not row.card.get("sha256"))),
+        "refitting": row.state == TrainedModel.State.TRAINING and "refit_losses" in row.card,
         "settings": shown(trainable_kind(row.backend).settings, _settings(row)),
         "held_out_after": next(reversed(held_out_losses(row.card)), None),
         "kept": kept_with(row),

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from annotations.jobs.performing import perform
 from annotations.jobs.runner import take
-from annotations.jobs.services import status
+from annotations.jobs.services import queues, status
 from annotations.jobs.services.status import duration
 from annotations.models import Document, Import, Job
 from annotations.transfer.services.staged import pack, stage_import
@@ -156,6 +156,17 @@ def test_a_worker_that_does_not_respond_is_reported(world, job):
     take(job.pk)
     Job.objects.filter(pk=job.pk).update(lease_until=timezone.now() - timedelta(seconds=2))
     assert "The worker does not respond" in client_of(world.manager).get(url_of(job)).content.decode()
+
+
+def test_a_job_whose_worker_was_killed_is_not_shown_as_running(world, job, monkeypatch):
+    take(job.pk)
+    Job.objects.filter(pk=job.pk).update(lease_until=timezone.now() - timedelta(seconds=2))
+    monkeypatch.setattr(status, "workers_alive", lambda queue: 0)
+    monkeypatch.setattr(queues, "states", lambda queue: [])
+    html = check_page(client_of(world.manager).get(url_of(job)))
+    assert "Waiting for a worker to continue" in html and "no cpu worker is running" in html
+    row = next(row for row in queues.queue_rows() if row.queue == "cpu")
+    assert (row.running, row.lost, row.stuck) == (0, 1, True)
 
 
 def test_an_error_is_shown_and_escaped(world, job):

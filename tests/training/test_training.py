@@ -17,7 +17,7 @@ from models_runtime.backends import children
 from models_runtime.core.gold_notes import gold_notes, other_notes, training_notes
 from models_runtime.models import Run, TrainedModel
 from models_runtime.runs.services.runs import start_run
-from models_runtime.training.jobs.training import _Watch
+from models_runtime.training.jobs.watching import Watch
 from models_runtime.training.services.trained import retire_model
 from models_runtime.training.services.training import start_training
 from tests.factories import label_of, make_project
@@ -74,7 +74,7 @@ def test_a_training_ends_at_the_first_iteration_after_a_patient_is_erased(world,
         ended.append(True)
         return found
 
-    write = _Watch._write
+    write = Watch._write
 
     def after_an_erasure(self):
         if Document.objects.filter(patient_id="p3").exists():
@@ -82,7 +82,7 @@ def test_a_training_ends_at_the_first_iteration_after_a_patient_is_erased(world,
         write(self)
 
     monkeypatch.setattr(children, "train", then_ended)
-    monkeypatch.setattr(_Watch, "_write", after_an_erasure)
+    monkeypatch.setattr(Watch, "_write", after_an_erasure)
     model, job = trained()
     assert (job.state, model.state, model.stored_file, model.losses) == (Job.State.FAILED, State.FAILED, None, [])
     assert "erased during this work" in job.error and not ended

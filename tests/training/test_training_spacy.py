@@ -74,7 +74,7 @@ def at_step(step, act, monkeypatch):
         return train(*words, on_step=tell, **options)
 
     monkeypatch.setattr(children, "train", watched)
-    monkeypatch.setattr("models_runtime.training.jobs.training.WRITE_EVERY", 0)
+    monkeypatch.setattr("models_runtime.training.jobs.watching.WRITE_EVERY", 0)
 
 
 def test_a_training_that_is_ended_early_keeps_its_whole_epochs(world, client, trained, monkeypatch):

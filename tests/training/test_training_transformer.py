@@ -18,7 +18,7 @@ from models_runtime.core import weights as found_here
 from models_runtime.core.weights import weights
 from models_runtime.models import Run, TrainedModel
 from models_runtime.runs.services.external import start_external
-from models_runtime.training.jobs import training
+from models_runtime.training.jobs import watching
 from models_runtime.training.services.training import start_training
 from tests.backends.made_weights import tiny_bert
 from tests.training.conftest import made_notes
@@ -139,7 +139,7 @@ def test_the_curves_grow_on_the_page_while_it_learns(world, client, monkeypatch)
         raise BackendError("That is enough for this test.", permanent=True)
 
     monkeypatch.setattr(children, "train", learns)
-    monkeypatch.setattr(training, "WRITE_EVERY", 0)
+    monkeypatch.setattr(watching, "WRITE_EVERY", 0)
     client.force_login(world.viewer)
     model = start_training(project=world.project, gold=1, actor=None, key="k", backend="bilstm", adapt=2, grouping=4)
     work(model.job_id)

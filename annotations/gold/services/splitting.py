@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from annotations.core.errors import ServiceError
 from annotations.core.kept import Kind, keep, kept, key_of
 from annotations.core.names import good_name
+from annotations.domain.gold.ready_made import assigned, read_assignments, whole_shares
 from annotations.domain.gold.splits import Patient, Split, SplitError, check_shares, split_patients, strictest
 from annotations.gold.events import GOLD_SPLIT
 from annotations.models import GoldVersion, GoldVersionNote, Project, User
@@ -53,12 +54,7 @@ def split_version(*, version: GoldVersion, seed: str, shares: Mapping[str, int],
     is False), unless patient ids have changed. Raises ServiceError `seed` if the version is already split with this
     seed and other shares, because patients would have to change their split.
     """
-    seed = good_name(seed, code="seed")
-    if not seed or len(seed) > SEED_LENGTH:
-        raise ServiceError(
-            _("The seed must have 1 to %(seed_length)s characters.") % {"seed_length": SEED_LENGTH},
-            code="seed",
-        )
+    seed = _good_seed(seed)
     try:
         wanted = check_shares(shares)
     except SplitError as error:
@@ -81,33 +77,111 @@ def split_version(*, version: GoldVersion, seed: str, shares: Mapping[str, int],
             shares=wanted,
             kept={key: split for key, split in earlier.items() if key in patients},
         )
-        written = _write(patients, splits)
-        made = bool(written) or version.split_seed != seed
-        notes = Counter({str(split): 0 for split in Split})
-        for key, split in splits.items():
-            notes[split] += len(patients[key].notes)
-        result = SplitResult(
-            version=version,
-            made=made,
-            notes=dict(notes),
-            patients={split: sum(found is split for found in splits.values()) for split in Split},
-            kept=sum(key in earlier for key in patients),
-            merged=merged,
-        )
-        if made:
-            version.split_seed, version.split_shares = seed, {str(split): share for split, share in wanted.items()}
-            version.save(update_fields=["split_seed", "split_shares"])
-            GOLD_SPLIT.record(
-                actor=actor,
-                project_id=version.project_id,
-                data={
-                    "version": version.number,
-                    "shares": version.split_shares,
-                    "notes": result.notes,
-                    "patients": result.patients,
-                    "kept": result.kept,
-                },
+        kept = sum(key in earlier for key in patients)
+        return _stored(version, patients, splits, seed=seed, shares=wanted, kept=kept, merged=merged, actor=actor)
+
+
+def split_by_lines(*, version: GoldVersion, lines: str, seed: str, actor: User | None) -> SplitResult:
+    """Split the version as the lines say: each has a note's name, or a pattern with `*`, and its split.
+
+    A pattern such as `dev/*` stands for a folder of an import. `seed` names the split: patients of later versions with
+    the same seed keep their split. A repeated call writes nothing. Raises ServiceError `from` for a wrong line, a note
+    without a line and a patient in two splits, with the line and the note in its message, and `seed` if another
+    version with this seed has a patient in another split.
+    """
+    seed = _good_seed(seed)
+    with transaction.atomic():
+        Project.objects.select_for_update().get(pk=version.project_id)
+        version = GoldVersion.objects.select_for_update().get(pk=version.pk)
+        patients = _patients(version)
+        if not patients:
+            raise ServiceError(_("This version has no notes left to split."), code="empty")
+        rows = GoldVersionNote.objects.filter(version=version).order_by("document_id")
+        notes = list(rows.values_list("document__patient_id", "document__name"))
+        try:
+            found = assigned(read_assignments(lines), [name for _patient, name in notes])
+        except SplitError as error:
+            raise ServiceError(str(error), code="from") from error
+        splits: dict[str, Split] = {}
+        first: dict[str, str] = {}
+        for patient_id, name in notes:
+            key, line = patient_key(patient_id, name), found[name]
+            if splits.setdefault(key, line.split) is not line.split:
+                raise ServiceError(
+                    _(
+                        "Line %(line)s: the note “%(name)s” is of the same patient as “%(other)s” in %(split)s. All "
+                        "notes of a patient need the same split."
+                    )
+                    % {"line": line.line, "name": name[:80], "other": first[key][:80], "split": splits[key]},
+                    code="from",
+                )
+            first.setdefault(key, name)
+        others = GoldVersion.objects.filter(project_id=version.project_id, split_seed=seed).exclude(pk=version.pk)
+        earlier, merged = _earlier_splits(version, seed) if others else ({}, 0)
+        if moved := next((key for key, split in splits.items() if earlier.get(key, split) is not split), None):
+            raise ServiceError(
+                _("The note “%(name)s” is in %(split)s of another version with this seed. Choose another seed.")
+                % {"name": first[moved][:80], "split": earlier[moved]},
+                code="seed",
             )
+        counts = Counter(dict.fromkeys(Split, 0))
+        for key, split in splits.items():
+            counts[split] += len(patients[key].notes)
+        if not counts[Split.TRAIN]:
+            raise ServiceError(_("The split has no notes in train. Models learn from these notes."), code="from")
+        kept, shares = sum(key in earlier for key in patients), whole_shares(counts)
+        return _stored(version, patients, splits, seed=seed, shares=shares, kept=kept, merged=merged, actor=actor)
+
+
+def _good_seed(seed: str) -> str:
+    """Raises ServiceError `seed`."""
+    seed = good_name(seed, code="seed")
+    if not seed or len(seed) > SEED_LENGTH:
+        raise ServiceError(
+            _("The seed must have 1 to %(seed_length)s characters.") % {"seed_length": SEED_LENGTH},
+            code="seed",
+        )
+    return seed
+
+
+def _stored(
+    version: GoldVersion,
+    patients: Mapping[str, _PatientNotes],
+    splits: Mapping[str, Split],
+    *,
+    seed: str,
+    shares: Mapping[Split, int],
+    kept: int,
+    merged: int,
+    actor: User | None,
+) -> SplitResult:
+    """Write the splits of the patients, and record the event if anything changed."""
+    made = bool(_write(patients, splits)) or version.split_seed != seed
+    notes = Counter({str(split): 0 for split in Split})
+    for key, split in splits.items():
+        notes[split] += len(patients[key].notes)
+    result = SplitResult(
+        version=version,
+        made=made,
+        notes=dict(notes),
+        patients={split: sum(found is split for found in splits.values()) for split in Split},
+        kept=kept,
+        merged=merged,
+    )
+    if made:
+        version.split_seed, version.split_shares = seed, {str(split): share for split, share in shares.items()}
+        version.save(update_fields=["split_seed", "split_shares"])
+        GOLD_SPLIT.record(
+            actor=actor,
+            project_id=version.project_id,
+            data={
+                "version": version.number,
+                "shares": version.split_shares,
+                "notes": result.notes,
+                "patients": result.patients,
+                "kept": result.kept,
+            },
+        )
     return result
 
 

@@ -15,11 +15,11 @@ from annotations.core.access import Access, Can, closed_to, enter, sets_for
 from annotations.core.errors import ServiceError
 from annotations.core.requests import Request, number, paged
 from annotations.domain.gold.gold_diff import ChangeKind
-from annotations.gold.forms import FreezeForm, SplitForm
+from annotations.gold.forms import FreezeForm, ReadyMadeForm, SplitForm
 from annotations.gold.selectors import state_for, version_page, version_rows, versions
 from annotations.gold.services.diffing import version_diff
 from annotations.gold.services.making import freeze, make_gold, withdraw_gold
-from annotations.gold.services.splitting import patients_in_two_splits, split_table, split_version
+from annotations.gold.services.splitting import patients_in_two_splits, split_by_lines, split_table, split_version
 from annotations.gold.services.starting import start_gold
 from annotations.jobs.tokens import form_token
 from annotations.models import GoldVersion
@@ -110,22 +110,27 @@ def _split_context(access: Access, version: GoldVersion) -> dict[str, Any]:
         "split_labels": [(look, [row["labels"].get(look.code, 0) for row in table]) for look in used],
         "in_two_splits": patients_in_two_splits(version) if version.split_seed else 0,
         "split_form": SplitForm(initial=initial),
+        "ready_form": ReadyMadeForm(auto_id="ready-%s"),
         "has_earlier": any(one.number < version.number for one in others),
     }
 
 
 @require_POST
 def gold_split(request: Request, slug: str, version: int) -> HttpResponse:
-    """Split a version by patient. A repeated request changes nothing."""
+    """Split a version by patient, or with `lines` as these say. A repeated request changes nothing."""
     access = enter(request.user, slug, Can.MAKE_GOLD)
     found = get_object_or_404(GoldVersion, project=access.project, number=version)
-    form = SplitForm(request.POST)
+    form = ReadyMadeForm(request.POST) if "lines" in request.POST else SplitForm(request.POST)
     if not form.is_valid():
         wrong = [str(error) for errors in form.errors.values() for error in errors]
         messages.error(request, " ".join([*wrong, _("Nothing was split.")]))
         return redirect("gold_version", slug, version)
     try:
-        split = split_version(version=found, seed=form.cleaned_data["seed"], shares=form.shares, actor=access.user)
+        seed = form.cleaned_data["seed"]
+        if isinstance(form, SplitForm):
+            split = split_version(version=found, seed=seed, shares=form.shares, actor=access.user)
+        else:
+            split = split_by_lines(version=found, lines=form.cleaned_data["lines"], seed=seed, actor=access.user)
     except ServiceError as error:
         messages.error(request, str(error))
         return redirect("gold_version", slug, version)

@@ -13,7 +13,9 @@ from annotations.models import Job, Share
 
 @dataclass(frozen=True)
 class QueueRow:
-    """One queue. `workers` and `idle` are None where Redis does not respond; a worker on several queues counts on each.
+    """One queue. `lost` counts jobs whose worker was killed while it ran them; they are not in `running`.
+
+    `workers` and `idle` are None where Redis does not respond; a worker on several queues counts on each.
 
     `shared` counts the shares that workers hold of shared jobs. `oldest` is how long the oldest waiting job has waited,
     in seconds; None without waiting jobs.
@@ -24,13 +26,14 @@ class QueueRow:
     idle: int | None
     waiting: int
     running: int
+    lost: int
     shared: int
     oldest: int | None
 
     @property
     def stuck(self) -> bool:
-        """Whether jobs wait and no worker is running."""
-        return self.workers == 0 and self.waiting > 0
+        """Whether jobs wait or lost their worker, and no worker is running."""
+        return self.workers == 0 and self.waiting + self.lost > 0
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self) | {"stuck": self.stuck}
@@ -47,10 +50,12 @@ def queue_rows() -> list[QueueRow]:
     }
     held = Share.objects.filter(lease_until__gt=Now()).order_by().values_list("job__queue").annotate(n=Count("id"))
     shared = dict(held)
-    return [_row(queue, counted, shared.get(queue, 0)) for queue in Job.Queue.values]
+    expired = Job.objects.filter(state=Job.State.RUNNING, lease_until__lt=Now()).order_by()
+    lost = dict(expired.values_list("queue").annotate(n=Count("id")))
+    return [_row(queue, counted, lost.get(queue, 0), shared.get(queue, 0)) for queue in Job.Queue.values]
 
 
-def _row(queue: str, counted: dict[tuple[str, str], tuple[int, Any]], shared: int) -> QueueRow:
+def _row(queue: str, counted: dict[tuple[str, str], tuple[int, Any]], lost: int, shared: int) -> QueueRow:
     try:
         alive: list[str] | None = states(queue)
     except RedisError:
@@ -61,7 +66,8 @@ def _row(queue: str, counted: dict[tuple[str, str], tuple[int, Any]], shared: in
         workers=None if alive is None else len(alive),
         idle=None if alive is None else alive.count("idle"),
         waiting=waiting,
-        running=counted.get((queue, Job.State.RUNNING), (0, None))[0],
+        running=counted.get((queue, Job.State.RUNNING), (0, None))[0] - lost,
+        lost=lost,
         shared=shared,
         oldest=round((timezone.now() - since).total_seconds()) if since else None,
     )

@@ -114,17 +114,27 @@ def _state_text(job: Job, workers: int) -> str:
             return _("Stopping")
         if job.pause_requested:
             return _("Pausing")
-        if job.state == Job.State.QUEUED and job.started_at:
+        if (job.state == Job.State.QUEUED and job.started_at) or _lost(job):
             return _("Waiting for a worker to continue")
     return str(job.get_state_display())
+
+
+def _lost(job: Job) -> bool:
+    """Whether the worker of a running job no longer prolongs its lease: it was killed, and no relay has seen it yet."""
+    return job.state == Job.State.RUNNING and job.lease_until is not None and job.lease_until < timezone.now()
 
 
 def _no_worker(job: Job) -> str:
     """Return why the job does not progress, as a sentence; empty while it does."""
     if job.state == Job.State.RUNNING:
-        if job.lease_until and job.lease_until < timezone.now():
-            return _("The worker does not respond. Progress is kept, and the job returns to the queue automatically.")
-        return ""
+        if not _lost(job):
+            return ""
+        if workers_alive(job.queue) == 0:
+            return _(
+                "The worker was lost, and no %(queue)s worker is running. The job is kept and continues automatically "
+                "when a worker is running: manage.py work --queue %(queue)s"
+            ) % {"queue": job.queue}
+        return _("The worker does not respond. Progress is kept, and the job returns to the queue automatically.")
     if job.state != Job.State.QUEUED:
         return ""
     alive = workers_alive(job.queue)

@@ -28,7 +28,14 @@ from annotations.models import GoldVersion
 from annotations.notes.selectors.in_context import LabelLook, label_looks
 from annotations.projects.selectors.label_maps import mapped_sets
 from annotations.projects.selectors.projects import is_large
-from annotations.scores.selectors import LEVELS, Reference, authors_with_notes, characters, note_languages
+from annotations.scores.selectors import (
+    LEVELS,
+    Reference,
+    authors_with_notes,
+    characters,
+    learned_notes,
+    note_languages,
+)
 from annotations.scores.services.asking import too_long
 from annotations.scores.services.scoring import ScoredTable, ScoreRequest, kept_score, notes_of, score, score_request
 from annotations.scores.services.shown import (
@@ -141,6 +148,7 @@ def score_page(request: Request, slug: str, version: int, author: int) -> HttpRe
         ],
         "late": late,
         "notes": len(notes.notes),
+        "learned": learned_notes(wanted.author, notes.notes),
         "left_out": notes,
         "token": uuid.uuid4(),
         "versions": versions(access.project),

@@ -25,6 +25,8 @@ def learn(task: TrainingTask, path: Path) -> str:
         unlabeled=task.unlabeled,
         report=task.report,
         base=Path(task.base) if task.base else None,
+        held_out=task.held_out if task.choose else (),
+        stop_after=task.stop_after,
     )
 
 

@@ -5,15 +5,17 @@ takes the earlier model's spans as features instead (the method PRED of Daumé I
 model.
 """
 
+import ctypes
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from itertools import repeat
 from pathlib import Path
 from typing import Any, Final
 
 import pycrfsuite
 
-from annotations.domain.bio import encode_tokens
+from annotations.domain.bio import OUTSIDE, encode_tokens
 from annotations.domain.spans import Span
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.crf.backend import CrfBackend
@@ -35,6 +37,11 @@ ALGORITHMS: Final[dict[str, dict[str, Any]]] = {
 }
 # A perceptron's weights are no log probabilities. They are scaled down so that probabilities can be computed.
 UNSCALED: Final = ("ap",)
+# crfsuite's groups of sequences: those that it learns from, and those that it scores each iteration on.
+TRAINING: Final = 0
+HELD_OUT: Final = 1
+# The search for the best iteration ends after this many iterations without a better one.
+PATIENCE: Final = 20
 
 
 def train(
@@ -47,13 +54,16 @@ def train(
     unlabeled: Iterable[str] = (),
     report: Report = lambda step: None,
     base: Path | None = None,
+    held_out: Sequence[tuple[str, Sequence[Span]]] = (),
+    stop_after: int = 0,
 ) -> str:
     """Train on texts with their gold spans, write the model to `path` and return its sha256.
 
     `unlabeled`: the project's other notes; the lexicon is learned from them too. `base`: the earlier model. Its labels
-    stay: spans with labels that these notes lack come from the earlier model. Deterministic: the same notes in the same
-    order give the same file. Raises BackendError (permanent) for notes without spans, an unknown algorithm, or a `base`
-    with MOST_STAGES stages.
+    stay: spans with labels that these notes lack come from the earlier model. `held_out`: notes that choose the
+    iteration (see _Trainer.choose). `stop_after`: the iteration after which to end. Deterministic: the same notes in
+    the same order give the same file. Raises BackendError (permanent) for notes without spans, an unknown algorithm, or
+    a `base` with MOST_STAGES stages.
     """
     if algorithm not in ALGORITHMS:
         raise BackendError(
@@ -66,19 +76,28 @@ def train(
             permanent=True,
         )
     labels = labels_of(notes, earlier.labels if earlier else ())
-    params = ALGORITHMS[algorithm] | ({"max_iterations": iterations} if iterations else {})
+    most = stop_after or iterations
+    params = ALGORITHMS[algorithm] | ({"max_iterations": most} if most else {})
     lexicon = learn([*(text for text, _ in notes), *unlabeled])
     rules, rows = rules_for(label_set), Rows(families(lexicon, staged=earlier is not None))
     trainer = _Trainer(algorithm, params, report)
-    suggested: Iterable[list[Span] | None] = repeat(None)
-    if earlier is not None:
-        suggested = earlier.stream(text for text, _ in notes)
-    for (text, spans), before in zip(notes, suggested, strict=False):
-        for xseq, yseq in _sequences(text, spans, rules, rows, before):
-            trainer.append(xseq, yseq)
+    known: set[str] = set()
+    for group, part in ((TRAINING, notes), (HELD_OUT, held_out)):
+        suggested: Iterable[list[Span] | None] = repeat(None)
+        if earlier is not None:
+            suggested = earlier.stream(text for text, _ in part)
+        for (text, spans), before in zip(part, suggested, strict=False):
+            for xseq, yseq in _sequences(text, spans, rules, rows, before):
+                if group == TRAINING:
+                    known.update(yseq)
+                # A tag that only held-out notes have would become a tag of the model.
+                trainer.append(xseq, [tag if tag in known else OUTSIDE for tag in yseq], group)
     with tempfile.TemporaryDirectory() as folder:
         weights = Path(folder) / WEIGHTS
-        trainer.train(str(weights))
+        if held_out:
+            trainer.choose(str(weights))
+        else:
+            trainer.train(str(weights))
         if algorithm in UNSCALED:
             weights.write_bytes(scaled(weights.read_bytes()))
         card = Card(label_set, labels, algorithm, rules.label_set, len(notes), trainer.done)
@@ -101,6 +120,17 @@ def _sequences(
         yield pycrfsuite.ItemSequence(rows.of(features.of(first, past), past - first)), tags[first:past]
 
 
+class _EnoughError(Exception):
+    """No better iteration was found for a while."""
+
+
+def _token_f1(scores: Mapping[str, Any]) -> float:
+    """Micro-averaged F1 of tags other than O, from crfsuite's counts by tag; 0 without any."""
+    counted = [score for tag, score in scores.items() if tag != OUTSIDE]
+    both = sum(score.model + score.ref for score in counted)
+    return 2 * sum(score.match for score in counted) / both if both else 0.0
+
+
 class _Trainer(pycrfsuite.Trainer):  # type: ignore[misc]  # the class has no types
     """crfsuite's trainer. Exceptions from `report` are passed on by `train`."""
 
@@ -110,6 +140,28 @@ class _Trainer(pycrfsuite.Trainer):  # type: ignore[misc]  # the class has no ty
         self._report = report
         self._most = int(params["max_iterations"])
         self.done = 0
+        self._choosing = self._again = False
+        self._best, self._best_f1 = 0, -1.0
+
+    def train(self, weights: str, holdout: int = -1) -> None:
+        """Train, with the order of the notes (of the perceptron) as in a new process: it comes from C's `rand`."""
+        ctypes.CDLL(None).srand(1)
+        super().train(weights, holdout)
+
+    def choose(self, weights: str) -> None:
+        """Train, and write the weights after the iteration with the best token F1 on the group HELD_OUT.
+
+        The search ends after PATIENCE iterations without a better one. crfsuite only writes the weights of its last
+        iteration, so those up to the best one are repeated, with the same result.
+        """
+        self._choosing = True
+        with suppress(_EnoughError):
+            self.train(weights, holdout=HELD_OUT)
+        best, self._choosing = self._best, False
+        if best and best < self.done:
+            self._most, self._again = best, True
+            self.set("max_iterations", best)
+            self.train(weights, holdout=HELD_OUT)
 
     def on_start(self, log: str) -> None:
         pass
@@ -128,7 +180,13 @@ class _Trainer(pycrfsuite.Trainer):  # type: ignore[misc]  # the class has no ty
 
     def on_iteration(self, log: str, info: dict[str, Any]) -> None:
         self.done = int(info["num"])
-        self._report(Step(self.done, self._most, float(info.get("loss", 0.0))))
+        self._report(Step(self.done, self._most, float(info.get("loss", 0.0)), again=self._again))
+        if self._choosing:
+            f1 = _token_f1(info["scores"])
+            if f1 > self._best_f1:
+                self._best, self._best_f1 = self.done, f1
+            elif self.done - self._best >= PATIENCE:
+                raise _EnoughError
 
     def on_optimization_end(self, log: str) -> None:
         pass

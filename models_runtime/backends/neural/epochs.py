@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from annotations.domain.spans import Span
 from models_runtime.backends.base import BackendError
+from models_runtime.backends.best import BestEpoch
 from models_runtime.backends.learner import Step, StepFigures, TrainingTask
 from models_runtime.backends.neural.learning import Loop
 
@@ -31,11 +32,16 @@ def run_epochs(
     `keep_last`: write a checkpoint after the last epoch too, because another phase follows. `held_out_loss` computes
     the loss on the held-out notes. `more` is called with the steps so far before each epoch; False ends the training.
     `keep` is called with the number of each epoch that others follow, before its checkpoint is written.
+
+    If the task chooses, the network gets the weights after the epoch with the best F1 on the held-out notes, and the
+    number of that epoch is returned.
     """
     steps = _earlier(task, loop, key)
     for step in steps:
         task.report(step)
-    for number in range(len(steps), len(orders)):
+    best = BestEpoch(task.checkpoint) if task.choose and task.held_out else None
+    last = min(len(orders), task.stop_after or len(orders))
+    for number in range(len(steps), last):
         if not more(steps):
             break
         losses = list(loop.epoch(orders[number]))
@@ -45,13 +51,18 @@ def run_epochs(
             figures["held_out_loss"] = round(outside, 6)
         steps.append(Step(len(steps) + 1, len(orders), round(mean, 6), **figures))
         task.report(steps[-1])
+        if best is not None:
+            best.offer(steps, loop.weights)
         if task.should_stop():
             break
         if len(steps) < len(orders):
             keep(len(steps))
-        if task.checkpoint is not None and (keep_last or len(steps) < len(orders)):
+        if task.checkpoint is not None and (keep_last or best is not None or len(steps) < last):
             loop.save(task.checkpoint, key, [asdict(step) for step in steps])
-    return len(steps)
+    if best is None:
+        return len(steps)
+    loop.put_weights(best.content(steps))
+    return best.of(steps)
 
 
 def adapt(
@@ -68,6 +79,8 @@ def adapt(
     own = replace(
         task,
         checkpoint=path and path.with_name(f"{path.name}-adapted"),
+        choose=False,
+        stop_after=0,
         report=lambda step: task.report(replace(step, adapting=True)),
     )
     run_epochs(own, loop, orders, key, score, keep_last=True)

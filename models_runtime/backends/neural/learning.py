@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import load, save, save_file
 
 from models_runtime.backends.neural.device import Device, gpu_memory_full
 
@@ -111,6 +111,15 @@ class Loop:
         self._schedule.step()
         self._optimizer.zero_grad(set_to_none=True)
         return total
+
+    def weights(self) -> bytes:
+        """The network's weights as safetensors, for `put_weights`."""
+        state = self.network.state_dict().items()
+        return bytes(save({name: value.detach().cpu().contiguous().clone() for name, value in state}))
+
+    def put_weights(self, content: bytes) -> None:
+        """Set the network's weights to those that `weights` returned."""
+        self.network.load_state_dict(load(content))
 
     # ── Checkpoints: one safetensors file with JSON in its header, no pickle ─────────────────────────────────────────
 

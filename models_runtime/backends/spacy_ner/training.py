@@ -6,6 +6,7 @@ A training that starts from a model keeps its weights, labels and lexicon (strat
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
@@ -15,6 +16,7 @@ from spacy.training import Example
 from thinc.api import Adam, Optimizer, fix_random_seed
 
 from models_runtime.backends.base import BackendError
+from models_runtime.backends.best import BestEpoch
 from models_runtime.backends.learner import Step, TrainingTask, labels_of, task_key
 from models_runtime.backends.notes.lexicon import learn as learn_words
 from models_runtime.backends.notes.rule_tags import rules_for
@@ -78,8 +80,7 @@ def learn(task: TrainingTask, path: Path) -> str:
     if base is not None:
         weights.continued(recognizer(nlp), recognizer(base.nlp))
     training = _Training(task, hyper, NoteEncoder(nlp, rules, lexicon))
-    tensors = training.run_epochs(task_key(task, str(training.hyper), str(sizes), version("spacy")))
-    done = training.progress.epochs
+    tensors, done = training.run_epochs(task_key(task, str(training.hyper), str(sizes), version("spacy")))
     card = Card(task.label_set, labels, _name(task), rules.label_set, language, sizes, len(task.notes), done)
     return save(path, card, tensors, lexicon)
 
@@ -119,21 +120,31 @@ class _Training:
         self.tokens = sum(len(example.x) for example in self.examples)
         self.hyper = hyper.fitted(self.tokens, task.iterations)
 
-    def run_epochs(self, key: str) -> weights.Tensors:
-        """Train all epochs, or until the task should stop; returns the averaged weights of the last full epoch."""
-        path, best = self.task.checkpoint, None
+    def run_epochs(self, key: str) -> tuple[weights.Tensors, int]:
+        """Train all epochs, or until the task should stop; returns averaged weights and the number of their epoch.
+
+        It is the last full epoch, or if the task chooses the one with the best F1 on the held-out notes.
+        """
+        path, last = self.task.checkpoint, None
+        best = BestEpoch(path) if self.task.choose and self.task.held_out else None
+        most = min(self.hyper.epochs, self.task.stop_after or self.hyper.epochs)
         if path is not None:
             self.progress = checkpoint.read(path, key, self.ner, self.optimizer)
         for step in [Step(0, self.hyper.epochs, 0.0), *self.progress.steps]:
             self.task.report(step)
         if self.progress.epochs:
-            best = self._averages()
-        while self.progress.epochs < self.hyper.epochs and self._epoch():
-            best = self._averages()
-            if path is not None and self.progress.epochs < self.hyper.epochs:
+            last = self._averages()
+        while self.progress.epochs < most and self._epoch():
+            last = self._averages()
+            if best is not None:
+                best.offer(self.progress.steps, partial(weights.to_bytes, last))
+            if path is not None and (best is not None or self.progress.epochs < most):
                 checkpoint.write(path, key, self.ner, self.optimizer, self.progress)
-        assert best is not None
-        return best
+        assert last is not None
+        if best is None:
+            return last, self.progress.epochs
+        steps = self.progress.steps
+        return weights.from_bytes(best.content(steps)), best.of(steps)
 
     def _epoch(self) -> bool:
         """Train one epoch. Returns False if the task should stop before its end."""

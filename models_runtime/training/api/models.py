@@ -27,11 +27,23 @@ router = Router(tags=["Models"])
 PATH = "/projects/{slug:slug}/models"
 
 
+class RefitOut(Schema):
+    """A refit: the model learned from `notes`, the hold-out among them, for `iterations` that the hold-out had chosen.
+
+    The figures belong to the model before, whose file had the hash `held_out_sha256`.
+    """
+
+    notes: int
+    spans: int
+    iterations: int
+    held_out_sha256: str
+
+
 class ModelItem(Schema):
     """A trained model. `state` is training, ready, failed or retired; `job` is the number of its training.
 
     `f1` is that of exact spans by label on held-out notes; `perplexity` is only of language models. `trouble` says why
-    a ready model can't run.
+    a ready model can't run. `notes`, `held_out` and all figures are those of the held-out model, also after a `refit`.
     """
 
     id: int
@@ -45,6 +57,7 @@ class ModelItem(Schema):
     held_out: int | None
     f1: float | None
     perplexity: float | None
+    refit: RefitOut | None
     trouble: str
     created_at: datetime
 
@@ -55,6 +68,7 @@ class ModelItem(Schema):
             id=model.pk, name=model.name, kind=model.backend, state=model.state,
             job=model.job.number if model.job else None, gold=found["gold"], algorithm=found["algorithm"],
             notes=found["notes"], held_out=found["held_out"], f1=found["f1"], perplexity=found["perplexity"],
+            refit=RefitOut(**found["refit"]) if found["refit"] else None,
             trouble=found["trouble"], created_at=model.created_at, **more,
         )  # fmt: skip
 

@@ -106,6 +106,7 @@ class NewTraining(Body):
     iterations: int | None = Field(None, ge=1, le=MOST_ITERATIONS)
     language: str = Field("", max_length=8)
     also: list[str] = Field([], max_length=50)
+    refit: bool = False
     runs: int | None = None
     name: str = Field("", max_length=80)
     settings: dict[str, str | bool | int | float] = Field({}, max_length=50)
@@ -162,7 +163,9 @@ def _started(
     given = form.settings
     given["settings"] = {key: str(value) for key, value in body.settings.items()}
     own = {key: f"settings.{key}" for key in body.settings}
-    fields = {name: name for name in ("base", "adapt", "grouping", "iterations", "language", "also", "runs", "name")}
+    fields = {
+        name: name for name in ("base", "adapt", "grouping", "iterations", "language", "also", "refit", "runs", "name")
+    }
     at = REFUSED_AT | {"backend": "kind", "embeddings": "settings.embeddings", "settings": "settings"}
     with named({"algorithm": "algorithm"} | own | fields | at):
         models: list[TrainedModel] = start_group(

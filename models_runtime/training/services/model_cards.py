@@ -12,7 +12,7 @@ from models_runtime.core.gold_sources import versions_of
 from models_runtime.core.registry import language_models
 from models_runtime.core.stages import stages
 from models_runtime.models import TrainedModel
-from models_runtime.models.cards import EpochFigures, ModelCard, OtherVersion
+from models_runtime.models.cards import EpochFigures, ModelCard, OtherVersion, Refit
 from models_runtime.training.services.trained import trouble_of
 
 # Of a model that was trained before its card held the interval.
@@ -21,7 +21,10 @@ GRANULARITY = {"subcategory": "label", "category": "category", "binary": "binary
 
 
 class Summary(TypedDict):
-    """A model as commands print it. Scores are None for an uploaded model and for one without a hold-out."""
+    """A model as commands print it. Scores are None for an uploaded model and for one without a hold-out.
+
+    `notes`, `held_out` and all figures are those of the held-out model, also where `refit` tells of a later one.
+    """
 
     model: str
     model_id: int
@@ -34,6 +37,7 @@ class Summary(TypedDict):
     algorithm: str | None
     notes: int | None
     held_out: int | None
+    refit: Refit | None
     sha256: str | None
     seconds: float | None
     f1: float | None
@@ -129,6 +133,7 @@ def summary(model: TrainedModel) -> Summary:
         "algorithm": model.card.get("algorithm") or model.params.get("algorithm"),
         "notes": model.card.get("notes"),
         "held_out": model.card.get("held_out"),
+        "refit": model.card.get("refit"),
         "sha256": model.card.get("sha256"),
         "seconds": model.card.get("seconds"),
         "f1": levels["label"]["f1"] if scores else None,

@@ -123,6 +123,8 @@ def _store(
             }
             if "embeddings" in card:
                 model_card["embeddings"] = card["embeddings"]
+            if "refit" in card:
+                model_card["refit_elsewhere"] = card["refit"]
             row = TrainedModel.objects.create(
                 project=project,
                 name=name,

@@ -41,7 +41,8 @@ class TrainingSettings(TypedDict, total=False):
     language pre-training.
     `grouping`: sentences per sequence. `language`: only notes in this language. The strategies of Catelli 2021 are
     models of one language, of all languages, or of one language after the other by `base`. `settings`: those of the
-    kind (`TrainableKind.settings`), by key.
+    kind (`TrainableKind.settings`), by key. `refit`: once the hold-out has chosen the iterations, train again on all
+    notes, test notes aside.
     """
 
     backend: str
@@ -53,6 +54,7 @@ class TrainingSettings(TypedDict, total=False):
     language: str
     also: Sequence[str]
     settings: Mapping[str, object]
+    refit: bool
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,7 @@ class _Settings:
     language: str = ""
     also: Sequence[str] = ()
     settings: Mapping[str, object] = field(default_factory=dict)
+    refit: bool = False
 
 
 def start_training(
@@ -136,10 +139,15 @@ def start_training(
 def end_early(*, model: TrainedModel) -> TrainedModel:
     """Request that a training ends after its complete epochs so far. Safe to repeat.
 
-    Raises ServiceError `state` if the training is not running, and `kind` if its kind has no epochs.
+    Raises ServiceError `state` if the training is not running or refits already, and `kind` if its kind has no epochs.
     """
     if not trainable_kind(model.backend).by_epoch:
         raise ServiceError(_("This type of model can't end training early. You can only cancel it."), code="kind")
+    if model.state == TrainedModel.State.TRAINING and "refit_losses" in model.card:
+        raise ServiceError(
+            _("The hold-out has chosen the epochs, and the model now learns from all notes. You can only cancel it."),
+            code="state",
+        )
     running = TrainedModel.objects.filter(pk=model.pk, state=TrainedModel.State.TRAINING, job__state=Job.State.RUNNING)
     if not running.update(enough=True):
         raise ServiceError(_("This training is not running. Reload the page."), code="state")
@@ -193,6 +201,12 @@ def _params(project: Project, settings: _Settings) -> TrainingParams:
             % {"title": kind.title, "able": able},
             code="adapt",
         )
+    if settings.refit and not kind.predicts:
+        raise ServiceError(
+            _("%(title)s can't be refitted, because no F1 on held-out notes chooses its epochs. Leave out refit.")
+            % {"title": _(kind.title)},
+            code="refit",
+        )
     if settings.grouping and not kind.grouped:
         raise ServiceError(
             _("%(title)s doesn't group sentences. Leave the number of sentences empty.") % {"title": kind.title},
@@ -213,6 +227,8 @@ def _params(project: Project, settings: _Settings) -> TrainingParams:
         params["language"] = settings.language
     if settings.adapt:
         params["adapt"] = settings.adapt
+    if settings.refit:
+        params["refit"] = True
     if chosen := checked(kind.settings, settings.settings, title=kind.title):
         params["settings"] = chosen
     if kind.stacked:

@@ -1,26 +1,43 @@
+from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
 from annotations.core.commands import JourneyCommand, find_project
+from annotations.core.errors import ServiceError
 from annotations.domain.gold.splits import Split
+from annotations.gold.forms import READY_MADE
 from annotations.gold.management.commands.diff_gold import find_version
-from annotations.gold.services.splitting import split_version
+from annotations.gold.services.splitting import split_by_lines, split_version
 from annotations.models import User
 
 
 class Command(JourneyCommand):
     help = (
         "Split a frozen gold version into train, dev and test by patient. The same seed keeps every patient in "
-        "the same split from version to version."
+        "the same split from version to version. --from FILE uses a ready-made split."
     )
     needs = Can.MAKE_GOLD
 
     def arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="PROJECT")
         parser.add_argument("version", metavar="VERSION", type=int)
-        parser.add_argument("--seed", required=True, help="Any word.")
+        parser.add_argument("--seed", default="", help=f"Any word. Default of a ready-made split: {READY_MADE}.")
+        parser.add_argument(
+            "--from",
+            dest="lines",
+            type=Path,
+            metavar="FILE",
+            help="A ready-made split: lines with a note's name or a pattern (dev/*), a comma, and train, dev or test.",
+        )
+        parser.add_argument(
+            "--notes",
+            action="append",
+            default=[],
+            metavar="PATTERN=SPLIT",
+            help="The same as a line of --from, such as 'dev/*=dev' for a folder. May be repeated.",
+        )
         for split, share in zip(Split, (80, 10, 10), strict=True):
             parser.add_argument(
                 f"--{split}",
@@ -31,12 +48,16 @@ class Command(JourneyCommand):
             )
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
-        split = split_version(
-            version=find_version(find_project(options["project"]), options["version"]),
-            seed=options["seed"],
-            shares={split: options[split] for split in Split},
-            actor=actor,
-        )
+        version, seed = find_version(find_project(options["project"]), options["version"]), options["seed"]
+        lines = _lines(options["lines"], options["notes"])
+        if lines:
+            split = split_by_lines(version=version, lines=lines, seed=seed or READY_MADE, actor=actor)
+        elif not seed:
+            raise ServiceError("Add --seed WORD, or --from FILE for a ready-made split.", code="seed")
+        else:
+            split = split_version(
+                version=version, seed=seed, shares={split: options[split] for split in Split}, actor=actor
+            )
         return {
             "version": split.version.number,
             "new": split.made,
@@ -58,3 +79,15 @@ class Command(JourneyCommand):
         if result["kept"]:
             lines.append(f"{result['kept']} patients kept their earlier split.")
         return "\n".join(lines)
+
+
+def _lines(file: Path | None, notes: list[str]) -> str:
+    """The lines of a ready-made split; empty without one. Raises ServiceError `from`."""
+    text = ""
+    if file is not None:
+        try:
+            text = file.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ServiceError(f"{file} can't be read ({type(error).__name__}).", code="from") from None
+        text = text if not text or text.endswith("\n") else f"{text}\n"
+    return text + "".join(f"{pattern},{split}\n" for pattern, _sign, split in (word.rpartition("=") for word in notes))

@@ -7,12 +7,12 @@ from annotations.models import User
 
 
 class Command(JourneyCommand):
-    help = "Show the workers and jobs of each queue. Exit status 1 if jobs wait without a worker."
+    help = "Show the workers and jobs of each queue. Exit status 1 if jobs wait or lost their worker, and none runs."
     needs = Standing.SEE_QUEUES
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         rows = queue_rows()
-        stuck = " and ".join(f"{row.queue} ({row.waiting})" for row in rows if row.stuck)
+        stuck = " and ".join(f"{row.queue} ({row.waiting + row.lost})" for row in rows if row.stuck)
         result: dict[str, Any] = {"queues": [row.as_dict() for row in rows]}
         return result | ({"failed": f"Jobs are waiting, but no worker is running: {stuck}."} if stuck else {})
 
@@ -22,6 +22,7 @@ class Command(JourneyCommand):
             row = QueueRow(**{name: value for name, value in said.items() if name != "stuck"})
             jobs = f"{row.running} running, {row.waiting} waiting"
             jobs += f" (the oldest for {row.oldest} s)" if row.oldest is not None else ""
+            jobs += f", {row.lost} lost their worker" if row.lost else ""
             lines.append(f"{row.queue}: {_workers(row)}; jobs: {jobs}")
         return "\n".join(lines)
 

@@ -15,7 +15,7 @@ from annotations.models import User
 from annotations.scores.management.asking import ScoreCommand, asked_score
 from annotations.scores.selectors import FOUND, LEVELS, copied_in_text
 from annotations.scores.services.error_table import error_lines, error_table
-from annotations.scores.services.scoring import score
+from annotations.scores.services.scoring import learned_from, score
 
 EXCLUDED = {
     "drafts": "Excluded gold notes whose annotations are drafts",
@@ -58,7 +58,12 @@ class Command(ScoreCommand):
             for level in table["levels"]
             if options["unit"] in (None, level["unit"]) and options["level"] in (None, level["granularity"])
         ]
-        return {**table, "levels": levels, "errors_by_category": error_table(wanted, found)}
+        return {
+            **table,
+            "levels": levels,
+            "notes_learned_from": learned_from(wanted),
+            "errors_by_category": error_table(wanted, found),
+        }
 
     def say(self, result: dict[str, Any]) -> str:
         notes = (
@@ -89,6 +94,11 @@ class Command(ScoreCommand):
             lines.append(
                 f"Notes with a missed span: {residual['with_miss']} of {residual['notes']}, "
                 f"{percent(residual['share'])} (95% interval {percent(residual['low'])} to {percent(residual['high'])})"
+            )
+        if n := result["notes_learned_from"]:
+            lines.append(
+                f"The model of {result['author']} was trained on {n} of these notes, so its figures are too "
+                "optimistic. Score it on other notes."
             )
         if result["own_gold_spans"]:
             lines.append(copied_in_text(result["own_gold_spans"], result["author"], merged=result["merged"]))

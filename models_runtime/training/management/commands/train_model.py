@@ -82,6 +82,11 @@ class Command(JourneyCommand):
             help="Also train on gold version N of another project, which --by must manage. May be repeated.",
         )
         parser.add_argument("--name", default="", help="Name of the model, for run_model PROJECT NAME.")
+        parser.add_argument(
+            "--refit",
+            action="store_true",
+            help="Learn from the held-out notes, too, once they have chosen the iterations. Test notes stay out.",
+        )
         parser.add_argument("--runs", type=int, default=1, metavar="N", help="Trainings with different seeds.")
         parser.add_argument("--wait", action="store_true", help="Wait for the end.")
 
@@ -96,6 +101,7 @@ class Command(JourneyCommand):
             backend=options["backend"] or _kind_of(options["algorithm"]),
             settings=key_values(options["set"]),
             also=options["also"],
+            refit=options["refit"],
             **{word: options[word] for word in ("algorithm", "iterations", "base", "adapt", "grouping", "language")},
         )
         summaries = [self._waited(model, options) for model in models]
@@ -131,6 +137,11 @@ def _line(result: dict[str, Any]) -> str:
     if result["f1"] is not None:
         f1 = with_interval(result["f1"], result["few_notes"])
         line += f" Hold-out: {f1}, characters found {result['character_recall']:.4f}."
+    if (refit := result["refit"]) is not None:
+        line += (
+            f" Refitted on {refit['notes']} notes, the hold-out among them, for {refit['iterations']} iterations. "
+            "The figures belong to the model before."
+        )
     if result["perplexity"] is not None:
         line += f" Hold-out: perplexity {result['perplexity']:.2f}."
     return line
