@@ -403,6 +403,7 @@ def _calibration(
             revision=backend.revision,
             model=row,
             notes=notes,
+            added=held_out.added,
         )
     except ServiceError:
         return None
