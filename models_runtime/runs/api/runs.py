@@ -252,7 +252,8 @@ def _shown(access: Access, run: Run) -> RunOut:
         **RunListed.row(row).dict(), revision=run.full_revision, model=run.model_id, calibration=run.calibration_id,
         pending=run_counts(run)["pending"], spans_without_label=run.spans_without_label,
         method=run.params.get("method"), members=run.params.get("members"), left_out=run.params.get("left_out"),
-        masking_threshold=run.params.get("threshold"), on_hold_out=expected(run),
+        masking_threshold=run.params.get("threshold"),
+        on_hold_out=OnHoldOut.model_validate(found) if (found := expected(run)) else None,
         usage=usage.as_dict() if usage else None,
         rewritten={"notes": facts.notes, "doubtful": facts.doubtful, "unmapped": facts.unmapped} if facts else None,
     )  # fmt: skip

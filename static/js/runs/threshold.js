@@ -52,10 +52,8 @@
     const points = curve();
     const wanted = Number(field.value);
     let best = 0;
-    points.forEach((point, at) => {
-      const away = (/** @type {number} */ index) => Math.abs((points[index].threshold ?? Infinity) - wanted);
-      if (field.value && away(at) < away(best)) best = at;
-    });
+    const away = (/** @type {number} */ at) => Math.abs((points[at].threshold ?? Infinity) - wanted);
+    for (let at = 1; field.value && at < points.length; at += 1) if (away(at) < away(best)) best = at;
     slider.value = String(best);
     show();
   };

@@ -58,7 +58,13 @@ class Command(ScoreCommand):
             for level in table["levels"]
             if options["unit"] in (None, level["unit"]) and options["level"] in (None, level["granularity"])
         ]
-        return {**table, "levels": levels, "errors_by_category": error_table(wanted, found)}
+        threshold = next(filter(None, thresholds_of(author=wanted.author)), None)
+        return {
+            **table,
+            "levels": levels,
+            "errors_by_category": error_table(wanted, found),
+            "masking_threshold": threshold,
+        }
 
     def say(self, result: dict[str, Any]) -> str:
         notes = (
@@ -67,6 +73,8 @@ class Command(ScoreCommand):
         if result["language"]:
             notes += f" in {result['language']}"
         lines = [f"Scores of {result['author']} against gold {result['gold']} on {notes}"]
+        if result["masking_threshold"] is not None:
+            lines.append(f"Masking threshold: {result['masking_threshold']:g}")
         if result["tokenizer"]:
             lines.append(f"Tokens: {result['tokenizer']}")
         for level in result["levels"]:
