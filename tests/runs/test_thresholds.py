@@ -5,6 +5,7 @@ import json
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.urls import reverse
 
 from annotations.core.errors import ServiceError
 from annotations.jobs.runner import run as work
@@ -16,6 +17,7 @@ from models_runtime.runs.services.runs import start_run
 from models_runtime.runs.services.thresholds import Wanted
 from tests import factories as make
 from tests.training.conftest import make_job, no_redis, trained, world
+from tests.worlds.programs import Program
 
 __all__ = ["make_job", "no_redis", "trained", "world"]
 
@@ -41,7 +43,7 @@ def command(*words):
 
 
 def test_a_run_at_a_threshold_adds_to_the_best_path_and_says_so_everywhere(world, trained, client):
-    model, _job = trained(algorithm="ap", iterations=2)
+    model, _job = trained(iterations=4)
     points = TrainedModel.objects.get(pk=model.pk).card["scores"]["thresholds"]
     assert [point["threshold"] for point in points][:2] == [None, 0.5]
     recalls = [point["recall"] for point in points]
@@ -60,17 +62,17 @@ def test_a_run_at_a_threshold_adds_to_the_best_path_and_says_so_everywhere(world
     assert all(is_added(source) for source in added.values_list("source", flat=True))
 
     client.force_login(world.manager)
-    page = client.get(f"/projects/ward/runs/{run.pk}").content.decode()
+    page = client.get(reverse("run", args=["ward", run.pk])).content.decode()
     assert "Masking threshold" in page
     assert "0.002" in page
     assert "leak-free notes" in page
-    shown = client.get(f"/api/v1/projects/ward/runs/{run.pk}").json()
+    shown = Program(world.manager).get(f"/projects/ward/runs/{run.pk}").json()
     assert (shown["masking_threshold"], shown["on_hold_out"]) == (0.002, points[-1])
-    score = client.get(f"/projects/ward/scores/1/{run.author_id}").content.decode()
+    score = client.get(reverse("score", args=["ward", 1, run.author_id])).content.decode()
     assert "Masking threshold: 0.002" in score
     compared = command("compare_runs", "ward", "--gold", "1", "--runs", f"{plain.author.name},{run.author.name}")
     assert [row["masking_threshold"] for row in compared["runs"]] == [None, 0.002]
-    card = client.get(f"/projects/ward/models/{model.pk}").content.decode()
+    card = client.get(reverse("model", args=["ward", model.pk])).content.decode()
     assert "Masking by threshold" in card
     assert "Figures as a table" in card
 
@@ -88,19 +90,20 @@ def test_a_threshold_is_chosen_on_the_hold_out_by_command_page_and_api(world, tr
     told = command("run_model", "ward", model.name, "--recall", "0.96", "--wait")
     assert (told["masking_threshold"], told["on_hold_out"]) == (0.01, points[2])
     client.force_login(world.manager)
+    program = Program(world.manager)
     form = {"backend": f"model:{model.pk}", "token": "t", "precision": "0.95"}
-    assert client.post("/projects/ward/runs/start", form).status_code == 302
+    assert client.post(reverse("run_start", args=["ward"]), form).status_code == 302
     assert Run.objects.latest("pk").params == {"threshold": 0.1, "threshold_for": {"precision": 0.95}}
     body = {"backend": model.name, "recall": 0.95}
-    assert client.post("/api/v1/projects/ward/runs", body, content_type="application/json").status_code == 202
+    assert program.post("/projects/ward/runs", body).status_code == 202
     assert Run.objects.latest("pk").params["threshold"] == 0.1
-    page = client.get("/projects/ward/runs").content.decode()
+    page = client.get(reverse("runs", args=["ward"])).content.decode()
     assert 'id="curves"' in page
     assert "leak_free" in page
-    refused = client.post("/projects/ward/runs/start", form | {"precision": "0.995"})
+    refused = client.post(reverse("run_start", args=["ward"]), form | {"precision": "0.995"})
     assert refused.status_code == 422
     assert "The highest is 0.9900." in refused.content.decode()
-    problem = client.post("/api/v1/projects/ward/runs", {"backend": model.name, "recall": 0.999}, "application/json")
+    problem = program.post("/projects/ward/runs", {"backend": model.name, "recall": 0.999})
     assert problem.status_code == 422
     assert "No threshold of" in problem.content.decode()
 

@@ -3,6 +3,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
+from annotations.core.hooks import thresholds_of
 from annotations.core.templatetags.coefficients import percent
 from annotations.domain.agreement import Granularity
 from annotations.domain.scoring.attributes import AttributeAgreement
