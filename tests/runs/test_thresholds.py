@@ -100,7 +100,7 @@ def test_a_threshold_is_chosen_on_the_hold_out_by_command_page_and_api(world, tr
     page = client.get(reverse("runs", args=["ward"])).content.decode()
     assert 'id="curves"' in page
     assert "leak_free" in page
-    refused = client.post(reverse("run_start", args=["ward"]), form | {"precision": "0.995"})
+    refused = client.post(reverse("run_start", args=["ward"]), form | {"precision": "0.995", "token": "u"})
     assert refused.status_code == 422
     assert "The highest is 0.9900." in refused.content.decode()
     problem = program.post("/projects/ward/runs", {"backend": model.name, "recall": 0.999})
