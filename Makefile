@@ -65,6 +65,7 @@ bench: test-tools
 
 quality: $(STAMPS)/dev
 	@$(PY) -m fixtures.quality
+	@$(PY) -m fixtures.quality.thresholds
 	@$(PY) -m fixtures.quality.effort
 	@$(PY) -m fixtures.quality.strategies
 	@$(PY) -m fixtures.quality.catelli

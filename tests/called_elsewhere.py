@@ -408,3 +408,5 @@ _.calls
 _.not_applied
 _.refinement
 _.switched_off
+_.masking_threshold
+_.on_hold_out

@@ -38,6 +38,8 @@ class UsedModel:
 
 # Something asks which models made the suggestions of `author`. Each answer is a list of UsedModel.
 models_of = Hook()
+# A page or command shows the figures of `author`. Each answer is the masking threshold of its run, or None.
+thresholds_of = Hook()
 # The annotations of `author` are about to be scored. Each answer is a query of the ids of notes for which a model gave
 # no usable answer: nothing was found in them.
 notes_without_answer = Hook()

@@ -19,6 +19,7 @@ from annotations.gold.services.splitting import patient_key
 from annotations.jobs.runner import Claim
 from annotations.models import AnnotationSet, Document, GoldVersion, GoldVersionNote, Project, Span, User
 from annotations.scores.selectors import label_words
+from models_runtime.backends.marginals import is_added, revision_without
 from models_runtime.calibration.events import CALIBRATED
 from models_runtime.core.combining import models_behind
 from models_runtime.core.stages import learned_from
@@ -64,17 +65,22 @@ def calibration_by(run: Run, version: GoldVersion, *, progress: Progress = silen
         revision=run.revision,
         model=run.model,
         notes=counting.notes,
+        added=counting.added,
     )
     made.run, made.own_spans, made.left_out = run, counting.own, dict(counting.left_out)
     return made
 
 
 def calibration_of(
-    outcomes: Outcomes, version: GoldVersion, *, backend: str, revision: str, model: TrainedModel | None, notes: int
-) -> Calibration:
-    """Fit a calibration, without storing it. Raises ServiceError `spans` if there are too few spans."""
+    outcomes: Outcomes, version: GoldVersion, *, backend: str, revision: str, model: TrainedModel | None, notes: int,
+    added: Outcomes | None = None,
+) -> Calibration:  # fmt: skip
+    """Fit a calibration, without storing it. Raises ServiceError `spans` if there are too few spans.
+
+    `added`: the spans that only a masking threshold adds.
+    """
     try:
-        found = fitted(outcomes)
+        found = fitted(outcomes, added)
     except TooFew as error:
         raise ServiceError(str(error), code="spans") from error
     return Calibration(
@@ -103,9 +109,12 @@ def keep(made: Calibration, actor: User | None) -> None:
 
 
 def newest(project: Project, backend: str, revision: str) -> Calibration | None:
-    """Return the calibration that new runs of this backend and revision use."""
-    rows = Calibration.objects.filter(project=project, backend=backend, revision=revision, withdrawn_at=None)
-    return rows.order_by("-pk").first()
+    """Return the calibration that new runs of this backend and revision use.
+
+    A run at a masking threshold uses the calibration of a run at this threshold, else that of the model's best paths.
+    """
+    rows = Calibration.objects.filter(project=project, backend=backend, withdrawn_at=None).order_by("-pk")
+    return rows.filter(revision=revision).first() or rows.filter(revision=revision_without(revision)).first()
 
 
 def curves_of(row: Calibration | None) -> Curves | None:
@@ -119,6 +128,7 @@ class _Counting:
     run: Run
     version: GoldVersion
     outcomes: Outcomes = field(default_factory=Outcomes)
+    added: Outcomes = field(default_factory=Outcomes)
     notes: int = 0
     own: int = 0
     left_out: Counter[str] = field(default_factory=Counter)
@@ -154,12 +164,13 @@ class _Counting:
         gold = self._gold(list(note_of.values()))
         self.notes += len(note_of)
         spans = Span.objects.filter(annotation_set__in=note_of).order_by()
-        for pk, start, end, code, confidence, raw in spans.values_list(
-            "annotation_set_id", "start", "end", "label__code", "confidence", "raw_confidence"
+        for pk, start, end, code, confidence, raw, source in spans.values_list(
+            "annotation_set_id", "start", "end", "label__code", "confidence", "raw_confidence", "source"
         ):
             label = self._merged.get(code, code)
             right = (start, end, label) in gold[note_of[pk]]
-            self.outcomes.add(label, confidence if raw is None else raw, right=right, fold=folds[note_of[pk]])
+            outcomes = self.added if is_added(source) else self.outcomes
+            outcomes.add(label, confidence if raw is None else raw, right=right, fold=folds[note_of[pk]])
 
     def _gold(self, notes: list[int]) -> dict[int, set[tuple[int, int, str]]]:
         found: dict[int, set[tuple[int, int, str]]] = {}
@@ -172,10 +183,14 @@ class _Counting:
 
 
 class HeldOut:
-    """Counts a model's correct and incorrect spans in the hold-out of its training, in the order of note ids."""
+    """Counts a model's correct and incorrect spans in the hold-out of its training, in the order of note ids.
+
+    `added`: spans that only a masking threshold adds, each distinct one at any threshold once.
+    """
 
     def __init__(self, documents: Sequence[int]) -> None:
         self.outcomes = Outcomes()
+        self.added = Outcomes()
         rows = Document.objects.filter(pk__in=documents).values_list("pk", "patient_id", "name")
         patient_of = {pk: patient_key(patient, name) for pk, patient, name in rows}
         self._folds = [fold_of(patient_of[pk]) for pk in documents if pk in patient_of]
@@ -185,4 +200,5 @@ class HeldOut:
         in_gold = {(span.start, span.end, span.label) for span in gold}
         for span in found:
             right = (span.start, span.end, span.label) in in_gold
-            self.outcomes.add(span.label, span.confidence, right=right, fold=self._folds[index])
+            outcomes = self.added if is_added(span.source) else self.outcomes
+            outcomes.add(span.label, span.confidence, right=right, fold=self._folds[index])

@@ -13,8 +13,9 @@ from annotations.domain.calibration import Curve
 from annotations.jobs.services.starting import once
 from annotations.models import Author, GoldVersion, Job, Project, User
 from annotations.scores.services.scoring import score_request
+from models_runtime.backends.marginals import revision_without
 from models_runtime.calibration.events import CALIBRATION_WITHDRAWN
-from models_runtime.calibration.jobs import calibration_by, keep
+from models_runtime.calibration.jobs import calibration_by, keep, newest
 from models_runtime.models import Calibration, Run
 
 # The number of points by which commands print a curve.
@@ -65,8 +66,12 @@ class CalibrationInUse:
 def calibration_in_use(project: Project, backend: str, revision: str) -> CalibrationInUse | None:
     """Return the calibration for this revision, else the newest for another revision, which is not applied."""
     rows = Calibration.objects.filter(project=project, backend=backend, withdrawn_at=None).select_related("run__author")
-    row = rows.filter(revision=revision).order_by("-pk").first() or rows.order_by("-pk").first()
-    return CalibrationInUse(row, row.revision == revision) if row else None
+    row = (
+        rows.filter(pk=used.pk).first()
+        if (used := newest(project, backend, revision))
+        else rows.order_by("-pk").first()
+    )
+    return CalibrationInUse(row, row.revision in (revision, revision_without(revision))) if row else None
 
 
 def withdraw(*, calibration: Calibration, actor: User | None) -> None:

@@ -1,6 +1,6 @@
 """Rows of a comparison of runs: the figures of each author, the best of them, and the speed of runs."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -186,6 +186,12 @@ def learned_here(wanted: ComparisonRequest, notes: Collection[int]) -> dict[int,
     return {pk: shared for pk, shared in found.items() if shared}
 
 
+def thresholds_of(authors: Iterable[int]) -> dict[int, float]:
+    """Return the masking threshold of each of these authors whose run has one."""
+    runs = Run.objects.filter(author__in=list(authors), params__threshold__isnull=False)
+    return {author: params["threshold"] for author, params in runs.values_list("author_id", "params")}
+
+
 @dataclass(frozen=True)
 class StrategyRow:
     """F1 of a trained model's run at the six levels of LEVELS. `kind` is the type of model."""
@@ -263,6 +269,7 @@ def as_dict(wanted: ComparisonRequest) -> dict[str, Any]:
     table = side_by_side(wanted, notes=notes)
     learned = learned_here(wanted, notes.of[0].annotation_sets)
     authors = table["authors"]
+    thresholds = thresholds_of(author["author_id"] for author in authors)
     rows = figure_rows(table) + pace_rows(wanted.reference.project, [author["author_id"] for author in authors])
     labels = label_rows(table)
     return {key: table[key] for key in ("project", "gold", "content_hash", "split", "language", "notes")} | {
@@ -271,6 +278,7 @@ def as_dict(wanted: ComparisonRequest) -> dict[str, Any]:
             | {"notes_learned_from": learned.get(author["author_id"], 0)}
             | {"own_gold_spans": author["own_gold_spans"], "merged": author["merged"]}
             | {"few_notes": author["table"]["few_notes"]}
+            | {"masking_threshold": thresholds.get(author["author_id"])}
             | {row.key: row.cells[index].value for row in rows}
             | {"labels": {row.key: row.cells[index].value for row in labels}}
             for index, author in enumerate(authors)

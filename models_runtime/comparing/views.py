@@ -41,6 +41,7 @@ from models_runtime.comparing.services import (
     learned_here,
     pace_rows,
     takes_long,
+    thresholds_of,
 )
 
 PAGE = 25
@@ -146,9 +147,11 @@ def _result(access: Access, wanted: ComparisonRequest) -> dict[str, Any]:
     table = side_by_side(wanted, notes=notes)
     looks = label_looks(access.project)
     learned = learned_here(wanted, notes.of[0].annotation_sets)
+    thresholds = thresholds_of(author.pk for author in wanted.authors)
     spans_url = reverse("compare_spans", args=[access.project.slug])
     return {
         "wanted": wanted,
+        "headed": [(author, thresholds.get(author.pk)) for author in wanted.authors],
         "table": table,
         "notes": table["notes"],
         "rows": figure_rows(table) + pace_rows(access.project, [author.pk for author in wanted.authors]),

@@ -18,6 +18,7 @@ class BackendKind:
     `needs` is the module of a library that workers need for it; empty if every installation has it.
     `weights` is the folder of its weights in DEIDREVIEW_DATA/weights; empty if it has none.
     `queue` is the queue of its runs: cpu, gpu or llm.
+    `marginals`: it gives the probability of each label at each token, so that it can read at a threshold.
     """
 
     title: str
@@ -26,6 +27,7 @@ class BackendKind:
     queue: str = "cpu"
     needs: str = ""
     weights: str = ""
+    marginals: bool = False
 
 
 # The backend that reads the project's patient master. It needs each note's patient (models_runtime.core.known).
@@ -76,6 +78,7 @@ TAGGER_KIND = BackendKind(
     description=_("Token classifiers trained elsewhere: folders in DEIDREVIEW_DATA/weights, safetensors only."),
     queue="gpu",
     needs="transformers",
+    marginals=True,
 )
 
 
@@ -166,6 +169,7 @@ class TrainableKind:
     empty.
     `stacked`: its input is a stack of embeddings, which the setting `embeddings` names: files of word vectors in
     DATA_DIR/embeddings, and language models of the project. `factory` then also gets that folder, as `embeddings`.
+    `marginals`: as for BackendKind.
     """
 
     title: str
@@ -185,6 +189,7 @@ class TrainableKind:
     settings: tuple[Setting, ...] = ()
     predicts: bool = True
     stacked: bool = False
+    marginals: bool = False
 
 
 # The kind whose models can be part of a stack of embeddings.
@@ -359,6 +364,7 @@ TRAINABLE: dict[str, TrainableKind] = {
         },
         # crfsuite can't continue from weights. See models_runtime.backends.crf.training.
         continues=_("its spans, as features"),
+        marginals=True,
     ),
     "spacy": TrainableKind(
         title="spaCy",
@@ -386,6 +392,7 @@ TRAINABLE: dict[str, TrainableKind] = {
         queue="gpu",
         adapts=_("predicting the next character"),
         grouped=True,
+        marginals=True,
     ),
     "stacked": TrainableKind(
         title=_("BiLSTM-CRF with stacked embeddings"),
@@ -401,6 +408,7 @@ TRAINABLE: dict[str, TrainableKind] = {
         queue="gpu",
         grouped=True,
         stacked=True,
+        marginals=True,
         settings=STACKED,
     ),
     CHARACTERS: TrainableKind(
@@ -437,6 +445,7 @@ TRAINABLE: dict[str, TrainableKind] = {
         reads_all=True,
         starts_from=("masked",),
         settings=TRANSFORMER,
+        marginals=True,
     ),
     "masked": TrainableKind(
         title=_("Masked language model"),

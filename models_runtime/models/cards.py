@@ -3,6 +3,7 @@
 from typing import NotRequired, TypedDict
 
 from annotations.domain.scoring.intervals import FewNotes
+from annotations.domain.scoring.operating import OperatingPoint
 from annotations.domain.scoring.rates import RatesData
 from models_runtime.backends.learner import EmbeddingData
 
@@ -23,7 +24,8 @@ class HeldOutScores(TypedDict):
     """Scores of a model on held-out notes: exact spans (also by label) and characters.
 
     `tokens` are the scores of tokens at the same levels. `few_notes` is the interval of the F1 of exact spans on few
-    notes. Cards of older models lack both.
+    notes. `thresholds` are the figures without and at each masking threshold, for a model that gives probabilities.
+    Cards of older models lack all three.
     """
 
     notes: int
@@ -32,6 +34,7 @@ class HeldOutScores(TypedDict):
     tokens: NotRequired[list[HeldOutLevel]]
     labels: list[LabelRates]
     characters: RatesData
+    thresholds: NotRequired[list[OperatingPoint]]
 
 
 class OtherVersion(TypedDict):

@@ -36,6 +36,14 @@ def models_of_author(author: "Author") -> "list[UsedModel]":
     return used_models(author)
 
 
+def threshold_of(author: "Author") -> float | None:
+    """The masking threshold of an author's run; None without one."""
+    from models_runtime.models import Run
+
+    params = Run.objects.filter(author=author).values_list("params", flat=True).first()
+    return (params or {}).get("threshold")
+
+
 class RunsConfig(AppConfig):
     name = "models_runtime.runs"
     label = "models_runs"
@@ -59,13 +67,14 @@ class RunsConfig(AppConfig):
 
         from annotations.api import registry
         from annotations.core import addresses, navigation, offers
-        from annotations.core.hooks import models_of, notes_learned_from, notes_without_answer
+        from annotations.core.hooks import models_of, notes_learned_from, notes_without_answer, thresholds_of
 
         for module in ("starting", "rewritten", "runs"):
             registry.register(f"models_runtime.runs.api.{module}.router")
         notes_without_answer.add(failed_notes)
         notes_learned_from.add(notes_learned)
         models_of.add(models_of_author)
+        thresholds_of.add(threshold_of)
 
         navigation.register(
             navigation.Entry(

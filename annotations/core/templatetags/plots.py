@@ -295,8 +295,12 @@ LINE_STEP, NAME_MOST, NAME_HEIGHT = 90, 200, 16
 
 
 @register.simple_tag
-def lines_plot(lines: Sequence[Line], title: str, across: str, up: str) -> SafeString:
+def lines_plot(
+    lines: Sequence[Line], title: str, across: str, up: str, names: Sequence[str] = (), width: int = LINE_STEP
+) -> SafeString:
     """Draw several lines over the same steps, each with its name and last value at its end.
+
+    `names`: those of the steps, by default their numbers. `width`: the distance between two steps.
 
     Screen readers get the title and all values. Show the other values in a table beside the plot.
     """
@@ -306,7 +310,7 @@ def lines_plot(lines: Sequence[Line], title: str, across: str, up: str) -> SafeS
         return NOTHING
     fitted = axis(value for line in drawn for value in line.values if value is not None)
     scale = Scale(fitted.start, fitted.end, TOP + HEIGHT, TOP)
-    room = LINE_STEP * max(steps - 1, 1)
+    room = width * max(steps - 1, 1)
     across_scale = Scale(1, max(steps, 2), LEFT, LEFT + room)
     named = _apart([(scale(line.values[-1] or 0.0), line) for line in drawn])
     longest = min(max(len(_at_end(line)) for line in drawn) * CHARACTER, NAME_MOST)
@@ -320,7 +324,7 @@ def lines_plot(lines: Sequence[Line], title: str, across: str, up: str) -> SafeS
         format_html_join(
             "",
             '<text class="plot-small" x="{}" y="{}" text-anchor="middle">{}</text>',
-            ((across_scale(step), TOP + HEIGHT + 20, step) for step in range(1, steps + 1)),
+            ((across_scale(at), TOP + HEIGHT + 20, name) for at, name in enumerate(names or range(1, steps + 1), 1)),
         ),
         format_html_join("", "{}", ((_one_line(line, y, scale, across_scale, steps),) for y, line in named)),
     )

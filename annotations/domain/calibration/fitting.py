@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from annotations.domain.calibration.curves import AS_IT_IS, Counted, Curve, fit
@@ -29,14 +29,20 @@ class TooFew(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Curves:
-    """Curves by label, and the one for all other labels (`pool`)."""
+    """Curves by label, and the one for all other labels (`pool`).
+
+    `added`: the curve of spans that only a masking threshold adds; None for as they are.
+    """
 
     pool: Curve
     labels: dict[str, Curve]
+    added: Curve | None = None
     _known: dict[tuple[str, float], float] = field(default_factory=dict, compare=False, repr=False)
 
-    def __call__(self, label: str, confidence: float) -> float:
-        """The calibrated confidence, rounded to four digits."""
+    def __call__(self, label: str, confidence: float, *, added: bool = False) -> float:
+        """The calibrated confidence, rounded to four digits. `added`: of a span that only a threshold adds."""
+        if added:
+            return confidence if self.added is None else round(self.added(round(confidence, 4)), 4)
         key = label, round(confidence, 4)
         found = self._known.get(key)
         if found is None:
@@ -44,15 +50,18 @@ class Curves:
         return found
 
     def as_dict(self) -> dict[str, Any]:
+        added = {} if self.added is None else {"added": list(self.added.parameters)}
         return {
             "method": METHOD,
             "pool": list(self.pool.parameters),
             "labels": {label: list(curve.parameters) for label, curve in self.labels.items()},
+            **added,
         }
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "Curves":
-        return cls(Curve(*data["pool"]), {label: Curve(*values) for label, values in data["labels"].items()})
+        labels = {label: Curve(*values) for label, values in data["labels"].items()}
+        return cls(Curve(*data["pool"]), labels, Curve(*data["added"]) if "added" in data else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,20 +92,30 @@ class Fitted:
         }
 
 
-def fitted(outcomes: Outcomes) -> Fitted:
-    """Fit the curves and measure their reliability. Raises TooFew."""
+def fitted(outcomes: Outcomes, added: Outcomes | None = None) -> Fitted:
+    """Fit the curves and measure their reliability. Raises TooFew.
+
+    `added`: spans that only a masking threshold adds. LEAST_OWN or more of them get one curve; they have no figures.
+    """
     spans = sum(n for _, n, _ in outcomes.points())
     if spans < LEAST:
         raise TooFew(spans)
     after = _cross_fitted(outcomes)
     return Fitted(
-        curves=_curves(outcomes, range(FOLDS)),
+        curves=replace(_curves(outcomes, range(FOLDS)), added=_added(added)),
         before=Reliability.of(outcomes.points()),
         after=Reliability.of([point for points in after.values() for point in points]),
         labels={
             label: (Reliability.of(outcomes.points(label)), Reliability.of(after[label])) for label in outcomes.labels
         },
     )
+
+
+def _added(outcomes: Outcomes | None) -> Curve | None:
+    points = outcomes.points() if outcomes else []
+    if sum(n for _, n, _ in points) < LEAST_OWN:
+        return None
+    return fit(points, prior=AS_IT_IS, weight=LABEL_WEIGHT)
 
 
 def _curves(outcomes: Outcomes, folds: Collection[int]) -> Curves:

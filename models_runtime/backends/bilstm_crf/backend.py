@@ -5,13 +5,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 import torch
 
 from annotations.domain.spans import Span
 from models_runtime.backends.bilstm_crf.encoding import Item, NoteEncoder, confident_spans, no_context
 from models_runtime.backends.bilstm_crf.model import load_model
 from models_runtime.backends.bilstm_crf.network import batch
+from models_runtime.backends.marginals import Marginals, Marked
 from models_runtime.backends.neural.device import Device, Placement, choose_device
+from models_runtime.backends.notes.note import Note
 from models_runtime.backends.notes.rule_tags import rules_for
 
 VERSION: Final = "1"
@@ -45,34 +48,48 @@ class BiLstmCrfBackend:
         """The spans of each text: sorted, trimmed, without overlaps."""
         return list(self.stream(texts))
 
+    def predict_marginals(self, texts: Sequence[str]) -> list[Marked]:
+        """The spans of each text, and the probabilities of the labels at its tokens."""
+        return [self._marked(text) for text in texts]
+
     def stream(self, texts: Iterable[str]) -> Iterator[list[Span]]:
         """The spans of each text, one text at a time."""
         return map(self._spans_of, texts)
 
     def _spans_of(self, text: str) -> list[Span]:
+        return self._read(text)[0]
+
+    def _marked(self, text: str) -> Marked:
+        spans, note, rows = self._read(text, every=True)
+        every = np.concatenate(rows) if rows else np.zeros((0, len(self._tags)))
+        return spans, Marginals.of_tags(note.tokens, self._tags.names, every)
+
+    def _read(self, text: str, *, every: bool = False) -> tuple[list[Span], Note, list[Any]]:
+        """The spans, the note, and with `every` the probabilities of all tags [tokens, tags] of its sequences."""
         note, tags = self._encoder.rule_tags(text)
         items = self._encoder.items(note, tags, self._vocabulary)
         paths: list[list[int]] = [[]] * len(items)
-        probabilities: list[Any] = [None] * len(items)
+        probabilities: list[list[float]] = [[]] * len(items)
+        whole: list[Any] = [None] * len(items)
 
         def tag(numbers: Sequence[int]) -> None:
-            found = self._tagged([items[number] for number in numbers])
-            for number, path, marginals in zip(numbers, *found, strict=True):
-                paths[number] = path
-                probabilities[number] = marginals
+            found = self._tagged([items[at] for at in numbers], every=every)
+            for at, path, chosen, rows in zip(numbers, *found, strict=True):
+                paths[at], probabilities[at], whole[at] = path, chosen, rows
 
         self.placement.each([len(item) for item in items], tag)
         flat = [value for row in probabilities for value in row]
-        return confident_spans(note, items, paths, flat, self._tags, self._source)
+        return confident_spans(note, items, paths, flat, self._tags, self._source), note, whole
 
-    def _tagged(self, items: Sequence[Item]) -> tuple[list[list[int]], list[list[float]]]:
-        """The best tags of each item, and their marginal probabilities."""
+    def _tagged(self, items: Sequence[Item], *, every: bool) -> tuple[list[list[int]], list[list[float]], list[Any]]:
+        """The best tags of each item, their marginal probabilities, and with `every` those of all tags."""
         shown = batch([item.rows for item in items], self.device.name)
         lengths = [len(item) for item in items]
         with torch.no_grad(), self.device.precision():
             scores = self._network(shown).float()
         paths = self._network.crf.paths(scores, lengths)
-        if not any(any(path) for path in paths):  # All tags are O, so no probabilities are needed.
-            return paths, [[1.0] * length for length in lengths]
+        if not every and not any(any(path) for path in paths):  # All tags are O, so no probabilities are needed.
+            return paths, [[1.0] * length for length in lengths], [None] * len(items)
         marginals = self._network.crf.marginals(scores, shown["mask"]).cpu().numpy()
-        return paths, [row[range(len(path)), path].tolist() for row, path in zip(marginals, paths, strict=True)]
+        rows = [row[:length] for row, length in zip(marginals, lengths, strict=True)]
+        return paths, [row[range(len(path)), path].tolist() for row, path in zip(rows, paths, strict=True)], rows

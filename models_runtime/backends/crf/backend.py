@@ -7,6 +7,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
+import numpy as np
+
 from annotations.domain.bio import decode
 from annotations.domain.spans import Span, overlaps
 from annotations.domain.tokens import Token, covered
@@ -17,6 +19,7 @@ from models_runtime.backends.crf.model import Model, load_model
 from models_runtime.backends.crf.paths import Path as TagPath
 from models_runtime.backends.crf.paths import best_paths
 from models_runtime.backends.crf.weights import Floats
+from models_runtime.backends.marginals import Marginals, Marked
 from models_runtime.backends.notes.note import read
 from models_runtime.backends.notes.pieces import pieces
 from models_runtime.backends.notes.rule_tags import rules_for
@@ -29,11 +32,16 @@ TOKENS: Final = 16_000
 
 @dataclass(slots=True)
 class _PendingNote:
-    """A note with the spans found so far, and with those of the earlier stage; None without one."""
+    """A note with the spans found so far, and with those of the earlier stage; None without one.
+
+    `tokens`, `marginals`: the probabilities of tags [tokens, tags] of its sequences so far, if they were asked for.
+    """
 
     text: str
     earlier: Sequence[Span] | None = None
     spans: list[Span] = field(default_factory=list)
+    tokens: list[Token] = field(default_factory=list)
+    marginals: list[Floats] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +88,22 @@ class CrfBackend:
         """The spans of each text: sorted, trimmed, without overlaps."""
         return list(self.stream(texts))
 
+    def predict_marginals(self, texts: Sequence[str]) -> list[Marked]:
+        """The spans of each text, and the probabilities of the labels at its tokens; of several stages, the last's."""
+        return [
+            (
+                self._completed(note),
+                Marginals.of_tags(note.tokens, self._tags, np.concatenate(note.marginals) if note.marginals else []),
+            )
+            for note in self._notes(texts, marginals=True)
+        ]
+
     def stream(self, texts: Iterable[str]) -> Iterator[list[Span]]:
         """The spans of each text, in order; up to NOTES texts are processed together."""
+        return map(self._completed, self._notes(texts))
+
+    def _notes(self, texts: Iterable[str], *, marginals: bool = False) -> Iterator[_PendingNote]:
+        """The texts with the spans of their best paths."""
         notes: list[_PendingNote] = []
         waiting: list[_Sequence] = []
         tokens = 0
@@ -91,14 +113,14 @@ class CrfBackend:
                 waiting.append(sequence)
                 tokens += len(sequence.tokens)
                 if tokens >= TOKENS:
-                    self._predict_waiting(waiting)
+                    self._predict_waiting(waiting, marginals=marginals)
                     waiting, tokens = [], 0
             if not waiting or len(notes) >= NOTES:
-                self._predict_waiting(waiting)
-                yield from map(self._completed, notes)
+                self._predict_waiting(waiting, marginals=marginals)
+                yield from notes
                 notes, waiting, tokens = [], [], 0
-        self._predict_waiting(waiting)
-        yield from map(self._completed, notes)
+        self._predict_waiting(waiting, marginals=marginals)
+        yield from notes
 
     def _with_earlier(self, texts: Iterable[str]) -> Iterator[tuple[str, Sequence[Span] | None]]:
         """The texts with the spans of the earlier stage, which reads up to NOTES texts together."""
@@ -130,11 +152,18 @@ class CrfBackend:
                 pending, note.tokens[first:past], self._emissions.of(features.of(first, past), past - first)
             )
 
-    def _predict_waiting(self, waiting: Iterable[_Sequence]) -> None:
-        """Find the spans of these sequences and add them to their notes."""
+    def _predict_waiting(self, waiting: Sequence[_Sequence], *, marginals: bool) -> None:
+        """Find the spans of these sequences and add them to their notes, with `marginals` in the order of sequences."""
+        shares: dict[int, Floats] = {}
         for some in _grouped(waiting):
-            for each, path in zip(some, best_paths([each.emissions for each in some], self._steps), strict=True):
+            paths = best_paths([each.emissions for each in some], self._steps, marginals=marginals)
+            for each, path in zip(some, paths, strict=True):
                 each.pending.spans += self._spans(each, path)
+                if path.marginals is not None:
+                    shares[id(each)] = path.marginals
+        for each in waiting if marginals else ():
+            each.pending.tokens += each.tokens
+            each.pending.marginals.append(shares[id(each)])
 
     def _spans(self, sequence: _Sequence, path: TagPath) -> Iterator[Span]:
         """The spans of a sequence. Confidence: the lowest marginal probability of the tags of its tokens."""

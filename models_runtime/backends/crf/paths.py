@@ -16,10 +16,11 @@ from models_runtime.backends.crf.weights import Floats
 
 class Path(NamedTuple):
     """Index and marginal probability of each token's tag. The probability is NaN if a model's weights are so large that
-    it can't be computed."""
+    it can't be computed. `marginals`: the probabilities of all tags [tokens, tags], if they were asked for."""
 
     tags: list[int]
     odds: list[float]
+    marginals: Floats | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +33,25 @@ class _Stack:
     going: list[int]
 
 
-def best_paths(emissions: Sequence[Floats], steps: Floats) -> list[Path]:
-    """The best path of each (non-empty) sequence. `emissions`: one [tokens, tags] each; `steps` [from, to]."""
+def best_paths(emissions: Sequence[Floats], steps: Floats, *, marginals: bool = False) -> list[Path]:
+    """The best path of each (non-empty) sequence. `emissions`: one [tokens, tags] each; `steps` [from, to].
+
+    `marginals`: whether the paths have the probabilities of all tags.
+    """
     order = sorted(range(len(emissions)), key=lambda at: -len(emissions[at]))
     stack = _stacked([emissions[at] for at in order])
     tags = _tags(stack, steps)
-    odds = _odds(stack, steps, tags)
+    factors = _factors(stack, steps)
+    forward, backward, scale = factors
+    chosen = tags[:, :, None]
+    odds = _product(np.take_along_axis(forward, chosen, 2), np.take_along_axis(backward, chosen, 2), scale)[:, :, 0]
+    every = _product(*factors) if marginals else None
     paths = {
-        at: Path(tags[:length, column].tolist(), odds[:length, column].tolist())
+        at: Path(
+            tags[:length, column].tolist(),
+            odds[:length, column].tolist(),
+            None if every is None else every[:length, column],
+        )
         for column, (at, length) in enumerate(zip(order, stack.lengths, strict=True))
     }
     return [paths[at] for at in range(len(emissions))]
@@ -74,8 +86,14 @@ def _tags(stack: _Stack, steps: Floats) -> NDArray[np.intp]:
     return found
 
 
-def _odds(stack: _Stack, steps: Floats, tags: NDArray[np.intp]) -> Floats:
-    """Marginals of these tags [token, sequence]: forward-backward, scaled at each token."""
+def _product(forward: Floats, backward: Floats, scale: Floats) -> Floats:
+    with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
+        found: Floats = forward * backward / scale
+    return found
+
+
+def _factors(stack: _Stack, steps: Floats) -> tuple[Floats, Floats, Floats]:
+    """The factors of the marginals [token, sequence, tag]: forward-backward, scaled at each token."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
         states, ways = np.exp(stack.scores), np.exp(steps)
         forward, backward = np.zeros_like(states), np.zeros_like(states)
@@ -101,9 +119,4 @@ def _odds(stack: _Stack, steps: Floats, tags: NDArray[np.intp]) -> Floats:
             here[on:] = 1.0
             here *= scale[at, :going]
             on = going
-        chosen = tags[:, :, None]
-        odds: NDArray[np.float64] = (
-            np.take_along_axis(forward, chosen, 2) * np.take_along_axis(backward, chosen, 2) / scale
-        )
-    found: NDArray[np.float64] = odds[:, :, 0]
-    return found
+    return forward, backward, scale

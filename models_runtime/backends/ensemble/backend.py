@@ -7,7 +7,9 @@ from typing import Final
 
 from annotations.domain.combining.voting import Member, Method, vote
 from annotations.domain.spans import Span, renamed
+from annotations.domain.tokens import tokenize
 from models_runtime.backends.base import Backend, BackendError, budget_of
+from models_runtime.backends.marginals import GivesMarginals, Marked, mean_marginals
 
 VERSION: Final = "2"
 
@@ -28,6 +30,11 @@ class Votes:
             self.outcomes([[[]] for _ in members])
         except ValueError as error:
             raise BackendError(str(error), permanent=True) from None
+
+    @property
+    def weights(self) -> list[float]:
+        """The weights of the members: all alike except in a weighted vote."""
+        return [member.weight if self._method is Method.WEIGHTED else 1.0 for member in self._members]
 
     def outcomes(self, columns: Sequence[Sequence[Sequence[Span]]]) -> list[list[Span]]:
         """The voted spans of each text. `columns[i]`: the spans of each text by `members[i]`."""
@@ -60,6 +67,22 @@ class EnsembleBackend:
     def predict(self, texts: Sequence[str]) -> list[list[Span]]:
         """The voted spans of each text. Each member predicts all texts before the next one begins."""
         return self._votes.outcomes([backend.predict(texts) for backend in self._backends])
+
+    def predict_marginals(self, texts: Sequence[str]) -> list[Marked]:
+        """The voted spans of each text, and the mean probabilities of the members, weighted in a weighted vote.
+
+        Raises BackendError (permanent) if a member gives no probabilities.
+        """
+        able = [backend for backend in self._backends if isinstance(backend, GivesMarginals)]
+        if len(able) < len(self._backends):
+            raise BackendError("A member of this ensemble gives no probabilities of labels.", permanent=True)
+        columns = [backend.predict_marginals(texts) for backend in able]
+        voted = self._votes.outcomes([[spans for spans, _ in column] for column in columns])
+        means = (
+            mean_marginals([marginals for _, marginals in row], self._votes.weights, self._votes.codes, tokenize(text))
+            for text, row in zip(texts, zip(*columns, strict=True), strict=True)
+        )
+        return list(zip(voted, means, strict=True))
 
     def stream(self, texts: Iterable[str]) -> Iterator[list[Span]]:
         """The voted spans of each text, one text at a time."""

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from annotations.domain.spans import Span
+from models_runtime.backends.marginals import Marked
 from models_runtime.backends.neural.device import Device, Placement, choose_device
 from models_runtime.backends.token_classification.encoding import FILE
 from models_runtime.backends.token_classification.foreign import Columns
@@ -56,6 +57,10 @@ class TokenClassificationBackend:
     def predict(self, texts: Sequence[str]) -> list[list[Span]]:
         """The spans of each text: sorted, trimmed, without overlaps."""
         return list(self.stream(texts))
+
+    def predict_marginals(self, texts: Sequence[str]) -> list[Marked]:
+        """The spans of each text, and the probabilities of the labels at its tokens."""
+        return list(self._tagger.marginals(texts, self.placement))
 
     def stream(self, texts: Iterable[str]) -> Iterator[list[Span]]:
         """The spans of each text, in order, computed in blocks of texts."""

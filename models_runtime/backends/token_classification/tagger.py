@@ -9,6 +9,7 @@ from annotations.domain.bio import decode
 from annotations.domain.spans import Span
 from annotations.domain.tokens import covered
 from annotations.domain.whitespace import trim
+from models_runtime.backends.marginals import Marginals, Marked
 from models_runtime.backends.neural.device import Placement
 from models_runtime.backends.neural.tags import Tags, best_path
 from models_runtime.backends.token_classification.encoding import Encoded, Pieces
@@ -55,10 +56,20 @@ class Tagger:
             for text, each, rows in zip(block, encoded, scores, strict=True):
                 yield self._spans(text, each, rows), each, rows
 
+    def marginals(self, texts: Iterable[str], placement: Placement) -> Iterator[Marked]:
+        """The spans of each text, and the probabilities (softmax) of the labels at its tokens."""
+        for spans, encoded, rows in self.scored(texts, placement):
+            scores = np.exp(self._scores(encoded, rows)) if encoded.tokens else []
+            yield spans, Marginals.of_tags(encoded.tokens, self._tags.names, scores)
+
+    def _scores(self, encoded: Encoded, rows: Any) -> Any:
+        """The log probabilities [tokens, tags]."""
+        return _shared(self._columns(rows[encoded.first]), encoded.first, self._tags)
+
     def _spans(self, text: str, encoded: Encoded, rows: Any) -> list[Span]:
         if not encoded.tokens:
             return []
-        scores = _shared(self._columns(rows[encoded.first]), encoded.first, self._tags)
+        scores = self._scores(encoded, rows)
         path = scores.argmax(axis=1) if self._decoding == "argmax" else _likeliest(scores, *self._barred)
         probabilities = np.exp(scores[np.arange(len(path)), path])
         found = []

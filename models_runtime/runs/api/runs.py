@@ -23,6 +23,7 @@ from models_runtime.runs.services.llm import usage_of
 from models_runtime.runs.services.renaming import LONGEST_NAME, rename_run
 from models_runtime.runs.services.rewritten_notes import rewritten_facts
 from models_runtime.runs.services.runs import RunRow, retry_failed, run_counts, run_rows, start_run
+from models_runtime.runs.services.thresholds import Wanted, expected
 
 router = Router(tags=["Runs"])
 PATH = "/projects/{slug:slug}/runs"
@@ -83,7 +84,11 @@ class RunListed(RunRef):
 
 
 class RunOut(RunListed):
-    """A run. `usage` are tokens and costs of a language model, `rewritten` numbers of a run that rewrites notes."""
+    """A run. `usage` are tokens and costs of a language model, `rewritten` numbers of a run that rewrites notes.
+
+    `masking_threshold`: the run also suggests tokens whose probability of any label is above it. `on_hold_out`: recall
+    and precision of characters and the share of leak-free notes on the model's hold-out, at the nearest threshold.
+    """
 
     revision: str
     model: int | None
@@ -93,16 +98,37 @@ class RunOut(RunListed):
     method: str | None
     members: list[dict[str, Any]] | None
     left_out: int | None
+    masking_threshold: float | None
+    on_hold_out: "OnHoldOut | None"
     usage: dict[str, Any] | None
     rewritten: dict[str, int] | None
 
 
 class NewRun(Body):
-    """`backend` is a backend's key, `model:ID` or a model's name. `left`: only notes that are not gold yet."""
+    """`backend` is a backend's key, `model:ID` or a model's name. `left`: only notes that are not gold yet.
+
+    `threshold`: also suggest tokens whose probability of any label is above it. Instead, `recall` or `precision` of
+    characters chooses the threshold from the model's hold-out.
+    """
 
     backend: str = Field(max_length=200)
     name: str = Field("", max_length=80)
     left: bool = False
+    threshold: float | None = None
+    recall: float | None = None
+    precision: float | None = None
+
+
+class OnHoldOut(Schema):
+    """Figures of a model's hold-out at the stored threshold nearest to a run's: `recall` and `precision` of characters.
+
+    `leak_free` is the share of notes of which every gold character is found.
+    """
+
+    threshold: float
+    recall: float | None
+    precision: float | None
+    leak_free: float | None
 
 
 class ChangedRun(Body):
@@ -146,7 +172,7 @@ def start_backend_run(request: ApiRequest, response: HttpResponse, slug: str, bo
     with refused({"backend": "backend", "model": "backend"} | REFUSED_AT):
         run = start_run(
             project=access.project, backend=wanted["backend"], actor=access.user, name=wanted["name"],
-            key=new_key(access), left=wanted["left"],
+            key=new_key(access), left=wanted["left"], wanted=Wanted(body.threshold, body.recall, body.precision),
         )  # fmt: skip
     return run_started(response, access, run)
 
@@ -226,6 +252,8 @@ def _shown(access: Access, run: Run) -> RunOut:
         **RunListed.row(row).dict(), revision=run.full_revision, model=run.model_id, calibration=run.calibration_id,
         pending=run_counts(run)["pending"], spans_without_label=run.spans_without_label,
         method=run.params.get("method"), members=run.params.get("members"), left_out=run.params.get("left_out"),
+        masking_threshold=run.params.get("threshold"),
+        on_hold_out=OnHoldOut.model_validate(found) if (found := expected(run)) else None,
         usage=usage.as_dict() if usage else None,
         rewritten={"notes": facts.notes, "doubtful": facts.doubtful, "unmapped": facts.unmapped} if facts else None,
     )  # fmt: skip

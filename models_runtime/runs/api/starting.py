@@ -28,9 +28,11 @@ from models_runtime.runs.services.ensembles import Option, options_of, start_ens
 from models_runtime.runs.services.external import choices_of, start_external
 from models_runtime.runs.services.llm import default_language, servers, start_llm_run
 from models_runtime.runs.services.merging import MOST, review_together
+from models_runtime.runs.services.thresholds import Wanted
 
 router = Router(tags=["Runs"])
 PATH = "/projects/{slug:slug}/runs"
+AT_THRESHOLD = {"threshold": "threshold"}
 
 
 class EnsembleOption(Schema):
@@ -54,9 +56,12 @@ class Member(Body):
 
 
 class NewEnsemble(Body):
+    """`threshold`: also suggest tokens whose mean probability of any label over the members is above it."""
+
     method: Method = Method.MAJORITY
     members: list[Member] = Field(max_length=MOST_MEMBERS)
     name: str = Field("", max_length=80)
+    threshold: float | None = None
 
 
 class ExternalItem(Schema):
@@ -86,7 +91,7 @@ class NewExternalRun(Body):
     """`labels` maps each label of the model to the code of a label of the project, or to an empty one (ignore it).
 
     A label that is missing there gets the project's usual one; if there is none, that is an error.
-    `may_leave`: the notes may be sent to another machine.
+    `may_leave`: the notes may be sent to another machine. `threshold`: only for a transformer, as for other runs.
     """
 
     backend: str = Field(max_length=40)
@@ -94,6 +99,7 @@ class NewExternalRun(Body):
     labels: dict[str, str] = {}
     may_leave: bool = False
     name: str = Field("", max_length=80)
+    threshold: float | None = None
 
 
 class LanguageServer(Schema):
@@ -143,14 +149,15 @@ def list_ensemble_members(request: ApiRequest, slug: str) -> list[EnsembleOption
 def start_ensemble_run(request: ApiRequest, response: HttpResponse, slug: str, body: NewEnsemble) -> Status[RunRef]:
     """Start a run in which backends, models or finished runs vote."""
     access = enter(request, slug, Can.MANAGE)
-    data = {"method": body.method, "member": [one.member for one in body.members], "name": body.name}
+    members = [one.member for one in body.members]
+    data = {"method": body.method, "member": members, "name": body.name, "threshold": body.threshold}
     weights = {f"weight:{one.member}": one.weight for one in body.members}
     form = CombineForm(data | weights, options=options_of(access.project))
     check(form, {"member": "members"} | {f"weight:{one.member}": "members" for one in body.members})
-    with refused({"members": "members", "member": "members", "weight": "members", "exists": "name"}):
+    with refused({"members": "members", "member": "members", "weight": "members", "exists": "name"} | AT_THRESHOLD):
         run = start_ensemble(
             project=access.project, members=form.members, method=form.cleaned_data["method"], actor=access.user,
-            name=form.cleaned_data["name"], key=new_key(access),
+            name=form.cleaned_data["name"], key=new_key(access), wanted=Wanted(body.threshold),
         )  # fmt: skip
     return run_started(response, access, run)
 
@@ -177,12 +184,12 @@ def start_external_run(request: ApiRequest, response: HttpResponse, slug: str, b
     data |= {"may_leave": _agreed(may_leave=body.may_leave), "name": body.name}
     form = ExternalForm(data, choices=choices, labels=labels_of(access.project))
     check(form, {f"label:{label}": f"labels.{label}" for label in usual})
-    with refused({"leaves": "may_leave", "exists": "name", "map": "labels"}):
+    with refused({"leaves": "may_leave", "exists": "name", "map": "labels"} | AT_THRESHOLD):
         run = start_external(
             project=access.project, backend=body.backend, model=body.model,
             labels=form.decided | {label: code for label, code in body.labels.items() if label not in usual},
             actor=access.user, name=form.cleaned_data["name"], may_leave=form.cleaned_data["may_leave"],
-            key=new_key(access),
+            key=new_key(access), wanted=Wanted(body.threshold),
         )  # fmt: skip
     return run_started(response, access, run)
 

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotations.core.offering import offer
 from annotations.domain.combining.voting import Method
-from models_runtime.runs.forms.names import name_field
+from models_runtime.runs.forms.names import name_field, threshold_field
 from models_runtime.runs.services.ensembles import HEAVIEST, MemberChoice, Option
 
 MOST = 50
@@ -53,6 +53,7 @@ class CombineForm(forms.Form):
         error_messages={"invalid_choice": _("This project has no member %(value)s. Choose from the list.")},
     )
     name = name_field()
+    threshold = threshold_field()
 
     def __init__(self, *args: Any, options: Sequence[Option], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

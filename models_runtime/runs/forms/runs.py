@@ -4,7 +4,8 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from annotations.core.fields import WholesField
-from models_runtime.runs.forms.names import name_field
+from models_runtime.runs.forms.names import name_field, threshold_field
+from models_runtime.runs.services.thresholds import LEAST, MOST, Wanted
 
 # The field beside which an error of the service is shown, by its code.
 REFUSED_AT = {
@@ -14,6 +15,7 @@ REFUSED_AT = {
     "pipeline": "backend",
     "known": "backend",
     "exists": "name",
+    "threshold": "threshold",
 }
 
 
@@ -23,6 +25,25 @@ class RunForm(forms.Form):
     backend = forms.CharField(label=_("Backend"), max_length=200, error_messages={"required": _("Choose a backend.")})
     name = name_field(_("If empty, the run is named after the backend."))
     left = forms.BooleanField(label=_("Only notes that are not gold yet"), required=False)
+    threshold = threshold_field()
+    recall = forms.FloatField(
+        label=_("Or: wanted recall"),
+        required=False,
+        widget=forms.NumberInput(attrs={"min": LEAST, "max": MOST, "step": "any", "class": "short"}),
+        help_text=_("Share of identifying characters to find on held-out notes, such as 0.99."),
+    )
+    precision = forms.FloatField(
+        label=_("Or: wanted precision"),
+        required=False,
+        widget=forms.NumberInput(attrs={"min": LEAST, "max": MOST, "step": "any", "class": "short"}),
+        help_text=_("Share of suggested characters that are gold on held-out notes, such as 0.985."),
+    )
+
+    @property
+    def wanted(self) -> Wanted:
+        """The masking threshold that a valid form asks for."""
+        data = self.cleaned_data
+        return Wanted(data["threshold"], data["recall"], data["precision"])
 
 
 class MergeForm(forms.Form):

@@ -30,6 +30,7 @@ from annotations.jobs.runner import Claim, writing_share
 from annotations.models import Document, RewrittenNote
 from annotations.projects.selectors.labels import accepted_labels
 from models_runtime.backends.base import Backend, BackendError, OnDevice, PredictsEach, Rewritten, budget_of
+from models_runtime.backends.marginals import GivesMarginals, ThresholdBackend, is_added
 from models_runtime.calibration.jobs import curves_of, newest
 from models_runtime.core.combining import Combined, combined, spans_of
 from models_runtime.core.llm import llm_backend
@@ -116,6 +117,18 @@ def _result(claim: Claim, row: Run) -> dict[str, Any]:
 
 
 def _backend(row: Run) -> Backend | Combined:
+    backend = _without_threshold(row)
+    threshold = row.params.get("threshold")
+    if threshold is None:
+        return backend
+    if isinstance(backend, Combined) or not isinstance(backend, GivesMarginals):
+        raise ServiceError(
+            _("This backend gives no probabilities of labels. Start a run without a threshold."), code="threshold"
+        )
+    return ThresholdBackend(backend, threshold)
+
+
+def _without_threshold(row: Run) -> Backend | Combined:
     try:
         if row.backend == ENSEMBLE:
             return combined(row)
@@ -232,7 +245,7 @@ class _SpanMapper:
         if self._curves is None or raw is None:
             raw = None
         else:
-            confidence = self._curves(code, raw)
+            confidence = self._curves(code, raw, added=is_added(span.source))
         provenance = json.dumps(span.provenance) if isinstance(span, Merged | Doubtful) else None
         string = string_key(text[span.start : span.end])
         attributes = as_json(stored(span.attributes))

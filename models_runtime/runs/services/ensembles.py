@@ -16,6 +16,7 @@ from models_runtime.core.registry import BACKENDS, ENSEMBLE, KNOWN
 from models_runtime.models import OF_MODEL, Run, TrainedModel
 from models_runtime.runs.services.backends import Chosen, chosen, ready_models
 from models_runtime.runs.services.runs import started
+from models_runtime.runs.services.thresholds import NOTHING, Wanted, ensemble_params, named
 from models_runtime.training.services.model_cards import headline
 
 OF_RUN: Final = "run:"
@@ -61,13 +62,14 @@ class Voter:
 
 
 def start_ensemble(
-    *, project: Project, members: Sequence[MemberChoice], method: str, actor: User | None, name: str = "", key: str
-) -> Run:
+    *, project: Project, members: Sequence[MemberChoice], method: str, actor: User | None, name: str = "", key: str,
+    wanted: Wanted = NOTHING,
+) -> Run:  # fmt: skip
     """Start a run in which members vote, over the notes that all members that are runs have annotated.
 
     A repeated call with the same `key` returns the same run. Raises ServiceError for too few members, a duplicate, an
     unknown member, a run in progress, labels that the project doesn't have, a missing or invalid weight, a name that
-    exists, and no note that all members have annotated.
+    exists, no note that all members have annotated, and a threshold with members that give no probabilities.
     """
     existing = started_with(Run, project, "run", key)
     if existing is not None:
@@ -86,7 +88,10 @@ def start_ensemble(
     authors = [voter.author.pk for voter in voters if voter.author]
     stored = [voter.as_params(weight) for voter, weight in zip(voters, weights, strict=True)]
     params = {"method": str(method), "members": stored, "left_out": left_out(project, authors)}
-    choice = Chosen(ENSEMBLE, None, f"{ENSEMBLE}-{method}")
+    threshold = ensemble_params([(voter.name, voter.backend, voter.model) for voter in voters], wanted)
+    params |= threshold
+    stem = f"{ENSEMBLE}-{method}"
+    choice = Chosen(ENSEMBLE, None, named(stem, threshold["threshold"]) if threshold else stem)
     return started(project=project, choice=choice, actor=actor, name=name, params=params, key=key, read_by=authors)
 
 

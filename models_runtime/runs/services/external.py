@@ -23,6 +23,7 @@ from models_runtime.models import Run
 from models_runtime.runs.services.backends import Chosen
 from models_runtime.runs.services.consent import check_consent
 from models_runtime.runs.services.runs import started
+from models_runtime.runs.services.thresholds import NOTHING, Wanted, at_threshold
 
 USUAL = Path(settings.FIXTURES_DIR / "pipeline_labels.json")
 
@@ -117,6 +118,7 @@ def start_external(
     name: str = "",
     key: str,
     may_leave: bool = False,
+    wanted: Wanted = NOTHING,
 ) -> Run:
     """Start a run of an external model. `labels` maps each of its labels to a project label, or to "" to ignore it.
 
@@ -131,7 +133,8 @@ def start_external(
         check_consent([found.server], may_leave=may_leave)
     params: dict[str, Any] = {NAMED_BY[backend]: found.name, "labels": _decided(project, found, labels)}
     choice = Chosen(backend, None, found.name.rpartition("/")[2])
-    return started(project=project, choice=choice, actor=actor, name=name, params=params, key=key)
+    choice, threshold = at_threshold(choice, wanted)
+    return started(project=project, choice=choice, actor=actor, name=name, params=params | threshold, key=key)
 
 
 def _decided(project: Project, model: ExternalModel, labels: Mapping[str, str]) -> dict[str, str | None]:

@@ -17,6 +17,7 @@ from annotations.review.selectors.handovers import Waiting, waiting_of
 from models_runtime.models import Run, RunItem, TrainedModel
 from models_runtime.runs.events import RUN_STARTED
 from models_runtime.runs.services.backends import Chosen, chosen, queue_of
+from models_runtime.runs.services.thresholds import NOTHING, Wanted, at_threshold
 
 SUBMITTED: Final = str(AnnotationSet.State.SUBMITTED)
 
@@ -30,8 +31,11 @@ def start_run(
     params: dict[str, Any] | None = None,
     key: str,
     left: bool = False,
+    wanted: Wanted = NOTHING,
 ) -> Run:
     """Start a run over all notes of the project, or with `left` only over notes that are not gold.
+
+    `wanted`: the masking threshold, if any.
 
     `backend` is a backend's key, `model:ID`, or the name of a trained model. A repeated call with the same `key`
     returns the same run, so that a double click starts only one. Raises ServiceError for an unknown backend, a model
@@ -40,12 +44,13 @@ def start_run(
     existing = started_with(Run, project, "run", key)
     if existing is not None:
         return existing
+    choice, threshold = at_threshold(chosen(project, backend), wanted)
     return started(
         project=project,
-        choice=chosen(project, backend),
+        choice=choice,
         actor=actor,
         name=name,
-        params=params or {},
+        params=(params or {}) | threshold,
         key=key,
         left=left,
     )

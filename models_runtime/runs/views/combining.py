@@ -13,9 +13,17 @@ from annotations.core.requests import Request
 from annotations.jobs.tokens import form_key, form_token
 from models_runtime.runs.forms.combining import METHODS, CombineForm
 from models_runtime.runs.services.ensembles import options_of, start_ensemble
+from models_runtime.runs.services.thresholds import Wanted
 
 # The field beside which an error of the service is shown, by its code.
-REFUSED_AT = {"members": "member", "weight": "member", "live": "member", "backend": "member", "exists": "name"}
+REFUSED_AT = {
+    "members": "member",
+    "weight": "member",
+    "live": "member",
+    "backend": "member",
+    "exists": "name",
+    "threshold": "threshold",
+}
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -32,6 +40,7 @@ def run_combine(request: Request, slug: str) -> HttpResponse:
                 method=form.cleaned_data["method"],
                 actor=access.user,
                 name=form.cleaned_data["name"],
+                wanted=Wanted(form.cleaned_data["threshold"]),
                 key=form_key(request, access),
             )
             return redirect("run", slug, run.pk)

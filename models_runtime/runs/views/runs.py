@@ -32,6 +32,7 @@ from models_runtime.runs.services.llm import server_of, suggests_all_places, usa
 from models_runtime.runs.services.renaming import LONGEST_NAME, rename_run
 from models_runtime.runs.services.rewritten_notes import rewritten_facts
 from models_runtime.runs.services.runs import retry_failed, run_counts, run_rows, start_run
+from models_runtime.runs.services.thresholds import expected, points_of
 
 ROWS = 30
 FAILURES = 100
@@ -47,10 +48,12 @@ def _runs(request: Request, access: Access, form: RunForm) -> HttpResponse:
     """Render the list of runs with the form that starts a run."""
     rows = Run.objects.filter(project=access.project).select_related("author", "job", "created_by")
     page = paged(request, rows, ROWS)
+    models = ready_models(access.project)
     context = {
         "access": access,
         "backends": BACKENDS,
-        "models": ready_models(access.project),
+        "models": models,
+        "curves": {f"model:{model.pk}": points for model in models if (points := points_of(model))},
         "external": external_models() if access.can(Can.MANAGE) else [],
         "page": page,
         "rows": [(row, status_of(row.job, access) if row.job else None) for row in run_rows(page, access.user)],
@@ -95,7 +98,8 @@ def _imported(access: Access, authors: list[Author]) -> list[ImportedRun]:
 def run_start(request: Request, slug: str) -> HttpResponse:
     """Start a run. POST `backend`, `name` (may be empty), and a `token`, so that a repeated request starts only one.
 
-    With `left`, the run covers only notes that are not gold. After an error, the form keeps its values.
+    With `left`, the run covers only notes that are not gold. `threshold`, `recall` or `precision` asks for a masking
+    threshold. After an error, the form keeps its values.
     """
     access = enter(request.user, slug, Can.MANAGE)
     form = RunForm(request.POST, auto_id="run-%s")
@@ -108,6 +112,7 @@ def run_start(request: Request, slug: str) -> HttpResponse:
                 name=form.cleaned_data["name"],
                 key=form_key(request, access),
                 left=form.cleaned_data["left"],
+                wanted=form.wanted,
             )
             return redirect("run", slug, run.pk)
         except ServiceError as error:
@@ -137,6 +142,7 @@ def run(request: Request, slug: str, pk: int) -> HttpResponse:
         "all_places": suggests_all_places(row),
         "server": server_of(row),
         "rewritten": rewritten_facts(row),
+        "expected": expected(row),
         "poll_url": request.path,
         "longest_name": LONGEST_NAME,
     }

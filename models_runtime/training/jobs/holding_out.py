@@ -4,9 +4,11 @@ from collections.abc import Callable, Iterable, Sequence
 
 from annotations.domain.scoring import Rates, Scorer
 from annotations.domain.scoring.covering import covered_characters
+from annotations.domain.scoring.operating import OperatingCurve
 from annotations.domain.spans import Span
 from annotations.scores.selectors import LabelWords
 from models_runtime.backends.base import Backend
+from models_runtime.backends.marginals import ABOVE, GivesMarginals, is_added, spans_above
 from models_runtime.models.cards import HeldOutLevel, HeldOutScores
 
 OnNote = Callable[[int, Sequence[Span], Sequence[Span]], None]
@@ -23,15 +25,16 @@ def hold_out_scores(
 ) -> HeldOutScores | None:
     """Score exact spans by label, by category and by bounds only, each label, and characters; None without notes.
 
-    `tick` is called after each note.
+    For a backend that gives probabilities, also recall, precision and leak-free notes at each masking threshold.
+    `tick` is called after each note. `on_note` also gets the spans that only a threshold adds; is_added tells them.
     """
     scorer = Scorer(words.order, words.category_of)
-    characters, count = Rates(0, 0, 0, 0), 0
+    characters, count, curve = Rates(0, 0, 0, 0), 0, OperatingCurve()
     for text, gold in notes:
-        found = [span for span in backend.predict([text])[0] if span.label in words.category_of]
+        found, added = _read(backend, text, gold, curve, words)
         scorer.add(text, gold, found)
         characters += covered_characters(gold, found)
-        on_note(count, found, gold)
+        on_note(count, [*found, *added], gold)
         count += 1
         tick()
     if not count:
@@ -40,7 +43,7 @@ def hold_out_scores(
     levels: dict[str, list[HeldOutLevel]] = {"entity": [], "token": []}
     for level in (level.as_dict() for level in table.levels):
         levels[level["unit"]].append({"granularity": level["granularity"], "micro": level["micro"]})
-    return {
+    scores: HeldOutScores = {
         "notes": count,
         "few_notes": table.few_notes,
         "levels": levels["entity"],
@@ -48,3 +51,26 @@ def hold_out_scores(
         "labels": [{"label": row.label, "category": row.category, **row.entity.as_dict()} for row in table.labels],
         "characters": characters.as_dict(),
     }
+    if isinstance(backend, GivesMarginals):
+        scores["thresholds"] = curve.points()
+    return scores
+
+
+def _read(
+    backend: Backend, text: str, gold: Sequence[Span], curve: OperatingCurve, words: LabelWords
+) -> tuple[list[Span], list[Span]]:
+    """Return the spans of a note, and the distinct ones that thresholds add; count the note in the curve."""
+
+    def known(spans: Sequence[Span]) -> list[Span]:
+        return [span for span in spans if span.label in words.category_of]
+
+    if not isinstance(backend, GivesMarginals):
+        return known(backend.predict([text])[0]), []
+    marked = backend.predict_marginals([text])[0]
+    found = known(marked[0])
+    at_each = [
+        found if threshold is None else known(spans_above(text, marked, threshold, ABOVE))
+        for threshold in curve.thresholds
+    ]
+    curve.add(gold, at_each)
+    return found, sorted({span for spans in at_each for span in spans if is_added(span.source)})

@@ -321,6 +321,7 @@ def _calibration(row: TrainedModel, own: GoldSource, backend: Backend, held_out:
             revision=backend.revision,
             model=row,
             notes=len(own.notes.hold_out),
+            added=held_out.added,
         )
     except ServiceError:
         return None

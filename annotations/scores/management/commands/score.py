@@ -3,6 +3,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
+from annotations.core.hooks import thresholds_of
 from annotations.core.templatetags.coefficients import percent
 from annotations.domain.agreement import Granularity
 from annotations.domain.scoring.attributes import AttributeAgreement
@@ -58,11 +59,13 @@ class Command(ScoreCommand):
             for level in table["levels"]
             if options["unit"] in (None, level["unit"]) and options["level"] in (None, level["granularity"])
         ]
+        threshold = next(filter(None, thresholds_of(author=wanted.author)), None)
         return {
             **table,
             "levels": levels,
             "notes_learned_from": learned_from(wanted),
             "errors_by_category": error_table(wanted, found),
+            "masking_threshold": threshold,
         }
 
     def say(self, result: dict[str, Any]) -> str:
@@ -72,6 +75,8 @@ class Command(ScoreCommand):
         if result["language"]:
             notes += f" in {result['language']}"
         lines = [f"Scores of {result['author']} against gold {result['gold']} on {notes}"]
+        if result["masking_threshold"] is not None:
+            lines.append(f"Masking threshold: {result['masking_threshold']:g}")
         if result["tokenizer"]:
             lines.append(f"Tokens: {result['tokenizer']}")
         for level in result["levels"]:

@@ -70,6 +70,11 @@ class Command(JourneyCommand):
             if run["notes_learned_from"]
         ]
         lines += [
+            f"Masking threshold of {run['run']}: {run['masking_threshold']:g}"
+            for run in runs
+            if run["masking_threshold"] is not None
+        ]
+        lines += [
             copied_in_text(run["own_gold_spans"], run["run"], merged=run["merged"])
             for run in runs
             if run["own_gold_spans"]

@@ -20,6 +20,7 @@ from models_runtime.runs.services.ensembles import MemberChoice, start_ensemble,
 from models_runtime.runs.services.external import choices_of, find_external, start_external
 from models_runtime.runs.services.llm import start_llm_run, usage_of
 from models_runtime.runs.services.runs import run_counts, start_run
+from models_runtime.runs.services.thresholds import Wanted, expected
 
 OF_LLM = {
     "server": "--server", "model": "--model", "strategy": "--strategy", "language": "--language", "omega": "--omega",
@@ -93,6 +94,22 @@ class Command(JourneyCommand):
         parser.add_argument(
             "--left", action="store_true", help="Only notes that are not gold yet (for a backend or a model)."
         )
+        parser.add_argument(
+            "--threshold",
+            type=float,
+            metavar="P",
+            help="Masking threshold: also suggest tokens whose probability of any label is above P, such as 0.05.",
+        )
+        parser.add_argument(
+            "--recall",
+            type=float,
+            metavar="R",
+            help="The highest threshold with this character recall on the hold-out.",
+        )
+        parser.add_argument(
+            "--precision", type=float, metavar="P",
+            help="Use the lowest threshold with this character precision on held-out notes.",
+        )  # fmt: skip
         parser.add_argument("--wait", action="store_true", help="Wait for the end.")
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
@@ -107,6 +124,8 @@ class Command(JourneyCommand):
         result = {"run": run.author.name, "run_id": run.author_id, "job": job.number, "state": job.state}
         result["seconds"] = took
         result |= counts | {word: run.params[word] for word in ("method", "members", "left_out") if word in run.params}
+        result["masking_threshold"] = run.params.get("threshold")
+        result["on_hold_out"] = expected(run)
         usage = usage_of(run)
         if usage is not None:
             result["usage"] = usage.as_dict()
@@ -121,6 +140,11 @@ class Command(JourneyCommand):
         given = {word: options[word] for word in OF_LLM if options[word] is not None}
         if "template" in given:
             given["template"] = _read(given["template"])
+        wanted = Wanted(options["threshold"], options["recall"], options["precision"])
+        if wanted and options["backend"] == LLM:
+            raise ServiceError(
+                "A language model gives no probabilities of labels, so it can't read at a threshold.", code="threshold"
+            )
         if options["backend"] == LLM:
             return start_llm_run(
                 project=project, given=given, may_leave=options["may_leave"], actor=actor, name=name, key=key
@@ -130,15 +154,16 @@ class Command(JourneyCommand):
         if given:
             raise ServiceError(f"{', '.join(OF_LLM[word] for word in given)} can only be used with {LLM}.", code="llm")
         if options["backend"] in EXTERNAL:
-            return self._external(project, actor, options)
+            return self._external(project, actor, options, wanted)
         if options["backend"] != ENSEMBLE:
             if options["members"] or options["method"] or options["weights"]:
                 raise ServiceError(
                     f"--members, --method and --weights can only be used with {ENSEMBLE}.", code="members"
                 )
             return start_run(
-                project=project, backend=options["backend"], actor=actor, name=name, key=key, left=options["left"]
-            )
+                project=project, backend=options["backend"], actor=actor, name=name, key=key, left=options["left"],
+                wanted=wanted,
+            )  # fmt: skip
         specs = [spec for spec in options["members"].split(",") if spec.strip()]
         weights = [weight_of(text) for text in options["weights"].split(",")] if options["weights"] else []
         if weights and len(weights) != len(specs):
@@ -148,9 +173,11 @@ class Command(JourneyCommand):
             )
         members = [MemberChoice(spec, weight) for spec, weight in zip_longest(specs, weights)]
         method = options["method"] or Method.MAJORITY
-        return start_ensemble(project=project, members=members, method=method, actor=actor, name=name, key=key)
+        return start_ensemble(
+            project=project, members=members, method=method, actor=actor, name=name, key=key, wanted=wanted
+        )
 
-    def _external(self, project: Project, actor: User | None, options: dict[str, Any]) -> Run:
+    def _external(self, project: Project, actor: User | None, options: dict[str, Any], wanted: Wanted) -> Run:
         """Start a run with the labels of --map; for other labels, use the last run's or the usual mapping."""
         backend = options["backend"]
         model = find_external(backend, options[NAMED_BY[backend]] or "")
@@ -165,7 +192,7 @@ class Command(JourneyCommand):
         name, key = options["name"], uuid.uuid4().hex
         return start_external(
             project=project, backend=backend, model=model.name, labels=labels, actor=actor, name=name, key=key,
-            may_leave=options["may_leave"],
+            may_leave=options["may_leave"], wanted=wanted,
         )  # fmt: skip
 
     def say(self, result: dict[str, Any]) -> str:
@@ -173,6 +200,13 @@ class Command(JourneyCommand):
             f"Run {result['run']} (job {result['job']}: {Job.State(result['state']).label}): "
             f"{result['done']} notes done, {result['failed']} failed, {result['pending']} remaining."
         )
+        if result["masking_threshold"] is not None:
+            said += f" Masking threshold: {result['masking_threshold']:g}."
+        if (found := result["on_hold_out"]) is not None:
+            said += (
+                f" On held-out notes at {found['threshold']:g}: character recall {found['recall'] or 0:.4f}, "
+                f"precision {found['precision'] or 0:.4f}, leak-free notes {found['leak_free'] or 0:.4f}."
+            )
         if result.get("left_out"):
             said += f" Excluded because not every member annotated them: {result['left_out']} notes."
         return said

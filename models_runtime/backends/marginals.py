@@ -1,0 +1,172 @@
+"""Probabilities of labels at each token, and spans at an operating point: a threshold on the probability of any label.
+
+A model's best path marks a token only where that is likelier than all else. To mask with a higher recall, tokens whose
+probability of being no `O` is above a threshold are suggested as well.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from annotations.domain.bio import split_tag
+from annotations.domain.spans import Span
+from annotations.domain.tokens import Token, covered
+from annotations.domain.whitespace import trim
+from models_runtime.backends.base import Backend, Budget, Device, budget_of
+
+Floats = NDArray[np.float64]
+
+# The decimal places of a confidence.
+DECIMALS: Final = 4
+# The end of the source of a span that is above a threshold and not on the best path.
+ABOVE: Final = " above "
+# Between a revision and a threshold.
+REVISION: Final = "-above-"
+
+
+@dataclass(frozen=True, slots=True)
+class Marginals:
+    """The tokens of a text, and for each token the probability of each of `labels` [tokens, labels].
+
+    The sum over the labels is the probability that the token is not `O`.
+    """
+
+    tokens: Sequence[Token]
+    labels: tuple[str, ...]
+    shares: Floats
+
+    @classmethod
+    def of_tags(cls, tokens: Sequence[Token], names: Sequence[str], rows: Any) -> "Marginals":
+        """From the probabilities of BIO tags [tokens, tags] with these names: `B-` and `I-` of a label are added up."""
+        parts = [split_tag(name)[1] for name in names]
+        labels = tuple(sorted({label for label in parts if label}))
+        given = np.asarray(rows, dtype=np.float64).reshape(len(tokens), len(names))
+        shares = np.zeros((len(tokens), len(labels)))
+        for column, label in enumerate(parts):
+            if label:
+                shares[:, labels.index(label)] += given[:, column]
+        return cls(tokens, labels, np.clip(shares, 0.0, 1.0))
+
+    @property
+    def marked(self) -> Floats:
+        """The probability that each token is not `O`."""
+        found: Floats = self.shares.sum(axis=1)
+        return found
+
+
+Marked = tuple[list[Span], Marginals]
+"""The spans of the best path of a text, and the probabilities at its tokens."""
+
+
+@runtime_checkable
+class GivesMarginals(Protocol):
+    """A backend that knows the probability of each label at each token."""
+
+    def predict_marginals(self, texts: Sequence[str]) -> list[Marked]:
+        """The spans of each text as by `predict`, and the probabilities at its tokens."""
+
+
+def spans_above(text: str, marked: Marked, threshold: float, source: str) -> list[Span]:
+    """The spans of the best path, unchanged, with spans of the other tokens whose probability of any label is above
+    the `threshold`.
+
+    Each such token has its most probable label, of equal ones the first by name. Neighbors with the same label are one
+    span, except over a line break. Beside a span of the best path, they are a span of their own, which touches it.
+    Confidence: the lowest probability of the label at the span's tokens. `source`: that of the added spans.
+    """
+    spans, marginals = marked
+    tokens = marginals.tokens
+    if not tokens:
+        return spans
+    above = marginals.marked > threshold
+    for span in spans:
+        first, past = covered(tokens, span.start, span.end)
+        above[first:past] = False
+    best = marginals.shares.argmax(axis=1)
+    added = []
+    for first, past in _runs(text, tokens, np.flatnonzero(above).tolist(), best.tolist()):
+        start, end = trim(text, tokens[first].start, tokens[past - 1].end)
+        if start < end:
+            least = float(marginals.shares[first:past, best[first]].min())
+            added.append(Span(start, end, marginals.labels[best[first]], round(least, DECIMALS), source))
+    return sorted([*spans, *added])
+
+
+def _runs(text: str, tokens: Sequence[Token], above: Sequence[int], best: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """The first and the past-the-last token of each run of neighbors with one label."""
+    first = 0
+    for at, number in enumerate(above):
+        nxt = above[at + 1] if at + 1 < len(above) else -1
+        between = text[tokens[number].end : tokens[nxt].start] if nxt == number + 1 else "\n"
+        if "\n" in between or "\r" in between or best[nxt] != best[number]:
+            yield above[first], number + 1
+            first = at + 1
+
+
+def mean_marginals(
+    members: Sequence[Marginals], weights: Sequence[float], codes: Mapping[str, str], tokens: Sequence[Token]
+) -> Marginals:
+    """The weighted mean of the members' probabilities at these tokens. `codes` renames labels that were merged.
+
+    A token that a member doesn't have, such as a character that its tokenizer drops, is `O` for that member.
+    """
+    labels = tuple(sorted({codes.get(label, label) for each in members for label in each.labels}))
+    shares = np.zeros((len(tokens), len(labels)))
+    row_of = {token: row for row, token in enumerate(tokens)}
+    whole = sum(weights)
+    for each, weight in zip(members, weights, strict=True):
+        own = [(row, row_of[token]) for row, token in enumerate(each.tokens) if token in row_of]
+        theirs, ours = [row for row, _ in own], [row for _, row in own]
+        for column, label in enumerate(each.labels):
+            shares[ours, labels.index(codes.get(label, label))] += weight / whole * each.shares[theirs, column]
+    return Marginals(tokens, labels, shares)
+
+
+class ThresholdBackend:
+    """Reads with `backend` at a threshold (above 0, below 1): see `spans_above`."""
+
+    def __init__(self, backend: Backend, threshold: float) -> None:
+        """Raises TypeError for a backend that gives no probabilities."""
+        if not isinstance(backend, GivesMarginals):
+            raise TypeError(f"The backend {backend.name} gives no probabilities of labels.")
+        self._backend, self._marginals, self.threshold = backend, backend, threshold
+        self.name, self.label_set, self.labels = backend.name, backend.label_set, backend.labels
+        self.revision = revision_at(backend.revision, threshold)
+
+    @property
+    def budget(self) -> Budget:
+        return budget_of(self._backend)
+
+    @property
+    def device(self) -> Device:
+        """The device of the backend. Raises AttributeError for a backend without one."""
+        found: Device = getattr(self._backend, "device")  # noqa: B009 - not part of the Protocol
+        return found
+
+    def predict(self, texts: Sequence[str]) -> list[list[Span]]:
+        """The spans of each text at the threshold."""
+        source = f"{self.name}{ABOVE}{self.threshold:g}"
+        read = self._marginals.predict_marginals(texts)
+        return [spans_above(text, marked, self.threshold, source) for text, marked in zip(texts, read, strict=True)]
+
+    def stream(self, texts: Iterable[str]) -> Iterator[list[Span]]:
+        """The spans of each text, one text at a time."""
+        return (self.predict([text])[0] for text in texts)
+
+
+def revision_at(revision: str, threshold: float) -> str:
+    """The revision of a backend that reads at a threshold."""
+    return f"{revision}{REVISION}{threshold:g}"
+
+
+def revision_without(revision: str) -> str:
+    """The revision of a backend without its threshold, if it has one."""
+    return revision.partition(REVISION)[0]
+
+
+def is_added(source: str) -> bool:
+    """Whether a span with this source is above a threshold and not on the best path."""
+    return ABOVE in source

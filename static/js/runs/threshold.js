@@ -1,0 +1,76 @@
+// The form that starts a run: a slider for the masking threshold, with the figures of the chosen model's hold-out.
+// Without this script, the threshold is entered as a number.
+"use strict";
+
+/** @typedef {{threshold: number | null, recall: number | null, precision: number | null, leak_free: number | null}} Point */
+
+(() => {
+  const masking = document.getElementById("masking");
+  const data = document.getElementById("curves");
+  const field = document.getElementById("run-threshold");
+  const form = masking?.closest("form");
+  if (!masking || !data || !form || !(field instanceof HTMLInputElement)) return;
+  /** @type {Record<string, Point[]>} */
+  const curves = JSON.parse(data.textContent || "{}");
+  const box = document.createElement("div");
+  box.className = "field";
+  box.hidden = true;
+  const label = document.createElement("label");
+  label.htmlFor = "masking-slider";
+  label.textContent = masking.dataset.slider || "";
+  const slider = document.createElement("input");
+  slider.type = "range";
+  slider.id = "masking-slider";
+  slider.min = "0";
+  slider.step = "1";
+  const figures = document.createElement("output");
+  figures.htmlFor.add("masking-slider");
+  box.append(label, slider, figures);
+  masking.querySelector("legend")?.nextElementSibling?.after(box);
+
+  /** The curve of the chosen model; empty without one. */
+  const curve = () => {
+    const chosen = form.querySelector("input[name=backend]:checked");
+    return (chosen instanceof HTMLInputElement && curves[chosen.value]) || [];
+  };
+  /** @param {number | null} share */
+  const shown = (share) => (share === null ? "–" : share.toFixed(3));
+  /** @param {Point} point */
+  const text = (point) => {
+    const values = { at: String(point.threshold ?? 0), recall: shown(point.recall), precision: shown(point.precision), free: shown(point.leak_free) };
+    const pattern = (point.threshold === null ? masking.dataset.off : masking.dataset.at) || "";
+    return Object.entries(values).reduce((found, [key, value]) => found.replace(`%(${key})s`, value), pattern);
+  };
+  const show = () => {
+    const point = curve()[Number(slider.value)];
+    if (!point) return;
+    figures.textContent = text(point);
+    slider.setAttribute("aria-valuetext", figures.textContent);
+  };
+  /** Move the slider to the stored threshold that is nearest to the number. */
+  const follow = () => {
+    const points = curve();
+    const wanted = Number(field.value);
+    let best = 0;
+    const away = (/** @type {number} */ at) => Math.abs((points[at].threshold ?? Infinity) - wanted);
+    for (let at = 1; field.value && at < points.length; at += 1) if (away(at) < away(best)) best = at;
+    slider.value = String(best);
+    show();
+  };
+  const look = () => {
+    const points = curve();
+    box.hidden = !points.length;
+    slider.max = String(Math.max(points.length - 1, 0));
+    follow();
+  };
+  slider.addEventListener("input", () => {
+    const point = curve()[Number(slider.value)];
+    field.value = point?.threshold ? String(point.threshold) : "";
+    show();
+  });
+  field.addEventListener("input", follow);
+  form.addEventListener("change", (event) => {
+    if (event.target instanceof HTMLInputElement && event.target.name === "backend") look();
+  });
+  look();
+})();
