@@ -185,7 +185,7 @@ _TOWN_BRACKET: Final = re.compile(
 _OF_TOWN: Final = re.compile(
     r"(?:nat[oa] (?:a|ad|in)|residente (?:a|ad|in)|abita (?:a|ad|in)|vive (?:a|ad|in)|domiciliat[oa] (?:a|ad|in)|"
     r"comune di|frazione di|ospedale di|tribunale di|provenient[ei] da|trasferit[oa] (?:a|ad|in)|sede di|cittadina di|"
-    r"originari[oa] di|[0-9]{5}|[0-9]{1,4}(?:/[a-z])?,)[ ]\Z"
+    r"originari[oa] di|[0-9]{5}|[0-9]{1,4}(?:/[a-z])?,|(?:ospedale|comune|presidio|asl|asst) [^.;:()]{3,30},)[ ]\Z"
 )
 
 
@@ -203,7 +203,7 @@ def _province(text: str, start: int, end: int) -> Iterator[Found]:
     if town is None or town[0].isupper():
         return
     known = next((at for at in _starts(town[0]) if town[0][at:].lower() in places()), None)
-    if known is None and not _OF_TOWN.search(before(text, low + town.start(), 40)):
+    if known is None and not _OF_TOWN.search(before(text, low + town.start(), 60)):
         return
     yield start, end, Kind.CITY
     yield low + town.start() + (known or 0), low + town.end(), Kind.CITY
