@@ -95,10 +95,14 @@ def aged(expression: str, *, known: bool) -> Finder:
         low = max(0, start - 32)
         match = _NAME_BEFORE.search(text[low:start])
         word = match["name"].lower() if match else ""
-        if match is None or word in listed("month_given") or word in no_names or word in _EVERYDAY - GIVEN or (known and word not in GIVEN):
+        if (
+            match is None
+            or word in listed("month_given")
+            or word in no_names
+            or word in _EVERYDAY - GIVEN
+            or (known and word not in GIVEN)
+        ):
             return
         yield low + match.start("name"), low + match.end("name"), Kind.PERSON
 
     return find
-
-

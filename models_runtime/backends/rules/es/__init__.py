@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from models_runtime.backends.rules.es import names
+from models_runtime.backends.rules.es import ids, names
 from models_runtime.backends.rules.rule import Rule
 
-RULES: Final[tuple[Rule, ...]] = (*names.RULES,)
+RULES: Final[tuple[Rule, ...]] = (*names.RULES, *ids.RULES)
