@@ -43,8 +43,6 @@ FAMILIES: Final = (
     contacts,
     date_words,
     dates,
-    en,
-    es,
     ids,
     institutions,
     memory,

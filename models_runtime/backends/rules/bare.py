@@ -41,9 +41,10 @@ def alone(language: Words) -> Finder:
 
     A name that is also an everyday word or an eponym ("Rosa", "Hope", "Thomas") needs a verb that only persons have.
     """
+    verbs = [word.replace("_", " ") for word in language.does]
     between = rf"(?:,[ ])?(?:[ ]?(?:{alternatives(language.between)}))*"
-    does = re.compile(rf"{between}[ ](?:{alternatives(language.does)})(?!{LETTER})")
-    has = re.compile(rf"{between}[ ](?:{alternatives([*language.does, *language.has])})(?!{LETTER})")
+    does = re.compile(rf"{between}[ ](?:{alternatives(verbs)})(?!{LETTER})")
+    has = re.compile(rf"{between}[ ](?:{alternatives([*verbs, *language.has])})(?!{LETTER})")
     leads = re.compile(rf"(?<!{LETTER})(?:{alternatives(language.leads)})[ ]\Z", re.IGNORECASE)
 
     def find(text: str, start: int, end: int) -> Iterator[Found]:

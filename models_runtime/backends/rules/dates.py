@@ -128,7 +128,8 @@ _YEAR_ALONE: Final = re.compile(
 _NO_YEAR: Final = re.compile(r"(?:n\.|nº|n°|calle|dosis de|euro|[0-9])[ ]?\Z")
 # The year of a classification or guideline: "WHO 2010", "criterios EULAR 2010", "ESC guidelines 2021".
 _EDITION: Final = re.compile(
-    rf"(?<![a-zà-ÿ])(?:{either('guidelines')})(?:/[a-z]{{2,6}})*(?:[ ](?:[a-z]{{3,6}}|de|di|of|del|dell['’]|guidelines?))?,?[ ]"
+    rf"(?<![a-zà-ÿ])(?:{either('guidelines')})(?:/[a-z]{{2,6}})*(?:[ ](?:[a-z]{{3,6}}|de|di|of|del|"
+    rf"dell['’]|guidelines?))?,?[ ]"
     rf"(?:\(|del?[ ])?\Z"
 )
 _YEAR_WORD: Final = re.compile(r"(?<![a-zà-ÿ])(?:año|años)[ ]\Z")

@@ -10,7 +10,8 @@ from models_runtime.backends.rules.phrases import LETTER, UP, before
 from models_runtime.backends.rules.rule import DIGITS, Found, Rule, pattern, words
 
 _HEADED: Final = re.compile(
-    rf"(?:[ ](?:[A-D]|[IVX]{{1,4}}[AaBb]?|[0-9]))?[ ](?:(?:de|del|di|d['’]|von|van|of|la|las|los|tipo|positivo|negativo|"
+    rf"(?:[ ](?:[A-D]|[IVX]{{1,4}}[AaBb]?|[0-9]))?[ ](?:(?:de|del|di|d['’]|von|van|of|la|las|los|tipo|"
+    rf"positivo|negativo|"
     rf"lupus|modificada|según|secondo|de "
     rf"la)[ ]?){{0,3}}+(?P<name>[{UP}]{LETTER}+(?:['’]s)?(?:(?:[ ]?[\-–/]|[ ](?:y|e|and|&|de|von|van|i)[ ]|"
     rf"[ ])[{UP}]{LETTER}+){{0,4}})"
@@ -48,7 +49,8 @@ _TOWN_AFTER: Final = re.compile(
     rf"[0-9]{{1,2}}(?:[./][0-9]{{1,2}})?(?=[ ]?[.,;:)]|\Z))(?![{UP}a-zà-ÿ0-9\-])|[ ](?:19|20)[0-9]{{2}}(?![0-9])"
 )
 _TOWN_BEFORE: Final = re.compile(
-    rf"(?<!{LETTER})(?:(?:{either('eponym_heads', 'town_heads')})(?:[ ](?:[a-e]|[ivx]{{1,4}}[ab]?|{LETTER}{{4,14}}))?[ ]|"
+    rf"(?<!{LETTER})(?:(?:{either('eponym_heads', 'town_heads')})(?:[ ](?:[a-e]|[ivx]{{1,4}}[ab]?|"
+    rf"{LETTER}{{4,14}}))?[ ]|"
     r"(?:según|secondo|segun|por|per|according to|as per|modified|rev\.|tipo|type)[ ])(?:(?:de|di|of|the|los|las|la|el|"
     r"quello|que)[ ]){0,3}\Z"
 )

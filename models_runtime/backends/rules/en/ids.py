@@ -74,7 +74,8 @@ RULES: Final = (
         "id.plate.en",
         words("plate"),
         pattern(
-            rf"(?i)plate{_NO}(?P<code>(?=[A-Z0-9 \-]{{0,5}}[0-9])(?=[A-Z0-9 \-]{{0,5}}[A-Z])[A-Z0-9]{{3,4}}[ \-]?[A-Z0-9]{{3,4}})(?![0-9A-Za-z])",
+            rf"(?i)plate{_NO}(?P<code>(?=[A-Z0-9 \-]{{0,5}}[0-9])(?=[A-Z0-9 "
+            rf"\-]{{0,5}}[A-Z])[A-Z0-9]{{3,4}}[ \-]?[A-Z0-9]{{3,4}})(?![0-9A-Za-z])",
             code=Kind.VEHICLE,
         ),
         0.85,

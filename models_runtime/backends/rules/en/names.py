@@ -6,25 +6,24 @@ from models_runtime.backends.rules.bare import GIVEN, Words, aged, alone
 from models_runtime.backends.rules.rule import DIGITS, Rule, words
 
 WORDS: Final = Words(
-    does=(
+    does=words(
         "reports reported denies denied states stated says said lives lived feels felt complains complained asks asked "
-        "wants wanted walked walks refuses refused understands understood agrees agreed becomes became slept sleeps ate "
+        "wants wanted walked walks refuses refused understands understood agrees agreed becomes became "
+        "slept sleeps ate "
         "eats drinks drank describes described prefers called pulled cried laughs smiles hopes plans tells told came "
         "comes went goes returns returned brings brought knows thinks believes wishes works worked smokes smoked quit "
         "tolerates enjoys remembers recalls arrived left signed fell woke wakes declines declined accepts accepted "
         "attends attended joined plays stays stayed moved underwent endorses endorsed mentions mentioned "
         " explains explained takes took uses used has_never has_been_told was_seen was_admitted is_able is_a "
         "is_an does did talks spoke needs weighs sits stands sat stood seems looks verbalized verbalizes ambulated"
-    )
-    .replace("_", " ")
-    .split(),
-    has="is was has had will would can could should may presents presented remains continues received and who".split(),
-    between="also not never still now then today who she he does did has had is was".split(),
-    leads=(
+    ),
+    has=words("is was has had will would can could should may presents presented remains continues received and who"),
+    between=words("also not never still now then today who she he does did has had is was"),
+    leads=words(
         "to with for of from by and that when while because if told tell find found saw see met yesterday today "
         "tonight according both patient about since although where whether after before visited assessed examined "
         "help helped monday tuesday wednesday thursday friday saturday sunday than nor or"
-    ).split(),
+    ),
 )
 
 RULES: Final = (
@@ -33,7 +32,8 @@ RULES: Final = (
         "name.aged.en",
         words("is was a"),
         aged(
-            r"(?:is|was)?[ ]?(?:an?|now)[ ](?:[a-z\-]+[ ]){0,2}[0-9]{1,3}[\- ](?:year|month|week|day)s?[\- ]old(?![a-z])",
+            r"(?:is|was)?[ ]?(?:an?|now)[ ](?:[a-z\-]+[ ]){0,2}[0-9]{1,3}[\- ](?:year|month|week|"
+            r"day)s?[\- ]old(?![a-z])",
             known=False,
         ),
         0.9,

@@ -58,14 +58,6 @@ RULES: Final = (
         strong=True,
     ),
     Rule(
-        "id.national.nif.form",
-        frozenset({DIGITS[8]}),
-        pattern(r"(?<![0-9A-Za-z.\-/])(?P<code>[0-9]{8}[\- ]?[A-HJ-NP-TV-Z])(?![0-9A-Za-z])", code=Kind.NATIONAL),
-        0.8,
-        rank=60,
-        strong=True,
-    ),
-    Rule(
         "id.vehicle.form.es",
         frozenset({DIGITS[4]}),
         pattern(
