@@ -76,7 +76,8 @@ def _is_word(text: str, start: int, end: int) -> bool:
 
 
 _NAME_BEFORE: Final = re.compile(
-    rf"(?:\A|[.!?:;\n•(][ ]?|(?<![{UP}])[a-zà-ÿ][ ])(?P<name>[{UP}]{SMALL_LETTER}{{2,}}(?:[{APOSTROPHE}\-][{UP}]?{SMALL_LETTER}+)?)"
+    rf"(?:\A|[.!?:;\n•(][ ]?|(?<![{UP}])[a-zà-ÿ][ ])"
+    rf"(?P<name>[{UP}]{SMALL_LETTER}{{2,}}(?:[{APOSTROPHE}\-][{UP}]?{SMALL_LETTER}+)?)"
     r"(?P<comma>,?)[ ]\Z"
 )
 

@@ -79,7 +79,8 @@ NOT_BEFORE: Final = re.compile(
     r"san|santa|santo|st\.?|instituto|istituto|colegio|fundaci[oó]n|virgen de|s[ií]ndrome(?: de)?|enfermedad de|"
     r"morbo di|"
     r"malattia di|test (?:de|di)|signo de|segno di|escala de|scala di|[ée]ndice de|m[eé]todo de|t[eé]cnica de|"
-    r"maniobra de|tipo|infecci[oó]n por|infecciones por|acueducto de|acquedotto di|acueducto del|cisura de|scissura di|polígono de|circolo di|asa de|"
+    r"maniobra de|"
+    r"tipo|infecci[oó]n por|infecciones por|acueducto de|acquedotto di|acueducto del|cisura de|scissura di|polígono de|circolo di|asa de|"
     r"manovra di)[ ]?\Z"
 )
 _SURNAME_FIRST: Final = re.compile(rf"(?:\A|\n|[ ]{{2}})(?P<name>[{UP}]{LETTER}+(?:-[{UP}]{LETTER}+)?,[ ])\Z")

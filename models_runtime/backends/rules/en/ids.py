@@ -20,7 +20,8 @@ RULES: Final = (
         "id.social.en",
         words("social"),
         pattern(
-            rf"(?i)social(?:[ ]security)?{_NO}(?:is[ ])?(?P<code>[0-9]{{3}}[ \-]?[0-9]{{2}}[ \-]?[0-9]{{4}})(?![0-9A-Za-z])",
+            rf"(?i)social(?:[ ]security)?{_NO}(?:is[ ])?"
+            rf"(?P<code>[0-9]{{3}}[ \-]?[0-9]{{2}}[ \-]?[0-9]{{4}})(?![0-9A-Za-z])",
             code=Kind.SOCIAL_SECURITY,
         ),
         0.85,

@@ -43,7 +43,8 @@ RULES: Final = (
         "id.national.it",
         words("carta documento passaporto patente"),
         pattern(
-            rf"(?i)\w+(?:[ ](?:di[ ]|d['’])(?:identità|guida))?{_NO}(?P<code>[A-Z][A-Z0-9][0-9]{{5,7}}[A-Z]{{0,2}})(?![0-9A-Za-z])",
+            rf"(?i)\w+(?:[ ](?:di[ ]|d['’])(?:identità|guida))?{_NO}"
+            rf"(?P<code>[A-Z][A-Z0-9][0-9]{{5,7}}[A-Z]{{0,2}})(?![0-9A-Za-z])",
             code=Kind.NATIONAL,
         ),
         0.85,
