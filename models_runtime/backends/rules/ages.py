@@ -119,7 +119,8 @@ RULES: Final = (
         "age.field.bare",
         words("age eta anni"),
         _both(
-            r"(?:AGE|Age|Age/Sex|ETA|(?<=di )anni|(?<=[a-zà-ÿ], )anni)[ :]{1,3}(?P<whole>(?P<number>[0-9]{1,3}))(?![0-9]|[.,/\-][0-9]|"
+            r"(?:AGE|Age|Age/Sex|ETA|(?<=di )anni|"
+            r"(?<=[a-zà-ÿ], )anni)[ :]{1,3}(?P<whole>(?P<number>[0-9]{1,3}))(?![0-9]|[.,/\-][0-9]|"
             r"[ ]?(?:to|mg))",
             check=_plausible,
         ),

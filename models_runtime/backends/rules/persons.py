@@ -80,7 +80,8 @@ NOT_BEFORE: Final = re.compile(
     r"morbo di|"
     r"malattia di|test (?:de|di)|signo de|segno di|escala de|scala di|[ée]ndice de|m[eé]todo de|t[eé]cnica de|"
     r"maniobra de|"
-    r"tipo|infecci[oó]n por|infecciones por|acueducto de|acquedotto di|acueducto del|cisura de|scissura di|polígono de|circolo di|asa de|"
+    r"tipo|infecci[oó]n por|infecciones por|acueducto de|acquedotto di|acueducto del|cisura de|"
+    r"scissura di|polígono de|circolo di|asa de|"
     r"manovra di)[ ]?\Z"
 )
 _SURNAME_FIRST: Final = re.compile(rf"(?:\A|\n|[ ]{{2}})(?P<name>[{UP}]{LETTER}+(?:-[{UP}]{LETTER}+)?,[ ])\Z")

@@ -14,8 +14,8 @@ WORDS: Final = Words(
         "comes went goes returns returned brings brought knows thinks believes wishes works worked smokes smoked quit "
         "tolerates enjoys remembers recalls arrived left signed fell woke wakes declines declined accepts accepted "
         "attends attended joined plays stays stayed moved underwent endorses endorsed mentions mentioned "
-        " explains explained takes took uses used has_never has_been_told was_seen was_admitted is_able is_a "
-        "is_an does did talks spoke needs weighs sits stands sat stood seems looks verbalized verbalizes ambulated"
+        " explains explained takes took uses used has_never has_been_told was_seen was_admitted is_able "
+        "does did talks spoke needs weighs sits stands sat stood seems looks verbalized verbalizes ambulated"
     ),
     has=words("is was has had will would can could should may presents presented remains continues received and who"),
     between=words("also not never still now then today who she he does did has had is was"),
