@@ -73,6 +73,7 @@ quality: $(STAMPS)/dev
 	@$(PY) -m fixtures.quality.surrogates
 	@$(PY) -m fixtures.quality.attacker
 	@$(PY) -m fixtures.quality.documents
+	@$(PY) -m fixtures.quality.transfer
 
 lock:
 	@.ci/lock

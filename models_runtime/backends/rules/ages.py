@@ -26,7 +26,10 @@ _AGE: Final = re.compile(
 # A person, then at most three words, none of which makes the number a length of time.
 _PERSON_BEFORE: Final = re.compile(
     rf"(?<![a-zà-ÿ])(?P<person>{either('persons')})"
-    r"(?:[ ](?!hace|desde|durante|tras|por|fa\b|da\b|en\b|a\b|cada|lleva|m[aá]s\b|partir)[a-zà-ÿ.]+){0,3}?,?[ ]?"
+    r"(?:[ ](?!hace|desde|durante|tras|por|fa\b|da\b|en\b|a\b|cada|lleva|m[aá]s\b|partir|dopo|"
+    r"despu[eé]s|after|entro|ogni|"
+    r"oltre|within|over\b|for\b|in\b|per\b|pasad[oa]s|al cabo|following|since|[uú]ltim|ultim|next|last|past|every)"
+    r"[a-zà-ÿ.]+){0,3}?,?[ ]?"
     r"(?:\(|de|di|d['’]|con|of|age|aged)?[ ]?\Z"
 )
 _AT_AGE: Final = re.compile(
@@ -38,7 +41,8 @@ _SPAN_AFTER: Final = re.compile(
     r"[ ,]{0,2}(?:de (?:evoluci[oó]n|duraci[oó]n|seguimiento|tratamiento|antig[uü]edad|historia|supervivencia|control|"
     r"post|terapia|vigencia|ingreso|estancia|hospitali|di[aá]lisis|hemodi|h[aá]bito|abstin|garant|la |los |las |haber|"
     r"su |una? )|del |tras |despu[eé]s|antes|atr[aá]s|m[aá]s tarde|previ|post|consecutiv|al (?:mes|año)|por |asintom|"
-    r"fa\b|prima|dopo|di (?:follow|terapia|malattia|storia|durata|evoluzione|servizio)|ago|later|before|after|history|"
+    r"fa\b|prima|dopo|pi[uù] tardi|di (?:follow|terapia|malattia|storia|durata|evoluzione|servizio)|"
+    r"ago|later|before|after|history|"
     r"since|prior|earlier|follow|of (?:history|treatment|therapy|follow))"
 )
 _SPAN_BEFORE: Final = re.compile(
@@ -115,7 +119,8 @@ RULES: Final = (
         "age.field.bare",
         words("age eta anni"),
         _both(
-            r"(?:AGE|Age|Age/Sex|ETA|(?<=di )anni)[ :]{1,3}(?P<whole>(?P<number>[0-9]{1,3}))(?![0-9]|[.,/\-][0-9]|"
+            r"(?:AGE|Age|Age/Sex|ETA|(?<=di )anni|"
+            r"(?<=[a-zà-ÿ], )anni)[ :]{1,3}(?P<whole>(?P<number>[0-9]{1,3}))(?![0-9]|[.,/\-][0-9]|"
             r"[ ]?(?:to|mg))",
             check=_plausible,
         ),

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -15,8 +16,11 @@ from models_runtime.backends.rules import (
     contacts,
     date_words,
     dates,
+    en,
+    es,
     ids,
     institutions,
+    it,
     labels,
     memory,
     names,
@@ -31,7 +35,7 @@ from models_runtime.backends.rules.engine import resolve_overlaps, scan, table
 from models_runtime.backends.rules.kinds import SOFT, VARIANTS
 from models_runtime.backends.rules.rule import Hit, Rule
 
-VERSION: Final = "1"
+VERSION: Final = "2"
 LANGUAGES: Final = ("it", "es", "en")
 FAMILIES: Final = (
     ages,
@@ -50,7 +54,11 @@ FAMILIES: Final = (
     streets,
     traps,
 )
-RULES: Final[tuple[Rule, ...]] = tuple(rule for family in FAMILIES for rule in family.RULES)
+BY_LANGUAGE: Final = {"it": it.RULES, "es": es.RULES, "en": en.RULES}
+RULES: Final[tuple[Rule, ...]] = (
+    *(rule for family in FAMILIES for rule in family.RULES),
+    *(replace(rule, languages=frozenset({code})) for code, rules in BY_LANGUAGE.items() for rule in rules),
+)
 
 
 CONFIDENCES: Final = Path(__file__).with_name("data") / "confidences.json"
@@ -108,7 +116,7 @@ def _digest() -> str:
     """A hash of this package's code and data, since any change to them can change the output."""
     folder = Path(__file__).parent
     digest = hashlib.sha256()
-    for path in sorted([*folder.glob("*.py"), *folder.glob("data/*"), labels.MAPPINGS]):
+    for path in sorted([*folder.rglob("*.py"), *folder.glob("data/*"), labels.MAPPINGS]):
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:12]
 

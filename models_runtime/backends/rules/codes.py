@@ -112,9 +112,13 @@ RULES: Final = (
     Rule(
         "id.account.card",
         frozenset({DIGITS[4], DIGITS[9]}),
-        _valid(Kind.ACCOUNT, r"[3-6][0-9]{3}[ \-]?[0-9]{4}[ \-]?[0-9]{4}[ \-]?[0-9]{4}", checks.luhn),
+        _valid(
+            Kind.ACCOUNT,
+            r"[3-6][0-9]{3}[ \-]?(?:[0-9]{4}[ \-]?[0-9]{4}[ \-]?[0-9]{4}|[0-9]{6}[ \-]?[0-9]{4,5})",
+            checks.luhn,
+        ),
         0.9,
-        rank=66,
+        rank=82,
         strong=True,
     ),
 )

@@ -110,12 +110,31 @@ _ALONE: Final = re.compile(
     # North America, and its short form with 555
     r"|(?:1[ .\-])?\(?[2-9][0-9]{2}\)?[ .\-][2-9][0-9]{2}[.\-][0-9]{4}|555-[0-9]{4}"
     # Britain
-    r"|0[0-9]{2,4}[ ][0-9]{3,4}[ ][0-9]{3,4}"
+    r"|0[0-9]{2,4}[ ][0-9]{3,4}[ ][0-9]{3,4}|07[0-9]{3}[ ][0-9]{6}"
+    # With the code of a country, and Italian numbers in other groups
+    r"|00(?:34|39|44)[ ]?[0-9]{9,10}|3[2-9][0-9](?:[ ][0-9]{2}){2}[ ][0-9]{3}|0[1-9][0-9]{1,2}[/\-][0-9]{6,7}"
     r")" + _ENDS
 )
 _OTHERWISE: Final = re.compile(
     r"(?:nhc|mrn|nº|n\.|n°|col|nass|cipa|dni|id|cod|codice|lot|acc|ssn|nss|historia|episodio|#)[.:ºª° ]*\Z"
 )
+
+# Digits without groups, after words of calling.
+_CALL_WORDS: Final = re.compile(
+    r"(?:llam|avis|contact|marcar|recado|localiz|atiende|urgencia|farmacia|móvil|número|fijo|chiam|contatti|reperib|"
+    r"riferimento|risponde|caregiver|badante|sms|numero|cell|call|dial|reach|text|message|number is|emergency|notify|"
+    r"pharmacy|family)[^0-9]{0,40}(?:[0-9 +()./\-]{7,18}[^0-9]{1,12})?\Z"
+)
+_UNGROUPED: Final = re.compile(
+    r"(?<![0-9A-Za-z,./\-+])(?:[679][0-9]{8}|3[0-9]{8,9}|0[1-9][0-9]{7,9}|[2-9][0-9]{9})(?![0-9A-Za-z])"
+)
+
+
+def _ungrouped(text: str, start: int, end: int) -> Iterator[Found]:
+    """A telephone number without groups."""
+    if _UNGROUPED.match(text, start) and _CALL_WORDS.search(before(text, start, 80)):
+        yield start, end, Kind.PHONE
+
 
 PHONE_WORDS: Final = words(
     "tel tfno tfn tlf tlfs telf telfs tf tlfno teléfono telefono teléfonos telefoni tfnos tfo telephone phone phones "
@@ -170,5 +189,6 @@ RULES: Final = (
         strong=True,
     ),
     Rule("contact.phone.plus", words("+"), _mobile, 0.9, rank=60),
+    Rule("contact.phone.ungrouped", frozenset({DIGITS[9]}), _ungrouped, 0.85, rank=45),
     Rule("contact.phone.groups", frozenset((*DIGITS[1:5], DIGITS[9], "(")), _alone, 0.85, rank=45),
 )

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from models_runtime.backends.rules.checks import real_date
+from models_runtime.backends.rules.gazetteers import either
 from models_runtime.backends.rules.kinds import Kind
 from models_runtime.backends.rules.phrases import after, before
 from models_runtime.backends.rules.rule import DIGITS, Found, Rule, pattern
@@ -44,6 +45,8 @@ def _full(text: str, start: int, end: int) -> Iterator[Found]:
 
 def _exists(match: re.Match[str]) -> bool:
     """Whether the date exists, as day and month or as month and day."""
+    if not match["iso"] and len(match["y"]) == 2 and "-" in match["t"] and match.string[match.start("y") - 1] == "/":
+        return False  # This is a range on a scale, such as 6-7/10.
     if match["iso"]:
         return real_date(int(match["d"]), int(match["m"]), int(match["iso"]))
     a, b, y = int(match["a"]), int(match["b"]), match["y"].lstrip("'")
@@ -123,6 +126,12 @@ _YEAR_ALONE: Final = re.compile(
     rf"{FREE}(?P<year>{YEAR})(?P<range>[ ]?[\-–/][ ]?(?:{YEAR}|[0-9]{{2}}))?(?![0-9A-Za-z]|[.,:/\-][0-9])"
 )
 _NO_YEAR: Final = re.compile(r"(?:n\.|nº|n°|calle|dosis de|euro|[0-9])[ ]?\Z")
+# The year of a classification or guideline: "WHO 2010", "criterios EULAR 2010", "ESC guidelines 2021".
+_EDITION: Final = re.compile(
+    rf"(?<![a-zà-ÿ])(?:{either('guidelines')})(?:/[a-z]{{2,6}})*(?:[ ](?:[a-z]{{3,6}}|de|di|of|del|"
+    rf"dell['’]|guidelines?))?,?[ ]"
+    rf"(?:\(|del?[ ])?\Z"
+)
 _YEAR_WORD: Final = re.compile(r"(?<![a-zà-ÿ])(?:año|años)[ ]\Z")
 
 
@@ -132,6 +141,8 @@ def _year(text: str, start: int, end: int) -> Iterator[Found]:
     if match is None or _MEASURE.match(after(text, match.end())):
         return
     behind = before(text, start)
+    if _EDITION.search(behind):
+        return
     if not match["range"] and (not _IN_YEAR.search(behind) or _NO_YEAR.search(behind)):
         return
     word = _YEAR_WORD.search(behind)

@@ -1,7 +1,7 @@
 """Word lists of well-known public facts (`data/*.txt`), read once per process."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -30,7 +30,8 @@ def word_set(name: str) -> frozenset[str]:
     return frozenset(word.lower() for word in _words(name))
 
 
-def _phrases(name: str) -> Iterator[str]:
+def phrases(name: str) -> Iterator[str]:
+    """The phrases of a file, separated by semicolons."""
     for line in (_DATA / f"{name}.txt").read_text(encoding="utf-8").split("\n"):
         yield from (phrase for part in line.split(";") if (phrase := part.strip()))
 
@@ -40,7 +41,7 @@ def places() -> dict[str, tuple[Kind, bool]]:
     """Each lower-cased place name with its kind, and whether it counts without a preposition or field before it."""
     found: dict[str, tuple[Kind, bool]] = {}
     for name, kind in _PLACES.items():
-        for phrase in _phrases(name):
+        for phrase in phrases(name):
             unambiguous = not phrase.startswith("?")
             key = phrase.removeprefix("?").lower()
             known = found.get(key)
@@ -70,4 +71,9 @@ def listed(*names: str) -> tuple[str, ...]:
 @cache
 def either(*names: str) -> str:
     """The words of these groups as alternatives of a regular expression, longer words first."""
-    return "|".join(re.escape(word) for word in sorted({*listed(*names)}, key=lambda word: (-len(word), word)))
+    return alternatives(listed(*names))
+
+
+def alternatives(words: Iterable[str]) -> str:
+    """These words as alternatives of a regular expression, longer words first."""
+    return "|".join(re.escape(word) for word in sorted({*words}, key=lambda word: (-len(word), word)))

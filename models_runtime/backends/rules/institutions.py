@@ -59,10 +59,14 @@ _BEFORE_END: Final = re.compile(rf"(?:(?:[{UP}][A-Za-z'’\-]*|(?:St|Mt|Ft|[{UP}
 _PIECES: Final = re.compile(r"[^ ]+")
 
 
-def ended(kind: Kind, tail: str = "", *, least: int = 1) -> Finder:
+_GENERAL_EN: Final = frozenset(listed("general_en"))
+
+
+def ended(kind: Kind, tail: str = "", *, least: int = 1, general: frozenset[str] = _GENERAL_EN) -> Finder:
     """An institution that ends with the trigger word ("Mercy Hospital"): the capitalized words before it belong to it.
 
-    `tail` (a pattern) must follow the trigger word, and at least `least` words must precede it.
+    `tail` (a pattern) must follow the trigger word, and at least `least` words must precede it. `general`: words that
+    make no name alone.
     """
     more = re.compile(tail)
 
@@ -80,7 +84,7 @@ def ended(kind: Kind, tail: str = "", *, least: int = 1) -> Finder:
             pieces.pop(0)
         if pieces and text[start:end].isupper() and not pieces[0][1].isupper():
             return  # "Normales RX"
-        if len(pieces) >= least and any(piece.lower() not in listed("general_en") for _, piece in pieces):
+        if len(pieces) >= least and any(piece.lower() not in general for _, piece in pieces):
             yield pieces[0][0], match.end(), kind
 
     return find

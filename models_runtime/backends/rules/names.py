@@ -153,7 +153,8 @@ def _patient(text: str, start: int, end: int) -> Iterator[Found]:
         return
     stop = read_name(text, gap.end(), most=4, comma=True)
     name = text[gap.end() : stop]
-    if not name or name.isupper() or name.split()[0].lower() in _NOT_PATIENT:
+    first = name.split()[0].lower() if name else ""
+    if not name or name.isupper() or first in _NOT_PATIENT or first in listed("sentence_starts"):
         return
     if " " in name or not PROSE.match(text, stop):
         yield gap.end(), stop, Kind.PATIENT

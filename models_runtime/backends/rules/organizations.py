@@ -88,7 +88,7 @@ RULES: Final = (
     Rule(
         "org.business.en",
         words("pharmacy rx labs lab laboratories imaging lodge mutual insurance foods industries church bank steel"),
-        ended(Kind.ORGANIZATION),
+        ended(Kind.ORGANIZATION, general=frozenset(listed("general_en", "technique_words"))),
         0.8,
         rank=53,
         languages=_EN,

@@ -73,13 +73,16 @@ def _author_list(text: str, start: int, end: int) -> Iterator[Found]:
             yield name.start(), name.end(), Kind.STAFF
 
 
-_NOT_BEFORE: Final = re.compile(
+NOT_BEFORE: Final = re.compile(
     r"(?:calle|c/|avda\.?|avenida|plaza|paseo|via|viale|piazza|corso|largo|hospital|ospedale|dell['’]|cl[ií]nica|"
     r"policlinico|"
     r"san|santa|santo|st\.?|instituto|istituto|colegio|fundaci[oó]n|virgen de|s[ií]ndrome(?: de)?|enfermedad de|"
     r"morbo di|"
     r"malattia di|test (?:de|di)|signo de|segno di|escala de|scala di|[ée]ndice de|m[eé]todo de|t[eé]cnica de|"
-    r"maniobra de|manovra di)[ ]?\Z"
+    r"maniobra de|"
+    r"tipo|infecci[oó]n por|infecciones por|acueducto de|acquedotto di|acueducto del|cisura de|"
+    r"scissura di|polígono de|circolo di|asa de|"
+    r"manovra di)[ ]?\Z"
 )
 _SURNAME_FIRST: Final = re.compile(rf"(?:\A|\n|[ ]{{2}})(?P<name>[{UP}]{LETTER}+(?:-[{UP}]{LETTER}+)?,[ ])\Z")
 
@@ -92,7 +95,7 @@ def _given(text: str, start: int, end: int) -> Iterator[Found]:
         or text[end : end + 1] in ("@", "_")
     ):
         return
-    if _NOT_BEFORE.search(before(text, start, 32)):
+    if NOT_BEFORE.search(before(text, start, 32)):
         return
     stop = read_name(text, start, most=5)
     low = max(0, start - 30)

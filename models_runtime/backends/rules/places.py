@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Final
 
-from models_runtime.backends.rules.gazetteers import places, word_set
+from models_runtime.backends.rules.gazetteers import places
 from models_runtime.backends.rules.kinds import Kind
 from models_runtime.backends.rules.phrases import LETTER, TOWN, UP, after, before, cut_town
 from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, pattern, words
@@ -181,15 +181,32 @@ _TOWN_BRACKET: Final = re.compile(
 )
 
 
+# Words before a town that need not be listed.
+_OF_TOWN: Final = re.compile(
+    r"(?:nat[oa] (?:a|ad|in)|residente (?:a|ad|in)|abita (?:a|ad|in)|vive (?:a|ad|in)|domiciliat[oa] (?:a|ad|in)|"
+    r"comune di|frazione di|ospedale di|tribunale di|provenient[ei] da|trasferit[oa] (?:a|ad|in)|sede di|cittadina di|"
+    r"originari[oa] di|[0-9]{5}|[0-9]{1,4}(?:/[a-z])?,|(?:ospedale|comune|presidio|asl|asst) [^.;:()]{3,30},)[ ]\Z"
+)
+
+
+def _starts(town: str) -> list[int]:
+    """The starts of the words of a town."""
+    return [0, *(at + 1 for at, letter in enumerate(town) if letter == " ")]
+
+
 def _province(text: str, start: int, end: int) -> Iterator[Found]:
     """An Italian town and its province in brackets: `Conegliano (TV)`."""
     if text[start:end] not in _PROVINCES.split() or text[start - 1 : start] != "(" or text[end : end + 1] != ")":
         return
     low = max(0, start - 40)
     town = _TOWN_BRACKET.search(text[low:start])
-    if town is not None and not town[0].isupper() and town[0].split(" ")[0].lower() not in word_set("not_names"):
-        yield start, end, Kind.CITY
-        yield low + town.start(), low + town.end(), Kind.CITY
+    if town is None or town[0].isupper():
+        return
+    known = next((at for at in _starts(town[0]) if town[0][at:].lower() in places()), None)
+    if known is None and not _OF_TOWN.search(before(text, low + town.start(), 60)):
+        return
+    yield start, end, Kind.CITY
+    yield low + town.start() + (known or 0), low + town.end(), Kind.CITY
 
 
 _BRITISH: Final = re.compile(r"(?<![A-Za-z0-9])[A-Z]{1,2}[0-9][0-9A-Z]?[ ][0-9][ABD-HJLNP-UW-Z]{2}(?![A-Za-z0-9])")

@@ -1,16 +1,18 @@
-"""Text that looks like an identifier and is none: eponyms, doses, pressures, scores. Weak rules don't count there."""
+"""Text that looks like an identifier and is none: eponyms, drugs, scores, doses. Weak rules don't count there."""
 
 import re
 from collections.abc import Iterator
 from typing import Final
 
-from models_runtime.backends.rules.gazetteers import listed, word_set
+from models_runtime.backends.rules.gazetteers import alternatives, either, listed, phrases, word_set
 from models_runtime.backends.rules.kinds import Kind
-from models_runtime.backends.rules.phrases import LETTER, UP
+from models_runtime.backends.rules.phrases import LETTER, UP, before
 from models_runtime.backends.rules.rule import DIGITS, Found, Rule, pattern, words
 
 _HEADED: Final = re.compile(
-    rf"[ ](?:(?:de|del|di|d['’]|von|van|of|la|las|los|tipo|positivo|negativo|lupus|modificada|de "
+    rf"(?:[ ](?:[A-D]|[IVX]{{1,4}}[AaBb]?|[0-9]))?[ ](?:(?:de|del|di|d['’]|von|van|of|la|las|los|tipo|"
+    rf"positivo|negativo|"
+    rf"lupus|modificada|según|secondo|de "
     rf"la)[ ]?){{0,3}}+(?P<name>[{UP}]{LETTER}+(?:['’]s)?(?:(?:[ ]?[\-–/]|[ ](?:y|e|and|&|de|von|van|i)[ ]|"
     rf"[ ])[{UP}]{LETTER}+){{0,4}})"
 )
@@ -22,7 +24,7 @@ def _headed(text: str, start: int, end: int) -> Iterator[Found]:
         yield match.start("name"), match.end("name"), Kind.TRAP
 
 
-_TAILED: Final = re.compile(rf"(?P<name>[{UP}]{LETTER}+(?:[\-–][{UP}]{LETTER}+)*(?:['’]s)?)[ ]\Z")
+_TAILED: Final = re.compile(rf"(?P<name>[{UP}]{LETTER}+(?:[ \-–][{UP}]{LETTER}+){{0,3}}+(?:['’]s)?)[ ]\Z")
 
 
 def _tailed(text: str, start: int, end: int) -> Iterator[Found]:
@@ -37,7 +39,51 @@ def _eponym(text: str, start: int, end: int) -> Iterator[Found]:
         yield start, end, Kind.TRAP
 
 
+# Towns and states that name scales and diseases: "New York Heart Association", "Ottawa ankle rules", "Montreal A2L3B1".
+_TOWNS: Final = frozenset(phrase.lower() for phrase in phrases("eponym_places"))
+_TOWNS_FIRST: Final = frozenset(re.split(r"[ .'-]", town)[0] for town in _TOWNS)
+_TOWN: Final = re.compile(rf"(?i:{alternatives(_TOWNS)})(?!{LETTER})")
+_TOWN_AFTER: Final = re.compile(
+    rf"[ ](?:{LETTER}+[ ]){{0,4}}?(?i:{either('eponym_tails', 'town_tails')})(?!{LETTER})"
+    rf"|[ ]?(?:[ ](?:modificad[oa]|revised|modified))?,?[ ](?:[IVX]{{1,4}}[abcABC]?|[A-E][0-9]?|[A-Z][0-9][A-Z0-9]*|"
+    rf"[0-9]{{1,2}}(?:[./][0-9]{{1,2}})?(?=[ ]?[.,;:)]|\Z))(?![{UP}a-zà-ÿ0-9\-])|[ ](?:19|20)[0-9]{{2}}(?![0-9])"
+)
+_TOWN_BEFORE: Final = re.compile(
+    rf"(?<!{LETTER})(?:(?:{either('eponym_heads', 'town_heads')})(?:[ ](?:[a-e]|[ivx]{{1,4}}[ab]?|"
+    rf"{LETTER}{{4,14}}))?[ ]|"
+    r"(?:según|secondo|segun|por|per|according to|as per|modified|rev\.|tipo|type)[ ])(?:(?:de|di|of|the|los|las|la|el|"
+    r"quello|que)[ ]){0,3}\Z"
+)
+
+
+def _town(text: str, start: int, end: int) -> Iterator[Found]:
+    """A town in the name of a scale, a classification or a disease."""
+    match = _TOWN.match(text, start)
+    if match is not None and (_TOWN_AFTER.match(text, match.end()) or _TOWN_BEFORE.search(before(text, start))):
+        yield match.start(), match.end(), Kind.TRAP
+
+
+_FRACTION: Final = (
+    r"(?<![0-9/.,\-])(?P<value>[1-4]/[2-5])(?=[ ](?:proximal|distal|medi[oa]s?|superior|inferior|extern[oa]|intern[oa]|"
+    r"inferiore|superiore|prossimale|distale|anterior|posterior|middle|upper|lower|of|del|della|de|di|dell)(?![0-9]))"
+)
+# "6-7/10" on a scale of pain.
+_RANGE: Final = r"(?<![0-9/.,\-])(?P<value>[0-9]{1,2}[\-–][0-9]{1,2}/(?:10|100|5|6|4))(?![0-9/\-])"
+
+_CYPRUS: Final = re.compile(r"(?:(?<![a-z])(?:a|da|verso|per|isola di|repubblica di)[ ])\Z")
+
+
+def _drug(text: str, start: int, end: int) -> Iterator[Found]:
+    """A brand of a drug. Cipro is also the Italian name of a country."""
+    if text[start].isupper() and not (text[start:end] == "Cipro" and _CYPRUS.search(before(text, start, 20))):
+        yield start, end, Kind.TRAP
+
+
 RULES: Final = (
+    Rule("trap.eponym.town", _TOWNS_FIRST, _town, 1.0, capital=True),
+    Rule("trap.fraction", frozenset({DIGITS[1]}), pattern(_FRACTION, value=Kind.TRAP), 1.0),
+    Rule("trap.range", frozenset(DIGITS[1:3]), pattern(_RANGE, value=Kind.TRAP), 1.0),
+    Rule("trap.drug", word_set("drugs"), _drug, 1.0),
     Rule("trap.eponym.head", frozenset(listed("eponym_heads")), _headed, 1.0),
     Rule("trap.eponym.tail", frozenset(listed("eponym_tails")), _tailed, 1.0),
     Rule("trap.eponym.word", word_set("eponyms"), _eponym, 1.0),

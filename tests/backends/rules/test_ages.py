@@ -13,7 +13,7 @@ FOUND = [
     "Varón de {AGE|54} años con tos",
     "Niño de {AGE|ocho} años natural",  # in words
     "mujer de {AGE|setenta} años",
-    "viene Iñaki, de {AGE|58} años, solo",  # after a name
+    "viene {PATIENT|Iñaki}, de {AGE|58} años, solo",  # after a name
     "Edad: {AGE|71} años",  # a field
     "Edad:{AGE|22} Sexo: M",
     "diagnosticado a los {AGE|18} años de colitis",  # at an age

@@ -1,0 +1,110 @@
+"""Given names alone, by the words around them. Each language has its own words (`es/names.py`, `it/names.py`, …)."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from models_runtime.backends.rules.gazetteers import alternatives, listed, word_set
+from models_runtime.backends.rules.kinds import Kind
+from models_runtime.backends.rules.persons import NOT_BEFORE
+from models_runtime.backends.rules.phrases import APOSTROPHE, LETTER, SMALL_LETTER, UP, before
+from models_runtime.backends.rules.rule import Finder, Found
+
+GIVEN: Final[frozenset[str]] = frozenset(listed("everyday_names")).union(
+    *(word_set(f"{list}given_{language}") for list in ("", "more_") for language in ("it", "es", "en"))
+)
+"""Given names, rare ones too: they count only by the words around them."""
+_EVERYDAY: Final = frozenset(listed("everyday_names")) | word_set("eponyms")
+_ACRONYMS: Final = frozenset(listed("acronyms"))
+_OPENS: Final = re.compile(r"(?:\A|[.!?:;\n\t•*\"“(\-] ?)\Z")
+_ENDS: Final = re.compile(rf"[ ](?={SMALL_LETTER})|[.,;:!?)\n]|\Z")
+_POSSESSIVE: Final = re.compile(rf"['’]s[ ](?={SMALL_LETTER})")
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The words of a language that come before and after a person's name.
+
+    `does`: verbs of which only a person is the subject ("riferisce"). `has`: verbs that other subjects have too ("è").
+    `between`: words between a name and its verb ("non", "se le"). `leads`: words right before a name ("con", "oggi").
+    """
+
+    does: Iterable[str]
+    has: Iterable[str]
+    between: Iterable[str]
+    leads: Iterable[str]
+
+
+def alone(language: Words) -> Finder:
+    """A known given name before a verb, after a preposition, or between them, without a surname.
+
+    A name that is also an everyday word or an eponym ("Rosa", "Hope", "Thomas") needs a verb that only persons have.
+    """
+    verbs = [word.replace("_", " ") for word in language.does]
+    between = rf"(?:,[ ])?(?:[ ]?(?:{alternatives(language.between)}))*"
+    does = re.compile(rf"{between}[ ](?:{alternatives(verbs)})(?!{LETTER})")
+    has = re.compile(rf"{between}[ ](?:{alternatives([*verbs, *language.has])})(?!{LETTER})")
+    leads = re.compile(rf"(?<!{LETTER})(?:{alternatives(language.leads)})[ ]\Z", re.IGNORECASE)
+
+    def find(text: str, start: int, end: int) -> Iterator[Found]:
+        if not _is_word(text, start, end):
+            return
+        if text[start:end].lower() in _EVERYDAY:
+            accepted = does.match(text, end) is not None
+        elif has.match(text, end):
+            accepted = True
+        else:
+            accepted = bool(_ENDS.match(text, end) or _POSSESSIVE.match(text, end)) and bool(
+                leads.search(before(text, start, 20)) or (_POSSESSIVE.match(text, end))
+            )
+        if accepted and not NOT_BEFORE.search(before(text, start, 32)):
+            yield start, end, Kind.PERSON
+
+    return find
+
+
+def _is_word(text: str, start: int, end: int) -> bool:
+    """Whether the name is a whole word with one capital letter. `ANA` and `ELISA` are tests."""
+    word = text[start:end]
+    return (
+        len(word) > 2
+        and word[1:].islower()
+        and text[start - 1 : start] not in (*"-_@./\\'’", *"0123456789")
+        and text[end : end + 1] not in ("-", "_", "@", "/")
+    )
+
+
+_NAME_BEFORE: Final = re.compile(
+    rf"(?:\A|[.!?:;\n•(][ ]?|(?<![{UP}])[a-zà-ÿ][ ])"
+    rf"(?P<name>[{UP}]{SMALL_LETTER}{{2,}}(?:[{APOSTROPHE}\-][{UP}]?{SMALL_LETTER}+)?)"
+    r"(?P<comma>,?)[ ]\Z"
+)
+
+
+def aged(expression: str, *, known: bool) -> Finder:
+    """One capitalized word before an age: `Osvaldo, anni 52`, `Anna è una donna di 47 anni`.
+
+    `expression` must match at the trigger word. `known`: only known given names count, because other words come before
+    an age as well ("Fumatore, anni 52").
+    """
+    ahead = re.compile(expression)
+    no_names = word_set("not_names") | frozenset(listed("persons", "sentence_starts"))
+
+    def find(text: str, start: int, end: int) -> Iterator[Found]:
+        if ahead.match(text, start) is None:
+            return
+        low = max(0, start - 32)
+        match = _NAME_BEFORE.search(text[low:start])
+        word = match["name"].lower() if match else ""
+        if (
+            match is None
+            or word in listed("month_given")
+            or word in no_names
+            or word in _EVERYDAY - GIVEN
+            or (known and word not in GIVEN)
+        ):
+            return
+        yield low + match.start("name"), low + match.end("name"), Kind.PERSON
+
+    return find

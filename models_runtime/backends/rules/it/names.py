@@ -1,0 +1,55 @@
+"""Names of persons in Italian text."""
+
+from typing import Final
+
+from models_runtime.backends.rules.bare import GIVEN, Words, aged, alone
+from models_runtime.backends.rules.rule import DIGITS, Rule, words
+
+WORDS: Final = Words(
+    does=words(
+        "riferisce nega lamenta accusa dorme mangia piange dice racconta chiede vuole vive cammina spiega domanda "
+        "accetta rifiuta sorride beve fuma lavora studia convive ricorda riconosce descrive desidera preferisce decide "
+        "pensa sente sa viene torna arriva esce entra deambula riposa collabora parla telefona firma giunge accede "
+        "assume prende capisce comprende teme spera ringrazia aspetta si_lamenta si_rifiuta si_sente si_mostra si_alza "
+        "si_addormenta si_sveglia ci_dice mi_dice mi_chiede può poteva sta appare appariva tollera vomita tossisce "
+        "esegue pratica segue ha_riferito ha_dormito ha_mangiato ha_camminato ha_chiesto ha_detto ha_accettato "
+        "ha_rifiutato ha_fatto ha_avuto ha_iniziato si_presenta si_reca compie soffre riceve guarda "
+        "gioca viveva dormiva"
+    ),
+    has=words("è era ha aveva presenta presentava deve rimane resta risulta continua necessita e"),
+    between=words("non si le gli lo la mi ci ne oggi ieri ancora già sempre mai anche che però"),
+    leads=words(
+        "a ad con per da di che oggi ieri stamattina stanotte stasera e ed secondo quando mentre dove perché se chiama "
+        "visito incontro valuto trovo rivedo sento vedo paziente anche accompagna affianca tra fra su verso domani "
+        "lunedì martedì mercoledì giovedì venerdì sabato domenica né"
+    ),
+)
+
+RULES: Final = (
+    Rule("name.bare.it", GIVEN, alone(WORDS), 0.8, rank=28, capital=True),
+    Rule(
+        "name.aged.it",
+        words("è"),
+        aged(
+            r"è[ ](?:una?[ ]|un['’])(?:donna|uomo|paziente|bambin[oa]|ragazz[oa]|signora?|lattante|"
+            r"anzian[oa]|neonat[oa])(?:[ ][a-zà-ÿ]+)?"
+            r"[ ](?:di|che)(?![a-z])",
+            known=False,
+        ),
+        0.9,
+        rank=45,
+        strong=True,
+    ),
+    Rule(
+        "name.aged.it.figures",
+        frozenset((*DIGITS[1:4], "anni", "di")),
+        aged(
+            r"(?:(?:di[ ])?anni[ ][0-9]{1,3}|(?:di[ ])?[0-9]{1,3}[ ](?:anni|aa|mesi))(?=[,.;: )\n]|"
+            r"\Z)(?![ ](?:fa|di[ ](?!età)|dopo|prima|dal))",
+            known=True,
+        ),
+        0.88,
+        rank=45,
+        strong=True,
+    ),
+)

@@ -1,0 +1,34 @@
+"""Text that the rules were not made for: no spans in clinical prose, and given names alone."""
+
+import pytest
+
+from tests.backends.rules.helpers import marked
+
+LEFT = [
+    "Computed Tomography (CT) and Aménorrhée (SA)",
+    "class II of the New York Heart Association",
+    "Ann Arbor stage IIB lymphoma",
+    "Los Angeles grade B esophagitis",
+    "esofagitis grado A de Los Angeles",
+    "Cipro for the infection, sospensione di Cipro",
+    "Codes 70553 and 72148; sample of 20348 controls",
+    "Magnetic Resonance Imaging was normal",
+    "pz. Dopo 5 mesi di terapia",
+    "dolore 6-7/10 al ginocchio",
+    "lesione del 1/3 inferiore del retto",
+    "adenocarcinoma G2 (WHO 2010)",
+    "La donna tre mesi più tardi sta meglio",
+    "FAMILY HISTORY: no cancer",
+    "Rosa de Bengala negativo. Hope is a strength.",
+]
+FOUND = [
+    "{PATIENT|Anna} è una donna di {AGE|47} anni",
+    "{PATIENT|Osvaldo}, anni {AGE|52}, iperteso",
+    "Ayer {PATIENT|Adelaida} caminó sin ayuda",
+    "I spoke with {PATIENT|Clarissa} about discharge",
+]
+
+
+@pytest.mark.parametrize("row", [*LEFT, *FOUND])
+def test_unseen_text(row: str) -> None:
+    assert marked(row) == row
