@@ -51,7 +51,13 @@ def injections(request: Request, slug: str) -> HttpResponse:
     access = enter(request.user, slug, Can.MANAGE)
     sent = request.method == "POST"
     frozen = [version for version in versions(access.project) if version.span_count]
-    form = InjectForm(request.POST if sent else None, auto_id="inject-%s", project=access.project, versions=frozen)
+    form = InjectForm(
+        request.POST if sent else None,
+        request.FILES if sent else None,
+        auto_id="inject-%s",
+        project=access.project,
+        versions=frozen,
+    )
     if sent and form.is_valid():
         cleaned = form.cleaned_data
         version = next((one for one in frozen if one.number == cleaned["gold"]), None)
@@ -65,6 +71,7 @@ def injections(request: Request, slug: str) -> HttpResponse:
                 rate=cleaned["rate"],
                 seed=cleaned["seed"],
                 name=cleaned["name"],
+                terms=cleaned["vocabulary"],
                 key=form_key(request, access),
             )
             return redirect("injection", slug, row.pk)
