@@ -40,7 +40,7 @@ class InjectForm(forms.Form):
     vocabulary = forms.FileField(
         label=_("Vocabulary of errors (CSV)"),
         required=False,
-        help_text=_("Columns: string, label. The strings are marked where gold has nothing. They are deleted after use."),
+        help_text=_("Columns: string, label. The strings are marked where gold has nothing, and not kept."),
         widget=forms.ClearableFileInput(attrs={"accept": ".csv,text/csv"}),
     )
     rate = forms.FloatField(

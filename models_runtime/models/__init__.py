@@ -26,5 +26,7 @@ __all__ = [
     "Run",
     "RunItem",
     "ServerCapacity",
+    "SystemicError",
+    "SystemicExample",
     "TrainedModel",
 ]

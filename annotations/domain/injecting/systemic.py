@@ -121,8 +121,9 @@ class Systemic:
     """Injects errors like those of an accepted cluster into other notes.
 
     A place is like them if its string is one of theirs. Another string must have the shape of one of theirs (such as
-    two capitalized words), between half and twice the length of one, and words around it at least half as similar to those around the examples as these are to
-    each other (median). It is none of the words around the examples, and the most similar one among its neighbors.
+    two capitalized words), between half and twice the length of one, and words around it at least half as similar to
+    those around the examples as these are to each other (median). It is none of the words around the examples, and the
+    most similar one among its neighbors.
     """
 
     strategy = Strategy.SYSTEMIC
@@ -133,6 +134,7 @@ class Systemic:
         self._space = space
         self._label = examples[0].label if examples else ""
         self._strings = {one.string for one in examples}
+        self._sizes = {len(string) for string in self._strings}
         self._around = {word for one in examples for word in one.context}
         strings = _mean([_of_string(one.string) for one in examples])
         contexts = [space.around(one.context) for one in examples]
@@ -147,7 +149,7 @@ class Systemic:
 
     def _may_be(self, string: str) -> bool:
         """Whether the string has the length of an example, and not only words that stand around examples."""
-        fits = any(len(one) <= 2 * len(string) <= 4 * len(one) for one in self._strings)
+        fits = any(size <= 2 * len(string) <= 4 * size for size in self._sizes)
         return fits and not self._around.issuperset(string.lower().split())
 
     def places(self, text: str) -> Iterator[Place]:

@@ -67,8 +67,8 @@ def accept_cluster(
 ) -> SystemicError:
     """Accept the cluster with this number or key under a name, which makes it the rule `systemic:<name>`.
 
-    Raises ServiceError `seed`, `name`, `exists` for a name in use, `cluster` for an unknown number, `stale` if no
-    cluster has the key any more, and `erased`.
+    A repeated call returns the same systemic error. Raises ServiceError `seed`, `name`, `exists` for a name in use,
+    `cluster` for an unknown number, `stale` if no cluster has the key any more, and `erased`.
     """
     if not NAME.fullmatch(name):
         raise ServiceError(
@@ -80,7 +80,7 @@ def accept_cluster(
     one = next((each.cluster for each in found if (each.cluster.key == key if key else each.number == number)), None)
     if one is None and key:
         raise ServiceError(
-            _("The clusters changed because of new decisions. Nothing was accepted. Choose from the list as it is now."),
+            _("New decisions changed the clusters, so nothing was accepted. Choose from the list as it is now."),
             code="stale",
         )
     if one is None:
@@ -106,6 +106,10 @@ def accept_cluster(
                 data={"systemic": row.pk, "examples": min(len(one.examples), MOST_EXAMPLES), "seed": seed},
             )
     except IntegrityError as error:
+        there = SystemicError.objects.filter(project=project, name=name, label=one.label).first()
+        places = {(each.note, each.start, each.end) for each in one.examples[:MOST_EXAMPLES]}
+        if there and places == set(there.examples.values_list("document_id", "start", "end")):
+            return there
         raise ServiceError(
             _("There is a systemic error “%(name)s” already. Choose another name.") % {"name": name}, code="exists"
         ) from error
