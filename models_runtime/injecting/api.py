@@ -29,7 +29,15 @@ from models_runtime.models import InjectedRun
 router = Router(tags=["Injected errors"])
 PATH = "/projects/{slug:slug}/injections"
 ONE = f"{PATH}/{{int:injection}}"
-FIELDS = {"rules": "rules", "rate": "rate", "seed": "seed", "empty": "gold", "exists": "name", "name": "name"}
+FIELDS = {
+    "rules": "rules",
+    "rate": "rate",
+    "seed": "seed",
+    "empty": "gold",
+    "log": "rules",
+    "exists": "name",
+    "name": "name",
+}
 
 
 class InjectionItem(Schema):
@@ -75,7 +83,10 @@ class InjectionOut(InjectionItem):
 
 
 class NewInjection(Body):
-    """`gold` is the number of a frozen version. `rules`: names of rules, or “all” that fit the project's labels."""
+    """`gold` is the number of a frozen version. `rules`: names of rules, or “all” that fit the project's labels.
+
+    “log” marks the strings of rejected suggestions, and “systemic:” with a name an accepted systemic error.
+    """
 
     gold: int = Field(ge=1, le=2**31 - 1)
     rules: list[str] = Field([ALL], max_length=100)
