@@ -16,7 +16,7 @@ from models_runtime.core.registry import LLM_KIND
 from models_runtime.models import InjectedRun, Refinement
 from models_runtime.refining.events import REFINEMENT_STARTED
 from models_runtime.refining.methods import METHODS, WITH_MODEL
-from models_runtime.refining.services.asking import Asked, fields_of
+from models_runtime.refining.services.asking import Asked, check_settings, fields_of
 
 KIND: Final = "refine"
 SOURCES: Final = (Author.Kind.RUN, Author.Kind.BENCH)
@@ -38,7 +38,8 @@ def start_refinement(
     The offline agent learns from `gold`, by default the version that the errors were put into, else the newest one. A
     language model's examples are from it. `asked` is the choice of a language model. A client over MCP decides without
     a job and without gold. A repeated call with the same `key` returns the same refinement, where there is a job.
-    Raises ServiceError `run`, `method`, `gold`, `empty` and `exists`, and what asking.fields_of raises.
+    Raises ServiceError `run`, `method`, `gold`, `empty` and `exists`, and what asking.check_settings and
+    asking.fields_of raise.
     """
     existing = started_with(Refinement, project, KIND, key)
     if existing is not None:
@@ -55,7 +56,9 @@ def start_refinement(
     if not notes:
         raise ServiceError(_("“%(name)s” has annotated no note yet.") % {"name": author.name}, code="empty")
     asked = asked or Asked()
-    fields = fields_of(project, asked, WITH_MODEL[method]) if method in WITH_MODEL else {}
+    task = WITH_MODEL.get(method, "")
+    check_settings(asked, task)
+    fields = fields_of(project, asked, task) if task else {}
     version = gold
     if external:
         version = None
