@@ -109,7 +109,7 @@ STAYS = {
     "models_runtime.Refinement": {
         "method": "a choice", "params": "choices", "revision": "a hash", "server": "of the settings",
         "model": "of the settings", "language": "a code", "prompt": "shipped, with the listed labels",
-        "prompt_version": "shipped", "switched_off": "choices",
+        "prompt_version": "shipped", "switched_off": "choices", "key": "a hash or an id",
     },
     "models_runtime.ReviewSkill": {"name": "listed with the text", "labels": "codes", "text": "listed"},
     "models_runtime.Judge": {"server": "of the settings", "model": "of the settings", "stopped": "a server's error"},
