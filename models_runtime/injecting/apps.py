@@ -36,4 +36,5 @@ class InjectingConfig(AppConfig):
             ),
         )
         offers.offer("runs.actions", "injecting/offers/runs.html", position=20)
-        registry.register("models_runtime.injecting.api.router")
+        for module in ("injections", "systemic"):
+            registry.register(f"models_runtime.injecting.api.{module}.router")

@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from django.db.models import Count
+from django.db.models import Count, QuerySet
 
 from annotations.domain.injecting.injection import Injection, Source, Strategy
 from annotations.domain.injecting.rules import Labels
@@ -120,8 +120,11 @@ def terms_of(rejected: Iterable[Example]) -> list[Term]:
 
 def systemic_errors(project: Project) -> list[SystemicError]:
     """The accepted systemic errors by name, each with the number of its examples as `number`."""
-    rows = SystemicError.objects.filter(project=project)
-    return list(rows.annotate(number=Count("examples")).select_related("created_by").order_by("name"))
+    return list(systemic_rows(project).annotate(number=Count("examples")).order_by("name"))
+
+
+def systemic_rows(project: Project) -> QuerySet[SystemicError]:
+    return SystemicError.objects.filter(project=project).select_related("created_by")
 
 
 def examples_of(error: SystemicError) -> list[Example]:

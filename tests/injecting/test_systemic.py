@@ -2,7 +2,6 @@
 
 import io
 import json
-from types import SimpleNamespace
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -10,18 +9,14 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
-from annotations.gold.services.making import freeze
 from annotations.models import AnnotationSet, Author, Event, Span
 from annotations.ops.services.erasing import erase_patient
-from annotations.projects.services.projects import create_project
 from models_runtime.injecting.services.starting import start_injection, terms_in
-from models_runtime.models import InjectedError, InjectedRun, SystemicError, SystemicExample
+from models_runtime.models import InjectedRun, SystemicError, SystemicExample
 from tests import factories as make
+from tests.injecting.rejected import CLUBS, DRUGS, errors_of
 
 pytestmark = [pytest.mark.queue]
-CLUBS = ["Real Betis", "Real Oviedo", "Celta Vigo", "Real Murcia", "Racing Ferrol", "Celta Lugo"]
-DRUGS = ["omeprazol", "paracetamol", "ibuprofeno", "metamizol", "lansoprazol", "pantoprazol"]
-NEW = "Ana Gil, de Soria. Socia del club de fútbol Atlético Burgos desde niña. Toma omeprazol."
 
 
 def command(*words):
@@ -30,46 +25,8 @@ def command(*words):
     return json.loads(out.getvalue())
 
 
-@pytest.fixture
-def reviewed(db, no_redis, tmp_path):
-    """A run marked clubs and drugs as cities in twelve notes, and mia rejected them; a last note has gold only."""
-    project = create_project(name="Ward", label_set_key="i2b2-2014", language="es")
-    gold, run = (make.make_author(project, kind=kind, name=name) for kind, name in [("gold", "gold"), ("run", "wide")])
-    mia = make.make_member(project, "manager", "mia")
-    vic = make.make_member(project, "viewer", "vic")
-    rows, notes = ["note,start,end,label,decision"], []
-    for number, wrong in enumerate([*CLUBS, *DRUGS]):
-        text = (
-            f"Eva Paz. Socio del club de fútbol {wrong} desde niño."
-            if wrong in CLUBS
-            else f"Eva Paz. Toma {wrong} al día."
-        )
-        note = make.make_note(project, text, f"caso-{number}", patient_id=f"p{number}")
-        start = text.index(wrong)
-        make.make_set(note, gold, [(0, 7, "PATIENT")], submitted=True)
-        make.make_set(note, run, [(0, 7, "PATIENT"), (start, start + len(wrong), "CITY")], submitted=True)
-        rows.append(f"caso-{number},{start},{start + len(wrong)},CITY,reject")
-        notes.append(note)
-    last = make.make_note(project, NEW, "caso-new", patient_id="p-new")
-    make.make_set(last, gold, [(0, 7, "PATIENT"), (12, 17, "CITY")], submitted=True)
-    make.list_for_review(run)
-    file = tmp_path / "decisions.csv"
-    file.write_text("\n".join(rows))
-    command("review", "ward", "wide", file, "--by", "mia")
-    version, _new = freeze(project=project, actor=mia)
-    return SimpleNamespace(project=project, mia=mia, vic=vic, notes=notes, last=last, version=version)
-
-
 def inject(*words):
     return command("inject_errors", "ward", "--gold", 1, "--rate", "1", *words)
-
-
-def errors_of(run):
-    rows = InjectedError.objects.filter(run__author__name=run).select_related("document").order_by("document", "start")
-    return [
-        (row.document.name, row.document.text[row.start : row.end], row.label, row.was, row.rule, row.strategy)
-        for row in rows
-    ]
 
 
 def test_errors_of_the_log_are_injected_verbatim(reviewed):
@@ -115,7 +72,7 @@ def test_a_vocabulary_comes_from_a_csv_file(reviewed, tmp_path):
     ("content", "code", "said"),
     [
         ("word,label\na,CITY\n", "vocabulary", "has no column “string”"),
-        ("string,label\na,CITY\nb,TOWN\n", "vocabulary", "Line 3: there is no label “TOWN”. Use one of: "),
+        ("string,label\na,CITY\nb,TOWN\n", "vocabulary", "Line 3: There is no label “TOWN”. Use one of: "),
         (None, "path", "Can't read"),
     ],
 )
@@ -225,7 +182,7 @@ def test_pages_offer_all_three(reviewed):
     file = SimpleUploadedFile("words.csv", b"string,label\nSocia,TOWN\n")
     form = {"gold": "1", "rules": ["systemic:clubs", "log"], "rate": "1", "seed": "7", "name": "mine", "token": "t"}
     refused = client.post(url, form | {"vocabulary": file})
-    assert refused.status_code == 422 and "Line 2: there is no label “TOWN”" in refused.content.decode()
+    assert refused.status_code == 422 and "Line 2: There is no label “TOWN”" in refused.content.decode()
     file = SimpleUploadedFile("words.csv", b"string,label\nSocia,PATIENT\n")
     assert client.post(url, form | {"vocabulary": file}).status_code == 302
     assert InjectedRun.objects.get().rules == ["systemic:clubs", "log", "csv"]

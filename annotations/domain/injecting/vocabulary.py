@@ -61,6 +61,26 @@ class Vocabulary:
                     yield token.start, end, self._labels[string]
 
 
+class TermError(ValueError):
+    """A term that can't be used. `field` is string or label."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(message)
+        self.field = field
+
+
+def checked_term(string: str, label: str, count: int, labels: Collection[str]) -> Term:
+    """Make a term. `labels` are the codes of the project. Raises TermError, which says what to do."""
+    try:
+        string = worded(string, LONGEST_TERM, what="string")
+    except WordingError as error:
+        raise TermError("string", str(error)) from None
+    if label not in labels:
+        known = ", ".join(sorted(labels))
+        raise TermError("label", f"There is no label “{label[:40]}”. Use one of: {known}.")
+    return Term(string, label, count)
+
+
 def read_terms(lines: Iterator[str], labels: Collection[str]) -> list[Term]:
     """Read a vocabulary from CSV with the columns string and label; a column count is optional.
 
@@ -68,17 +88,13 @@ def read_terms(lines: Iterator[str], labels: Collection[str]) -> list[Term]:
     """
     terms = []
     for row in csv_rows(lines, COLUMNS):
-        label, count = row.text("label"), row.text("count") or "1"
-        try:
-            string = worded(row.text("string"), LONGEST_TERM, what="string")
-        except WordingError as error:
-            raise RowError(f"Line {row.line}: {error} Correct or delete the line.") from None
-        if label not in labels:
-            known = ", ".join(sorted(labels))
-            raise RowError(f"Line {row.line}: there is no label “{label[:40]}”. Use one of: {known}.")
+        count = row.text("count") or "1"
         if not (count.isascii() and count.isdigit() and 0 < len(count) < 10 and int(count)):
             raise RowError(f"Line {row.line}: the count “{count[:40]}” is not a whole number from 1. Correct it.")
-        terms.append(Term(string, label, int(count)))
+        try:
+            terms.append(checked_term(row.text("string"), row.text("label"), int(count), labels))
+        except TermError as error:
+            raise RowError(f"Line {row.line}: {error} Correct or delete the line.") from None
     if not terms:
         raise RowError("The file has no line below its header. Add a line with a string and a label.")
     if len(terms) > MOST_TERMS:

@@ -42,8 +42,8 @@ def test_a_csv_file_is_read():
     [
         (["word,label\n", "a,CITY\n"], "no column “string”. It must name: string, label."),
         (["string,label\n", "a,CITY\n", ",CITY\n"], "Line 3: The string is empty. Correct or delete the line."),
-        (["string,label\n", "a\n"], "Line 2: there is no label “”. Use one of: CITY, HOSPITAL, PATIENT."),
-        (["string,label\n", "a,TOWN\n"], "Line 2: there is no label “TOWN”. Use one of: CITY, HOSPITAL, PATIENT."),
+        (["string,label\n", "a\n"], "Line 2: There is no label “”. Use one of: CITY, HOSPITAL, PATIENT."),
+        (["string,label\n", "a,TOWN\n"], "Line 2: There is no label “TOWN”. Use one of: CITY, HOSPITAL, PATIENT."),
         (["string,label\n", "a" * 201 + ",CITY\n"], "Line 2: The string has 201 characters; at most 200 are allowed."),
         (["string,label,count\n", "a,CITY,0\n"], "Line 2: the count “0” is not a whole number from 1. Correct it."),
         (["string,label\n"], "The file has no line below its header. Add a line"),
