@@ -10,8 +10,11 @@ class InjectingConfig(AppConfig):
         from annotations.api import registry
         from annotations.core import navigation, offers
         from annotations.core.access import Can
+        from annotations.core.hooks import patient_erased
         from annotations.jobs.registry import JobKind, register
+        from models_runtime.injecting.services.systemic import forget_terms
 
+        patient_erased.add(forget_terms)
         register(
             {
                 "inject": JobKind(
@@ -29,8 +32,9 @@ class InjectingConfig(AppConfig):
                 _("Injected errors"),
                 "injections",
                 Can.MANAGE,
-                frozenset({"injection", "injected_errors"}),
+                frozenset({"injection", "injected_errors", "systemic_errors"}),
             ),
         )
         offers.offer("runs.actions", "injecting/offers/runs.html", position=20)
-        registry.register("models_runtime.injecting.api.router")
+        for module in ("injections", "systemic"):
+            registry.register(f"models_runtime.injecting.api.{module}.router")

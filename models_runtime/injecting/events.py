@@ -16,3 +16,17 @@ class ErrorsInjected(TypedDict):
 
 
 ERRORS_INJECTED = Verb[ErrorsInjected]("errors.injected", _("injected errors into a copy of gold"))
+
+
+class SystemicAccepted(TypedDict):
+    systemic: int
+    examples: int
+    seed: int
+
+
+class SystemicRemoved(TypedDict):
+    systemic: int
+
+
+SYSTEMIC_ACCEPTED = Verb[SystemicAccepted]("systemic.accepted", _("accepted a systemic error"))
+SYSTEMIC_REMOVED = Verb[SystemicRemoved]("systemic.removed", _("removed a systemic error"))

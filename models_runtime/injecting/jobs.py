@@ -4,7 +4,7 @@ A worker that takes over continues with the notes that have no annotation set ye
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
@@ -20,10 +20,8 @@ from annotations.jobs.runner import Claim
 from annotations.models import AnnotationSet, Document, GoldVersion, GoldVersionNote
 from annotations.projects.selectors.labels import accepted_labels
 from models_runtime.core.suggestions import store_suggestions
-from models_runtime.injecting.selectors import errors_in, frozen_gold, labels_for, wanted_errors
+from models_runtime.injecting.selectors import BATCH, errors_in, frozen_gold, labels_for, sources_of, wanted_errors
 from models_runtime.models import InjectedError, InjectedRun
-
-BATCH: Final = 200
 
 
 def run(claim: Claim) -> dict[str, Any]:
@@ -59,21 +57,24 @@ def _draw(claim: Claim, row: InjectedRun) -> None:
     """Draw the errors from all that the rules can make, and store them in one transaction."""
     begun = erasures_of(row.project_id)
     labels, draw = labels_for(row.project), Draw(wanted_errors(row))
-    rules = [Rule(rule) for rule in row.rules]
+    rules, sources = [Rule(rule) for rule in row.rules if rule in set(Rule)], sources_of(row)
     for some in _batches(row.gold_version):
         claim.check()
         gold = frozen_gold(row.gold_version, some)
         columns = ("pk", "text", "sha256", "language")
         for pk, text, sha256, language in Document.objects.filter(pk__in=some).values_list(*columns):
-            found = candidates(text, gold[pk], labels, language=language or row.project.language, rules=rules)
+            found = candidates(
+                text, gold[pk], labels, language=language or row.project.language, rules=rules,
+                sources=[source for source in sources if pk not in source.notes],
+            )  # fmt: skip
             draw.add(ticket(each, pk, sha256, row.seed) for each in found)
     drawn = draw.drawn(row.rules)
-    row.possible, row.injected = {rule: draw.possible[rule] for rule in row.rules}, len(drawn)
+    row.possible, row.injected, row.terms = {rule: draw.possible[rule] for rule in row.rules}, len(drawn), []
     with transaction.atomic():
         claim.fence()
         unerased(row.project_id, begun)
         insert_objects(InjectedError, (_error(row, each) for each in drawn))
-        row.save(update_fields=["possible", "injected"])
+        row.save(update_fields=["possible", "injected", "terms"])
 
 
 def _error(row: InjectedRun, drawn: Ticket) -> InjectedError:

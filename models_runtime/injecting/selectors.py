@@ -1,17 +1,29 @@
-"""What an injection reads: the project's labels, the frozen gold, and the errors that were drawn."""
+"""What an injection reads: the project's labels, the frozen gold, the rejected suggestions, and the drawn errors."""
 
 import math
-from collections import defaultdict
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Final
 
-from annotations.domain.injecting.injection import Injection, Strategy
+from django.db.models import Count, QuerySet
+
+from annotations.domain.injecting.injection import Injection, Source, Strategy
 from annotations.domain.injecting.rules import Labels
+from annotations.domain.injecting.systemic import PREFIX, Example, Space, Systemic, examples_in
+from annotations.domain.injecting.vocabulary import CSV, LOG, Term, Vocabulary
 from annotations.domain.redaction.kinds import Kind
 from annotations.domain.spans import Span
 from annotations.known.selectors.labels import kinds_of_labels
-from annotations.models import GoldVersion, GoldVersionNote, Project
+from annotations.models import Author, Decision, Document, GoldVersion, GoldVersionNote, Project
+from annotations.models import Span as StoredSpan
+from annotations.projects.selectors.labels import accepted_labels
 from annotations.scores.selectors import label_words
-from models_runtime.models import InjectedError, InjectedRun
+from annotations.surrogates.selectors.index import in_parts
+from models_runtime.models import InjectedError, InjectedRun, SystemicError
+
+BATCH: Final = 200
+MOST_REJECTIONS: Final = 20_000
+"""Rejected suggestions that are read at most, the newest."""
 
 
 def wanted_errors(run: InjectedRun) -> int:
@@ -47,3 +59,96 @@ def errors_in(row: InjectedRun, notes: Sequence[int]) -> dict[int, list[Injectio
     ):
         found[note].append(Injection(start, end, label, was, rule, Strategy(strategy)))
     return dict(found)
+
+
+Places = dict[int, list[tuple[int, int, str]]]
+"""Start, end and label code of annotations, by note."""
+
+
+def has_rejections(project: Project) -> bool:
+    """Whether the decision log has a rejected suggestion."""
+    return Decision.objects.filter(review__document__project=project, verdict=Decision.Verdict.REJECTED).exists()
+
+
+def rejections(project: Project) -> list[Example]:
+    """The rejected suggestions that overlap no gold, with today's label codes.
+
+    A suggestion that several runs made and that was rejected several times counts once. One that overlaps gold may
+    have been rejected for the sake of that annotation, so that its string says nothing.
+    """
+    accepted, _ids = accepted_labels(project)
+    rows = Decision.objects.filter(review__document__project=project, verdict=Decision.Verdict.REJECTED)
+    columns = ("review__document_id", "suggestion__start", "suggestion__end", "suggestion__label__code")
+    found: Places = defaultdict(list)
+    for note, start, end, code in sorted(set(rows.order_by("-pk").values_list(*columns)[:MOST_REJECTIONS])):
+        found[note].append((start, end, accepted.get(code, code)))
+    return _examples(_off_gold(project, found))
+
+
+def _off_gold(project: Project, found: Places) -> Places:
+    """The places that overlap no annotation of gold."""
+    kept: Places = {}
+    for notes in in_parts(sorted(found)):
+        gold: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
+        rows = StoredSpan.objects.filter(
+            annotation_set__author__project=project,
+            annotation_set__author__kind=Author.Kind.GOLD,
+            annotation_set__document__in=notes,
+        ).order_by()
+        for note, start, end in rows.values_list("annotation_set__document_id", "start", "end"):
+            gold[note].append((start, end))
+        for note in notes:
+            kept[note] = [
+                one for one in found[note] if not any(start < one[1] and one[0] < end for start, end in gold[note])
+            ]
+    return kept
+
+
+def _examples(found: Places) -> list[Example]:
+    examples: list[Example] = []
+    for notes in in_parts(sorted(found)):
+        for pk, text in Document.objects.filter(pk__in=notes).order_by("pk").values_list("pk", "text"):
+            examples += examples_in(pk, text, found[pk])
+    return examples
+
+
+def terms_of(rejected: Iterable[Example]) -> list[Term]:
+    """The vocabulary of rejected suggestions: each string with its label and how often it was rejected."""
+    counts = Counter((one.string, one.label) for one in rejected)
+    return sorted(Term(string, label, count) for (string, label), count in counts.items())
+
+
+def systemic_errors(project: Project) -> list[SystemicError]:
+    """The accepted systemic errors by name, each with the number of its examples as `number`."""
+    return list(systemic_rows(project).annotate(number=Count("examples")).order_by("name"))
+
+
+def systemic_rows(project: Project) -> QuerySet[SystemicError]:
+    return SystemicError.objects.filter(project=project).select_related("created_by")
+
+
+def examples_of(error: SystemicError) -> list[Example]:
+    """The examples of an accepted systemic error whose notes are still there; none if its label is not."""
+    accepted, _ids = accepted_labels(error.project)
+    found: Places = defaultdict(list)
+    if error.label in accepted:
+        for note, start, end in error.examples.values_list("document_id", "start", "end"):
+            found[note].append((start, end, accepted[error.label]))
+    return _examples(found)
+
+
+def sources_of(run: InjectedRun) -> list[Source]:
+    """What makes errors of the run besides the ten rules. An accepted error that was removed meanwhile makes none."""
+    sources: list[Source] = []
+    names = [rule.removeprefix(PREFIX) for rule in run.rules if rule.startswith(PREFIX)]
+    rejected = rejections(run.project) if names or LOG in run.rules else []
+    space = Space(rejected)
+    for error in SystemicError.objects.filter(project=run.project, name__in=names).select_related("project"):
+        sources.append(Systemic(error.name, examples_of(error), space))
+    if LOG in run.rules:
+        sources.append(Vocabulary(LOG, terms_of(rejected)))
+    if CSV in run.rules:
+        accepted, _ids = accepted_labels(run.project)
+        terms = (Term(string, accepted[code], count) for string, code, count in run.terms if code in accepted)
+        sources.append(Vocabulary(CSV, terms))
+    return sources

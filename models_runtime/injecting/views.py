@@ -3,6 +3,7 @@
 import uuid
 from typing import Any
 
+from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.cache import patch_vary_headers
@@ -13,14 +14,15 @@ from django.views.decorators.http import require_http_methods, require_safe
 from annotations.core.access import Access, Can, authors_for, enter
 from annotations.core.errors import ServiceError
 from annotations.core.form_errors import add_error
-from annotations.core.requests import Request, number, one_of, paged
+from annotations.core.requests import Request, number, one_of, paged, takes_uploads
 from annotations.gold.selectors import versions
 from annotations.jobs.services.status import status_of
 from annotations.jobs.tokens import form_key, form_token
 from annotations.models import Author
 from annotations.notes.selectors.in_context import LabelLook, label_looks
 from annotations.notes.views.in_context import shown_in_context
-from models_runtime.injecting.forms import REFUSED_AT, InjectForm
+from models_runtime.injecting.forms import REFUSED_AT, AcceptForm, InjectForm
+from models_runtime.injecting.selectors import systemic_errors
 from models_runtime.injecting.services.benching import (
     KINDS,
     Found,
@@ -32,10 +34,18 @@ from models_runtime.injecting.services.benching import (
     sets_of,
 )
 from models_runtime.injecting.services.scoring import is_complete
-from models_runtime.injecting.services.starting import start_injection
+from models_runtime.injecting.services.starting import MOST_SEED, start_injection
+from models_runtime.injecting.services.systemic import (
+    Numbered,
+    accept_cluster,
+    clusters_of,
+    remove_systemic,
+    rule_of,
+)
 from models_runtime.models import InjectedRun
 
-ROWS, PAGE = 30, 25
+ROWS, PAGE, CLUSTERS = 30, 25, 10
+SEED = 7
 KIND_NAMES = {
     "all": gettext_lazy("All errors"),
     "caught": gettext_lazy("Caught"),
@@ -45,13 +55,20 @@ KIND_NAMES = {
 }
 
 
+@takes_uploads(Can.MANAGE)
 @require_http_methods(["GET", "HEAD", "POST"])
 def injections(request: Request, slug: str) -> HttpResponse:
     """List the injected runs, newest first, or inject errors. After an error, the form keeps its values."""
     access = enter(request.user, slug, Can.MANAGE)
     sent = request.method == "POST"
     frozen = [version for version in versions(access.project) if version.span_count]
-    form = InjectForm(request.POST if sent else None, auto_id="inject-%s", project=access.project, versions=frozen)
+    form = InjectForm(
+        request.POST if sent else None,
+        request.FILES if sent else None,
+        auto_id="inject-%s",
+        project=access.project,
+        versions=frozen,
+    )
     if sent and form.is_valid():
         cleaned = form.cleaned_data
         version = next((one for one in frozen if one.number == cleaned["gold"]), None)
@@ -65,6 +82,7 @@ def injections(request: Request, slug: str) -> HttpResponse:
                 rate=cleaned["rate"],
                 seed=cleaned["seed"],
                 name=cleaned["name"],
+                terms=cleaned["vocabulary"],
                 key=form_key(request, access),
             )
             return redirect("injection", slug, row.pk)
@@ -130,6 +148,68 @@ def injected_errors(request: Request, slug: str, pk: int) -> HttpResponse:
         "entries": _in_context(access, row, author, list(page.object_list)),
     }
     return render(request, "injecting/errors.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def systemic(request: Request, slug: str) -> HttpResponse:
+    """Show the clusters of rejected suggestions with ?seed=, accept one, or remove an accepted systemic error."""
+    access = enter(request.user, slug, Can.MANAGE)
+    sent = request.method == "POST"
+    form = AcceptForm(request.POST if sent else None, auto_id="accept-%s")
+    if sent and "remove" in request.POST:
+        try:
+            remove_systemic(project=access.project, name=request.POST["remove"], actor=access.user)
+        except ServiceError as error:
+            messages.error(request, str(error))
+        return redirect("systemic_errors", slug)
+    if sent and form.is_valid():
+        cleaned = form.cleaned_data
+        try:
+            row = accept_cluster(
+                project=access.project,
+                name=cleaned["name"],
+                key=cleaned["key"],
+                seed=cleaned["seed"],
+                actor=access.user,
+            )
+            messages.success(request, _("Accepted as the rule %(rule)s.") % {"rule": rule_of(row)})
+            return redirect("systemic_errors", slug)
+        except ServiceError as error:
+            add_error(form, error, {"exists": "name"})
+    wanted = number(request.POST if sent else request.GET, "seed", MOST_SEED)
+    seed = SEED if wanted is None else wanted
+    page = paged(request, clusters_of(access.project, seed), CLUSTERS)
+    context = {
+        "access": access,
+        "form": form,
+        "page": page,
+        "accepted": [(row, rule_of(row)) for row in systemic_errors(access.project)],
+        "clusters": _clusters(access, list(page.object_list), form, seed),
+    }
+    return render(request, "injecting/systemic.html", context, status=422 if sent else 200)
+
+
+def _clusters(access: Access, found: list[Numbered], form: AcceptForm, seed: int) -> list[dict[str, Any]]:
+    """Each cluster with its examples in their sentences, and its form: the one that was sent, or an empty one."""
+    looks = label_looks(access.project)
+    rows = [
+        [example.note, str(one.number), [example.start, example.end, example.label], None]
+        for one in found
+        for example in one.examples
+    ]
+    shown = shown_in_context(access, rows, "systemic errors", looks)
+    return [
+        {
+            "one": one,
+            "look": _look(looks, one.cluster.label),
+            "size": len(one.cluster.examples),
+            "entries": [entry for entry in shown if entry.kind == str(one.number)],
+            "form": form
+            if form.is_bound and form["key"].value() == one.cluster.key
+            else AcceptForm(auto_id=f"accept-{one.number}-%s", initial={"key": one.cluster.key, "seed": seed}),
+        }
+        for one in found
+    ]
 
 
 def _in_context(access: Access, run: InjectedRun, author: Author | None, found: list[Found]) -> list[dict[str, Any]]:

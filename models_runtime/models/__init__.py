@@ -1,7 +1,7 @@
 """The database models of `models_runtime`."""
 
 from models_runtime.models.calibration import Calibration
-from models_runtime.models.injecting import InjectedError, InjectedRun
+from models_runtime.models.injecting import InjectedError, InjectedRun, SystemicError, SystemicExample
 from models_runtime.models.judging import Judge, JudgedNote, Judging, Judgment
 from models_runtime.models.llm import LlmAnswer, LlmUsage, ServerCapacity
 from models_runtime.models.refining import RefinedItem, Refinement
@@ -26,5 +26,7 @@ __all__ = [
     "Run",
     "RunItem",
     "ServerCapacity",
+    "SystemicError",
+    "SystemicExample",
     "TrainedModel",
 ]

@@ -19,6 +19,9 @@ class InjectedRun(models.Model):
     rules = models.JSONField(help_text="Rule names, in their order of priority (annotations.domain.injecting.rules).")
     rate = models.FloatField(help_text="Errors per gold span, from 0.001 to 1.")
     seed = models.BigIntegerField()
+    terms = models.JSONField(
+        default=list, help_text="Strings of a CSV file, [string, label, count], until the errors are drawn."
+    )
     possible = models.JSONField(default=dict)
     injected = models.PositiveIntegerField(null=True)
     job = models.OneToOneField(Job, models.CASCADE, null=True, related_name="injected_run")
@@ -60,3 +63,41 @@ class InjectedError(models.Model):
 
     def __str__(self) -> str:
         return f"injected error {self.pk}"
+
+
+class SystemicError(models.Model):
+    """A cluster of rejected suggestions that a person named and accepted; `systemic:<name>` injects errors like them.
+
+    Its examples are places in notes, and are deleted with the notes. No text is stored.
+    """
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="systemic_errors", db_index=False)
+    name = models.CharField(max_length=30)
+    label = models.CharField(max_length=100, help_text="The code of the label that the suggestions had.")
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["project", "name"]
+        constraints = [models.UniqueConstraint(fields=["project", "name"], name="systemic_error_once")]
+
+    def __str__(self) -> str:
+        return f"systemic error {self.pk}"
+
+
+class SystemicExample(models.Model):
+    """The place of a rejected suggestion. Offsets in code points, end-exclusive."""
+
+    error = models.ForeignKey(SystemicError, models.CASCADE, related_name="examples", db_index=False)
+    document = models.ForeignKey(Document, models.CASCADE, related_name="+")
+    start = models.PositiveIntegerField()
+    end = models.PositiveIntegerField()
+
+    class Meta:
+        ordering = ["error", "document", "start"]
+        constraints = [
+            models.UniqueConstraint(fields=["error", "document", "start", "end"], name="systemic_example_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"example {self.pk} of a systemic error"

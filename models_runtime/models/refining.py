@@ -40,11 +40,15 @@ class Refinement(models.Model):
     unreadable = models.PositiveIntegerField(default=0, help_text="Answers that could not be read.")
     not_applied = models.PositiveIntegerField(default=0, help_text="Updates that could not be applied.")
     job = models.OneToOneField(Job, models.CASCADE, null=True, related_name="refinement")
+    key = models.CharField(  # noqa: DJ001, all refinements with a job have none
+        max_length=120, null=True, help_text="Idempotency key of a refinement without a job. With one, its job has it."
+    )
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         ordering = ["-id"]
+        constraints = [models.UniqueConstraint(fields=["project", "key"], name="refinement_key_once")]
 
     def __str__(self) -> str:
         return f"refinement {self.pk}"

@@ -13,6 +13,7 @@ from annotations.api.problems import invalid, named
 from annotations.api.requests import ApiRequest, enter
 from annotations.api.schemas import Body
 from annotations.core.access import Can
+from annotations.domain.refining.state import Component
 from annotations.jobs.api import job_address
 from annotations.jobs.tokens import new_key
 from models_runtime.models import Refinement
@@ -25,6 +26,7 @@ PATH = "/projects/{slug:slug}/refinements"
 FIELDS = {
     "run": "run", "method": "method", "gold": "gold", "empty": "run", "exists": "name", "name": "name",
     "params": "server", "examples": "examples", "leaves": "may_leave",
+    "without": "without", "steps": "steps", "tokens": "tokens",
 }  # fmt: skip
 
 
@@ -80,7 +82,8 @@ class NewRefinement(Body):
 
     Without `gold`: the newest, or for injected errors that of the copy. The other fields are for methods with a
     language model: without server and model the first ones; `examples` are annotations of other patients in each
-    question; `may_leave`: the notes may be sent to another machine.
+    question; `may_leave`: the notes may be sent to another machine. Of the agent with a language model: `without`,
+    components to switch off; `steps` and `tokens`, limits for a note, 0 for the usual ones.
     """
 
     run: str = Field(max_length=150)
@@ -92,6 +95,9 @@ class NewRefinement(Body):
     language: str = Field("", max_length=8)
     examples: int = 0
     may_leave: bool = False
+    without: list[str] = Field([], max_length=len(Component))
+    steps: int = 0
+    tokens: int = 0
 
 
 @router.get(PATH, response=Page[RefinementItem])
@@ -118,7 +124,10 @@ def start_refinement_now(
         row = start_refinement(
             project=access.project, source=body.run, method=body.method, actor=access.user, name=body.name, gold=gold,
             key=new_key(access),
-            asked=Asked(body.server, body.model, body.language, body.examples, body.may_leave),
+            asked=Asked(
+                body.server, body.model, body.language, body.examples, body.may_leave,
+                tuple(body.without), body.steps, body.tokens,
+            ),
         )  # fmt: skip
     if row.job is not None:
         response["Location"] = job_address(slug, row.job)

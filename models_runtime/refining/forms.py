@@ -8,14 +8,27 @@ from django.utils.translation import gettext_lazy as _
 
 from annotations.core.fields import WholeField
 from annotations.core.offering import offer, suggest
+from annotations.domain.refining.state import Component
 from annotations.models import Author, GoldVersion
+from models_runtime.backends.llm.prompts import LANGUAGES
 from models_runtime.backends.llm.servers import Server
 from models_runtime.models import Refinement
+from models_runtime.refining.examples import MOST
 from models_runtime.refining.methods import METHODS
+from models_runtime.refining.services.asking import MOST_LIMIT, Asked
 from models_runtime.runs.forms.llm import agreed_field, where_of
 
 # The field beside which an error of the service is shown, by its code.
 REFUSED_AT = {"empty": "run", "exists": "name", "version": "gold", "leaves": "may_leave", "params": "model"}
+
+COMPONENTS = {
+    Component.TODO: _("To-do list"),
+    Component.VALIDATORS: _("Validators"),
+    Component.CONTEXT: _("Context of an annotation, instead of the whole note"),
+    Component.SKILLS: _("Guidance for groups of labels"),
+    Component.MEMORY: _("Memory of earlier decisions"),
+    Component.FINAL_VALIDATION: _("Final validation"),
+}
 
 
 class RefineForm(forms.Form):
@@ -41,6 +54,41 @@ class RefineForm(forms.Form):
         help_text=_("The offline agent asks no language model."),
     )
     may_leave = agreed_field()
+    language = forms.ChoiceField(
+        label=_("Language of the prompt"),
+        choices=[("", _("the project's, or English")), *LANGUAGES.items()],
+        required=False,
+        error_messages={"invalid_choice": _("There is no language %(value)s. Choose from the list.")},
+    )
+    examples = WholeField(
+        label=_("Examples in each question"),
+        most=MOST,
+        initial=0,
+        required=False,
+        help_text=_("Annotations of other patients, with the right answers by the gold version."),
+    )
+    without = forms.MultipleChoiceField(
+        label=_("Components to switch off"),
+        choices=list(COMPONENTS.items()),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={"invalid_choice": _("There is no component %(value)s. Choose from the list.")},
+        help_text=_("To measure what a component contributes."),
+    )
+    steps = WholeField(
+        label=_("Most questions about a note"),
+        least=1,
+        most=MOST_LIMIT,
+        required=False,
+        help_text=_("If this is empty: ten, and four for each annotation."),
+    )
+    tokens = WholeField(
+        label=_("Most tokens for a note"),
+        least=1,
+        most=MOST_LIMIT,
+        required=False,
+        help_text=_("Input and output together. If this is empty: 500,000."),
+    )
     name = forms.CharField(
         label=_("Name"),
         max_length=150,
@@ -62,6 +110,22 @@ class RefineForm(forms.Form):
         offer(self, "model", [("", _("the first of the list")), *models])
         newest = [("", _("the newest; for injected errors, that of the copy"))]
         suggest(self, "gold", [*newest, *((version.number, str(version.number)) for version in versions)])
+
+    @property
+    def asked(self) -> Asked:
+        """What the person chose for a language model."""
+        cleaned = self.cleaned_data
+        server, _space, model = cleaned["model"].partition(" ")
+        return Asked(
+            server=server,
+            model=model,
+            language=cleaned["language"],
+            examples=cleaned["examples"] or 0,
+            may_leave=cleaned["may_leave"],
+            without=tuple(cleaned["without"]),
+            steps=cleaned["steps"] or 0,
+            tokens=cleaned["tokens"] or 0,
+        )
 
 
 class CompareForm(forms.Form):

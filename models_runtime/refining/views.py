@@ -17,7 +17,6 @@ from annotations.jobs.tokens import form_key, form_token
 from annotations.models import Author
 from models_runtime.models import Refinement
 from models_runtime.refining.forms import REFUSED_AT, CompareForm, RefineForm
-from models_runtime.refining.services.asking import Asked
 from models_runtime.refining.services.efforts import Effort, efforts_of
 from models_runtime.refining.services.starting import sources_of, start_refinement
 from models_runtime.runs.services.llm import leaving, servers
@@ -77,7 +76,6 @@ def _start(request: Request, access: Access, form: RefineForm, sources: list[Aut
         gold = access.project.gold_versions.filter(number=cleaned["gold"]).first()
         if gold is None:
             raise ServiceError(_("Choose a gold version from the list."), code="gold")
-    server, _space, model = cleaned["model"].partition(" ")
     return start_refinement(
         project=access.project,
         source=source.name,
@@ -86,7 +84,7 @@ def _start(request: Request, access: Access, form: RefineForm, sources: list[Aut
         name=cleaned["name"],
         gold=gold,
         key=form_key(request, access),
-        asked=Asked(server=server, model=model, may_leave=cleaned["may_leave"]),
+        asked=form.asked,
     )
 
 

@@ -46,12 +46,18 @@ def newest(project: Project) -> dict[str, ReviewSkill]:
     return {row.name: row for row in rows}
 
 
+def known(project: Project) -> set[str]:
+    """The names of the shipped skills, and of those that the project has added or changed."""
+    own = ReviewSkill.objects.filter(project=project).values_list("name", flat=True)
+    return {*shipped(project.language or DEFAULT_LANGUAGE), *own}
+
+
 def described(project: Project) -> list[Described]:
     """All skills that can be edited, in order of their names."""
     own, ready = newest(project), shipped(project.language or DEFAULT_LANGUAGE)
     _, ids = accepted_labels(project)
     found = []
-    for name in sorted({*own, *ready}):
+    for name in sorted(known(project)):
         row = own.get(name)
         skill = _skill(row) if row and row.text.strip() else ready.get(name) or Skill(name, name, frozenset(), "", "")
         labels = sorted(skill.labels if "*" in skill.labels else skill.labels & set(ids))
@@ -62,7 +68,8 @@ def described(project: Project) -> list[Described]:
 
 def versions(project: Project, name: str) -> list[ReviewSkill]:
     """All versions of the project's own text, the newest first."""
-    return list(ReviewSkill.objects.filter(project=project, name=name).order_by("-version"))
+    rows = ReviewSkill.objects.filter(project=project, name=name)
+    return list(rows.select_related("created_by").order_by("-version"))
 
 
 def present(project: Project, name: str) -> tuple[list[str], str, int]:

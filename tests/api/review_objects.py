@@ -3,7 +3,7 @@
 from django.utils import timezone
 
 from annotations.models import BulkAct, Delivery, GoldVersion, StoredFile, SuggestedString, Webhook
-from models_runtime.models import InjectedRun, Judging, Refinement, Run, TrainedModel
+from models_runtime.models import InjectedRun, Judging, Refinement, Run, SystemicError, TrainedModel
 from tests.api.conftest import ApiWorld
 from tests.factories import make_author, make_calibration, make_set
 
@@ -31,6 +31,10 @@ def review_objects(world: ApiWorld, path: str) -> dict[str, object]:
         found |= _measured(world)
     if "{int:injection}" in path or "{int:refinement}" in path:
         found |= _refined(world)
+    if "{int:systemic}" in path:
+        found["systemic"] = SystemicError.objects.create(project=world.project, name="clubs", label="CITY").pk
+    if "/skills/" in path:
+        found["skill"] = "locations"
     if "/webhooks/" in path:
         webhook = Webhook.objects.create(
             project=world.project, url="https://hooks.example.org/", sealed=b"", kinds=["job.done"]

@@ -178,6 +178,7 @@ TABLE: dict[str, dict[str, str]] = {
     "injections": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
     "injection": {"GET": MANAGERS, "POST": EVERYONE_405},
     "injected_errors": {"GET": MANAGERS, "POST": EVERYONE_405},
+    "systemic_errors": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
     "refinements": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
     "runs_compare": {"GET": ALL_NOTES, "POST": EVERYONE_405},
     "strategies": {"GET": ALL_NOTES, "POST": EVERYONE_405},

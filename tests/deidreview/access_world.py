@@ -57,7 +57,7 @@ from annotations.surrogates.services.making import NoteMentions, surrogates_for
 from annotations.transfer.services.staged import stage_import
 from models_runtime.core.external_model import ExternalModel
 from models_runtime.core.registry import EXTERNAL
-from models_runtime.models import InjectedRun, Judging, Refinement, Run, TrainedModel
+from models_runtime.models import InjectedRun, Judging, Refinement, ReviewSkill, Run, SystemicError, TrainedModel
 from tests.factories import (
     label_of,
     make_author,
@@ -154,6 +154,10 @@ def fill(project: Project, manager: User, annotator: User) -> dict[str, int]:
         project=project, author=bench, gold_version=version, rules=["cities"], rate=0.1, seed=7
     )
     refinement = Refinement.objects.create(project=project, source=bench, author=refiner, method="offline")
+    systemic = SystemicError.objects.create(project=project, name="clubs", label="CITY")
+    own_skill = ReviewSkill.objects.create(
+        project=project, name=f"own-{project.slug}", version=1, labels=["*"], text="# Own"
+    )
     certificate = certified(project)
     mention = Mention(0, 11, "PATIENT", Kind.NAME, note.text[:11])
     surrogates_for(project=project, notes=[NoteMentions(note.pk, "", "it", note.text, [mention])])
@@ -179,6 +183,8 @@ def fill(project: Project, manager: User, annotator: User) -> dict[str, int]:
         "judging": judging.pk,
         "injection": injection.pk,
         "refinement": refinement.pk,
+        "systemic": systemic.pk,
+        "skill": own_skill.name,
         "open_note": open_note.pk,
         "annotation_set": annotation_set.pk,
         "run": run.pk,

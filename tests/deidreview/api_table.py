@@ -317,6 +317,11 @@ TABLE: dict[str, Row] = {
     "list_score_errors": Row(ALL_NOTES).answers(409),
     "export_score_errors": Row(REVIEWERS).answers(409),
     "set_error_cause": Row(REVIEWERS, {"error": "1", "cause": "AB"}).answers(409),
+    "list_skills": Row(MANAGERS),
+    "add_skill": Row(MANAGERS, {"name": "genes", "labels": ["*"], "text": "# Genes"}).answers(201),
+    "read_skill": Row(MANAGERS),
+    "list_skill_versions": Row(MANAGERS),
+    "write_skill": Row(MANAGERS, {"text": "# Other"}, ANY),
     # Calibrations, comparisons, judgings, injected errors, refinements, the loop
     "list_calibrations": Row(ALL_NOTES),
     "start_calibration_job": Row(MANAGERS, {"run_author": MAX_ID, "gold": 1}).answers(422),
@@ -339,6 +344,11 @@ TABLE: dict[str, Row] = {
     "read_injection": Row(MANAGERS),
     "read_injection_score": Row(MANAGERS).answers(409),
     "list_injected_errors": Row(MANAGERS).answers(409),
+    "list_clusters": Row(MANAGERS),
+    "list_systemic_errors": Row(MANAGERS),
+    # Nothing was rejected.
+    "accept_systemic_error": Row(MANAGERS, {"name": "clubs", "key": "0" * 16}).answers(409),
+    "remove_systemic_error": Row(MANAGERS).answers(204),
     "list_refinements": Row(MANAGERS),
     "start_refinement_now": Row(MANAGERS, {"run": "rules-1"}).answers(422),
     "read_refinement": Row(MANAGERS),

@@ -55,7 +55,7 @@ def signed_in(project):
     return client
 
 
-UPLOADS = ("import", "patients", "model_upload", "known", "known_lists")
+UPLOADS = ("import", "patients", "model_upload", "known", "known_lists", "injections")
 # Everyone who can sign in may send files there; nothing of them is stored.
 OF_NO_PROJECT = ("certificate_verify", "archive_import")
 

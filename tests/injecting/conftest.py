@@ -8,9 +8,10 @@ from annotations.gold.services.making import freeze
 from annotations.models import Label
 from annotations.projects.services.projects import create_project
 from tests import factories as make
+from tests.injecting.rejected import reviewed
 from tests.worlds.queue import no_redis
 
-__all__ = ["no_redis"]
+__all__ = ["no_redis", "reviewed"]
 ITALIAN = "Mario Rossi, 54 anni, ricoverato a Torino il 2021 dal dott. Bianchi. PA 130/80, PCR 12, in cardiologia."
 ENGLISH = "Anna Brown lives in Leeds. She has Crohn's disease. Seen in ICU by Dr. Grant; BP 120/70. The rash is brown."
 

@@ -76,7 +76,7 @@ TABLE: dict[Can | Standing | str, list[str]] = {
         "remove_webhook covid 1", "refine covid a",
         "rename_label covid CITY --name Town", "rename_run covid a --name b",
         "retry_run covid a", "run_model covid rules", "score_injection covid a --author b",
-        "send_webhook covid 1", "serve_model covid none --protocol inception", "skills covid",
+        "send_webhook covid 1", "serve_model covid none --protocol inception", "skills covid", "systemic_errors covid",
         "train_model covid --gold 1",
         "webhooks covid", "withdraw_calibration covid 1",
     ],

@@ -63,6 +63,8 @@ from models_runtime.models import (
     RefinedItem,
     Refinement,
     ReviewSkill,
+    SystemicError,
+    SystemicExample,
     TrainedModel,
 )
 from models_runtime.training.jobs.checkpoints import checkpoint_of
@@ -205,6 +207,8 @@ def fill_the_rest(world):
         project=project, author=errors, gold_version=version, rules=[], rate=1, seed=7, created_by=by
     )
     InjectedError.objects.create(run=injected, document=world.note, start=0, end=4, label="CITY", rule="cities")
+    systemic = SystemicError.objects.create(project=project, name="clubs", label="CITY", created_by=by)
+    SystemicExample.objects.create(error=systemic, document=world.note, start=0, end=4)
     refinement = Refinement.objects.create(project=project, source=errors, author=refined, method="offline")
     RefinedItem.objects.create(refinement=refinement, document=world.note, number=1, start=0, end=4, label="CITY")
     ReviewSkill.objects.create(project=project, name="names", version=1, labels=["*"], text=everything.WORD)

@@ -102,11 +102,14 @@ STAYS = {
         "split": "a choice", "language": "a code", "prompt": "listed", "prompt_version": "a number", "labels": "labels",
         "rules": "a key", "unit": "a choice",
     },
-    "models_runtime.InjectedRun": {"rules": "names of rules", "possible": "counts"},
+    "models_runtime.InjectedRun": {
+        "rules": "names of rules", "possible": "counts", "terms": "words of the notes are deleted (forget_terms)",
+    },
+    "models_runtime.SystemicError": {"name": "a manager's, of a-z, 0-9 and hyphens", "label": "a code"},
     "models_runtime.Refinement": {
         "method": "a choice", "params": "choices", "revision": "a hash", "server": "of the settings",
         "model": "of the settings", "language": "a code", "prompt": "shipped, with the listed labels",
-        "prompt_version": "shipped", "switched_off": "choices",
+        "prompt_version": "shipped", "switched_off": "choices", "key": "a hash or an id",
     },
     "models_runtime.ReviewSkill": {"name": "listed with the text", "labels": "codes", "text": "listed"},
     "models_runtime.Judge": {"server": "of the settings", "model": "of the settings", "stopped": "a server's error"},

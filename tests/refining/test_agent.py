@@ -64,7 +64,7 @@ def test_each_component_can_be_switched_off(few, settings):
         refine("--without", "luck")
     with pytest.raises(CommandError, match="Only the agent has components"):
         command("refine", "ward", "few", "--method", "single", "--server", "ward", "--without", "memory")
-    with pytest.raises(CommandError, match="must not be negative"):
+    with pytest.raises(CommandError, match="must be from 0 to 2147483647, not -1"):
         refine("--steps", "-1")
 
 

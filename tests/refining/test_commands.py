@@ -13,6 +13,7 @@ from models_runtime.core.registry import OFFLINE_AGENT
 from models_runtime.models import RefinedItem, Refinement
 from models_runtime.refining import learning
 from models_runtime.refining.services.starting import start_refinement
+from tests import factories as make
 
 pytestmark = [pytest.mark.queue]
 
@@ -136,3 +137,20 @@ def test_erasing_a_patient_reaches_lists_and_sets(ward):
     erase_patient(project=ward.project, patient_id="p3", actor=ward.mia)
     assert not RefinedItem.objects.filter(document__name="caso-3").exists()
     assert AnnotationSet.objects.filter(author__name="wide-offline-1").count() == 39
+
+
+def test_a_refinement_by_clients_is_started_once(ward):
+    """A repeated start with the same key returns the same refinement. A key belongs to its project."""
+
+    def start(key, source="wide", project=ward.project):
+        return start_refinement(project=project, source=source, method="external", actor=ward.mia, key=key)
+
+    first = start("k")
+    assert start("k").pk == first.pk and start("l").author.name == "wide-external-2"
+    assert Event.objects.filter(verb="refinement.started").count() == 2 and not Job.objects.exists()
+    other = make.make_project("other")
+    run = make.make_author(other, kind="run", name="rules-1")
+    make.make_set(make.make_note(other, "Anna sta bene."), run, [(0, 4, "PATIENT")], submitted=True)
+    assert start("k", "rules-1", other).project_id == other.pk
+    # As with a job, the key alone decides.
+    assert start_refinement(project=ward.project, source="wide", method="offline", actor=ward.mia, key="k") == first

@@ -4,6 +4,7 @@ import asyncio
 import json
 import subprocess
 import sys
+import uuid
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
 
@@ -152,8 +153,12 @@ async def refine(client, other, note):
     }  # fmt: skip
     assert tools["show_context"].annotations.read_only_hint and not tools["keep"].annotations.read_only_hint
     assert {"refinement", "note", "number", "reason"} <= set(tools["keep"].input_schema["required"])
-    made = await ask(client, "start_refinement", project="ward", run="wide")
+    again = {"project": "ward", "run": "wide", "key": uuid.uuid4().hex}
+    made = await ask(client, "start_refinement", **again)
     assert (made["run"], made["notes"], made["unfinished"]) == ("wide", 1, 1)
+    # A client that got no answer repeats the call with its key.
+    assert await ask(other, "start_refinement", **again) == made
+    assert await ask(client, "start_refinement", **again, name=f"two {again['key']}") != made
     assert made in (await ask(client, "list_refinements", project="ward"))["refinements"]
     at = {"refinement": made["refinement"], "note": note}
     assert (await ask(client, "list_notes", refinement=made["refinement"]))["notes"] == [

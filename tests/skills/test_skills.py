@@ -12,6 +12,7 @@ from annotations.ops.selectors.free_texts import free_texts
 from models_runtime.models import ReviewSkill
 from models_runtime.skills.selectors import skills_of
 from tests import factories as make
+from tests.worlds.programs import Program
 
 pytestmark = pytest.mark.django_db
 
@@ -105,3 +106,48 @@ def test_an_erasure_lists_the_texts(client, project, manager):
     save(client)
     (found,) = (text for text in free_texts(project) if "agents" in str(text.what))
     assert found.count == 1 and found.url == reverse("skills", args=["covid"])
+
+
+PATH = "/projects/covid/skills"
+
+
+def test_a_program_lists_reads_and_writes_guidance_in_versions(project, manager):
+    program = Program(manager)
+    rows = {row["name"]: row for row in program.get(PATH).json()}
+    assert rows["locations"]["title"] == "Locations" and rows["locations"]["version"] == 0
+    read = program.get(f"{PATH}/locations")
+    assert "cisura silviana" in read.json()["text"] and read["ETag"] == '"0"'
+    assert program.get(f"{PATH}/locations/versions").json() == []
+    assert program.patch(f"{PATH}/locations", {"text": "# Places"}).status_code == 428
+    saved = program.patch(f"{PATH}/locations", {"text": "# Places"}, if_match='"0"')
+    assert (saved.status_code, saved.json()["version"], saved["ETag"]) == (200, 1, '"1"')
+    assert saved.json()["labels"] == read.json()["labels"]
+    assert program.patch(f"{PATH}/locations", {"text": "# Late"}, if_match='"0"').status_code == 412
+    assert program.patch(f"{PATH}/locations", {"labels": ["*"]}, if_match="*").json()["version"] == 2
+    assert program.patch(f"{PATH}/locations", {"labels": ["*"]}, if_match="*").json()["version"] == 2
+    rows = program.get(f"{PATH}/locations/versions").json()
+    assert [(row["version"], row["text"], row["created_by"]) for row in rows] == [
+        (2, "# Places", "maria"), (1, "# Places", "maria"),
+    ]  # fmt: skip
+    assert program.patch(f"{PATH}/locations", {"text": ""}, if_match='"2"').json()["text"] == ""
+    assert {row["name"]: row["off"] for row in program.get(PATH).json()}["locations"]
+    assert "locations" not in skills_of(project)
+    assert Event.objects.filter(verb="skill.changed", actor=manager).count() == 3
+
+
+def test_a_program_adds_guidance_once(project, manager):
+    program = Program(manager)
+    new = {"name": "genes", "labels": ["HOSPITAL"], "text": "# Genes\nNever identifiers."}
+    made = program.post(PATH, new)
+    assert (made.status_code, made.json()) == (201, new | {"version": 1})
+    for body, field in (
+        (new, "name"), (new | {"name": "locations"}, "name"), (new | {"name": "Genes"}, "name"),
+        (new | {"name": "drugs", "labels": ["TOWN"]}, "labels"),
+        (new | {"name": "drugs", "text": "x" * 20_001}, "text"),
+    ):  # fmt: skip
+        refused = program.post(PATH, body)
+        assert (refused.status_code, refused.json()["errors"][0]["field"]) == (422, field)
+    assert program.get(f"{PATH}/drugs").status_code == 404
+    assert program.patch(f"{PATH}/drugs", {"text": "# Drugs"}, if_match="*").status_code == 404
+    assert program.get(f"{PATH}/drugs/versions").status_code == 404
+    assert ReviewSkill.objects.count() == 1

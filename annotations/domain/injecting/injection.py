@@ -1,7 +1,12 @@
 """One injected error, and where it comes from."""
 
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Protocol
+
+Place = tuple[int, int, str]
+"""Start, end and the code of the wrong label, in code points, end-exclusive."""
 
 
 class Strategy(StrEnum):
@@ -25,3 +30,22 @@ class Injection:
     was: str
     rule: str
     strategy: Strategy = Strategy.RULE
+
+
+class Source(Protocol):
+    """What makes spurious spans besides the ten rules. `rule` is its name in commands, files and figures."""
+
+    @property
+    def rule(self) -> str: ...
+
+    @property
+    def strategy(self) -> Strategy: ...
+
+    @property
+    def notes(self) -> Collection[int]:
+        """The notes that get none of these errors."""
+        ...
+
+    def places(self, text: str) -> Iterator[Place]:
+        """Where errors can stand in a text, the best first. Those that overlap gold or another error are left out."""
+        ...

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from annotations.domain.injecting.injection import Injection
+from annotations.domain.injecting.injection import Injection, Source
 from annotations.domain.injecting.lexicons import Lexicon, lexicon
 from annotations.domain.redaction.kinds import Kind
 from annotations.domain.spans import Bounds, Span
@@ -140,9 +140,17 @@ def _confused(rule: Rule, note: Note, span: Span, kind: Kind) -> tuple[Kind, ...
 
 
 def candidates(
-    text: str, gold: Sequence[Span], labels: Labels, *, language: str = "", rules: Collection[Rule] = tuple(Rule)
+    text: str,
+    gold: Sequence[Span],
+    labels: Labels,
+    *,
+    language: str = "",
+    rules: Collection[Rule] = tuple(Rule),
+    sources: Sequence[Source] = (),
 ) -> list[Injection]:
-    """All errors that the rules can make in a note, by place. No two overlap, and no spurious one overlaps gold.
+    """All errors that the rules, and after them the sources, can make in a note, by place.
+
+    No two overlap, and no spurious one overlaps gold.
 
     `gold` has the label codes of `labels`. An error on a gold span stands at its bounds; a gold span that overlaps
     another one gets none, since a refiner could not tell them apart.
@@ -173,6 +181,12 @@ def candidates(
             if label is not None:
                 free.use(span)
                 found.append(Injection(span.start, span.end, label, span.label, rule))
+    for source in sources:
+        found += (
+            Injection(start, end, label, "", source.rule, source.strategy)
+            for start, end, label in source.places(text)
+            if free.take(start, end)
+        )
     return sorted(found)
 
 

@@ -3,7 +3,6 @@
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Final, TypeVar
@@ -14,9 +13,17 @@ from models_runtime.backends.llm.asking import Asking, Completion, Meter
 from models_runtime.backends.llm.cache import AnswerCache, Found, NoCache
 from models_runtime.backends.llm.chunks import chunks, overlapping
 from models_runtime.backends.llm.driver import Capacity, Check, Conversation, no_check, run_all
-from models_runtime.backends.llm.extracting import Extracting, whole
+from models_runtime.backends.llm.extracting import Extracting, whole, without_overlaps
 from models_runtime.backends.llm.params import Params
-from models_runtime.backends.llm.prompts import VERSION, LabelWord, digest, system_prompt, version_of
+from models_runtime.backends.llm.prompts import (
+    BY_LABEL,
+    VERSION,
+    LabelWord,
+    digest,
+    prompt_of_run,
+    system_prompt,
+    version_of,
+)
 from models_runtime.backends.llm.rewriting import Placeholders, Rewriting, joined
 from models_runtime.backends.llm.servers import Server
 
@@ -29,7 +36,8 @@ REWRITE_WORDS: Final = 2000
 class LlmBackend:
     """Predicts with a model of a listed server. `labels`: the project's labels, the only allowed answers.
 
-    `prompt`: the system message; by default, it is made from the present prompt files. `mapping`: labels for the
+    `prompt`: the system message, or with the strategy *by_label* the template of the messages (prompts.prompt_of_run);
+    by default, it is made from the present prompt files. `mapping`: labels for the
     placeholders of a rewritten note that are no label's (rewriting.Placeholders). `sample`: names this run; answers
     sampled at a temperature above 0 are only cached for a run of the same name. `capacity`: the server's capacity, if
     workers share it. `meter`: counts requests and tokens.
@@ -59,7 +67,7 @@ class LlmBackend:
         self.label_set = label_set
         self.labels = tuple(sorted(label.code for label in labels))
         self.meter = meter or Meter()
-        self.prompt = prompt or system_prompt(
+        self.prompt = prompt or prompt_of_run(
             params.strategy, params.language, labels, params.template, descriptions=params.descriptions
         )
         self._params = params
@@ -68,37 +76,38 @@ class LlmBackend:
         if isinstance(self._completion, OnDevice):  # The model runs in this process.
             self.device = self._completion.device
         # Small batches: little work is lost with a worker, and several workers can share a run of few notes.
-        self.budget = Budget(notes=4 * self._completion.at_once)
-        settings = [
-            VERSION,
-            _CODE,
-            server.name,
-            params.model,
-            self.prompt,
-            repr(params.temperature),
-            str(params.tokens),
-        ]
-        made_of = digest(*settings, json.dumps(sorted((mapping or {}).items())))
-        shape = _shape(params) if params.strategy == "extract" else str(REWRITE_WORDS)
-        self.revision = f"{VERSION}-{made_of[:16]}-{params.strategy}-{shape}-{label_set}"[:120]
-        asking = Asking(
-            key=digest(*settings, sample if params.temperature else ""),
-            temperature=params.temperature,
-            most_tokens=params.tokens,
+        self.budget = Budget(notes=(1 if params.strategy == BY_LABEL else 4) * self._completion.at_once)
+        messages = _messages(params, labels, self.prompt)
+        settings = [VERSION, _CODE, server.name, params.model, repr(params.temperature), str(params.tokens)]
+        made_of = digest(
+            *settings, *(message for message, _labels in messages), json.dumps(sorted((mapping or {}).items()))
         )
+        shape = str(REWRITE_WORDS) if params.strategy == "rewrite" else _shape(params)
+        self.revision = f"{VERSION}-{made_of[:16]}-{params.strategy}-{shape}-{label_set}"[:120]
+        asking = [
+            Asking(
+                key=digest(*settings, message, sample if params.temperature else ""),
+                temperature=params.temperature,
+                most_tokens=params.tokens,
+            )
+            for message, _labels in messages
+        ]
         source = f"{params.model[-48:]} {params.language}{version_of(params.template)}"
         found: AnswerCache[Found] = NoCache() if answers is None else answers
-        self._extracting = Extracting(
-            asking=asking,
-            system=self.prompt,
-            labels=_named(labels),
-            codes=self.labels,
-            source=source,
-            meter=self.meter,
-            answers=found,
-        )
+        self._extracting = [
+            Extracting(
+                asking=own,
+                system=message,
+                labels=_named(allowed),
+                codes=sorted(label.code for label in allowed),
+                source=source,
+                meter=self.meter,
+                answers=found,
+            )
+            for own, (message, allowed) in zip(asking, messages, strict=True)
+        ]
         self._rewriting = Rewriting(
-            asking=asking,
+            asking=asking[0],
             system=self.prompt,
             confirm=system_prompt("confirm", params.language, labels, descriptions=params.descriptions),
             placeholders=Placeholders(labels, label_set, mapping or {}),
@@ -132,11 +141,17 @@ class LlmBackend:
             overlapping(text, params.omega, params.overlap) if params.overlap else chunks(text, params.omega)
             for text in texts
         ]
-        extract = partial(self._extracting.extract, passes=params.passes, every_pass=params.every_pass)
         results = self._results(
-            [extract(text, *piece) for text, parts in zip(texts, pieces, strict=True) for piece in parts], check
+            [
+                one.extract(text, *piece, passes=params.passes, every_pass=params.every_pass)
+                for text, parts in zip(texts, pieces, strict=True)
+                for piece in parts
+                for one in self._extracting
+            ],
+            check,
         )
-        return [_joined(parts, list(islice(results, len(parts)))) for parts in pieces]
+        asked = len(self._extracting)
+        return [_joined(parts, [_merged(list(islice(results, asked))) for _part in parts]) for parts in pieces]
 
     def _rewritten_each(self, texts: Sequence[str], check: Check) -> Iterator[Rewritten | BackendError]:
         # Pieces must not overlap, because the rewritten note is made of them.
@@ -179,6 +194,16 @@ def completion_of(server: Server, model: str, meter: Meter) -> Completion:
     return RemoteCompletion(server, model, meter)
 
 
+def _messages(params: Params, labels: Sequence[LabelWord], prompt: str) -> list[tuple[str, list[LabelWord]]]:
+    """Each system message of a run, with the labels that its answers may have."""
+    if params.strategy != BY_LABEL:
+        return [(prompt, list(labels))]
+    return [
+        (system_prompt(BY_LABEL, params.language, [one], prompt, descriptions=params.descriptions), [one])
+        for one in sorted(labels, key=lambda label: label.code)
+    ]
+
+
 def _named(labels: Sequence[LabelWord]) -> dict[str, str]:
     """The code for each casefolded name that an answer may use for a label. Codes take precedence over names."""
     named: dict[str, str] = {}
@@ -198,12 +223,26 @@ def _shape(params: Params) -> str:
 
 def _joined(pieces: Sequence[Bounds], results: Sequence[list[Span] | BackendError]) -> list[Span] | BackendError:
     """The spans of a note. If one piece failed, the note failed: partial results would look complete."""
+    found = _all_or_error(results)
+    return found if isinstance(found, BackendError) else whole(pieces, found)
+
+
+def _merged(results: Sequence[list[Span] | BackendError]) -> list[Span] | BackendError:
+    """The spans of a piece from the answers to its questions. Overlapping spans of different labels all stay.
+
+    If one question failed, the piece failed.
+    """
+    found = _all_or_error(results)
+    return found if isinstance(found, BackendError) else without_overlaps(span for spans in found for span in spans)
+
+
+def _all_or_error(results: Sequence[list[Span] | BackendError]) -> list[list[Span]] | BackendError:
     found: list[list[Span]] = []
     for result in results:
         if isinstance(result, BackendError):
             return result
         found.append(result)
-    return whole(pieces, found)
+    return found
 
 
 def _code() -> str:

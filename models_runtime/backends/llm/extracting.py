@@ -1,4 +1,6 @@
-"""The strategy *extract*: the model lists mentions in pieces and passes (Singh et al. 2025, section A.4).
+"""The strategies *extract* and *by_label*: the model lists mentions in pieces and passes (Singh et al. 2025, A.4).
+
+*extract* asks about all labels at once; *by_label* about each label by itself (Xu et al. 2026, appendix A.1).
 
 Each piece is a conversation (models_runtime.backends.llm.driver), whose results are cached under a hash of the
 question.
@@ -24,7 +26,7 @@ from models_runtime.backends.llm.prompts import digest, fenced
 
 @dataclass(frozen=True)
 class Extracting:
-    """The strategy for a run. `labels`: names in answers to codes."""
+    """The questions of a run with one system message. `labels`: names in answers to codes, all others are unknown."""
 
     asking: Asking
     system: str

@@ -11,6 +11,7 @@ from models_runtime.backends.llm.servers import Server
 
 STRATEGIES: Final = {
     "extract": "Extract: the model lists the mentions of each piece of a note",
+    "by_label": "Extract by label: one question about each label, to each piece of a note",
     "rewrite": "Rewrite: the model gives the whole note back with placeholders",
 }
 OMEGA: Final = 256
@@ -27,12 +28,12 @@ MOST_PROMPT: Final = 20_000
 
 @dataclass(frozen=True)
 class Params:
-    """Parameters of a run. Only for *extract*: `omega`, words in a piece; `overlap`, words that it shares with the
+    """Parameters of a run. Not for *rewrite*: `omega`, words in a piece; `overlap`, words that it shares with the
     piece before; `passes`, passes over a piece; `every_pass`, whether passes follow one that finds nothing.
 
     `descriptions`: whether the prompt has the labels' descriptions. `tokens`: limit of tokens in an answer; 0 for as
     many as the note needs. `template`: the system message in place of the built-in one; $labels and $example are filled
-    in.
+    in. With *by_label*, they stand for one label.
     """
 
     server: str

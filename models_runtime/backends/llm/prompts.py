@@ -16,6 +16,8 @@ VERSION: Final = "2"
 """Increase it when the meaning of a prompt changes. Any change of a file also changes the revision of runs."""
 
 LANGUAGES: Final = {"en": "English", "it": "Italian", "es": "Spanish"}
+BY_LABEL: Final = "by_label"
+"""The strategy with a question, and so a system message, for each label (Xu et al. 2026, appendix A.1)."""
 TAGGED: Final = ("rewrite", "confirm")
 """Tasks in which the model knows labels by their placeholders."""
 _FOLDER: Final = Path(__file__).with_name("prompts")
@@ -34,7 +36,7 @@ class LabelWord:
 def system_prompt(
     task: str, language: str, labels: Sequence[LabelWord], template: str = "", *, descriptions: bool = True
 ) -> str:
-    """The system message for a task: extract, rewrite, confirm, judge or judge-miranda-2025.
+    """The system message for a task: extract, by_label, rewrite, confirm, judge or judge-miranda-2025.
 
     `template` takes the place of the built-in file. Only $labels and $example are filled in; other dollar signs stay.
     With `descriptions`, the list of labels has their descriptions, as guidance for each type (Singh et al. 2025,
@@ -48,6 +50,15 @@ def system_prompt(
     ]
     example = labels[0].placeholder if tagged else labels[0].code
     return Template(template or _file(task, language)).safe_substitute(labels="\n".join(lines), example=example)
+
+
+def prompt_of_run(
+    strategy: str, language: str, labels: Sequence[LabelWord], template: str = "", *, descriptions: bool = True
+) -> str:
+    """The prompt that is stored with a run: its system message, or for BY_LABEL the template of its messages."""
+    if strategy == BY_LABEL:
+        return template or _file(strategy, language)
+    return system_prompt(strategy, language, labels, template, descriptions=descriptions)
 
 
 def prompt_without_labels(task: str, language: str) -> str:

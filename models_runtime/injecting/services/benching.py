@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from django.db.models import Q, QuerySet
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext, gettext_lazy
 
-from annotations.domain.injecting.injection import Injection
+from annotations.domain.injecting.injection import Injection, Strategy
 from annotations.domain.injecting.rules import Rule
 from annotations.domain.injecting.scoring import Outcome, Share, collateral, outcomes
+from annotations.domain.injecting.systemic import PREFIX
+from annotations.domain.injecting.vocabulary import CSV, LOG
 from annotations.models import AnnotationSet, Author
 from models_runtime.injecting.services.scoring import (
     SUBMITTED,
@@ -31,6 +33,8 @@ RULE_NAMES: Final = {
     Rule.HOSPITAL_AS_ORGANIZATION: gettext_lazy("Hospitals as organizations"),
     Rule.PLACES: gettext_lazy("ZIP codes, cities and regions confused"),
     Rule.EPONYMS: gettext_lazy("Names in diseases as patients"),
+    LOG: gettext_lazy("Rejected suggestions"),
+    CSV: gettext_lazy("Vocabulary of a CSV file"),
 }
 KINDS: Final = ("all", "caught", "missed", "lost", "collateral")
 MOST_AUTHORS: Final = 20
@@ -39,6 +43,8 @@ MOST_AUTHORS: Final = 20
 
 def rule_name(rule: str) -> str:
     """The name of a rule for people; the rule itself if it has none."""
+    if rule.startswith(PREFIX):
+        return gettext("Systemic: %(name)s") % {"name": rule.removeprefix(PREFIX)}
     names = {str(key): str(name) for key, name in RULE_NAMES.items()}
     return names.get(rule, rule)
 
@@ -126,7 +132,7 @@ def _counts(one: Outcome, kind: str) -> bool:
 
 
 def _injection(row: InjectedError) -> Injection:
-    return Injection(row.start, row.end, row.label, row.was, row.rule)
+    return Injection(row.start, row.end, row.label, row.was, row.rule, Strategy(row.strategy))
 
 
 def sets_of(author: Author, notes: Sequence[int]) -> dict[int, int]:

@@ -12,8 +12,7 @@ from annotations.domain.injecting.injection import Injection
 from annotations.domain.injecting.scoring import Caught
 from annotations.domain.spans import Span as DomainSpan
 from annotations.models import AnnotationSet, Author, Project, Span
-from models_runtime.injecting.jobs import BATCH
-from models_runtime.injecting.selectors import errors_in, frozen_gold
+from models_runtime.injecting.selectors import BATCH, errors_in, frozen_gold
 from models_runtime.models import InjectedRun
 
 SUBMITTED: Final = AnnotationSet.State.SUBMITTED

@@ -1,5 +1,6 @@
 """Start the injection of errors into a copy of a frozen gold version. The work itself is in injecting.jobs."""
 
+import io
 from collections.abc import Sequence
 from typing import Final
 
@@ -8,14 +9,18 @@ from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
 from annotations.core.names import good_name
+from annotations.domain.files.csv_rows import RowError
 from annotations.domain.injecting.drawing import LEAST_RATE, MOST_RATE
 from annotations.domain.injecting.rules import Rule, missing
+from annotations.domain.injecting.systemic import PREFIX
+from annotations.domain.injecting.vocabulary import CSV, LOG, Term, read_terms
 from annotations.jobs.services.queue import enqueue
 from annotations.jobs.services.starting import key_of, started_with
 from annotations.models import Author, GoldVersion, Project, User
+from annotations.projects.selectors.labels import accepted_labels
 from models_runtime.injecting.events import ERRORS_INJECTED
-from models_runtime.injecting.selectors import labels_for
-from models_runtime.models import InjectedRun
+from models_runtime.injecting.selectors import has_rejections, labels_for
+from models_runtime.models import InjectedRun, SystemicError
 
 KIND: Final = "inject"
 STEM: Final = "injected"
@@ -31,18 +36,20 @@ def start_injection(
     rate: float = 0.1,
     seed: int = 7,
     name: str = "",
+    terms: Sequence[Term] = (),
     key: str,
 ) -> InjectedRun:
     """Start to inject errors: `rate` errors for each gold span of the version, drawn in turn by rule.
 
-    A repeated call with the same `key` returns the same run. Raises ServiceError `rules`, `rate`, `seed`, `empty` for a
-    version without spans, and `exists` for a name in use.
+    `terms` is a vocabulary of errors, which makes the rule `csv`. A repeated call with the same `key` returns the same
+    run. Raises ServiceError `rules`, `log` without rejected suggestions, `rate`, `seed`, `empty` for a version without
+    spans, and `exists` for a name in use.
     """
     project = version.project
     existing = started_with(InjectedRun, project, KIND, key)
     if existing is not None:
         return existing
-    chosen = _rules(project, rules)
+    chosen = [*_rules(project, rules, bare=not terms), *([CSV] if terms else [])]
     if not LEAST_RATE <= rate <= MOST_RATE:  # also refuses NaN
         raise ServiceError(
             _("The rate must be from %(least)s to %(most)s errors for each gold span.")
@@ -66,8 +73,8 @@ def start_injection(
                 return existing
             author = Author.objects.create(project=project, kind=Author.Kind.BENCH, name=name or _free_name(project))
             run = InjectedRun.objects.create(
-                project=project, author=author, gold_version=version, rules=[str(rule) for rule in chosen], rate=rate,
-                seed=seed, created_by=actor,
+                project=project, author=author, gold_version=version, rules=chosen, rate=rate, seed=seed,
+                terms=[[term.string, term.label, term.count] for term in terms], created_by=actor,
             )  # fmt: skip
             run.job = enqueue(
                 kind=KIND, project=project, params={"run_id": run.pk}, key=key_of(KIND, key), actor=actor,
@@ -89,26 +96,46 @@ def start_injection(
     return run
 
 
-def _rules(project: Project, wanted: Sequence[str]) -> list[Rule]:
-    """The rules with these names that can make errors here, in their order. Raises ServiceError `rules`."""
+def _rules(project: Project, wanted: Sequence[str], *, bare: bool) -> list[str]:
+    """The names of the rules that can make errors here, in their order. Raises ServiceError `rules` and `log`.
+
+    `bare`: nothing else makes errors, so at least one rule is needed.
+    """
     names = {word.strip() for word in wanted} - {""}
-    unknown = sorted(names - {ALL, *Rule})
-    if unknown or not names:
+    systemic = [PREFIX + name for name in SystemicError.objects.filter(project=project).values_list("name", flat=True)]
+    choices = [ALL, *Rule, *sorted(systemic), LOG]
+    unknown = sorted(names.difference(choices))
+    if unknown or (bare and not names):
         raise ServiceError(
             _("Choose rules from: %(choices)s. Unknown: %(unknown)s.")
-            % {"choices": ", ".join([ALL, *Rule]), "unknown": ", ".join(unknown) or _("none is named")},
+            % {"choices": ", ".join(choices), "unknown": ", ".join(unknown) or _("none is named")},
             code="rules",
+        )
+    if LOG in names and not has_rejections(project):
+        raise ServiceError(
+            _("The decision log has no rejected suggestion yet. Review a run first, or leave out the rule “log”."),
+            code="log",
         )
     asked = [rule for rule in Rule if ALL in names or rule in names]
     lacking = missing(labels_for(project), asked)
-    possible = [rule for rule in asked if rule not in lacking]
-    if not possible or (ALL not in names and lacking):
+    others = [rule for rule in choices[len(Rule) + 1 :] if rule in names or (ALL in names and rule != LOG)]
+    possible = [*(str(rule) for rule in asked if rule not in lacking), *others]
+    if lacking and (ALL not in names or (bare and not possible)):
         raise ServiceError(
             _("These rules need labels that the project lacks: %(rules)s. Choose other rules.")
             % {"rules": "; ".join(f"{rule} ({', '.join(kinds)})" for rule, kinds in lacking.items())},
             code="rules",
         )
     return possible
+
+
+def terms_in(project: Project, content: str, file: str) -> list[Term]:
+    """Read a vocabulary of errors from the content of a CSV file. Raises ServiceError `vocabulary`."""
+    _accepted, ids = accepted_labels(project)
+    try:
+        return read_terms(iter(io.StringIO(content, newline="")), ids)
+    except RowError as error:
+        raise ServiceError(f"{file}: {error}", code="vocabulary") from error
 
 
 def _free_name(project: Project) -> str:

@@ -15,6 +15,8 @@ from models_runtime.runs.services.llm import checked_params, default_language, p
 from models_runtime.skills.selectors import skills_of
 
 AGENT: Final = "agent"
+MOST_LIMIT: Final = 2**31 - 1
+"""The highest limit of questions or tokens for a note."""
 
 
 @dataclass(frozen=True)
@@ -36,11 +38,10 @@ class Asked:
     tokens: int = 0
 
 
-def fields_of(project: Project, asked: Asked, task: str = "refine") -> dict[str, Any]:
-    """The fields of a refinement with a language model, with the prompt of a task as it is now.
+def check_settings(asked: Asked, task: str) -> None:
+    """Check what a method's questions can be set to. `task`: that of its prompt, empty without a language model.
 
-    Raises ServiceError `params`, `examples`, `labels`, `without`, `limits`, and `leaves` if notes would leave without
-    consent.
+    Raises ServiceError `without`, `steps`, `tokens` and `examples`, also for a setting that the method doesn't have.
     """
     unknown = [name for name in asked.without if name not in list(Component)]
     if unknown or (asked.without and task != AGENT):
@@ -48,12 +49,32 @@ def fields_of(project: Project, asked: Asked, task: str = "refine") -> dict[str,
             _("Only the agent has components to switch off: %(choices)s.") % {"choices": ", ".join(Component)},
             code="without",
         )
+    for code, limit in (("steps", asked.steps), ("tokens", asked.tokens)):
+        if limit and task != AGENT:
+            raise ServiceError(_("Only the agent with a language model has limits of questions and tokens."), code=code)
+        if not 0 <= limit <= MOST_LIMIT:
+            raise ServiceError(
+                _("A limit for a note must be from 0 to %(most)d, not %(count)d.")
+                % {"most": MOST_LIMIT, "count": limit},
+                code=code,
+            )
     if not 0 <= asked.examples <= MOST:
         raise ServiceError(
             _("The number of examples must be from 0 to %(most)d, not %(count)d.")
             % {"most": MOST, "count": asked.examples},
             code="examples",
         )
+    if asked.examples and task == AGENT:
+        raise ServiceError(_("The agent has no examples in its questions. Write them as guidance."), code="examples")
+    if asked.examples and not task:
+        raise ServiceError(_("Only questions to a language model can have examples."), code="examples")
+
+
+def fields_of(project: Project, asked: Asked, task: str) -> dict[str, Any]:
+    """The fields of a refinement with a language model, with the prompt of a task as it is now.
+
+    Raises ServiceError `params`, `labels`, and `leaves` if notes would leave without consent.
+    """
     given = {"server": asked.server, "model": asked.model, "language": asked.language or default_language(project)}
     params = checked_params(given, may_leave=asked.may_leave)
     prompt = system_prompt(task, params.language, prompt_labels(project))
@@ -74,10 +95,6 @@ def fields_of(project: Project, asked: Asked, task: str = "refine") -> dict[str,
 
 def _of_agent(project: Project, asked: Asked, language: str) -> dict[str, Any]:
     """The parameters of an agent, with the versions of the skills as they are now."""
-    if asked.examples:
-        raise ServiceError(_("The agent has no examples in its questions. Write them as guidance."), code="examples")
-    if min(asked.steps, asked.tokens) < 0:
-        raise ServiceError(_("The limits of a note must not be negative."), code="limits")
     used = skills_of(project, language)
     return {
         "skills": {name: skill.version for name, skill in used.items()},

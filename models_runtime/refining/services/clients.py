@@ -5,6 +5,8 @@ no job and opens no file or connection. A decision is kept at once; the next cal
 decided. Answers are JSON objects.
 """
 
+import hashlib
+import json
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -98,9 +100,11 @@ def _refinement(token: ApiToken, number: int, *, changes: bool) -> Refinement:
 
 def _start(token: ApiToken, given: dict[str, Any]) -> Answer:
     found = _entered(token, given["project"], changes=True)
+    name = given.get("name", "")
+    asked = json.dumps([found.project.pk, token.user_id, given["run"], name, given.get("key") or uuid.uuid4().hex])
     row = start_refinement(
-        project=found.project, source=given["run"], method=Refinement.Method.EXTERNAL, actor=token.user,
-        name=given.get("name", ""), key=uuid.uuid4().hex,
+        project=found.project, source=given["run"], method=Refinement.Method.EXTERNAL, actor=token.user, name=name,
+        key=hashlib.sha256(asked.encode()).hexdigest(),
     )  # fmt: skip
     return _row(row)
 
@@ -236,6 +240,7 @@ TOOLS: Final = (
             _PROJECT,
             Argument("run", "string", "Name of a run, a merged list, or a run of injected errors.", required=True),
             Argument("name", "string", "Name of the result. Default: RUN-external-1 and so on."),
+            Argument("key", "string", "Any text. If you repeat a call with it, the same refinement is returned."),
         ),
         changes=True,
         run=_start,

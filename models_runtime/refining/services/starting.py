@@ -16,7 +16,7 @@ from models_runtime.core.registry import LLM_KIND
 from models_runtime.models import InjectedRun, Refinement
 from models_runtime.refining.events import REFINEMENT_STARTED
 from models_runtime.refining.methods import METHODS, WITH_MODEL
-from models_runtime.refining.services.asking import Asked, fields_of
+from models_runtime.refining.services.asking import Asked, check_settings, fields_of
 
 KIND: Final = "refine"
 SOURCES: Final = (Author.Kind.RUN, Author.Kind.BENCH)
@@ -37,10 +37,11 @@ def start_refinement(
 
     The offline agent learns from `gold`, by default the version that the errors were put into, else the newest one. A
     language model's examples are from it. `asked` is the choice of a language model. A client over MCP decides without
-    a job and without gold. A repeated call with the same `key` returns the same refinement, where there is a job.
-    Raises ServiceError `run`, `method`, `gold`, `empty` and `exists`, and what asking.fields_of raises.
+    a job and without gold. A repeated call with the same `key` returns the same refinement.
+    Raises ServiceError `run`, `method`, `gold`, `empty` and `exists`, and what asking.check_settings and
+    asking.fields_of raise.
     """
-    existing = started_with(Refinement, project, KIND, key)
+    existing = _started_with(project, key)
     if existing is not None:
         return existing
     external = method == Refinement.Method.EXTERNAL
@@ -55,7 +56,9 @@ def start_refinement(
     if not notes:
         raise ServiceError(_("“%(name)s” has annotated no note yet.") % {"name": author.name}, code="empty")
     asked = asked or Asked()
-    fields = fields_of(project, asked, WITH_MODEL[method]) if method in WITH_MODEL else {}
+    task = WITH_MODEL.get(method, "")
+    check_settings(asked, task)
+    fields = fields_of(project, asked, task) if task else {}
     version = gold
     if external:
         version = None
@@ -66,7 +69,7 @@ def start_refinement(
     try:
         with transaction.atomic():
             Project.objects.select_for_update().get(pk=project.pk)
-            existing = started_with(Refinement, project, KIND, key)
+            existing = _started_with(project, key)
             if existing is not None:  # A simultaneous request has just started it.
                 return existing
             made = Author.objects.create(
@@ -74,7 +77,7 @@ def start_refinement(
             )
             row = Refinement.objects.create(
                 project=project, source=author, author=made, method=method, gold_version=version, created_by=actor,
-                **fields,
+                key=key_of(KIND, key) if external else None, **fields,
             )  # fmt: skip
             if not external:
                 row.job = enqueue(
@@ -97,6 +100,12 @@ def start_refinement(
 def sources_of(project: Project) -> "QuerySet[Author]":
     """Whose annotations can be refined: runs, merged lists and injected errors, the newest first."""
     return Author.objects.filter(project=project, kind__in=SOURCES, refinement__isnull=True).order_by("-pk")
+
+
+def _started_with(project: Project, key: str) -> Refinement | None:
+    """Return the refinement that was started with this key, with or without a job; None if there is none."""
+    without_job = Refinement.objects.filter(project=project, key=key_of(KIND, key)).first()
+    return without_job or started_with(Refinement, project, KIND, key)
 
 
 def _source(project: Project, name: str) -> Author:

@@ -113,7 +113,9 @@ class LanguageServer(Schema):
 class NewLlmRun(Body):
     """`may_leave`: the notes may be sent to another machine. `language` is that of the prompt.
 
-    `template` is an own prompt, in which `$labels` stands for the list of labels.
+    `strategy`: `extract`, `by_label` (one question about each label) or `rewrite`.
+
+    `template` is an own prompt, in which `$labels` stands for the labels of a question.
     """
 
     server: str = Field(max_length=40)

@@ -74,7 +74,7 @@ class LlmForm(forms.Form):
         most=MOST_OMEGA,
         initial=OMEGA,
         required=False,
-        help_text=_("“Extract” splits notes into chunks at sentence ends. Models miss more in long chunks."),
+        help_text=_("To extract, notes are split into chunks at sentence ends. Models miss more in long chunks."),
     )
     overlap = WholeField(
         label=_("Words shared by chunks"),
@@ -119,7 +119,7 @@ class LlmForm(forms.Form):
         label=_("Your own prompt"),
         required=False,
         max_length=MOST_PROMPT,
-        help_text=_("If this is empty, the built-in prompt is used. $labels stands for the list of labels."),
+        help_text=_("If this is empty, the built-in prompt is used. $labels stands for the labels of a question."),
         widget=forms.Textarea(attrs={"rows": 6}),
     )
     name = name_field()

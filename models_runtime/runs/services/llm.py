@@ -14,7 +14,7 @@ from annotations.jobs.services.starting import started_with
 from annotations.models import Project, Release, User
 from annotations.projects.selectors.labels import labels_of
 from models_runtime.backends.llm.params import Params, read_params
-from models_runtime.backends.llm.prompts import LANGUAGES, LabelWord, system_prompt, version_of
+from models_runtime.backends.llm.prompts import BY_LABEL, LANGUAGES, LabelWord, prompt_of_run, system_prompt, version_of
 from models_runtime.backends.llm.servers import Server
 from models_runtime.core.registry import LLM
 from models_runtime.models import Judge, LlmUsage, Run
@@ -62,7 +62,7 @@ def start_llm_run(
     params = checked_params({"language": default_language(project)} | dict(given), may_leave=may_leave)
     labels = prompt_labels(project)
     stored = params.as_dict() | {
-        "prompt": system_prompt(
+        "prompt": prompt_of_run(
             params.strategy, params.language, labels, params.template, descriptions=params.descriptions
         ),
         "prompt_version": version_of(params.template),
@@ -86,10 +86,13 @@ class Shown:
 
 
 def prompts_of(project: Project, tasks: Mapping[str, str]) -> list[Shown]:
-    """Return each task's prompt in each language, with the project's labels. `tasks` maps keys to titles."""
+    """Return each task's prompt in each language, with the project's labels. `tasks` maps keys to titles.
+
+    The prompt for one label has the first label, as an example.
+    """
     labels = prompt_labels(project)
     return [
-        Shown(f"{title}, {language}", system_prompt(task, code, labels))
+        Shown(f"{title}, {language}", system_prompt(task, code, labels[:1] if task == BY_LABEL else labels))
         for task, title in tasks.items()
         for code, language in LANGUAGES.items()
     ]

@@ -46,7 +46,9 @@ def run_llm(request: Request, slug: str) -> HttpResponse:
         "servers": servers(),
         "leaving": leaving(),
         "token": form_token(request) or uuid.uuid4(),
-        "prompts": prompts_of(access.project, {"extract": "Extract", "rewrite": "Rewrite"}),
+        "prompts": prompts_of(
+            access.project, {"extract": "Extract", "by_label": "Extract by label", "rewrite": "Rewrite"}
+        ),
         "prompt_version": VERSION,
     }
     return render(request, "runs/llm.html", context, status=422 if sent else 200)

@@ -34,6 +34,13 @@ class TestExtract(LlmContract):
             yield backend_at(server.url, omega=2000)
 
 
+class TestByLabel(LlmContract):
+    @pytest.fixture
+    def backend(self) -> Iterator[Backend]:
+        with serving(finder) as server:
+            yield backend_at(server.url, strategy="by_label", omega=2000)
+
+
 class TestRewrite(LlmContract):
     @pytest.fixture
     def backend(self) -> Iterator[Backend]:

@@ -1,16 +1,18 @@
 import uuid
+from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
-from annotations.core.commands import JourneyCommand, find_project
+from annotations.core.commands import JourneyCommand, find_project, read_text
 from annotations.core.errors import ServiceError
 from annotations.domain.injecting.rules import Rule
+from annotations.domain.injecting.vocabulary import LOG, Term
 from annotations.gold.management.commands.diff_gold import find_version
 from annotations.jobs.waiting import wait_for
-from annotations.models import Job, User
-from models_runtime.injecting.services.starting import ALL, start_injection
+from annotations.models import Job, Project, User
+from models_runtime.injecting.services.starting import ALL, start_injection, terms_in
 from models_runtime.models import InjectedRun
 
 
@@ -23,9 +25,18 @@ class Command(JourneyCommand):
         parser.add_argument("--gold", type=int, required=True, metavar="N", help="Number of the gold version.")
         parser.add_argument(
             "--rules",
-            default=ALL,
             metavar="A,B",
-            help=f"Rules, or {ALL} that fit the labels (default): {', '.join(Rule)}.",
+            help=f"Rules, or {ALL} that fit the labels (default, unless --from-log or --from-csv is given): "
+            f"{', '.join(Rule)}, and systemic:NAME for accepted systemic errors.",
+        )
+        parser.add_argument(
+            "--from-log", action="store_true", help="Also mark strings whose suggestions reviewers rejected."
+        )
+        parser.add_argument(
+            "--from-csv",
+            type=Path,
+            metavar="FILE",
+            help="Also mark the strings of a CSV file with the columns string and label, and optionally count.",
         )
         parser.add_argument(
             "--rate", type=float, default=0.1, metavar="X", help="Errors for each gold span. Default: 0.1."
@@ -35,13 +46,18 @@ class Command(JourneyCommand):
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
         project = find_project(options["project"])
+        from_log, file = options["from_log"], options["from_csv"]
+        rules = options["rules"]
+        if rules is None:
+            rules = "" if from_log or file else ALL
         run = start_injection(
             version=find_version(project, options["gold"]),
             actor=actor,
-            rules=options["rules"].split(","),
+            rules=[*rules.split(","), *([LOG] if from_log else [])],
             rate=options["rate"],
             seed=options["seed"],
             name=options["name"],
+            terms=_terms(project, file) if file else [],
             key=uuid.uuid4().hex,
         )
         wait_for(Job.objects.get(injected_run=run), tell=None if options["json"] else self.stderr)
@@ -62,3 +78,8 @@ class Command(JourneyCommand):
             f"{result['run']}: {result['injected']} errors in gold version {result['gold']}, which has "
             f"{result['spans']} spans in {result['notes']} notes.\nPossible errors by rule: {rules}"
         )
+
+
+def _terms(project: Project, file: Path) -> list[Term]:
+    """Raises ServiceError `path`, `utf8` and `vocabulary`."""
+    return terms_in(project, read_text(file, "Nothing was injected."), f"“{file}”")

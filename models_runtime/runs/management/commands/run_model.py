@@ -59,7 +59,9 @@ class Command(JourneyCommand):
         )
         parser.add_argument("--model", metavar="NAME", help="Name of a language model. Default: the server's first.")
         parser.add_argument(
-            "--strategy", choices=list(STRATEGIES), help="Strategy of a language model. Default: extract."
+            "--strategy",
+            choices=list(STRATEGIES),
+            help="Strategy of a language model. Default: extract. by_label: one question about each label.",
         )
         parser.add_argument(
             "--language", choices=list(LANGUAGES), help="Language of the prompt. Default: the project's language."
@@ -79,7 +81,7 @@ class Command(JourneyCommand):
         parser.add_argument("--temperature", metavar="T", help="Temperature of the answers, from 0 to 2. Default: 0.")
         parser.add_argument("--tokens", metavar="N", help="Most tokens in an answer. Default: as many as needed.")
         parser.add_argument(
-            "--template", metavar="FILE", help="File with your own prompt. $labels stands for the list of labels."
+            "--template", metavar="FILE", help="File with your own prompt. $labels stands for the labels of a question."
         )
         parser.add_argument("--may-leave", action="store_true", help="The notes may be sent to another machine.")
         parser.add_argument("--pipeline", default="", metavar="NAME", help=f"Package or folder of {PIPELINE}.")

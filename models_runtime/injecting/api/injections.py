@@ -14,6 +14,7 @@ from annotations.api.problems import invalid, named
 from annotations.api.requests import ApiRequest, enter
 from annotations.api.schemas import Body
 from annotations.core.access import Access, Can, authors_for
+from annotations.domain.injecting.vocabulary import LONGEST_TERM, MOST_TERMS, Term, TermError, checked_term
 from annotations.domain.numbers import MAX_ID
 from annotations.gold.selectors import versions
 from annotations.jobs.api import job_address
@@ -21,15 +22,25 @@ from annotations.jobs.tokens import new_key
 from annotations.models import Author
 from annotations.notes.selectors.in_context import Entry
 from annotations.notes.views.in_context import shown_in_context
+from annotations.projects.selectors.labels import accepted_labels
 from models_runtime.injecting.services.benching import Found, errors_behind, refiners_of
 from models_runtime.injecting.services.scoring import authors_on, is_complete, require_complete, score_injection
 from models_runtime.injecting.services.starting import ALL, MOST_SEED, start_injection
 from models_runtime.models import InjectedRun
 
 router = Router(tags=["Injected errors"])
+MOST_REASONS = 100
 PATH = "/projects/{slug:slug}/injections"
 ONE = f"{PATH}/{{int:injection}}"
-FIELDS = {"rules": "rules", "rate": "rate", "seed": "seed", "empty": "gold", "exists": "name", "name": "name"}
+FIELDS = {
+    "rules": "rules",
+    "rate": "rate",
+    "seed": "seed",
+    "empty": "gold",
+    "log": "rules",
+    "exists": "name",
+    "name": "name",
+}
 
 
 class InjectionItem(Schema):
@@ -74,11 +85,27 @@ class InjectionOut(InjectionItem):
     authors: list[Refiner]
 
 
+class NewTerm(Body):
+    """A string that is marked with a label wherever gold has nothing. Of several labels, the most frequent one is used.
+
+    The string is deleted when the errors are drawn.
+    """
+
+    string: str = Field(max_length=LONGEST_TERM)
+    label: str = Field(max_length=100)
+    count: int = Field(1, ge=1, lt=10**9)
+
+
 class NewInjection(Body):
-    """`gold` is the number of a frozen version. `rules`: names of rules, or “all” that fit the project's labels."""
+    """`gold` is the number of a frozen version. `rules`: names of rules, or “all” that fit the project's labels.
+
+    “log” marks the strings of rejected suggestions, and “systemic:” with a name an accepted systemic error. Without
+    `rules`: “all”, or none if there are `terms`, which make the rule “csv”.
+    """
 
     gold: int = Field(ge=1, le=2**31 - 1)
-    rules: list[str] = Field([ALL], max_length=100)
+    rules: list[str] | None = Field(None, max_length=100)
+    terms: list[NewTerm] = Field([], max_length=MOST_TERMS)
     rate: float = 0.1
     seed: int = Field(7, ge=0, le=MOST_SEED)
     name: str = ""
@@ -132,10 +159,12 @@ def start_injection_now(
     version = next((one for one in versions(access.project) if one.number == body.gold), None)
     if version is None:
         raise invalid(("gold", "There is no frozen gold version with this number."))
+    terms = _terms(access, body.terms)
+    rules = body.rules if body.rules is not None else [] if terms else [ALL]
     with named(FIELDS):
         row = start_injection(
-            version=version, actor=access.user, rules=body.rules, rate=body.rate, seed=body.seed, name=body.name,
-            key=new_key(access),
+            version=version, actor=access.user, rules=rules, rate=body.rate, seed=body.seed, name=body.name,
+            terms=terms, key=new_key(access),
         )  # fmt: skip
     if row.job is not None:
         response["Location"] = job_address(slug, row.job)
@@ -185,6 +214,20 @@ def list_injected_errors(
         return [(int(one.kind), chosen[int(one.kind)], one) for one in shown_in_context(access, rows, "injections")]
 
     return paged(request, paging, fetch, lambda each: _error(*each[1:]), lambda each: each[0])
+
+
+def _terms(access: Access, rows: Sequence[NewTerm]) -> list[Term]:
+    """Raises Problem (422), which names the terms that can't be used."""
+    _accepted, ids = accepted_labels(access.project)
+    terms, wrong = [], []
+    for at, row in enumerate(rows):
+        try:
+            terms.append(checked_term(row.string, row.label, row.count, ids))
+        except TermError as error:
+            wrong.append((f"terms.{at}.{error.field}", str(error)))
+    if wrong:
+        raise invalid(*wrong[:MOST_REASONS])
+    return terms
 
 
 def _error(one: Found, entry: Entry) -> InjectedErrorOut:
