@@ -14,6 +14,7 @@ from models_runtime.models import RefinedItem, Refinement
 from models_runtime.refining import learning
 from models_runtime.refining.services.starting import start_refinement
 from tests import factories as make
+from tests.refining.conftest import note_of
 
 pytestmark = [pytest.mark.queue]
 
@@ -45,6 +46,28 @@ def test_a_run_that_marks_too_much(ward):
     assert span.provenance["refined"]["action"] == "keep" and span.provenance["refined"]["reason"]
     event = Event.objects.get(verb="refinement.started")
     assert (event.actor, event.data["method"]) == (ward.mia, "offline")
+
+
+def test_a_token_too_many_is_cut_off_and_a_missing_one_added(ward):
+    loose = make.make_author(ward.project, kind="run", name="loose")
+    for number, note in enumerate(ward.notes):
+        _text, spans = note_of(number)
+        wrong = {
+            "PATIENT": lambda start, end, text: (start, text.rindex(" ", start, end)),
+            "CITY": lambda start, end, text: (start, end + len(" il")),
+            "DOCTOR": lambda start, end, text: (start - len("dott. "), end),
+        }
+        moved = [
+            (*(wrong[label](start, end, note.text) if label in wrong else (start, end)), label)
+            for start, end, label in spans
+        ]
+        make.make_set(note, loose, moved, submitted=True)
+    found = command("refine", "ward", "loose", "--wait")
+    assert (found["kept"], found["updated"], found["removed"]) == (80, 120, 0)
+    assert spans_of(found["author"]) == spans_of("gold")
+    reasons = RefinedItem.objects.filter(refinement__author__name=found["author"], action="update")
+    begun, ended = (reasons.filter(reason__contains=f"such text {side} elsewhere") for side in ("begins", "ends"))
+    assert (begun.count(), ended.count()) == (40, 80)
 
 
 def test_injected_errors_are_caught(ward):

@@ -6,6 +6,7 @@ regression.
 
 import tempfile
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,6 +14,7 @@ import pycrfsuite
 
 from annotations.domain.spans import Span
 from models_runtime.backends.refining.candidates import MOST_EXAMPLES, Read, features, not_gold
+from models_runtime.backends.refining.ends import EndExample, EndsModel, end_examples, learn_ends
 
 NOTHING: Final = "-"
 """The class of stretches that are no identifier; no label code is a single hyphen."""
@@ -39,30 +41,46 @@ Example = tuple[pycrfsuite.ItemSequence, str]
 """The features of a stretch, and its class."""
 
 
-def examples(own: Read, gold: Sequence[Span]) -> list[Example]:
-    """What a note with gold teaches: its gold spans, and stretches that are no identifier."""
+@dataclass(frozen=True)
+class Taught:
+    """What a note with gold teaches: about labels, and about begins and ends."""
+
+    labels: list[Example]
+    ends: list[EndExample]
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What was learned from gold: what a stretch is, and where it begins and ends."""
+
+    labels: SpanModel
+    ends: EndsModel
+
+
+def examples(own: Read, gold: Sequence[Span]) -> Taught:
+    """What a note with gold teaches: its gold spans, stretches that are no identifier, and right and wrong ends."""
     bare = not_gold(own, gold, MOST_EXAMPLES * max(len(gold), 5))
-    return [
+    labels = [
         *((_items(own, span.start, span.end), span.label) for span in gold),
         *((_items(own, start, end), NOTHING) for start, end in bare),
     ]
+    return Taught(labels, end_examples(own.note, gold))
 
 
 def _items(own: Read, start: int, end: int) -> pycrfsuite.ItemSequence:
     return pycrfsuite.ItemSequence([features(own, start, end)])
 
 
-def learn(notes: Iterable[Sequence[Example]]) -> SpanModel | None:
+def learn(notes: Iterable[Taught]) -> Learned | None:
     """Learn from the examples of notes. None for fewer than FEWEST gold spans. Deterministic."""
-    trainer = pycrfsuite.Trainer(algorithm="lbfgs", params=_PARAMS, verbose=False)
-    spans = 0
-    for note in notes:
-        for items, one in note:
-            trainer.append(items, [one])
-            spans += one != NOTHING
-    if spans < FEWEST:
+    known = list(notes)
+    if sum(one != NOTHING for note in known for _, one in note.labels) < FEWEST:
         return None
+    trainer = pycrfsuite.Trainer(algorithm="lbfgs", params=_PARAMS, verbose=False)
+    for note in known:
+        for items, one in note.labels:
+            trainer.append(items, [one])
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "model")
         trainer.train(str(file))
-        return SpanModel(file)
+        return Learned(SpanModel(file), learn_ends(note.ends for note in known))
