@@ -410,3 +410,8 @@ _.refinement
 _.switched_off
 _.masking_threshold
 _.on_hold_out
+
+# Fields of cards that templates, the API and files read by their names.
+_.held_out_sha256
+_.refit_most
+_.refit_elsewhere
