@@ -46,7 +46,7 @@ _TOWN: Final = re.compile(rf"(?i:{alternatives(_TOWNS)})(?!{LETTER})")
 _TOWN_AFTER: Final = re.compile(
     rf"[ ](?:{LETTER}+[ ]){{0,4}}?(?i:{either('eponym_tails', 'town_tails')})(?!{LETTER})"
     rf"|[ ]?(?:[ ](?:modificad[oa]|revised|modified))?,?[ ](?:[IVX]{{1,4}}[abcABC]?|[A-E][0-9]?|[A-Z][0-9][A-Z0-9]*|"
-    rf"[0-9]{{1,2}}(?:[./][0-9]{{1,2}})?(?=[ ]?[.,;:)]|\Z))(?![{UP}a-zà-ÿ0-9\-])|[ ](?:19|20)[0-9]{{2}}(?![0-9])"
+    rf"[0-9]{{1,2}}[./][0-9]{{1,2}}(?=[ ]?[.,;:)]|\Z))(?![{UP}a-zà-ÿ0-9\-])|[ ](?:19|20)[0-9]{{2}}(?![0-9])"
 )
 _TOWN_BEFORE: Final = re.compile(
     rf"(?<!{LETTER})(?:(?:{either('eponym_heads', 'town_heads')})(?:[ ](?:[a-e]|[ivx]{{1,4}}[ab]?|"
