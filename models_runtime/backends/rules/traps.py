@@ -46,7 +46,7 @@ _TOWN: Final = re.compile(rf"(?i:{alternatives(_TOWNS)})(?!{LETTER})")
 _TOWN_AFTER: Final = re.compile(
     rf"[ ](?:{LETTER}+[ ]){{0,4}}?(?i:{either('eponym_tails', 'town_tails')})(?!{LETTER})"
     rf"|[ ]?(?:[ ](?:modificad[oa]|revised|modified))?,?[ ](?:[IVX]{{1,4}}[abcABC]?|[A-E][0-9]?|[A-Z][0-9][A-Z0-9]*|"
-    rf"[0-9]{{1,2}}[./][0-9]{{1,2}}(?=[ ]?[.,;:)]|\Z))(?![{UP}a-zà-ÿ0-9\-])|[ ](?:19|20)[0-9]{{2}}(?![0-9])"
+    rf"[0-9]{{1,2}}(?:[./][0-9]{{1,2}})?(?=[ ]?[.,;:)]|\Z))(?![{UP}a-zà-ÿ0-9\-])|[ ](?:19|20)[0-9]{{2}}(?![0-9])"
 )
 _TOWN_BEFORE: Final = re.compile(
     rf"(?<!{LETTER})(?:(?:{either('eponym_heads', 'town_heads')})(?:[ ](?:[a-e]|[ivx]{{1,4}}[ab]?|"
@@ -56,10 +56,17 @@ _TOWN_BEFORE: Final = re.compile(
 )
 
 
+# "via Roma 5" is a street.
+_STREET_BEFORE: Final = re.compile(
+    rf"(?<!{LETTER})(?:c/|{either('street_types_es', 'street_types_it')})\.?[ ](?:(?:de|di|del|la)[ ])?\Z"
+)
+
+
 def _town(text: str, start: int, end: int) -> Iterator[Found]:
     """A town in the name of a scale, a classification or a disease."""
-    match = _TOWN.match(text, start)
-    if match is not None and (_TOWN_AFTER.match(text, match.end()) or _TOWN_BEFORE.search(before(text, start))):
+    behind = before(text, start)
+    match = None if _STREET_BEFORE.search(behind) else _TOWN.match(text, start)
+    if match is not None and (_TOWN_AFTER.match(text, match.end()) or _TOWN_BEFORE.search(behind)):
         yield match.start(), match.end(), Kind.TRAP
 
 
