@@ -56,10 +56,17 @@ _TOWN_BEFORE: Final = re.compile(
 )
 
 
+# "via Roma 5" is a street.
+_STREET_BEFORE: Final = re.compile(
+    rf"(?<!{LETTER})(?:c/|{either('street_types_es', 'street_types_it')})\.?[ ](?:(?:de|di|del|la)[ ])?\Z"
+)
+
+
 def _town(text: str, start: int, end: int) -> Iterator[Found]:
     """A town in the name of a scale, a classification or a disease."""
-    match = _TOWN.match(text, start)
-    if match is not None and (_TOWN_AFTER.match(text, match.end()) or _TOWN_BEFORE.search(before(text, start))):
+    behind = before(text, start)
+    match = None if _STREET_BEFORE.search(behind) else _TOWN.match(text, start)
+    if match is not None and (_TOWN_AFTER.match(text, match.end()) or _TOWN_BEFORE.search(behind)):
         yield match.start(), match.end(), Kind.TRAP
 
 

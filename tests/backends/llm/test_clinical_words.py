@@ -138,11 +138,11 @@ def test_names_lists_and_rules_need_no_second_question(text: str, rewritten: str
 
 
 def test_an_unlisted_name_is_in_doubt_until_the_model_confirms_it() -> None:
-    text, rewritten = "Il signor Kwame Nkrumah Zyloric 300 assume", "Il signor [NOME] assume"
+    text, rewritten = "Il signor Kwame Nkrumah Kelvorin 300 assume", "Il signor [NOME] assume"
     assert found(text, rewritten) == [
-        ("Kwame Nkrumah Zyloric", "[NOME]", ["300"], ["Kwame Nkrumah Zyloric"]),
+        ("Kwame Nkrumah Kelvorin", "[NOME]", ["300"], ["Kwame Nkrumah Kelvorin"]),
     ]
-    assert found(text, rewritten, ("Kwame Nkrumah", 0)) == [("Kwame Nkrumah", "[NOME]", ["Zyloric 300"], [])]
+    assert found(text, rewritten, ("Kwame Nkrumah", 0)) == [("Kwame Nkrumah", "[NOME]", ["Kelvorin 300"], [])]
 
 
 def test_an_answer_that_repeats_the_mistake_confirms_nothing() -> None:
