@@ -93,6 +93,22 @@ def test_the_projects_own_guidance_is_that_of_the_start(few, settings):
     assert {(one["version"], one["text"]) for one in seen} == {("own-1", "# Mine")}
 
 
+@pytest.mark.parametrize(
+    ("language", "words"), [("es", "Nombres de personas"), ("it", "Nomi di persone"), ("en", "Names of people")]
+)
+def test_guidance_is_in_the_language_of_the_prompt(few, settings, language, words):
+    seen = []
+
+    def script(body):
+        if len(body["messages"]) > 2:
+            seen.append(unfenced(body["messages"][-1]["content"]))
+        return reviewer(body)
+
+    with asked(settings, script):
+        refine("--language", language)
+    assert len(seen) == NOTES and all(one["text"].startswith(f"# {words}") for one in seen)
+
+
 def one_at_a_time(body):
     if len(body["messages"]) == 2:
         return answer(body, ("show_context", {}))

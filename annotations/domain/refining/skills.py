@@ -29,9 +29,12 @@ _HEAD: Final = re.compile(r"Version: ?(?P<version>[0-9]+)\nLabels: ?(?P<labels>[
 
 @cache
 def shipped(language: str) -> Mapping[str, Skill]:
-    """The skills of this release by name, each in the language, or in English if it has no text in the language."""
+    """The skills of this release by name, each in the language, or in English if it has no text in the language.
+
+    A regional language, such as de-AT, has the texts of its language.
+    """
     found: dict[str, Skill] = {}
-    for one in dict.fromkeys((DEFAULT_LANGUAGE, language)):
+    for one in dict.fromkeys((DEFAULT_LANGUAGE, language.split("-")[0])):
         for file in sorted(_FOLDER.glob(f"*.{one}.md")):
             name = file.name.split(".")[0]
             text = file.read_text(encoding="utf-8")

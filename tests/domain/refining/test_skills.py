@@ -24,12 +24,25 @@ def test_every_shipped_label_has_a_skill(language):
         assert special == set(codes) and found["review"].labels == set(codes)
 
 
-def test_each_shipped_skill_has_definition_examples_and_edge_cases():
-    assert len(shipped("en")) == 8
-    for name, skill in shipped("en").items():
+@pytest.mark.parametrize(
+    ("language", "parts"),
+    [
+        ("en", ("Right", "Wrong", "Edge cases")),
+        ("es", ("Correcto", "Incorrecto", "Casos límite")),
+        ("it", ("Giusto", "Sbagliato", "Casi limite")),
+        ("de", ("Richtig", "Falsch", "Grenzfälle")),
+    ],
+)
+def test_each_shipped_skill_has_definition_examples_and_edge_cases(language, parts):
+    english, found = shipped("en"), shipped(language)
+    assert list(found) == list(english) and len(found) == 8
+    for name, skill in found.items():
         assert NAME.fullmatch(name) and len(skill.text) < LONGEST and skill.version == "shipped-1"
-        assert skill.text.startswith(f"# {skill.title}\n")
-        assert all(f"\n## {part}\n" in skill.text for part in ("Right", "Wrong", "Edge cases"))
+        assert skill.text.startswith(f"# {skill.title}\n") and skill.labels == english[name].labels
+        definition, *sections = skill.text.split("\n## ")
+        assert tuple(section.split("\n")[0] for section in sections) == parts
+        assert len(definition.split()) > 8 and all(section.count("\n- ") > 1 for section in sections)
+        assert language == "en" or skill.text != english[name].text
 
 
 def test_own_skills_replace_add_and_remove():
@@ -46,3 +59,4 @@ def test_own_skills_replace_add_and_remove():
 
 def test_a_language_without_texts_has_the_english_ones():
     assert shipped("xx") == shipped("en")
+    assert shipped("de-AT") == shipped("de")
