@@ -6,10 +6,7 @@ probability of being no `O` is above a threshold are suggested as well.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol, runtime_checkable
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 
 from annotations.domain.bio import split_tag
 from annotations.domain.spans import Span
@@ -17,7 +14,12 @@ from annotations.domain.tokens import Token, covered
 from annotations.domain.whitespace import trim
 from models_runtime.backends.base import Backend, Budget, Device, budget_of
 
-Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    # Web processes and workers load this module; NumPy is loaded by the functions that compute.
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
 
 # The decimal places of a confidence.
 DECIMALS: Final = 4
@@ -36,11 +38,13 @@ class Marginals:
 
     tokens: Sequence[Token]
     labels: tuple[str, ...]
-    shares: Floats
+    shares: "Floats"
 
     @classmethod
     def of_tags(cls, tokens: Sequence[Token], names: Sequence[str], rows: Any) -> "Marginals":
         """From the probabilities of BIO tags [tokens, tags] with these names: `B-` and `I-` of a label are added up."""
+        import numpy as np
+
         parts = [split_tag(name)[1] for name in names]
         labels = tuple(sorted({label for label in parts if label}))
         given = np.asarray(rows, dtype=np.float64).reshape(len(tokens), len(names))
@@ -51,7 +55,7 @@ class Marginals:
         return cls(tokens, labels, np.clip(shares, 0.0, 1.0))
 
     @property
-    def marked(self) -> Floats:
+    def marked(self) -> "Floats":
         """The probability that each token is not `O`."""
         found: Floats = self.shares.sum(axis=1)
         return found
@@ -77,6 +81,8 @@ def spans_above(text: str, marked: Marked, threshold: float, source: str) -> lis
     span, except over a line break. Beside a span of the best path, they are a span of their own, which touches it.
     Confidence: the lowest probability of the label at the span's tokens. `source`: that of the added spans.
     """
+    import numpy as np
+
     spans, marginals = marked
     tokens = marginals.tokens
     if not tokens:
@@ -113,6 +119,8 @@ def mean_marginals(
 
     A token that a member doesn't have, such as a character that its tokenizer drops, is `O` for that member.
     """
+    import numpy as np
+
     labels = tuple(sorted({codes.get(label, label) for each in members for label in each.labels}))
     shares = np.zeros((len(tokens), len(labels)))
     row_of = {token: row for row, token in enumerate(tokens)}

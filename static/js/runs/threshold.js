@@ -39,7 +39,7 @@
   const text = (point) => {
     const values = { at: String(point.threshold ?? 0), recall: shown(point.recall), precision: shown(point.precision), free: shown(point.leak_free) };
     const pattern = (point.threshold === null ? masking.dataset.off : masking.dataset.at) || "";
-    return Object.entries(values).reduce((found, [key, value]) => found.replace(`%(${key})s`, value), pattern);
+    return Object.entries(values).reduce((found, [key, value]) => found.replace(`{${key}}`, value), pattern);
   };
   const show = () => {
     const point = curve()[Number(slider.value)];
