@@ -108,8 +108,8 @@ def test_the_command_shows_each_queue_and_fails_where_jobs_wait_without_a_worker
     take(run.job_id)
     _, gpu, _ = json.loads(queues(capsys, "--json"))["queues"]
     assert gpu == {
-        "queue": "gpu", "workers": 1, "idle": 1, "waiting": 0, "running": 1, "shared": 0, "oldest": None, "stuck": False,
-        "lost": 0,
+        "queue": "gpu", "workers": 1, "idle": 1, "waiting": 0, "running": 1, "shared": 0, "oldest": None,
+        "stuck": False, "lost": 0,
     }  # fmt: skip
 
 
