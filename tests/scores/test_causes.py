@@ -338,7 +338,7 @@ def test_the_page_takes_the_same_queries_for_any_number_of_causes(read, sign_in,
     for kind in ("AB", "AM", "D", "S"):
         tag(read, read.missed, kind)
         tag(read, read.label, kind)
-    with django_assert_max_num_queries(37):
+    with django_assert_max_num_queries(39):
         client.get(url("score", read))
-    with django_assert_max_num_queries(37):
+    with django_assert_max_num_queries(39):
         client.get(url("score_errors", read))

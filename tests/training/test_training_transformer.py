@@ -134,7 +134,7 @@ def test_the_curves_grow_on_the_page_while_it_learns(world, client, monkeypatch)
     def learns(*args, on_step, options, unlabeled, **more):
         assert (options["grouping"], options["adapt"], len(list(unlabeled))) == (4, 2, 2)
         for adapting, iteration, loss, f1 in steps:
-            on_step({"adapting": adapting, "iteration": iteration, "most": 3, "loss": loss, "f1": f1})
+            on_step({"adapting": adapting, "again": False, "iteration": iteration, "most": 3, "loss": loss, "f1": f1})
             shown.append(said(client.get(page("model", model.pk))))
         raise BackendError("That is enough for this test.", permanent=True)
 

@@ -117,7 +117,7 @@ def test_a_name_of_an_epoch_that_exists_gets_a_number(world, home, trained):
 
 
 def test_a_failed_training_keeps_nothing(world, home, monkeypatch):
-    from models_runtime.training.jobs import training
+    from models_runtime.training.jobs import watching
 
     def fails(*words, **more):
         raise RuntimeError("The disk is full.")
@@ -215,14 +215,14 @@ def test_a_training_that_ends_early_keeps_the_epochs_before_its_last(world, home
     """A person asks for the end during the third of 300 epochs."""
     from models_runtime.training.jobs import training
 
-    told = training._Watch.__call__
+    told = watching.Watch.__call__
 
     def asks(watch, report):
         if report is not None and report["iteration"] == 2:
             TrainedModel.objects.filter(pk=watch.row.pk).update(enough=True)
         return told(watch, report)
 
-    monkeypatch.setattr(training._Watch, "__call__", asks)
+    monkeypatch.setattr(watching.Watch, "__call__", asks)
     model, job = trained(
         "a", backend="transformer", algorithm="fresh", base="tiny-bert", iterations=300, name="Court",
         settings={"checkpoints": "yes"},
