@@ -117,7 +117,7 @@ def test_a_name_of_an_epoch_that_exists_gets_a_number(world, home, trained):
 
 
 def test_a_failed_training_keeps_nothing(world, home, monkeypatch):
-    from models_runtime.training.jobs import watching
+    from models_runtime.training.jobs import training
 
     def fails(*words, **more):
         raise RuntimeError("The disk is full.")
@@ -213,7 +213,7 @@ def test_an_erasure_names_the_probes_to_check(world, home):
 
 def test_a_training_that_ends_early_keeps_the_epochs_before_its_last(world, home, trained, monkeypatch):
     """A person asks for the end during the third of 300 epochs."""
-    from models_runtime.training.jobs import training
+    from models_runtime.training.jobs import watching
 
     told = watching.Watch.__call__
 
