@@ -6,6 +6,7 @@ import uuid
 
 import pytest
 from django.core.management import call_command
+from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
@@ -113,6 +114,8 @@ def test_a_killed_worker_s_successor_asks_nothing_twice(client, server, monkeypa
     monkeypatch.setattr(KeptAnswers, "keep", until_killed)
     with pytest.raises(KeyboardInterrupt):
         work(run.job_id)
+    # A killed process leaves no connection behind.
+    connection.close()
     assert (len(server.requests), AnnotationSet.objects.filter(author=run.author).count()) == (5, 1)
     Job.objects.update(state="queued", lease_until=None)
     work(run.job_id)

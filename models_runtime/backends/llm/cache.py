@@ -54,7 +54,7 @@ def cached_or_asked(
     The counts are always recorded: together with the answer, or at once if there is no usable answer.
     """
     found = answers.find(key)
-    meter.add(kept=found is not None)
+    meter.add(kept=int(found is not None))
     if found is None:
         try:
             found = read((yield question))
