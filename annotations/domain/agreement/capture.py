@@ -155,6 +155,8 @@ class Found:
         if not self.twice:
             return Value(None, "No span was found by two annotators, so the number of missed spans can't be estimated.")
         if not self.projected_for(annotators):
+            if not self.of[annotators]:
+                return Value(None, "Nobody marked anything in the notes with this many annotators.")
             return Value(self.by[annotators] / self.of[annotators])
         one, two = self.by[1] / self.of[1], self.by[2] / self.of[2]
         return Value(1 - (1 - two) * (1 - one))

@@ -180,6 +180,17 @@ def test_a_sample_has_as_many_draws_as_there_are_notes():
     assert (sums == 7).all()
 
 
+def test_recall_of_three_whose_notes_hold_nothing_has_no_figure():
+    age = [Span(0, 1, "AGE")]
+    notes = [
+        NoteAnnotationSets(TEXT, {"a": [], "b": [], "c": []}, 0),
+        NoteAnnotationSets(TEXT, {"a": age, "b": age}, 1),
+    ]
+    *_, three = figures(notes, SETUP, Unit.TOKEN, samples=20)["recall"]["overlap"]["annotators"]
+    assert (three["annotators"], three["value"]) == (3, None)
+    assert three["why"] == "Nobody marked anything in the notes with this many annotators."
+
+
 EDGES = st.tuples(st.integers(0, 40), st.integers(1, 9), st.sampled_from(list(CATEGORY)))
 ANNOTATION_SET = st.lists(EDGES, max_size=4).map(lambda drawn: [Span(a, a + n, label) for a, n, label in drawn])
 
