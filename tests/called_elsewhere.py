@@ -80,6 +80,7 @@ _.spurious_share
 _.state_name
 _.token_shares
 _.unanswered
+_.updated
 _.warnings_more
 _.withdrawn_at
 _.without_cause

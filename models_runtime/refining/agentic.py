@@ -2,23 +2,21 @@
 
 from collections.abc import Iterator
 from contextlib import closing
-from functools import partial
 from typing import Any
 
-from django.conf import settings
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
 from annotations.domain.refining.state import ALL
 from annotations.domain.refining.todo import Todo
-from annotations.jobs.registry import load
 from annotations.jobs.runner import Claim
 from models_runtime.backends.base import BackendError
-from models_runtime.core.llm import KeptReplies, capacity_of
+from models_runtime.core.llm import KeptReplies
 from models_runtime.core.registry import LLM_AGENT
 from models_runtime.models import Refinement
-from models_runtime.refining.counting import RefinementMeter, Timed
-from models_runtime.refining.keeping import begin, count_of_source, finish, keep, waiting
+from models_runtime.refining.by_model import ModelRefiner
+from models_runtime.refining.counting import Timed
+from models_runtime.refining.keeping import keep
 from models_runtime.runs.services.llm import prompt_labels
 from models_runtime.skills.selectors import skills_at
 
@@ -28,52 +26,37 @@ def refine(claim: Claim, row: Refinement) -> None:
     _Refiner(claim, row).refine()
 
 
-class _Refiner:
+class _Refiner(ModelRefiner):
     def __init__(self, claim: Claim, row: Refinement) -> None:
-        server = settings.LLM_SERVERS.get(row.server)
-        if server is None or row.model not in server.models:
-            raise ServiceError(
-                _("%(server)s/%(model)s is no longer configured on this worker.")
-                % {"server": row.server, "model": row.model},
-                code="server",
-            )
-        self._claim, self._row = claim, row
-        self._meter = RefinementMeter(row)
-        try:
-            self._agent: Any = load(LLM_AGENT)(
-                server=server,
-                model=row.model,
-                labels=prompt_labels(row.project),
-                prompt=row.prompt,
-                skills=skills_at(row.project, row.params.get("skills", {}), row.language),
-                components=ALL - set(row.switched_off),
-                steps=int(row.params.get("steps", 0)),
-                tokens=int(row.params.get("tokens", 0)),
-                answers=KeptReplies(row.project, self._meter),
-                meter=self._meter,
-                timed=Timed,
-            )
-        except BackendError as error:
-            raise ServiceError(str(error), code="server") from error
-        self._capacity = capacity_of(server)
-        self._total = count_of_source(row)
-        self._done = self._total - waiting(row).count()
+        super().__init__(claim, row)
+        self._agent = self.made(
+            LLM_AGENT,
+            server=self.server,
+            model=row.model,
+            labels=prompt_labels(row.project),
+            prompt=row.prompt,
+            skills=skills_at(row.project, row.params.get("skills", {}), row.language),
+            components=ALL - set(row.switched_off),
+            steps=int(row.params.get("steps", 0)),
+            tokens=int(row.params.get("tokens", 0)),
+            answers=KeptReplies(row.project, self.meter),
+            meter=self.meter,
+            timed=Timed,
+        )
 
     def refine(self) -> None:
         failed: list[BackendError] = []
         try:
-            with closing(self._agent.converse(self._talks(), self._capacity, self._claim.check)) as results:
+            with closing(self._agent.converse(self._talks(), self.capacity, self.claim.check)) as results:
                 for note, outcome in results:
                     if not isinstance(outcome, BackendError):
-                        self._done += 1
-                        fence = partial(self._claim.progress, self._done, self._total)
-                        finish(self._row, note, outcome.todo, fence)
+                        self.finish(note, outcome.todo)
                     elif outcome.permanent:
                         raise ServiceError(str(outcome), code="server") from outcome
                     else:
                         failed.append(outcome)
         finally:
-            self._meter.record()
+            self.meter.record()
         if failed:
             raise ServiceError(
                 _("%(count)d notes are not finished. Retry the job to go on with them. %(error)s")
@@ -83,16 +66,14 @@ class _Refiner:
 
     def _talks(self) -> Iterator[tuple[int, Any]]:
         """The notes to go through, each with its conversation."""
-        for note in list(waiting(self._row).order_by("document_id").values_list("document_id", flat=True)):
-            todo = begin(self._row, note, self._claim.fence)
-            if todo is not None:  # None: the note was erased.
-                yield note, self._agent.refine(todo, _Persist(self, note, todo))
+        for note, todo in self.begun():
+            yield note, self._agent.refine(todo, _Persist(self, note, todo))
 
     def keep(self, note: int, before: Todo, after: Todo) -> None:
         """Write the items that an answer has changed."""
         changed = [item for item, old in zip(after.items, before.items, strict=True) if item != old]
         if changed:
-            keep(self._row, note, changed, self._claim.fence)
+            keep(self.row, note, changed, self.claim.fence)
 
 
 class _Persist:

@@ -18,7 +18,7 @@ from annotations.jobs.api import job_address
 from annotations.jobs.tokens import new_key
 from models_runtime.models import Refinement
 from models_runtime.refining.services.asking import Asked
-from models_runtime.refining.services.efforts import efforts_of
+from models_runtime.refining.services.efforts import Effort, efforts_of
 from models_runtime.refining.services.starting import start_refinement
 
 router = Router(tags=["Refinements"])
@@ -54,27 +54,8 @@ class RefinementItem(Schema):
         )  # fmt: skip
 
 
-class EffortOut(Schema):
-    """Decisions so far, and what they took. `seconds` is null until the job ends.
-
-    `answering` are seconds spent on a model's answers; `cost` is null where no price is known."""
-
-    notes: int
-    annotations: int
-    kept: int
-    updated: int
-    removed: int
-    calls: int
-    seconds: float | None
-    answering: float
-    tokens_in: int
-    tokens_out: int
-    cost: float | None
-    currency: str
-
-
 class RefinementOut(RefinementItem):
-    effort: EffortOut
+    effort: Effort
 
 
 class NewRefinement(Body):
@@ -140,4 +121,4 @@ def read_refinement(request: ApiRequest, slug: str, refinement: int) -> Refineme
     access = enter(request, slug, Can.MANAGE)
     rows = Refinement.objects.select_related("author", "source", "gold_version", "job")
     row = get_object_or_404(rows, project=access.project, pk=refinement)
-    return RefinementOut.of(row, effort=EffortOut(**efforts_of([row])[row.pk].as_json()))
+    return RefinementOut.of(row, effort=efforts_of([row])[row.pk])

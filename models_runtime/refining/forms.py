@@ -45,7 +45,7 @@ class RefineForm(forms.Form):
         label=_("Gold version"),
         required=False,
         widget=forms.Select(),
-        help_text=_("The offline agent learns from gold of other patients than the note's."),
+        help_text=_("The offline agent and the examples in questions use it, always from notes of other patients."),
     )
     model = forms.ChoiceField(
         label=_("Language model"),

@@ -34,6 +34,8 @@ def test_a_program_accepts_a_cluster_and_injects_errors_like_it(reviewed):
     assert made.status_code == 201 and made.json()["rule"] == "systemic:clubs" and made.json()["examples"] == 6
     assert program.post(f"{PATH}/systemic", wanted).json() == made.json()
     assert program.get(f"{PATH}/systemic").json()["items"] == [made.json()]
+    rules = {one["key"]: one["rule"] for one in program.get(f"{PATH}/systemic/clusters").json()["items"]}
+    assert rules.pop(clubs["key"]) == "systemic:clubs" and list(rules.values()) == [""]
     started = program.post(PATH, {"gold": 1, "rules": ["systemic:clubs", "log"], "rate": 1, "name": "mine"})
     assert started.json()["rules"] == ["systemic:clubs", "log"]
     work(InjectedRun.objects.get().job_id)

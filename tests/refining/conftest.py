@@ -33,8 +33,10 @@ def note_of(number):
 
 
 @pytest.fixture
-def ward(db, no_redis):
+def ward(db, no_redis, settings):
     """mia manages the project, vic only reads. The run `wide` has gold, and four wrong suggestions in each note."""
+    # The heartbeat's connection doesn't see the job in the test's transaction, and would end the lease of a slow test.
+    settings.JOB_LEASE_SECONDS = 3600
     project = create_project(name="Ward", label_set_key="i2b2-2014", language="it")
     gold = make.make_author(project, kind="gold", name="gold")
     wide = make.make_author(project, kind="run", name="wide")

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.llm.asking import THOUGHT
+from models_runtime.backends.llm.structured import list_schema
 
 KEY: Final = "entities"
 _DECODER: Final = json.JSONDecoder()
@@ -42,18 +43,7 @@ def schema_of(model: type[BaseModel], choices: dict[str, list[str]]) -> dict[str
         name: {"type": field["type"]} | ({"enum": choices[name]} if name in choices else {})
         for name, field in entry["properties"].items()
     }
-    item = {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-    return {
-        "type": "object",
-        "properties": {KEY: {"type": "array", "items": item}},
-        "required": [KEY],
-        "additionalProperties": False,
-    }
+    return list_schema(KEY, properties)
 
 
 def listed(text: str, model: type[M]) -> Listed[M]:

@@ -11,13 +11,13 @@ from typing import Any, Final
 
 from annotations.domain.refining.todo import Refused, Todo
 from annotations.domain.spans import Bounds, Span
-from models_runtime.backends.llm.asking import THOUGHT, Question
+from models_runtime.backends.llm.asking import Question
 from models_runtime.backends.llm.prompts import fenced
+from models_runtime.backends.llm.structured import object_schema, objects_in
 
 ANSWERS: Final = ("correct", "update", "remove")
 # Tokens of an answer: the text, the reason, and the thoughts of a reasoning model.
 _TOKENS: Final = 4096
-_DECODER: Final = json.JSONDecoder()
 # Characters of a changed text. Longer ones are parts of the note, not entities.
 _LONGEST: Final = 300
 # Characters around a span in which a changed text is looked for, since its white space may be longer in the note.
@@ -93,26 +93,12 @@ def schema_of_answer(labels: frozenset[str]) -> dict[str, Any]:
         "type": {"type": "string", "enum": ["", *sorted(labels)]},
         "reason": text,
     }
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return object_schema(properties)
 
 
 def correction_in(answer: str) -> Correction | None:
     """The first valid correction in an answer, which may be fenced or surrounded by text; None without one."""
-    at = answer.find("{", max(answer.rfind(THOUGHT), 0))
-    while at >= 0:
-        try:
-            found = Correction.read(_DECODER.raw_decode(answer, at)[0])
-        except (json.JSONDecodeError, RecursionError):
-            found = None
-        if found is not None:
-            return found
-        at = answer.find("{", at + 1)
-    return None
+    return next((found for found in map(Correction.read, objects_in(answer)) if found is not None), None)
 
 
 def applied(todo: Todo, number: int, answer: str) -> Applied:

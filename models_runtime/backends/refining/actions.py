@@ -6,13 +6,12 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from annotations.domain.refining.tools import Tool
-from models_runtime.backends.llm.asking import THOUGHT, Answer, ToolCall
+from models_runtime.backends.llm.asking import Answer, ToolCall
+from models_runtime.backends.llm.structured import list_schema, objects_in
 
 KEY: Final = "calls"
 MOST_CALLS: Final = 50
 """Calls of one answer that are carried out; the others are refused."""
-_DECODER: Final = json.JSONDecoder()
-_NOT_JSON: Final = object()
 
 
 @dataclass(frozen=True)
@@ -53,25 +52,14 @@ def action_schema(tools: Sequence[Tool]) -> dict[str, Any]:
     kinds: dict[str, str] = {argument.name: argument.kind for tool in tools for argument in tool.arguments}
     properties: dict[str, Any] = {"tool": {"type": "string", "enum": [tool.name for tool in tools]}}
     properties |= {name: {"type": [kind, "null"]} for name, kind in kinds.items()}
-    item = {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-    return {
-        "type": "object",
-        "properties": {KEY: {"type": "array", "items": item}},
-        "required": [KEY],
-        "additionalProperties": False,
-    }
+    return list_schema(KEY, properties)
 
 
 def actions(answer: Answer) -> list[Action]:
     """The calls of an answer, in order; empty if there is none that can be read."""
     if answer.calls:
         return [Action(call.id, call.name, _arguments(call.arguments)) for call in answer.calls]
-    read = _object(answer.text)
+    read = next(objects_in(answer.text), None)
     rows = read.get(KEY) if isinstance(read, Mapping) and KEY in read else [read]
     return [
         Action("", row["tool"], {name: value for name, value in row.items() if name != "tool"})
@@ -97,14 +85,3 @@ def _arguments(text: str) -> object:
         return json.loads(text or "{}")
     except (ValueError, RecursionError):
         return text
-
-
-def _object(text: str) -> object:
-    """The first JSON object of a text, after a reasoning model's thoughts."""
-    at = text.find("{", max(text.find(THOUGHT), 0))
-    while at >= 0:
-        try:
-            return _DECODER.raw_decode(text, at)[0]
-        except (ValueError, RecursionError):
-            at = text.find("{", at + 1)
-    return None

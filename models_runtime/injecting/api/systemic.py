@@ -82,13 +82,15 @@ class ClusterExample(Schema):
 class ClusterOut(Schema):
     """A cluster of similar rejected suggestions of one label. `key` stands for exactly these `size` suggestions.
 
-    `words` stand around them more often than around others. At most five strings and examples are shown.
+    `rule` is the name of the rule if the cluster was accepted, else empty. `words` stand around the suggestions more
+    often than around others. At most five strings and examples are shown.
     """
 
     number: int
     key: str
     label: str
     size: int
+    rule: str
     words: list[str]
     strings: list[ClusterString]
     examples: list[ClusterExample]
@@ -153,7 +155,7 @@ def _shown(access: Access, found: Sequence[Numbered]) -> list[ClusterOut]:
     return [
         ClusterOut(
             number=cluster.number, key=cluster.cluster.key, label=cluster.cluster.label,
-            size=len(cluster.cluster.examples), words=list(cluster.cluster.words),
+            size=len(cluster.cluster.examples), rule=cluster.rule, words=list(cluster.cluster.words),
             strings=[ClusterString(string=string, count=count) for string, count in cluster.strings],
             examples=[
                 _example(one.start, one.end, entries[key])

@@ -20,6 +20,8 @@ from models_runtime.injecting.services.starting import MOST_SEED
 from models_runtime.models import InjectedRun, SystemicError, SystemicExample
 
 NAME: Final = re.compile(r"[a-z][a-z0-9-]{0,29}")
+Place = tuple[int, int, int]
+"""A note, and the start and end of a suggestion in it."""
 SHOWN: Final = 5
 """Examples, and different strings, that describe a cluster."""
 MOST_EXAMPLES: Final = 1_000
@@ -28,10 +30,11 @@ MOST_EXAMPLES: Final = 1_000
 
 @dataclass(frozen=True)
 class Numbered:
-    """A cluster with its number, which begins with 1 for the largest."""
+    """A cluster with its number, which begins with 1 for the largest. `rule` is empty if it was not accepted."""
 
     number: int
     cluster: Cluster
+    rule: str = ""
 
     @property
     def examples(self) -> list[Example]:
@@ -49,7 +52,7 @@ class Numbered:
     def as_json(self) -> dict[str, Any]:
         return {
             "number": self.number, "label": self.cluster.label, "size": len(self.cluster.examples),
-            "words": list(self.cluster.words), "key": self.cluster.key,
+            "words": list(self.cluster.words), "key": self.cluster.key, "rule": self.rule,
             "strings": [{"string": string, "count": count} for string, count in self.strings],
             "examples": [{"note": one.note, "start": one.start, "end": one.end} for one in self.examples],
         }  # fmt: skip
@@ -59,7 +62,18 @@ def clusters_of(project: Project, seed: int) -> list[Numbered]:
     """The clusters of the rejected suggestions, the largest first. Raises ServiceError `seed`."""
     if not 0 <= seed <= MOST_SEED:
         raise ServiceError(_("The seed must be a whole number from 0 to %(most)s.") % {"most": MOST_SEED}, code="seed")
-    return [Numbered(at, one) for at, one in enumerate(clusters(rejections(project), seed), 1)]
+    found = clusters(rejections(project), seed)
+    accepted = {(row.label, _stored(row)): rule_of(row) for row in SystemicError.objects.filter(project=project)}
+    return [Numbered(at, one, accepted.get((one.label, _places(one)), "")) for at, one in enumerate(found, 1)]
+
+
+def _places(cluster: Cluster) -> frozenset[Place]:
+    """The places of the examples that are stored of a cluster."""
+    return frozenset((one.note, one.start, one.end) for one in cluster.examples[:MOST_EXAMPLES])
+
+
+def _stored(row: SystemicError) -> frozenset[Place]:
+    return frozenset(row.examples.values_list("document_id", "start", "end"))
 
 
 def accept_cluster(
@@ -107,8 +121,7 @@ def accept_cluster(
             )
     except IntegrityError as error:
         there = SystemicError.objects.filter(project=project, name=name, label=one.label).first()
-        places = {(each.note, each.start, each.end) for each in one.examples[:MOST_EXAMPLES]}
-        if there and places == set(there.examples.values_list("document_id", "start", "end")):
+        if there and _places(one) == _stored(there):
             return there
         raise ServiceError(
             _("There is a systemic error “%(name)s” already. Choose another name.") % {"name": name}, code="exists"

@@ -2,8 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from django.db.models import Count
 
@@ -15,13 +14,15 @@ from models_runtime.runs.services.llm import servers
 
 @dataclass(frozen=True)
 class Effort:
-    """The figures of a refinement so far. `seconds` is the duration of its job, without waiting in the queue.
+    """The decisions of a refinement so far, and what they took.
 
-    `answering` are the seconds spent on a model's answers, summed over simultaneous questions. `cost` is in `currency`
-    at today's price of the server; None where no price is known.
+    `seconds` is the duration of its job, without waiting in the queue; null until it ends. `answering` are the seconds
+    spent on a model's answers, summed over simultaneous questions. `cost` is in `currency` at today's price of the
+    server; null where no price is known.
     """
 
     notes: int
+    annotations: int
     kept: int
     updated: int
     removed: int
@@ -32,13 +33,6 @@ class Effort:
     tokens_out: int
     cost: float | None
     currency: str
-
-    @property
-    def annotations(self) -> int:
-        return self.kept + self.updated + self.removed
-
-    def as_json(self) -> dict[str, Any]:
-        return {"annotations": self.annotations, **asdict(self)}
 
 
 def efforts_of(rows: Sequence[Refinement]) -> dict[int, Effort]:
@@ -54,6 +48,7 @@ def efforts_of(rows: Sequence[Refinement]) -> dict[int, Effort]:
     return {
         row.pk: Effort(
             notes=notes.get(row.author_id, 0),
+            annotations=sum(counts[row.pk][action] for action in Action),
             kept=counts[row.pk][Action.KEEP],
             updated=counts[row.pk][Action.UPDATE],
             removed=counts[row.pk][Action.REMOVE],

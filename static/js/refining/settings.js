@@ -13,6 +13,7 @@
       const hidden = others && !part.querySelector("[aria-invalid=true], .errorlist");
       part.toggleAttribute("hidden", hidden);
       if (part instanceof HTMLFieldSetElement) part.disabled = hidden;
+      else for (const field of part.querySelectorAll("input, select")) field.toggleAttribute("disabled", hidden);
     }
   };
   form.addEventListener("change", look);

@@ -25,6 +25,9 @@ def test_the_settings_of_the_chosen_method(
     more = page.get_by_text("More settings")
     examples, steps = page.get_by_label("Examples in each question"), page.get_by_label("Most questions about a note")
     expect(more).to_be_hidden()
+    gold, model = page.get_by_label("Gold version"), page.get_by_label("Language model")
+    expect(gold).to_be_visible()
+    expect(model).to_be_hidden()
     method = page.get_by_label("Method")
     method.select_option("single")
     more.click()
@@ -32,6 +35,8 @@ def test_the_settings_of_the_chosen_method(
     examples.fill("6")
     method.select_option("agent")
     expect(examples).to_be_hidden()
+    expect(gold).to_be_hidden()
+    expect(model).to_be_visible()
     page.get_by_label("Memory of earlier decisions").check()
     steps.fill("0")
     steps.evaluate("one => one.removeAttribute('min')")  # Only the server refuses it.

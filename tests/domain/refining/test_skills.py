@@ -29,7 +29,7 @@ def test_every_shipped_label_has_a_skill(language):
     [
         ("en", ("Right", "Wrong", "Edge cases")),
         ("es", ("Correcto", "Incorrecto", "Casos límite")),
-        ("it", ("Giusto", "Sbagliato", "Casi limite")),
+        ("it", ("Giusto", "Sbagliato", "Casi limite")),  # codespell:ignore limite
         ("de", ("Richtig", "Falsch", "Grenzfälle")),
     ],
 )
