@@ -12,6 +12,7 @@ register = template.Library()
 REASONS = [
     _("No note has been submitted by two annotators."),
     _("Nobody marked anything."),
+    _("Nobody marked anything in the notes with this many annotators."),
     _("The two annotators have no note in common."),
     _("Neither annotator marked anything in their common notes."),
     _("An interval over notes needs at least two notes."),

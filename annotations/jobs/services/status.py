@@ -15,8 +15,8 @@ from annotations.jobs.services.doorbell import workers_alive
 from annotations.models import Job
 
 # The time until the next refresh is this part of the job's age, so that the end of a short job shows at once.
-SHARE = 4
-SOONEST = timedelta(milliseconds=50)
+SHARE = 8
+SOONEST = timedelta(milliseconds=25)
 LATEST = timedelta(seconds=1)
 # A rate over a shorter time is not shown (seconds).
 TELLING = 1.0

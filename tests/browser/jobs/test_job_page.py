@@ -91,6 +91,26 @@ def test_each_answer_sets_when_the_page_asks_again(staged: Any, page_of: Any, li
     assert asked == []
 
 
+def test_no_request_follows_the_last_answer(staged: Any, page_of: Any, live: Any, monkeypatch: Any) -> None:
+    """With a wait between an answer and its attributes, a due refresh would put the job on the page twice."""
+    manager, project, row = staged
+    start_import(project=project, import_id=row.pk, actor=manager)
+    job = Job.objects.get()
+    monkeypatch.setattr(status, "SOONEST", timedelta(milliseconds=1))
+    monkeypatch.setattr(status, "LATEST", timedelta(milliseconds=1))
+    page = page_of(manager)
+    page.goto(live("job", project.slug, job.number))
+    page.wait_for_event("response", lambda response: response.request.headers.get("hx-request") == "true")
+    ended: list[int] = []
+    page.on("response", lambda response: ended.append("Notes imported" in response.text()))
+    claim = take(job.pk)
+    claim.finish({"import_id": row.pk, "notes": 1, "spans": 0, "already_there": 0, "refused_notes": 0})
+    expect(page.get_by_text("Notes imported").first).to_be_visible()
+    page.wait_for_timeout(300)
+    assert sum(ended) == 1
+    expect(page.locator("#job-status")).to_have_count(1)
+
+
 def test_what_was_opened_stays_open_while_the_page_follows(staged: Any, page_of: Any, live: Any) -> None:
     manager, project, _ = staged
     make.make_note(project, "Seen on 12/03/2021.")
