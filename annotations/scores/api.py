@@ -24,11 +24,11 @@ from annotations.models import Cause
 from annotations.notes.selectors.in_context import Entry, label_looks
 from annotations.notes.views.in_context import shown_in_context
 from annotations.scores.selectors import AuthorNotes, Reference, authors_with_notes, note_languages
+from annotations.scores.services.about import about_score
 from annotations.scores.services.asking import plain_request, score_now
 from annotations.scores.services.causes import causes_of_errors, change_error_cause
 from annotations.scores.services.error_list import ErrorFilters, ListedErrors, export_errors
-from annotations.scores.services.error_table import error_table
-from annotations.scores.services.scoring import Error, Score, ScoreRequest, learned_from, score_errors, score_request
+from annotations.scores.services.scoring import Error, Score, ScoreRequest, score_errors, score_request
 from annotations.scores.services.starting import start_score
 
 router = Router(tags=["Scores"])
@@ -167,8 +167,7 @@ def read_score(request: ApiRequest, slug: str, version: int, author: int, wanted
     access = enter(request, slug, Can.READ_NOTES)
     asked = _asked(access, version, author, wanted)
     found = _found(asked)
-    about = {"notes_learned_from": learned_from(asked), "errors_by_category": error_table(asked, found)}
-    return ScoreOut(figures={**found.table, **about})
+    return ScoreOut(figures={**found.table, **about_score(asked, found)})
 
 
 @router.post(f"{PATH}/jobs", response={202: JobItem})

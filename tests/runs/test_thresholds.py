@@ -70,6 +70,9 @@ def test_a_run_at_a_threshold_adds_to_the_best_path_and_says_so_everywhere(world
     assert (shown["masking_threshold"], shown["on_hold_out"]) == (0.002, points[-1])
     score = client.get(reverse("score", args=["ward", 1, run.author_id])).content.decode()
     assert "Masking threshold: 0.002" in score
+    by_api = Program(world.manager).get(f"/projects/ward/scores/1/{run.author_id}").json()["figures"]
+    by_command = command("score", "ward", "--gold", "1", "--author", run.author.name)
+    assert (by_api["masking_threshold"], by_command["masking_threshold"]) == (0.002, 0.002)
     compared = command("compare_runs", "ward", "--gold", "1", "--runs", f"{plain.author.name},{run.author.name}")
     assert [row["masking_threshold"] for row in compared["runs"]] == [None, 0.002]
     card = client.get(reverse("model", args=["ward", model.pk])).content.decode()

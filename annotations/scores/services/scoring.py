@@ -34,7 +34,6 @@ from annotations.scores.selectors import (
     Reference,
     compared,
     label_words,
-    learned_notes,
     note_languages,
     note_pairs,
     passes_of,
@@ -426,8 +425,3 @@ def run_score(*, project_id: int, params: dict[str, Any], progress: Progress) ->
     )
     table = score(wanted, progress=progress).table
     return wanted.params | {"author": wanted.author.name, "gold": wanted.reference.name, "notes": table["notes"]}
-
-
-def learned_from(wanted: ScoreRequest) -> int:
-    """Count the scored notes from which the author's model learned. It isn't stored: a model may be trained later."""
-    return learned_notes(wanted.author, notes_of(wanted).notes)

@@ -3,7 +3,6 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
-from annotations.core.hooks import thresholds_of
 from annotations.core.templatetags.coefficients import percent
 from annotations.domain.agreement import Granularity
 from annotations.domain.scoring.attributes import AttributeAgreement
@@ -15,8 +14,9 @@ from annotations.domain.scoring.rates import AverageData, RatesData
 from annotations.models import User
 from annotations.scores.management.asking import ScoreCommand, asked_score
 from annotations.scores.selectors import FOUND, LEVELS, copied_in_text
-from annotations.scores.services.error_table import error_lines, error_table
-from annotations.scores.services.scoring import learned_from, score
+from annotations.scores.services.about import about_score
+from annotations.scores.services.error_table import error_lines
+from annotations.scores.services.scoring import score
 
 EXCLUDED = {
     "drafts": "Excluded gold notes whose annotations are drafts",
@@ -59,13 +59,10 @@ class Command(ScoreCommand):
             for level in table["levels"]
             if options["unit"] in (None, level["unit"]) and options["level"] in (None, level["granularity"])
         ]
-        threshold = next(filter(None, thresholds_of(author=wanted.author)), None)
         return {
             **table,
             "levels": levels,
-            "notes_learned_from": learned_from(wanted),
-            "errors_by_category": error_table(wanted, found),
-            "masking_threshold": threshold,
+            **about_score(wanted, found),
         }
 
     def say(self, result: dict[str, Any]) -> str:

@@ -1,0 +1,33 @@
+"""What is said beside the figures of a score. It isn't stored with them, since it may change later."""
+
+from typing import TypedDict
+
+from annotations.core.hooks import thresholds_of
+from annotations.models import Author
+from annotations.scores.selectors import learned_notes
+from annotations.scores.services.error_table import ErrorTable, error_table
+from annotations.scores.services.scoring import Score, ScoreRequest, notes_of
+
+
+class About(TypedDict):
+    """The scored notes from which the author's model learned, the errors, and the masking threshold of the run.
+
+    A model may be trained after the score was computed. Without a masking threshold, the value is None.
+    """
+
+    notes_learned_from: int
+    errors_by_category: ErrorTable
+    masking_threshold: float | None
+
+
+def about_score(wanted: ScoreRequest, found: Score) -> About:
+    return {
+        "notes_learned_from": learned_notes(wanted.author, notes_of(wanted).notes),
+        "errors_by_category": error_table(wanted, found),
+        "masking_threshold": masking_threshold(wanted.author),
+    }
+
+
+def masking_threshold(author: Author) -> float | None:
+    """The probability above which the author's run also suggested tokens; None: it read without a threshold."""
+    return next(filter(None, thresholds_of(author=author)), None)
