@@ -416,3 +416,7 @@ _.on_hold_out
 _.held_out_sha256
 _.refit_most
 _.refit_elsewhere
+
+# Figures and choices that only the API and commands give, by their names.
+_.errors_by_category
+_.rules_as_features

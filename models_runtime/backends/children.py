@@ -123,6 +123,8 @@ def check(modules: Mapping[str, str], path: Path) -> Outline:
         outline["embeddings"] = answer["embeddings"]
     if "refit" in answer:
         outline["refit"] = int(answer["refit"])
+    if answer.get("rules") is False:
+        outline["rules"] = False
     return outline
 
 

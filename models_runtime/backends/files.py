@@ -135,4 +135,5 @@ def outline(card: Mapping[str, Any]) -> dict[str, Any]:
             "This file can't be used: the counts in its card must be whole numbers from 0.", permanent=True
         )
     shortened = {name: card[name][:40] for name in ("label_set", "algorithm")}
-    return shortened | {name: card[name] for name in ("labels", "notes", "iterations")}
+    without_rules = {"rules": False} if card.get("rules_set") == "" else {}
+    return shortened | {name: card[name] for name in ("labels", "notes", "iterations")} | without_rules

@@ -40,6 +40,8 @@ class EmbeddingData(TypedDict):
 class Outline(TypedDict):
     """The fields of a model file's card that all formats share. `embeddings`: of a model with a stack of embeddings.
 
+    `rules`: false for a model that was trained without the tags of the rules, in a format that otherwise has them.
+
     `refit`: of a refitted model, how many of its notes had chosen the iterations (see `TrainingTask.refit`).
     """
 
@@ -51,6 +53,7 @@ class Outline(TypedDict):
     format: str
     embeddings: NotRequired[list[EmbeddingData]]
     refit: NotRequired[int]
+    rules: NotRequired[bool]
 
 
 class TokenFigures(TypedDict):

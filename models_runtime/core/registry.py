@@ -3,6 +3,7 @@
 Texts are marked for translation here and translated where they are shown.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 
@@ -34,8 +35,12 @@ class BackendKind:
 KNOWN = "known"
 
 
+# The backend whose tags some kinds of models have as features.
+RULES_BACKEND = "rules"
+
+
 BACKENDS: dict[str, BackendKind] = {
-    "rules": BackendKind(
+    RULES_BACKEND: BackendKind(
         title=_("Rules"),
         factory="models_runtime.backends.rules.RulesBackend",
         description=_("Patterns with validators, context words and gazetteers; Italian, Spanish, English. No weights."),
@@ -197,6 +202,15 @@ CHARACTERS = "characters"
 
 
 SEED = Setting("seed", _("Seed"), "whole", least=0, most=2**31 - 1, help=_("7 if empty."))
+
+
+# Kinds with this setting take the tags of the rules as features, unless it is off.
+RULES = Setting(
+    "rules",
+    _("Rules as features"),
+    "switch",
+    help=_("Yes if empty. A model without them differs more from the rules, which helps in an ensemble with them."),
+)
 
 
 # The keys are those of models_runtime.backends.stacked.training.Hyperparameters.
@@ -364,6 +378,7 @@ TRAINABLE: dict[str, TrainableKind] = {
         },
         # crfsuite can't continue from weights. See models_runtime.backends.crf.training.
         continues=_("its spans, as features"),
+        settings=(RULES,),
         marginals=True,
     ),
     "spacy": TrainableKind(
@@ -392,6 +407,7 @@ TRAINABLE: dict[str, TrainableKind] = {
         queue="gpu",
         adapts=_("predicting the next character"),
         grouped=True,
+        settings=(RULES, SEED),
         marginals=True,
     ),
     "stacked": TrainableKind(
@@ -462,6 +478,11 @@ TRAINABLE: dict[str, TrainableKind] = {
         predicts=False,
     ),
 }
+
+
+def has_rule_features(backend: str, settings: Mapping[str, object]) -> bool:
+    """Whether models of this kind, trained with these settings, have the tags of the rules as features."""
+    return RULES in trainable_kind(backend).settings and bool(settings.get(RULES.key, True))
 
 
 def trainable_kind(name: str) -> TrainableKind:

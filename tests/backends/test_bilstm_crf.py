@@ -114,3 +114,14 @@ def test_notes_without_spans_and_unknown_algorithms(tmp_path: Path) -> None:
         learn(TrainingTask([("Nada.", [])], "meddocan"), tmp_path / "model.zip")
     with pytest.raises(BackendError, match="no algorithm “best”"):
         learn(TrainingTask(made_notes(2), "meddocan", algorithm="best"), tmp_path / "model.zip")
+
+
+def test_without_the_rules_and_with_another_seed(tmp_path: Path) -> None:
+    """The rules and the seed change the model, and a model without the rules reads a note with identifiers."""
+    text, spans = made_notes(1)[0]
+    files = set()
+    for name, settings in (("a", {}), ("b", {"seed": 7}), ("c", {"seed": 8}), ("d", {"rules": False})):
+        files.add(learn(TrainingTask([(text, spans)], "meddocan", iterations=1, settings=settings), tmp_path / name))
+    assert len(files) == 3  # 7 is the seed without the setting
+    assert BiLstmCrfBackend(str(tmp_path / "d")).revision.endswith("-none")
+    assert len(BiLstmCrfBackend(str(tmp_path / "d")).predict([text])) == 1

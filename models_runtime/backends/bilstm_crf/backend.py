@@ -15,7 +15,7 @@ from models_runtime.backends.bilstm_crf.network import batch
 from models_runtime.backends.marginals import Marginals, Marked
 from models_runtime.backends.neural.device import Device, Placement, choose_device
 from models_runtime.backends.notes.note import Note
-from models_runtime.backends.notes.rule_tags import rules_for
+from models_runtime.backends.notes.rule_tags import rules_of
 
 VERSION: Final = "1"
 
@@ -27,7 +27,7 @@ class BiLstmCrfBackend:
 
     def __init__(self, path: str, device: str = "auto") -> None:
         model = load_model(Path(path))
-        rules = rules_for(model.card.rules_set)
+        rules = rules_of(model.card.rules_set)
         self._network = model.network
         self._vocabulary, self._tags = model.vocabulary, model.tags
         characters = model.characters

@@ -14,8 +14,7 @@ from models_runtime.backends.bilstm_crf.vocabulary import Rows, Vocabulary, rows
 from models_runtime.backends.neural.tags import Tags
 from models_runtime.backends.notes.grouping import groups
 from models_runtime.backends.notes.note import Note, read
-from models_runtime.backends.notes.rule_tags import rule_tags
-from models_runtime.backends.rules import RulesBackend
+from models_runtime.backends.notes.rule_tags import FeatureRules, rule_tags
 
 # Decimal places of a confidence. Further places depend on the other items of the batch.
 DECIMALS: Final = 3
@@ -45,7 +44,7 @@ class NoteEncoder:
     """Turns notes into items. `lexicon`: header fields of each word; `grouped`: number of sentences in an item."""
 
     def __init__(
-        self, rules: RulesBackend, lexicon: Mapping[str, Sequence[str]], grouped: int, context: Context = no_context
+        self, rules: FeatureRules, lexicon: Mapping[str, Sequence[str]], grouped: int, context: Context = no_context
     ) -> None:
         self._rules = rules
         self._lexicon = lexicon

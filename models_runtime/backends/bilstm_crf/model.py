@@ -31,7 +31,7 @@ ALPHABET: Final = "alphabet"
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """Description of a model. `rules_set`: the label set of the rules whose tags are features.
+    """Description of a model. `rules_set`: the label set of the rules whose tags are features, empty without them.
 
     `grouped`: the sentence grouping factor (Catelli 2021). `hidden`: the width of each LSTM.
     """

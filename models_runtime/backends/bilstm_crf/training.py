@@ -64,18 +64,19 @@ def learn(task: TrainingTask, path: Path) -> str:
         hyper = replace(hyper, grouped=base.card.grouped, hidden=base.card.hidden)
     hyper = replace(hyper, grouped=task.grouping or hyper.grouped)
     labels = labels_of(task.notes, base.card.labels if base else ())
+    seed = task.settings.get("seed", SEED)
     device = replace(choose_device(), stays=True)  # the optimizer's state can't move to the CPU
     key = task_key(task, str(hyper), str(LANGUAGE_HYPERPARAMETERS), torch.__version__, device.name)
     characters = base.characters if base else None
     if task.adapt:
-        characters = learn_characters(task, key, device, SEED, earlier=characters)
+        characters = learn_characters(task, key, device, seed, earlier=characters)
     context = partial(characters.vectors, placement=Placement(device, characters)) if characters else no_context
-    seeded(SEED)
+    seeded(seed)
     lexicon = learn_words([*(text for text, _ in task.notes), *task.unlabeled])
     lexicon = {word: list(fields) for word, fields in base.lexicon.items()} | lexicon if base else lexicon
-    rules = rules_for(task.label_set)
+    rules = rules_for(task.label_set, used=task.settings.get("rules", True))
     encoder = NoteEncoder(rules, lexicon, hyper.grouped, context)
-    training = _Training(task, hyper, encoder, Tags.of(labels), device, base)
+    training = _Training(task, hyper, encoder, Tags.of(labels), device, base, seed)
     done = run_epochs(task, training.loop, training.orders, key, training.f1)
     card = Card(task.label_set, labels, name, rules.label_set, hyper.grouped, hyper.hidden, len(task.notes), done)
     return save_model(path, card, training.network, training.vocabulary, lexicon, characters)
@@ -92,7 +93,9 @@ class _Training:
         tags: Tags,
         device: Device,
         base: Loaded | None,
+        seed: int,
     ) -> None:
+        self._seed = seed
         self.tags, self.device = tags, device
         encoded = [encoder.rule_tags(text) for text, _ in task.notes]
         self.vocabulary = Vocabulary.learned([note for note, _ in encoded], [rule_tags for _, rule_tags in encoded])
@@ -120,8 +123,8 @@ class _Training:
         self.loop = Loop(self.network, self._loss, plan, self.device, steps=sum(map(len, self.orders)))
 
     def _order(self, epoch: int) -> list[list[int]]:
-        """Batches of items of similar length, shuffled. They depend only on the epoch's number."""
-        chance = random.Random(epoch)  # noqa: S311 - an order of notes
+        """Batches of items of similar length, shuffled. They depend only on the seed and the epoch's number."""
+        chance = random.Random(epoch + 1000 * (self._seed - SEED))  # noqa: S311 - an order of notes
         longer = [len(item) * (1 + 0.2 * chance.random()) for item in self.items]
         found = _cut(sorted(range(len(self.items)), key=longer.__getitem__), [len(item) for item in self.items])
         chance.shuffle(found)

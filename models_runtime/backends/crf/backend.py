@@ -22,7 +22,7 @@ from models_runtime.backends.crf.weights import Floats
 from models_runtime.backends.marginals import Marginals, Marked
 from models_runtime.backends.notes.note import read
 from models_runtime.backends.notes.pieces import pieces
-from models_runtime.backends.notes.rule_tags import rules_for
+from models_runtime.backends.notes.rule_tags import rules_of
 
 VERSION: Final = "2"
 # Paths are computed for this many notes or tokens at a time, which halves the cost of a note.
@@ -76,7 +76,7 @@ class CrfBackend:
         self._trained_labels = model.trained_labels
         self._tags, self._steps = model.weights.tags, model.weights.steps
         self._emissions = Emissions(families(model.lexicon, staged=model.earlier is not None), model.weights)
-        self._rules = rules_for(model.card.rules_set)
+        self._rules = rules_of(model.card.rules_set)
         self.label_set = model.card.label_set
         self.labels = model.card.labels
         self._source = f"crf-{model.revision[:8]}"

@@ -22,7 +22,7 @@ MOST_STAGES: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """Description of a model. `rules_set`: the label set of the rules whose tags are features."""
+    """Description of a model. `rules_set`: the label set of the rules whose tags are features, empty without them."""
 
     label_set: str
     labels: tuple[str, ...]

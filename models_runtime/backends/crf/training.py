@@ -27,8 +27,7 @@ from models_runtime.backends.learner import Report, Step, labels_of
 from models_runtime.backends.notes.lexicon import learn
 from models_runtime.backends.notes.note import read
 from models_runtime.backends.notes.pieces import pieces
-from models_runtime.backends.notes.rule_tags import rules_for
-from models_runtime.backends.rules import RulesBackend
+from models_runtime.backends.notes.rule_tags import FeatureRules, rules_for
 
 ALGORITHMS: Final[dict[str, dict[str, Any]]] = {
     # c1 and c2 were chosen on MEDDOCAN train by cross-validation.
@@ -56,14 +55,15 @@ def train(
     base: Path | None = None,
     held_out: Sequence[tuple[str, Sequence[Span]]] = (),
     stop_after: int = 0,
+    use_rules: bool = True,
 ) -> str:
     """Train on texts with their gold spans, write the model to `path` and return its sha256.
 
     `unlabeled`: the project's other notes; the lexicon is learned from them too. `base`: the earlier model. Its labels
     stay: spans with labels that these notes lack come from the earlier model. `held_out`: notes that choose the
-    iteration (see _Trainer.choose). `stop_after`: the iteration after which to end. Deterministic: the same notes in
-    the same order give the same file. Raises BackendError (permanent) for notes without spans, an unknown algorithm, or
-    a `base` with MOST_STAGES stages.
+    iteration (see _Trainer.choose). `stop_after`: the iteration after which to end. `use_rules`: take the tags of the
+    rules as features. Deterministic: the same notes in the same order give the same file. Raises BackendError
+    (permanent) for notes without spans, an unknown algorithm, or a `base` with MOST_STAGES stages.
     """
     if algorithm not in ALGORITHMS:
         raise BackendError(
@@ -79,7 +79,8 @@ def train(
     most = stop_after or iterations
     params = ALGORITHMS[algorithm] | ({"max_iterations": most} if most else {})
     lexicon = learn([*(text for text, _ in notes), *unlabeled])
-    rules, rows = rules_for(label_set), Rows(families(lexicon, staged=earlier is not None))
+    rules = rules_for(label_set, used=use_rules)
+    rows = Rows(families(lexicon, staged=earlier is not None))
     trainer = _Trainer(algorithm, params, report)
     known: set[str] = set()
     for group, part in ((TRAINING, notes), (HELD_OUT, held_out)):
@@ -105,7 +106,7 @@ def train(
 
 
 def _sequences(
-    text: str, spans: Sequence[Span], rules: RulesBackend, rows: Rows, earlier: Sequence[Span] | None
+    text: str, spans: Sequence[Span], rules: FeatureRules, rows: Rows, earlier: Sequence[Span] | None
 ) -> Iterable[tuple[Any, list[str]]]:
     """Sequences with tags. As in prediction, tokens are never split: a gold end inside a token moves to its end.
 

@@ -1,6 +1,7 @@
 """The spans of the rules as tags of tokens: a feature of trained backends."""
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from annotations.domain.spans import Span
 from annotations.domain.tokens import covered
@@ -10,8 +11,35 @@ from models_runtime.backends.rules import RulesBackend
 from models_runtime.backends.rules.labels import HOME
 
 
-def rules_for(label_set: str) -> RulesBackend:
-    """The rules in the model's label set if they support it, otherwise in their own: both serve as features."""
+class FeatureRules(Protocol):
+    """The rules of a model. `label_set` is empty if the model was trained without their tags as features."""
+
+    label_set: str
+    revision: str
+
+    def predict(self, texts: Sequence[str]) -> list[list[Span]]: ...
+
+
+class _NoRules:
+    label_set = ""
+    revision = "none"
+
+    def predict(self, texts: Sequence[str]) -> list[list[Span]]:
+        return [[] for _ in texts]
+
+
+def rules_of(rules_set: str) -> FeatureRules:
+    """The rules of a trained model, whose card says in which label set; empty for a model without them."""
+    return rules_for(rules_set, used=bool(rules_set))
+
+
+def rules_for(label_set: str, *, used: bool = True) -> FeatureRules:
+    """The rules in the model's label set if they support it, otherwise in their own: both serve as features.
+
+    `used`: false for a model that is to learn without them.
+    """
+    if not used:
+        return _NoRules()
     try:
         return RulesBackend(label_set=label_set)
     except BackendError:

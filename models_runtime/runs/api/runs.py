@@ -88,6 +88,7 @@ class RunOut(RunListed):
 
     `masking_threshold`: the run also suggests tokens whose probability of any label is above it. `on_hold_out`: recall
     and precision of characters and the share of leak-free notes on the model's hold-out, at the nearest threshold.
+    `rules_again`: members of an ensemble that have the tags of the rules as features, while the rules vote as well.
     """
 
     revision: str
@@ -98,6 +99,7 @@ class RunOut(RunListed):
     method: str | None
     members: list[dict[str, Any]] | None
     left_out: int | None
+    rules_again: list[str] | None
     masking_threshold: float | None
     on_hold_out: "OnHoldOut | None"
     usage: dict[str, Any] | None
@@ -252,6 +254,7 @@ def _shown(access: Access, run: Run) -> RunOut:
         **RunListed.row(row).dict(), revision=run.full_revision, model=run.model_id, calibration=run.calibration_id,
         pending=run_counts(run)["pending"], spans_without_label=run.spans_without_label,
         method=run.params.get("method"), members=run.params.get("members"), left_out=run.params.get("left_out"),
+        rules_again=run.params.get("rules_again"),
         masking_threshold=run.params.get("threshold"),
         on_hold_out=OnHoldOut.model_validate(found) if (found := expected(run)) else None,
         usage=usage.as_dict() if usage else None,

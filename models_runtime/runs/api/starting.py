@@ -42,10 +42,13 @@ class EnsembleOption(Schema):
     title: str
     weight: float | None
     notes: int | None
+    rules_as_features: bool
 
     @classmethod
     def of(cls, one: Option) -> Self:
-        return cls(member=one.spec, title=one.title, weight=one.weight, notes=one.notes)
+        return cls(
+            member=one.spec, title=one.title, weight=one.weight, notes=one.notes, rules_as_features=one.has_rules
+        )
 
 
 class Member(Body):

@@ -12,7 +12,7 @@ from annotations.domain.combining.voting import LEAST, Method
 from annotations.jobs.services.starting import started_with
 from annotations.known.selectors.state import anything_known
 from annotations.models import AnnotationSet, Author, Document, Job, Project, User
-from models_runtime.core.registry import BACKENDS, ENSEMBLE, KNOWN
+from models_runtime.core.registry import BACKENDS, ENSEMBLE, KNOWN, RULES_BACKEND, has_rule_features
 from models_runtime.models import OF_MODEL, Run, TrainedModel
 from models_runtime.runs.services.backends import Chosen, chosen, ready_models
 from models_runtime.runs.services.runs import started
@@ -41,13 +41,15 @@ class MemberChoice:
 class Voter:
     """A member that can vote: a backend that annotates the notes, or the author of a finished run.
 
-    `model` is the trained model behind it, if any; its score on the hold-out is the default weight.
+    `model` is the trained model behind it, if any; its score on the hold-out is the default weight. `rules`: it is the
+    rules, or a run of them.
     """
 
     name: str
     backend: str = ""
     author: Author | None = None
     model: TrainedModel | None = None
+    rules: bool = False
 
     @property
     def number(self) -> int:
@@ -88,6 +90,8 @@ def start_ensemble(
     authors = [voter.author.pk for voter in voters if voter.author]
     stored = [voter.as_params(weight) for voter, weight in zip(voters, weights, strict=True)]
     params = {"method": str(method), "members": stored, "left_out": left_out(project, authors)}
+    if repeated := rules_again(voters):
+        params["rules_again"] = repeated
     threshold = ensemble_params([(voter.name, voter.backend, voter.model) for voter in voters], wanted)
     params |= threshold
     stem = f"{ENSEMBLE}-{method}"
@@ -107,19 +111,26 @@ def left_out(project: Project, authors: Sequence[int]) -> int:
 
 @dataclass(frozen=True)
 class Option:
-    """A possible member. `weight` is its score; `notes` is the number of notes that a run has annotated."""
+    """A possible member. `weight` is its score; `notes` is the number of notes that a run has annotated.
+
+    `has_rules`: its model has the tags of the rules as features.
+    """
 
     spec: str
     title: str
     weight: float | None = None
     notes: int | None = None
+    has_rules: bool = False
 
 
 def options_of(project: Project) -> list[Option]:
     """List the backends that have something to find, the ready models, and the newest finished or imported runs."""
     offered = {key: kind for key, kind in BACKENDS.items() if key != KNOWN or anything_known(project)}
     backends = [Option(key, gettext(kind.title)) for key, kind in offered.items()]
-    models = [Option(f"{OF_MODEL}{row.pk}", row.name, score_of(row)) for row in ready_models(project)]
+    models = [
+        Option(f"{OF_MODEL}{row.pk}", row.name, score_of(row), has_rules=has_rules(row))
+        for row in ready_models(project)
+    ]
     # Merged lists are left out, because their members can vote themselves.
     rows = Author.objects.filter(project=project, kind__in=Author.MODELS, merged_from__isnull=True)
     rows = rows.exclude(run__job__state__in=LIVE)
@@ -129,7 +140,10 @@ def options_of(project: Project) -> list[Option]:
         run.author_id: run.model
         for run in Run.objects.filter(author__in=[pk for pk, *_ in authors]).select_related("model")
     }
-    runs = [Option(f"{OF_RUN}{name}", name, score_of(model_of.get(pk)), notes) for pk, name, notes in authors]
+    runs = [
+        Option(f"{OF_RUN}{name}", name, score_of(model_of.get(pk)), notes, has_rules(model_of.get(pk)))
+        for pk, name, notes in authors
+    ]
     return [*backends, *models, *runs]
 
 
@@ -139,10 +153,23 @@ def score_of(model: TrainedModel | None) -> float | None:
     return found["f1"] if found else None
 
 
+def has_rules(model: TrainedModel | None) -> bool:
+    """Whether the model has the tags of the rules as features."""
+    return model is not None and has_rule_features(model.backend, model.params.get("settings", {}))
+
+
+def rules_again(voters: Sequence[Voter]) -> list[str]:
+    """Name the members that have the tags of the rules as features, if the rules are a member as well.
+
+    An error of the rules then has more than one vote. Members that are ensembles themselves are not looked into.
+    """
+    return [voter.name for voter in voters if has_rules(voter.model)] if any(voter.rules for voter in voters) else []
+
+
 def _voter(project: Project, spec: str) -> Voter:
     if not spec.startswith(OF_RUN):
         choice = chosen(project, spec)
-        return Voter(choice.stem, choice.backend, model=choice.model)
+        return Voter(choice.stem, choice.backend, model=choice.model, rules=choice.backend == RULES_BACKEND)
     return run_voter(project, spec.removeprefix(OF_RUN))
 
 
@@ -164,7 +191,8 @@ def run_voter(project: Project, name: str) -> Voter:
             % {"name": author.name},
             code="live",
         )
-    return Voter(f"{OF_RUN}{author.name}", author=author, model=run.model if run else None)
+    of_rules = run is not None and run.backend == RULES_BACKEND
+    return Voter(f"{OF_RUN}{author.name}", author=author, model=run.model if run else None, rules=of_rules)
 
 
 def _check_members(voters: Sequence[Voter]) -> None:

@@ -51,6 +51,7 @@ def run_combine(request: Request, slug: str) -> HttpResponse:
         "form": form,
         "methods": METHODS,
         "rows": form.rows(),
+        "some_have_rules": any(row.option.has_rules for row in form.rows()),
         "token": form_token(request) or uuid.uuid4(),
     }
     return render(request, "runs/combine.html", context, status=422 if sent else 200)

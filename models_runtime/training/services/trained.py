@@ -131,6 +131,7 @@ def _store(
                 backend=backend,
                 state=State.READY,
                 card=model_card,
+                params={"settings": {"rules": False}} if card.get("rules") is False else {},
                 stored_file=stored,
                 created_by=actor,
             )

@@ -125,7 +125,9 @@ class Command(JourneyCommand):
         took = (job.finished_at - job.started_at).total_seconds() if job.finished_at and job.started_at else None
         result = {"run": run.author.name, "run_id": run.author_id, "job": job.number, "state": job.state}
         result["seconds"] = took
-        result |= counts | {word: run.params[word] for word in ("method", "members", "left_out") if word in run.params}
+        result |= counts | {
+            word: run.params[word] for word in ("method", "members", "left_out", "rules_again") if word in run.params
+        }
         result["masking_threshold"] = run.params.get("threshold")
         result["on_hold_out"] = expected(run)
         usage = usage_of(run)
@@ -208,6 +210,11 @@ class Command(JourneyCommand):
             said += (
                 f" On held-out notes at {found['threshold']:g}: character recall {found['recall'] or 0:.4f}, "
                 f"precision {found['precision'] or 0:.4f}, leak-free notes {found['leak_free'] or 0:.4f}."
+            )
+        if again := result.get("rules_again"):
+            said += (
+                f" The rules vote, and their tags are features of {', '.join(again)}. An error of the rules can have "
+                "several votes."
             )
         if result.get("left_out"):
             said += f" Excluded because not every member annotated them: {result['left_out']} notes."
