@@ -276,6 +276,7 @@ INSTALLED_APPS = [
     "models_runtime.injecting",
     "models_runtime.refining",
     "models_runtime.serving",
+    "models_runtime.bulk",
     "models_runtime.ops",
     "deidreview",
 ]

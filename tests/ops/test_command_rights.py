@@ -77,7 +77,7 @@ TABLE: dict[Can | Standing | str, list[str]] = {
         "rename_label covid CITY --name Town", "rename_run covid a --name b",
         "retry_run covid a", "run_model covid rules", "score_injection covid a --author b",
         "send_webhook covid 1", "serve_model covid none --protocol inception", "skills covid", "systemic_errors covid",
-        "train_model covid --gold 1",
+        "read_parquet covid none {0} {0}", "train_model covid --gold 1",
         "webhooks covid", "withdraw_calibration covid 1",
     ],
     Can.ARCHIVE: [

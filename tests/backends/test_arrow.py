@@ -1,0 +1,112 @@
+"""Reading record batches: the answer of a batch, budgets, errors of single texts, thresholds, Spark and Ray."""
+
+import pickle
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pytest
+
+from models_runtime.backends import BackendError
+from models_runtime.backends.arrow import NO_TEXT, ROWS, SCHEMA, SPARK_SCHEMA, BatchReader
+from models_runtime.backends.crf.training import train
+from models_runtime.backends.rules import RulesBackend
+from tests.backends.breaking import Breaks
+from tests.backends.made import made_notes
+
+TEXTS = ["Dr. Julián Otero Paz, tel. 923 555 100.", "", "Sin datos. 😀 Dr. Otero Paz.", "a" * 5000]
+RULES = BatchReader("models_runtime.backends.rules.RulesBackend", {"label_set": "i2b2-2014"})
+
+
+BREAKS = BatchReader("tests.backends.breaking.Breaks", {}, "note", "content", {"ALL": "EVERYTHING"})
+
+
+def batch(texts: Sequence[str | None], **names: str) -> pyarrow.RecordBatch:
+    names = {"id": "id", "text": "text"} | names
+    rows = {names["id"]: pyarrow.array(range(len(texts))), names["text"]: pyarrow.array(texts, pyarrow.string())}
+    return pyarrow.RecordBatch.from_pydict(rows)
+
+
+def spans(rows: Any) -> list[list[tuple[int, int, str, float | None]]]:
+    return [[(one["start"], one["end"], one["label"], one["confidence"]) for one in row] for row in rows]
+
+
+def test_the_spans_are_those_of_the_backend() -> None:
+    answer = RULES(batch(TEXTS))
+    assert answer.schema == SCHEMA
+    assert answer.column("id").to_pylist() == ["0", "1", "2", "3"]
+    right = RulesBackend(label_set="i2b2-2014").predict(TEXTS)
+    assert spans(answer.column("spans").to_pylist()) == [
+        [(span.start, span.end, span.label, span.confidence) for span in found] for found in right
+    ]
+    assert any(right) and answer.column("error").null_count == 4
+    assert pickle.loads(pickle.dumps(RULES))(batch(TEXTS)) == answer
+
+
+def test_one_text_that_fails_does_not_lose_the_others() -> None:
+    Breaks.sizes.clear()
+    texts = ["one", "an error", "two", None, "a bug about Anna", "x" * 100, "y" * 190, "z"]
+    answer = BREAKS(batch(texts, id="note", text="content"))
+    assert answer.column("error").to_pylist() == [
+        None, "The server did not answer.", None, NO_TEXT, "The backend failed (ValueError).", None, None, None,
+    ]  # fmt: skip
+    found = answer.column("spans").to_pylist()
+    assert [row and spans([row])[0] for row in found] == [
+        [(0, 3, "EVERYTHING", 0.5)], None, [(0, 3, "EVERYTHING", 0.5)], None, None,
+        [(0, 100, "EVERYTHING", 0.5)], [(0, 190, "EVERYTHING", 0.5)], [(0, 1, "EVERYTHING", 0.5)],
+    ]  # fmt: skip
+    # Three notes, then one by one; two notes of 31 tokens, then one by one; a note of 48 tokens and a short one.
+    assert Breaks.sizes == [3, 1, 1, 1, 2, 1, 1, 2]
+
+
+def test_large_batches_are_answered_in_parts() -> None:
+    whole = batch(["Visto el 12/03/2021."] * (ROWS + 1))
+    assert [part.num_rows for part in RULES.batches([whole, batch([]), batch(["x"])])] == [ROWS, 1, 1]
+    table = RULES.table(pyarrow.Table.from_batches([whole]))
+    assert (table.num_rows, table.schema) == (ROWS + 1, SCHEMA)
+    assert RULES.table(pyarrow.Table.from_batches([], whole.schema)).num_rows == 0
+
+
+def test_a_threshold(tmp_path: Path) -> None:
+    train(made_notes(12), tmp_path / "model.zip", label_set="meddocan", iterations=5)
+    texts = [text for text, _ in made_notes(4)]
+    factory, params = "models_runtime.backends.crf.CrfBackend", {"path": str(tmp_path / "model.zip")}
+    plain = BatchReader(factory, params)(batch(texts))
+    low = BatchReader(factory, params, threshold=0.01)(batch(texts))
+    assert set(spans(plain.column("spans").to_pylist())[0]) <= set(spans(low.column("spans").to_pylist())[0])
+    assert plain != low
+    with pytest.raises(BackendError, match="no probabilities"):
+        BatchReader(RULES.factory, RULES.params, threshold=0.01)(batch(texts))
+
+
+def test_a_backend_that_can_t_be_loaded() -> None:
+    with pytest.raises(BackendError, match=r"The model “nothing\.zip” doesn't exist"):
+        BatchReader("models_runtime.backends.crf.CrfBackend", {"path": "/nothing.zip"})(batch(["x"]))
+
+
+def test_spark_reads_with_it() -> None:
+    sql = pytest.importorskip("pyspark.sql")
+    spark = sql.SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+    try:
+        rows = spark.createDataFrame(list(enumerate(TEXTS)), "id long, text string").repartition(2)
+        found = rows.mapInArrow(RULES.batches, SPARK_SCHEMA).collect()
+    finally:
+        spark.stop()
+    right = RULES(batch(TEXTS))
+    assert sorted((row.id, len(row.spans)) for row in found) == [
+        (id, len(own))
+        for id, own in zip(right.column("id").to_pylist(), right.column("spans").to_pylist(), strict=True)
+    ]
+
+
+def test_ray_reads_with_it() -> None:
+    ray = pytest.importorskip("ray")
+    ray.init(num_cpus=2, include_dashboard=False)
+    try:
+        rows = ray.data.from_arrow(pyarrow.Table.from_batches([batch(TEXTS)]))
+        found = rows.map_batches(RULES.table, batch_format="pyarrow").take_all()
+    finally:
+        ray.shutdown()
+    right = RULES(batch(TEXTS)).column("spans").to_pylist()
+    assert [len(row["spans"]) for row in sorted(found, key=lambda row: row["id"])] == list(map(len, right))
