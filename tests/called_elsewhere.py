@@ -420,3 +420,6 @@ _.refit_elsewhere
 # Figures and choices that only the API and commands give, by their names.
 _.errors_by_category
 _.rules_as_features
+
+# What people use with Spark (docs/bulk.md).
+SPARK_SCHEMA

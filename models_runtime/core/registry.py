@@ -392,6 +392,7 @@ TRAINABLE: dict[str, TrainableKind] = {
         },
         needs="spacy",
         by_epoch=True,
+        settings=(RULES,),
     ),
     "bilstm": TrainableKind(
         title=_("BiLSTM-CRF with features and rules"),

@@ -36,7 +36,7 @@ ANNOTATIONS = [
 MODELS = [
     *("calibration", "training", "runs", "judging", "comparing", "relexicalizing", "loop", "injecting"),
     *("skills", "refining"),
-    "serving",
+    *("serving", "bulk"),
 ]
 # Folders of templates, and of scripts, that every feature may use.
 SHARED = ["errors", "includes", "editor", "text"]

@@ -92,5 +92,5 @@ def test_finished_runs_are_recognized(world, both):
 
 
 def test_other_kinds_have_no_such_setting(world, trained):
-    with pytest.raises(ServiceError, match="spaCy has no setting “rules”"):
-        trained("s", backend="spacy", settings={"rules": "no"})
+    with pytest.raises(ServiceError, match="has no setting “rules”"):
+        trained("s", backend="stacked", settings={"rules": "no"})

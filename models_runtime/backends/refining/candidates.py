@@ -9,7 +9,7 @@ from typing import Final
 from annotations.domain.spans import Bounds, Span
 from annotations.domain.tokens import covered
 from models_runtime.backends.notes.note import Note, read
-from models_runtime.backends.rules import RulesBackend
+from models_runtime.backends.notes.rule_tags import FeatureRules
 
 CONTEXT: Final = 3
 """Tokens on each side that are features."""
@@ -30,7 +30,7 @@ class Read:
     by_token: list[str]
 
 
-def read_note(text: str, rules: RulesBackend) -> Read:
+def read_note(text: str, rules: FeatureRules) -> Read:
     """Read a note for features. The rules are the validators: dates that exist, check digits, gazetteers."""
     note = read(text)
     (found,) = rules.predict([text])

@@ -8,7 +8,7 @@ from typing import Final
 from spacy.tokens import Doc
 
 from annotations.domain.spans import Span
-from models_runtime.backends.notes.rule_tags import rules_for
+from models_runtime.backends.notes.rule_tags import rules_of
 from models_runtime.backends.spacy_ner.decoding import Found, entities
 from models_runtime.backends.spacy_ner.encoding import Cut, NoteEncoder
 from models_runtime.backends.spacy_ner.model import load_model
@@ -27,7 +27,7 @@ class SpacyBackend:
 
     def __init__(self, path: str) -> None:
         model = load_model(Path(path))
-        rules = rules_for(model.card.rules_set)
+        rules = rules_of(model.card.rules_set)
         self._ner = recognizer(model.nlp)
         self._encoder = NoteEncoder(model.nlp, rules, model.lexicon)
         self.label_set = model.card.label_set

@@ -15,7 +15,7 @@ from annotations.domain.tokens import Token
 from annotations.domain.whitespace import trim
 from models_runtime.backends.notes.note import Note, read
 from models_runtime.backends.notes.pieces import pieces
-from models_runtime.backends.rules import RulesBackend
+from models_runtime.backends.notes.rule_tags import FeatureRules
 from models_runtime.backends.spacy_ner.columns import Lexicon, columns_of
 from models_runtime.backends.spacy_ner.decoding import Found
 from models_runtime.backends.spacy_ner.network import document
@@ -29,7 +29,7 @@ class NoteEncoder:
     """Turns texts into columns, in the same way for training and prediction."""
 
     nlp: Language
-    rules: RulesBackend
+    rules: FeatureRules
     lexicon: Lexicon
 
     def note(self, text: str) -> "Cut":

@@ -24,7 +24,7 @@ MOST_LABELS: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """Description of a model. `rules_set`: the label set of the rules whose tags are features."""
+    """Description of a model. `rules_set`: the label set of the rules whose tags are features, empty without them."""
 
     label_set: str
     labels: tuple[str, ...]

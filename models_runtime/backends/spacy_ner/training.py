@@ -73,7 +73,7 @@ def learn(task: TrainingTask, path: Path) -> str:
     lexicon = learn_words([*(text for text, _ in task.notes), *task.unlabeled])
     if base is not None:
         lexicon = {word: list(fields) for word, fields in base.lexicon.items()} | lexicon
-    rules = rules_for(task.label_set)
+    rules = rules_for(task.label_set, used=task.settings.get("rules", True))
     sizes, language = base.card.sizes if base else Sizes(), _language(task.language)
     fix_random_seed(SEED)
     nlp = blank(language, labels, sizes)

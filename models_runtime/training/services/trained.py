@@ -25,7 +25,7 @@ from models_runtime.core.model_files import missing_labels
 from models_runtime.core.model_names import free_name, good_model_name, taken
 from models_runtime.core.registry import TRAINABLE, language_models
 from models_runtime.models import OF_MODEL, TrainedModel
-from models_runtime.models.cards import ModelCard
+from models_runtime.models.cards import ModelCard, TrainingParams
 from models_runtime.training.events import MODEL_RENAMED, MODEL_RETIRED, MODEL_UPLOADED
 
 State = TrainedModel.State
@@ -125,13 +125,14 @@ def _store(
                 model_card["embeddings"] = card["embeddings"]
             if "refit" in card:
                 model_card["refit_elsewhere"] = card["refit"]
+            params: TrainingParams = {"settings": {"rules": False}} if card.get("rules") is False else {}
             row = TrainedModel.objects.create(
                 project=project,
                 name=name,
                 backend=backend,
                 state=State.READY,
                 card=model_card,
-                params={"settings": {"rules": False}} if card.get("rules") is False else {},
+                params=params,
                 stored_file=stored,
                 created_by=actor,
             )
