@@ -20,6 +20,13 @@ def unkeepable(text: str) -> bool:
     return "\0" in text
 
 
+def keepable(text: str) -> str:
+    """The text with U+FFFD in place of each character that databases reject."""
+    if not unkeepable(text):
+        return text
+    return "".join("\ufffd" if one == "\0" or "\ud800" <= one <= "\udfff" else one for one in text)
+
+
 def bad_character(name: str) -> str:
     """The first forbidden character of a name, written like `U+202E`; empty if there is none."""
     if name.isascii() and name.isprintable():

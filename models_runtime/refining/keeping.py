@@ -5,7 +5,7 @@ A note's list is written with open items when the note is begun, and its annotat
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -40,6 +40,11 @@ def waiting(row: Refinement) -> "QuerySet[AnnotationSet]":
 def count_of_source(row: Refinement) -> int:
     """The number of notes that the source annotated."""
     return _sets(row).count()
+
+
+def patients_of_source(row: Refinement) -> Iterator[tuple[str, str]]:
+    """Patient id and name of each note that the source annotated."""
+    yield from _sets(row).order_by().values_list("document__patient_id", "document__name").iterator()
 
 
 def _sets(row: Refinement) -> "QuerySet[AnnotationSet]":

@@ -1,11 +1,12 @@
 """What the offline agent of a refinement learns from: gold of other patients than those of the note.
 
 The patients are dealt into FOLDS groups. A note is refined by the model that learned from the other groups, so that no
-gold of its patient has any part in its decisions. A note without gold in the version gets the model of all groups.
+gold of its patient has any part in its decisions. A note without gold in the version gets the model of all groups. If
+the patients to refine are no more than a group, one model that learned from none of them decides about all notes.
 """
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Set
 from typing import Any, Final
 
 from annotations.domain.refining.todo import Todo
@@ -19,13 +20,19 @@ from models_runtime.core.registry import OFFLINE_AGENT
 FOLDS: Final = 5
 MOST_NOTES: Final = 2000
 """Notes from which a model learns, at most; the first ones by a hash of their text."""
+LEFT_OUT: Final = FOLDS
+"""The group of the patients whose notes are refined, if they are few."""
 _BATCH: Final = 200
 
 
 class FoldModels:
-    """The models of a refinement, each learned when a note first needs it."""
+    """The models of a refinement, each learned when a note first needs it.
 
-    def __init__(self, version: GoldVersion) -> None:
+    `refined`: patient id and name of every note that is refined, also of those that are finished, so that a worker that
+    takes over learns the same.
+    """
+
+    def __init__(self, version: GoldVersion, refined: Iterable[tuple[str, str]]) -> None:
         self._version = version
         self._merged = label_words(version.project).merged
         self._agent = load(OFFLINE_AGENT)(version.project.label_set.key)
@@ -33,19 +40,27 @@ class FoldModels:
         self._examples: dict[int, Any] = {}
         rows = GoldVersionNote.objects.filter(version=version).order_by("document__sha256", "document_id")
         names = rows.values_list("document_id", "document__patient_id", "document__name")
-        self._folds = {pk: fold_of(patient_id, name) for pk, patient_id, name in names}
         self._patients = {patient_key(patient_id, name) for _, patient_id, name in names}
+        self._few = _few(self._patients, refined)
+        self._folds = {pk: self._fold_of(patient_id, name) for pk, patient_id, name in names}
 
     def refine(self, todo: Todo, patient_id: str, name: str) -> Todo | None:
         """Decide about a note of this patient, with a model that learned nothing from the patient.
 
         None if there is too little gold to learn from.
         """
-        fold = fold_of(patient_id, name) if patient_key(patient_id, name) in self._patients else None
+        fold = LEFT_OUT if self._few else self._fold_of(patient_id, name)
         if fold not in self._models:
             self._models[fold] = self._agent.learn(self._notes(fold))
         model = self._models[fold]
         return None if model is None else self._agent.refine(todo, model)
+
+    def _fold_of(self, patient_id: str, name: str) -> int | None:
+        """The group of a patient of the version; None for a patient who has no part in it, or in a group of few."""
+        key = patient_key(patient_id, name)
+        if self._few:
+            return LEFT_OUT if key in self._few else None
+        return fold_of(patient_id, name) if key in self._patients else None
 
     def _notes(self, left_out: int | None) -> Iterator[Any]:
         chosen = [pk for pk, fold in self._folds.items() if fold != left_out][:MOST_NOTES]
@@ -57,6 +72,18 @@ class FoldModels:
                 self._examples[pk] = self._agent.examples(text, gold)
         # A note that was erased meanwhile has no examples.
         return (self._examples[pk] for pk in chosen if pk in self._examples)
+
+
+def _few(patients: Set[str], refined: Iterable[tuple[str, str]]) -> set[str]:
+    """The patients whose notes are refined, among `patients`; empty if they are more than a group, or none."""
+    found: set[str] = set()
+    for patient_id, name in refined:
+        key = patient_key(patient_id, name)
+        if key in patients:
+            found.add(key)
+            if len(found) * FOLDS > len(patients):
+                return set()
+    return found
 
 
 def fold_of(patient_id: str, name: str) -> int:

@@ -13,7 +13,7 @@ from annotations.jobs.runner import Claim
 from annotations.models import Document
 from annotations.projects.selectors.labels import accepted_labels
 from models_runtime.models import Refinement
-from models_runtime.refining.keeping import count_of_source, source_spans, waiting, write
+from models_runtime.refining.keeping import count_of_source, patients_of_source, source_spans, waiting, write
 from models_runtime.refining.learning import FoldModels
 
 BATCH: Final = 50
@@ -23,7 +23,7 @@ def refine(claim: Claim, row: Refinement) -> None:
     """Refine the waiting notes. Raises ServiceError `version` and `gold`."""
     if row.gold_version is None:
         raise ServiceError(_("The gold version was deleted. Start a new refinement."), code="version")
-    models = FoldModels(row.gold_version)
+    models = FoldModels(row.gold_version, patients_of_source(row))
     todo = list(waiting(row).order_by("document_id").values_list("document_id", flat=True))
     total = count_of_source(row)
     done = total - len(todo)

@@ -1,6 +1,6 @@
 import pytest
 
-from annotations.domain.names import bad_character, shown, unkeepable
+from annotations.domain.names import bad_character, keepable, shown, unkeepable
 from annotations.domain.notes import NoteError, check_name
 
 
@@ -29,3 +29,5 @@ def test_forbidden_characters_in_names(code):
 )
 def test_characters_that_databases_reject(text, bad):
     assert unkeepable(text) is bad
+    assert not unkeepable(keepable(text)) and len(keepable(text)) == len(text)
+    assert bad or keepable(text) == text

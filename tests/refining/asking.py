@@ -17,8 +17,11 @@ def answer(action, text="", label="", reason="as told"):
 
 
 @contextmanager
-def asked(settings, script):
-    """The server `ward` on this machine, with one question at a time, and the server `cloud` elsewhere."""
+def asked(settings, script, **more):
+    """The server `ward` on this machine, with one question at a time, and the server `cloud` elsewhere.
+
+    `more`: further variables of the environment.
+    """
     with serving(script) as running:
         settings.LLM_SERVERS = read_servers(
             {
@@ -26,6 +29,7 @@ def asked(settings, script):
                 "DEIDREVIEW_LLM_WARD_MODELS": "small",
                 "DEIDREVIEW_LLM_WARD_AT_ONCE": "1",
                 "DEIDREVIEW_LLM_CLOUD_MODELS": "large",
+                **more,
             }
         )
         yield running

@@ -79,9 +79,13 @@ def test_injected_errors_are_caught(ward):
     assert score["share"] > 0.95 and score["collateral_share"] < 0.01 and score["lost"] == 0
 
 
-def test_gold_of_the_patient_has_no_part_in_the_decision(ward, monkeypatch):
-    """The model of a note never learned from a note of the same patient."""
-    learned = []
+@pytest.fixture
+def learned(monkeypatch):
+    """The texts that each model learned from, in order. An agent that keeps everything takes the place of the real one.
+
+    It fails if the model of a note learned from that note.
+    """
+    found = []
 
     class Agent:
         def __init__(self, label_set):
@@ -91,8 +95,8 @@ def test_gold_of_the_patient_has_no_part_in_the_decision(ward, monkeypatch):
             return text
 
         def learn(self, notes):
-            learned.append(set(notes))
-            return learned[-1]
+            found.append(set(notes))
+            return found[-1]
 
         def refine(self, todo, model):
             assert model and todo.text not in model
@@ -102,8 +106,35 @@ def test_gold_of_the_patient_has_no_part_in_the_decision(ward, monkeypatch):
 
     loaded = learning.load
     monkeypatch.setattr(learning, "load", lambda path: Agent if path == OFFLINE_AGENT else loaded(path))
+    return found
+
+
+def test_gold_of_the_patient_has_no_part_in_the_decision(ward, learned):
+    """The model of a note never learned from a note of the same patient."""
     assert command("refine", "ward", "wide", "--wait")["kept"] == 360
     assert len(learned) == learning.FOLDS and set.union(*learned) == {note.text for note in ward.notes}
+
+
+@pytest.mark.parametrize(("patients", "few"), [(0, True), (3, True), (8, True), (9, False)])
+def test_few_patients_need_one_model(ward, learned, patients, few):
+    """A run of no more than a fifth of the patients has one model, which learned from none of them.
+
+    Each of these patients has another note, without gold, and somebody has a note but no gold at all.
+    """
+    some = make.make_author(ward.project, kind="run", name="some")
+    owned = [note.patient_id for note in ward.notes[:patients]]
+    notes = [
+        make.make_note(ward.project, f"Anna {number} sta bene.", f"altro-{number}", patient_id=patient_id)
+        for number, patient_id in enumerate([*owned, "new"])
+    ]
+    for note in notes:
+        make.make_set(note, some, [(0, 4, "PATIENT")], submitted=True)
+    assert command("refine", "ward", "some", "--wait")["kept"] == patients + 1
+    if few:
+        assert learned == [{note.text for note in ward.notes[patients:]}]
+    else:
+        groups = {learning.fold_of(patient_id, "") for patient_id in owned}
+        assert len(learned) == len(groups) + 1
 
 
 def test_a_worker_that_takes_over_continues(ward, monkeypatch):

@@ -16,6 +16,17 @@ from tests.worlds.programs import Program
 pytestmark = [pytest.mark.queue]
 
 
+def compared(client, first, second):
+    """The rows of the table that compares two refinements, by name, and the whole page."""
+    shown = client.get(reverse("refinements", args=["ward"]), {"first": first, "second": second}).content.decode()
+    own = shown.split("Published figures")[0]
+    rows = {
+        row.split("</th>")[0]: [cell.split("</td>")[0].split(">", 1)[1] for cell in row.split("<td")[1:]]
+        for row in own.split('<th scope="row">')[1:]
+    }
+    return rows, shown
+
+
 @pytest.fixture
 def two(ward, settings):
     """One refinement by the offline agent, and one by a language model whose price is known."""
@@ -54,14 +65,7 @@ def two(ward, settings):
 def test_the_effort_of_two_stands_side_by_side_with_published_figures(ward, two):
     client = Client()
     client.force_login(ward.mia)
-    shown = client.get(
-        reverse("refinements", args=["ward"]), {"first": two[1].pk, "second": two[0].pk}
-    ).content.decode()
-    own = shown.split("Published figures")[0]
-    rows = {
-        row.split("</th>")[0]: [cell.split("</td>")[0].split(">", 1)[1] for cell in row.split("<td")[1:]]
-        for row in own.split('<th scope="row">')[1:]
-    }
+    rows, shown = compared(client, two[1].pk, two[0].pk)
     assert rows["Calls of the language model"] == ["420", "0"]
     assert rows["Input tokens"] == ["500,000", "0"]
     assert rows["Cost"] == ["3.0000 USD", "–"]

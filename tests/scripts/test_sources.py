@@ -30,7 +30,7 @@ def test_options_named_alone_exist():
     words = set(re.findall(r"`(--[a-z-]+)", PROSE))
     helps = [
         load_command_class(get_commands()[name], name).create_parser("manage.py", name).format_help()
-        for name in ("train_model", "run_model", "judge", "score")
+        for name in ("train_model", "run_model", "judge", "score", "inject_errors")
     ]
     missing = {word for word in words if not any(word in text for text in helps)}
     # `--runs` is named as missing.

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from annotations.domain.names import unkeepable
 from annotations.domain.refining.todo import Refused
 
 LONGEST_TEXT: Final = 2000
@@ -44,6 +45,8 @@ class Argument:
             raise Refused(f"“{self.name}” must be a string.")
         if len(value) > LONGEST_TEXT:
             raise Refused(f"“{self.name}” can have at most {LONGEST_TEXT} characters.")
+        if unkeepable(value):
+            raise Refused(f"“{self.name}” contains NUL or an unpaired surrogate, which can't be stored.")
         if self.required and not value.strip():
             raise Refused(f"“{self.name}” is empty.")
         if self.choices and value not in self.choices:

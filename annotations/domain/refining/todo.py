@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
+from annotations.domain.names import keepable
 from annotations.domain.spans import Span, SpanError, checked, overlaps
 
 LONGEST_REASON: Final = 500
@@ -146,7 +147,9 @@ class Todo:
 
     def _decided(self, number: int, action: Action, span: Span, reason: str) -> "Todo":
         step = 1 + max((_step(item) for item in self.items), default=0)
-        decision = Decision(action, span.start, span.end, span.label, " ".join(reason.split())[:LONGEST_REASON], step)
+        # A model's JSON can escape characters that no database keeps.
+        words = keepable(" ".join(reason.split())[:LONGEST_REASON])
+        decision = Decision(action, span.start, span.end, span.label, words, step)
         return self._with(replace(self.item(number), decision=decision))
 
     def _with(self, item: Item) -> "Todo":

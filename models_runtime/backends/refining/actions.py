@@ -69,8 +69,8 @@ def actions(answer: Answer) -> list[Action]:
 
 
 def written(answer: Answer) -> str:
-    """An answer as a string, for the store of answers."""
-    return json.dumps(asdict(answer), ensure_ascii=False)
+    """An answer as a string of ASCII, for the store of answers: an answer may hold what databases reject."""
+    return json.dumps(asdict(answer))
 
 
 def read_again(stored: str) -> Answer:
