@@ -23,7 +23,13 @@ from annotations.jobs.api import JobItem, started
 from annotations.models import Cause
 from annotations.notes.selectors.in_context import Entry, label_looks
 from annotations.notes.views.in_context import shown_in_context
-from annotations.scores.selectors import AuthorNotes, Reference, authors_with_notes, note_languages
+from annotations.scores.selectors import (
+    AuthorNotes,
+    Reference,
+    authors_with_notes,
+    masking_threshold,
+    note_languages,
+)
 from annotations.scores.services.asking import plain_request, score_now
 from annotations.scores.services.causes import causes_of_errors, change_error_cause
 from annotations.scores.services.error_list import ErrorFilters, ListedErrors, export_errors
@@ -167,7 +173,11 @@ def read_score(request: ApiRequest, slug: str, version: int, author: int, wanted
     access = enter(request, slug, Can.READ_NOTES)
     asked = _asked(access, version, author, wanted)
     found = _found(asked)
-    about = {"notes_learned_from": learned_from(asked), "errors_by_category": error_table(asked, found)}
+    about = {
+        "notes_learned_from": learned_from(asked),
+        "errors_by_category": error_table(asked, found),
+        "masking_threshold": masking_threshold(asked.author),
+    }
     return ScoreOut(figures={**found.table, **about})
 
 

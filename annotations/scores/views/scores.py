@@ -14,7 +14,6 @@ from django.views.decorators.http import require_POST, require_safe
 from annotations.core import tokenizers
 from annotations.core.access import Can, authors_for, enter
 from annotations.core.errors import ServiceError
-from annotations.core.hooks import thresholds_of
 from annotations.core.requests import Request, number, one_of
 from annotations.domain.gold.splits import Split
 from annotations.domain.scoring.counts import Counting
@@ -35,6 +34,7 @@ from annotations.scores.selectors import (
     authors_with_notes,
     characters,
     learned_notes,
+    masking_threshold,
     note_languages,
 )
 from annotations.scores.services.asking import too_long
@@ -141,7 +141,7 @@ def score_page(request: Request, slug: str, version: int, author: int) -> HttpRe
         "languages": note_languages(access.project),
         "types": types,
         "default_threshold": THRESHOLD,
-        "masking_threshold": next(filter(None, thresholds_of(author=wanted.author)), None),
+        "masking_threshold": masking_threshold(wanted.author),
         "tokenizers": [(name, _(kind.title)) for name, kind in tokenizers.KINDS.items()],
         "counting": counting,
         "countings": [

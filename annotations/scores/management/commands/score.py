@@ -3,7 +3,6 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotations.core.access import Can
-from annotations.core.hooks import thresholds_of
 from annotations.core.templatetags.coefficients import percent
 from annotations.domain.agreement import Granularity
 from annotations.domain.scoring.attributes import AttributeAgreement
@@ -14,7 +13,7 @@ from annotations.domain.scoring.published.miranda import BY_MODEL, COUNTED_LABEL
 from annotations.domain.scoring.rates import AverageData, RatesData
 from annotations.models import User
 from annotations.scores.management.asking import ScoreCommand, asked_score
-from annotations.scores.selectors import FOUND, LEVELS, copied_in_text
+from annotations.scores.selectors import FOUND, LEVELS, copied_in_text, masking_threshold
 from annotations.scores.services.error_table import error_lines, error_table
 from annotations.scores.services.scoring import learned_from, score
 
@@ -59,13 +58,12 @@ class Command(ScoreCommand):
             for level in table["levels"]
             if options["unit"] in (None, level["unit"]) and options["level"] in (None, level["granularity"])
         ]
-        threshold = next(filter(None, thresholds_of(author=wanted.author)), None)
         return {
             **table,
             "levels": levels,
             "notes_learned_from": learned_from(wanted),
             "errors_by_category": error_table(wanted, found),
-            "masking_threshold": threshold,
+            "masking_threshold": masking_threshold(wanted.author),
         }
 
     def say(self, result: dict[str, Any]) -> str:
