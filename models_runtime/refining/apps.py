@@ -12,6 +12,8 @@ def notes_learned(author: "Author") -> "set[int]":
     from annotations.core.hooks import notes_learned_from
     from models_runtime.models import Refinement
 
+    if author.kind != author.Kind.REFINED:  # No query for all others.
+        return set()
     row = Refinement.objects.filter(author=author).select_related("source__project").first()
     return set().union(*notes_learned_from(author=row.source)) if row else set()
 
