@@ -410,6 +410,7 @@ _.not_applied
 _.refinement
 _.switched_off
 _.masking_threshold
+_.threshold_for
 _.on_hold_out
 
 # Fields of cards that templates, the API and files read by their names.

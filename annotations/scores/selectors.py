@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from annotations.core.attributes import definitions, pairs_of
 from annotations.core.authors import origin_of
 from annotations.core.gold_sets import gold_sets
-from annotations.core.hooks import notes_learned_from, notes_without_answer
+from annotations.core.hooks import notes_learned_from, notes_without_answer, thresholds_of
 from annotations.domain.hashing import text_sha256
 from annotations.domain.passes import pass_of
 from annotations.domain.scoring.tally import Criterion
@@ -357,6 +357,11 @@ def learned_notes(author: Author, notes: Iterable[int]) -> int:
     """Count those of the notes from which a model behind the author's annotations learned."""
     learned = {note for answer in notes_learned_from(author=author) for note in answer}
     return len(learned.intersection(notes)) if learned else 0
+
+
+def masking_threshold(author: Author) -> float | None:
+    """Return the masking threshold of the run that the author stands for; None without one."""
+    return next(filter(None, thresholds_of(author=author)), None)
 
 
 def copied_in_text(own: int, name: str, *, merged: bool) -> str:

@@ -56,8 +56,8 @@ class Marginals:
 
     @property
     def marked(self) -> "Floats":
-        """The probability that each token is not `O`."""
-        found: Floats = self.shares.sum(axis=1)
+        """The probability that each token is not `O`, at most 1 also where rounding makes the sum greater."""
+        found: Floats = self.shares.sum(axis=1).clip(max=1.0)
         return found
 
 

@@ -2,6 +2,7 @@
 
 import json
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -289,3 +290,16 @@ def test_tasks_without_embeddings_or_spans_are_refused(tmp_path, files):
         learn(task_of(files, ()), tmp_path / "model.zip")
     with pytest.raises(BackendError, match="have no spans"):
         learn(task_of(files, notes=[("Nada.", [])]), Path("model.zip"))
+
+
+def test_a_training_whose_epochs_were_chosen_before_runs_all_of_them(tmp_path, files):
+    """A refit anneals by the loss on its own notes, which must not end it before the chosen epoch."""
+    harsh = {"patience": 1, "factor": 0.1, "rate": 0.9, "least_rate": 0.5}
+    steps: list[Step] = []
+    task = task_of(files, ["words"], settings=harsh, iterations=40, grouping=4, report=steps.append)
+    learn(task, tmp_path / "model.zip")
+    ended = len(steps)
+    assert ended < 40
+    steps.clear()
+    learn(replace(task, stop_after=ended + 2), tmp_path / "model.zip")
+    assert len(steps) == ended + 2

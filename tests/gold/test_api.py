@@ -52,6 +52,34 @@ def test_from_annotations_to_the_changes_between_versions(ward):
     assert [row["number"] for row in listed] == [2, 1]
 
 
+def test_a_ready_made_split_by_name_pattern_and_folder(ward):
+    names = ["dev/uno", "test/due", "tre"]
+    for at, (note, name) in enumerate(zip(ward.notes, names, strict=True)):
+        note.name = name
+        note.save(update_fields=["name"])
+        make(ward, at)
+    ward.program.post(f"{GOLD}/versions", {})
+    where = f"{GOLD}/versions/1/split"
+    lines = "# made elsewhere\ndev/*,dev\nt*\ttrain\ntest/due,test\n"
+    made = ward.program.post(where, {"lines": lines}).json()
+    assert (made["seed"], {part["split"]: part["notes"] for part in made["split"]}) == (
+        "ready-made", {"train": 1, "dev": 1, "test": 1}
+    )  # fmt: skip
+    assert ward.program.post(where, {"lines": lines}).json() == made
+    rows = ward.program.get(f"{GOLD}/versions/1/notes").json()["items"]
+    assert {row["name"]: row["split"] for row in rows} == {"dev/uno": "dev", "test/due": "test", "tre": "train"}
+    assert ward.program.post(where, {"lines": "*,train", "seed": "mine"}).json()["seed"] == "mine"
+    for wrong, why in (
+        ("dev/*,dev", "2 of 3 notes have no split"),
+        ("*,train\nquattro,dev", "Line 2: this version has no note “quattro”"),
+        (" ", "required"),
+    ):
+        answer = ward.program.post(where, {"lines": wrong})
+        assert answer.status_code == 422, answer.content
+        assert [one["field"] for one in answer.json()["errors"]] == ["lines"]
+        assert why in answer.json()["errors"][0]["reason"]
+
+
 @pytest.mark.once
 def test_fields_that_are_not_valid_are_named(ward):
     make(ward, 0)

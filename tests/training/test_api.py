@@ -4,7 +4,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from annotations.jobs.runner import run as work
-from annotations.models import Job
+from annotations.models import Job, StoredFile
 from models_runtime.models import TrainedModel
 from tests import factories as make
 from tests.worlds.programs import Program
@@ -68,3 +68,31 @@ def test_only_members_of_another_project_learn_that_a_model_has_its_gold(world, 
     assert mia.get(f"{MODELS}/{model.pk}").json()["also"] == [{"project": None, "gold": 3}]
     make.make_member(other, "viewer", world.manager)
     assert mia.get(f"{MODELS}/{model.pk}").json()["also"] == [{"project": "other", "gold": 3}]
+
+
+def test_a_refit_its_curve_a_run_at_a_threshold_and_its_score(world, mia):
+    (made,) = mia.post(MODELS, {"gold": 1, "iterations": 8, "refit": True}).json()["items"]
+    assert (made["refit"], made["refit_elsewhere"]) == (None, None)
+    work(Job.objects.get().pk)
+    own = f"{MODELS}/{made['id']}"
+    model = mia.get(own).json()
+    assert (model["notes"], model["held_out"], model["refit"]["notes"], model["refit"]["spans"]) == (16, 4, 20, 80)
+    assert model["sha256"] != model["refit"]["held_out_sha256"]
+    assert model["thresholds"] == TrainedModel.objects.get().card["scores"]["thresholds"]
+    assert [point["threshold"] for point in model["thresholds"]][:2] == [None, 0.5]
+    wanted = min(model["thresholds"][-1]["recall"], 0.999)
+    run = mia.post("/projects/ward/runs", {"backend": model["name"], "recall": wanted}).json()
+    work(Job.objects.latest("pk").pk)
+    read = mia.get(f"/projects/ward/runs/{run['id']}").json()
+    chosen = next(point for point in model["thresholds"] if point["threshold"] and point["recall"] >= wanted)
+    assert (read["masking_threshold"], read["threshold_for"]) == (chosen["threshold"], {"recall": wanted})
+    score = mia.get(f"/projects/ward/scores/1/{run['run_author']}").json()["figures"]
+    assert (score["masking_threshold"], score["notes_learned_from"]) == (chosen["threshold"], 20)
+
+    content = b"".join(mia.get(f"{own}/file").streaming_content)
+    mia.post(f"{own}/retire")
+    copy = mia.upload(f"{MODELS}/files", {"file": SimpleUploadedFile("a.zip", content)}).json()
+    read = mia.get(f"{MODELS}/{copy['id']}").json()
+    assert (read["refit"], read["refit_elsewhere"], read["thresholds"]) == (None, 4, [])
+    assert b"".join(mia.get(f"{MODELS}/{copy['id']}/file").streaming_content) == content
+    assert StoredFile.objects.filter(sha256=model["sha256"]).count() == 1

@@ -2,9 +2,7 @@
 
 from typing import TypedDict
 
-from annotations.core.hooks import thresholds_of
-from annotations.models import Author
-from annotations.scores.selectors import learned_notes
+from annotations.scores.selectors import learned_notes, masking_threshold
 from annotations.scores.services.error_table import ErrorTable, error_table
 from annotations.scores.services.scoring import Score, ScoreRequest, notes_of
 
@@ -26,8 +24,3 @@ def about_score(wanted: ScoreRequest, found: Score) -> About:
         "errors_by_category": error_table(wanted, found),
         "masking_threshold": masking_threshold(wanted.author),
     }
-
-
-def masking_threshold(author: Author) -> float | None:
-    """The probability above which the author's run also suggested tokens; None: it read without a threshold."""
-    return next(filter(None, thresholds_of(author=author)), None)

@@ -34,9 +34,9 @@ from annotations.scores.selectors import (
     authors_with_notes,
     characters,
     learned_notes,
+    masking_threshold,
     note_languages,
 )
-from annotations.scores.services.about import masking_threshold
 from annotations.scores.services.asking import too_long
 from annotations.scores.services.scoring import ScoredTable, ScoreRequest, kept_score, notes_of, score, score_request
 from annotations.scores.services.shown import (

@@ -229,6 +229,7 @@ class _Training:
         device: Device,
     ) -> None:
         self._hyper, self._stack, self._network = hyper, stack, network
+        self._chosen = task.stop_after > 0
         self._tags, self._device = tags, device
         self._placement = Placement(device, network, *stack.networks)
         self._numbers = {tag: number for number, tag in enumerate(tags.names)}
@@ -242,14 +243,17 @@ class _Training:
         self.loop = SgdLoop(network, self._loss, device, rate=hyper.rate, clip=hyper.clip)
 
     def more(self, steps: Sequence[Step]) -> bool:
-        """Set the learning rate of the next epoch. False when it is too small to go on."""
+        """Set the learning rate of the next epoch. False when it is too small to go on.
+
+        A training whose number of epochs was chosen before runs all of them.
+        """
         if self._hyper.anneal == "held-out" and self._held_out:
             losses = [step.held_out_loss for step in steps if step.held_out_loss is not None]
         else:
             losses = [step.loss for step in steps]
         rate = rate_after(losses, self._hyper.annealing)
         self.loop.set_rate(rate)
-        return rate >= self._hyper.least_rate
+        return rate >= self._hyper.least_rate or self._chosen
 
     def _encoded(self, notes: Sequence[LabeledNote]) -> Iterator[tuple[Note, list[_Item], list[Any], set[Span]]]:
         """Each note with its items, the numbers of their right tags, and its spans."""

@@ -47,7 +47,8 @@ class TokenClassificationBackend:
         network = read_network(folder)
         self.placement = Placement(choose_device(device), network)
         scorer = Scorer(network, pieces.around, most=room(config), pad=padding(config))
-        self._tagger = Tagger(pieces, scorer, columns.tags, columns, f"{_name_of(folder)[:60]}-{digest[:8]}")
+        source = f"{_name_of(folder)[:60]}-{digest[:8]}"
+        self._tagger = Tagger(pieces, scorer, columns.tags, columns, source, probabilities=columns.probabilities)
 
     @property
     def device(self) -> Device:

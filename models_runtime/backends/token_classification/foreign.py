@@ -33,19 +33,23 @@ class Columns:
             )
         self.tags = Tags.of(sorted({label for label in labels.values() if label}))
         self._from: list[list[tuple[int, float]]] = [[] for _ in self.tags.names]
+        # The same, but each column of the model is in one of our columns only, so that probabilities add up to 1.
+        self._once: list[list[tuple[int, float]]] = [[] for _ in self.tags.names]
         for column, (prefix, label) in enumerate(read):
             ours = labels[label] if label else None
-            if ours is None:
-                self._from[0].append((column, 0.0))
-            elif prefix:
-                self._from[self.tags.number(f"{_PREFIXES[prefix]}-{ours}")].append((column, 0.0))
-            else:
-                self._from[self.tags.number(f"I-{ours}")].append((column, 0.0))
+            to = 0 if ours is None else self.tags.number(f"{_PREFIXES[prefix] if prefix else 'I'}-{ours}")
+            for each in (self._from, self._once):
+                each[to].append((column, 0.0))
+            if ours is not None and not prefix:
                 self._from[self.tags.number(f"B-{ours}")].append((column, -LITTLE))
 
     def __call__(self, scores: Any) -> Any:
-        """Convert log probabilities [pieces, model's tags] to [pieces, our tags]."""
+        """Convert log probabilities [pieces, model's tags] to scores of paths [pieces, our tags]."""
         return np.stack([_sum(scores, columns) for columns in self._from], axis=1)
+
+    def probabilities(self, scores: Any) -> Any:
+        """Convert log probabilities [pieces, model's tags] to probabilities [pieces, our tags], which add up to 1."""
+        return np.exp(np.stack([_sum(scores, columns) for columns in self._once], axis=1))
 
 
 def _read(name: str) -> tuple[str, str]:

@@ -23,18 +23,26 @@ DECIMALS = 3
 
 
 class Tagger:
-    """Predicts spans. `columns` converts the network's log probabilities [pieces, its tags] to those of `tags`.
+    """Predicts spans. `columns` converts the network's log probabilities [pieces, its tags] to scores of `tags`, and
+    `probabilities` to their probabilities.
 
     `decoding`: `path` for the best path that BIO allows, `argmax` for the likeliest tag of each token.
     """
 
     def __init__(
-        self, pieces: Pieces, scorer: Scorer, tags: Tags, columns: Any, source: str, decoding: str = "path"
+        self,
+        pieces: Pieces,
+        scorer: Scorer,
+        tags: Tags,
+        columns: Any,
+        source: str,
+        decoding: str = "path",
+        probabilities: Any = np.exp,
     ) -> None:
         self._pieces = pieces
         self._scorer = scorer
         self._tags = tags
-        self._columns = columns
+        self._columns, self._probabilities = columns, probabilities
         self._source = source
         self._decoding = decoding
         self._barred = tags.barred()
@@ -59,8 +67,8 @@ class Tagger:
     def marginals(self, texts: Iterable[str], placement: Placement) -> Iterator[Marked]:
         """The spans of each text, and the probabilities (softmax) of the labels at its tokens."""
         for spans, encoded, rows in self.scored(texts, placement):
-            scores = np.exp(self._scores(encoded, rows)) if encoded.tokens else []
-            yield spans, Marginals.of_tags(encoded.tokens, self._tags.names, scores)
+            shares = self._probabilities(rows[encoded.first]) if encoded.tokens else []
+            yield spans, Marginals.of_tags(encoded.tokens, self._tags.names, shares)
 
     def _scores(self, encoded: Encoded, rows: Any) -> Any:
         """The log probabilities [tokens, tags]."""

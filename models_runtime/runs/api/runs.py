@@ -86,9 +86,10 @@ class RunListed(RunRef):
 class RunOut(RunListed):
     """A run. `usage` are tokens and costs of a language model, `rewritten` numbers of a run that rewrites notes.
 
-    `masking_threshold`: the run also suggests tokens whose probability of any label is above it. `on_hold_out`: recall
-    and precision of characters and the share of leak-free notes on the model's hold-out, at the nearest threshold.
-    `rules_again`: members of an ensemble that have the tags of the rules as features, while the rules vote as well.
+    `masking_threshold`: the run also suggests tokens whose probability of any label is above it. `threshold_for`: the
+    recall or precision for which it was chosen. `on_hold_out`: recall and precision of characters and the share of
+    leak-free notes on the model's hold-out, at the nearest threshold. `rules_again`: members of an ensemble that have
+    the tags of the rules as features, while the rules vote as well.
     """
 
     revision: str
@@ -101,6 +102,7 @@ class RunOut(RunListed):
     left_out: int | None
     rules_again: list[str] | None
     masking_threshold: float | None
+    threshold_for: dict[str, float] | None
     on_hold_out: "OnHoldOut | None"
     usage: dict[str, Any] | None
     rewritten: dict[str, int] | None
@@ -255,7 +257,7 @@ def _shown(access: Access, run: Run) -> RunOut:
         pending=run_counts(run)["pending"], spans_without_label=run.spans_without_label,
         method=run.params.get("method"), members=run.params.get("members"), left_out=run.params.get("left_out"),
         rules_again=run.params.get("rules_again"),
-        masking_threshold=run.params.get("threshold"),
+        masking_threshold=run.params.get("threshold"), threshold_for=run.params.get("threshold_for"),
         on_hold_out=OnHoldOut.model_validate(found) if (found := expected(run)) else None,
         usage=usage.as_dict() if usage else None,
         rewritten={"notes": facts.notes, "doubtful": facts.doubtful, "unmapped": facts.unmapped} if facts else None,

@@ -40,6 +40,7 @@ def _used(run: str, backend: str, revision: str, model: TrainedModel | None) -> 
     if model is None:
         return UsedModel(run=run, backend=backend, revision=revision)
     card = model.card
+    learned = card.get("refit") or card  # The card's own counts are those of the held-out model.
     return UsedModel(
         run=run,
         backend=backend,
@@ -47,6 +48,6 @@ def _used(run: str, backend: str, revision: str, model: TrainedModel | None) -> 
         model=model.name,
         gold=card.get("gold"),
         gold_hash=card.get("gold_hash"),
-        notes=card.get("notes"),
-        spans=card.get("spans"),
+        notes=learned.get("notes"),
+        spans=learned.get("spans"),
     )

@@ -44,6 +44,7 @@ class ModelItem(Schema):
 
     `f1` is that of exact spans by label on held-out notes; `perplexity` is only of language models. `trouble` says why
     a ready model can't run. `notes`, `held_out` and all figures are those of the held-out model, also after a `refit`.
+    `refit_elsewhere`: of an uploaded model, how many of its notes had chosen the iterations of a refit.
     """
 
     id: int
@@ -58,6 +59,7 @@ class ModelItem(Schema):
     f1: float | None
     perplexity: float | None
     refit: RefitOut | None
+    refit_elsewhere: int | None
     trouble: str
     created_at: datetime
 
@@ -69,7 +71,7 @@ class ModelItem(Schema):
             job=model.job.number if model.job else None, gold=found["gold"], algorithm=found["algorithm"],
             notes=found["notes"], held_out=found["held_out"], f1=found["f1"], perplexity=found["perplexity"],
             refit=RefitOut(**found["refit"]) if found["refit"] else None,
-            trouble=found["trouble"], created_at=model.created_at, **more,
+            refit_elsewhere=found["refit_elsewhere"], trouble=found["trouble"], created_at=model.created_at, **more,
         )  # fmt: skip
 
 
@@ -80,9 +82,22 @@ class OtherGold(Schema):
     gold: int
 
 
+class AtThreshold(Schema):
+    """Figures of held-out notes at a masking threshold; null: without one. `recall` and `precision` are of characters.
+
+    `leak_free` is the share of notes of which every gold character is masked.
+    """
+
+    threshold: float | None
+    recall: float | None
+    precision: float | None
+    leak_free: float | None
+
+
 class ModelOut(ModelItem):
     """A model with its figures. `levels` are precision, recall and F1 by level, `hold_out` F1 after each epoch.
 
+    `thresholds` is the curve from which a run can choose its masking threshold; empty without probabilities.
     `group` are the trainings of the same settings with other seeds or parts, with mean and deviation of their F1.
     `erased_since`: notes of its gold were erased since; its weights may still contain words of them.
     """
@@ -93,6 +108,7 @@ class ModelOut(ModelItem):
     few_notes: dict[str, Any] | None
     character_recall: float | None
     levels: dict[str, Any]
+    thresholds: list[AtThreshold]
     losses: list[float]
     hold_out: list[float]
     held_out_losses: list[float]
@@ -191,7 +207,8 @@ def _shown(access: Access, model: TrainedModel) -> ModelOut:
     ]
     return ModelOut.of(
         model, also=also, sha256=found["sha256"], seconds=found["seconds"], few_notes=found["few_notes"],
-        character_recall=found["character_recall"], levels=found["levels"], losses=model.losses,
+        character_recall=found["character_recall"], levels=found["levels"],
+        thresholds=[AtThreshold.model_validate(point) for point in found["thresholds"]], losses=model.losses,
         hold_out=model.hold_out, held_out_losses=found["held_out_losses"], kept=found["kept"],
         group=[row.as_dict() for row in group_of(model)], erased_since=erased_since(model),
     )  # fmt: skip

@@ -6,6 +6,7 @@ from typing import TypedDict
 from django.db.models import QuerySet
 
 from annotations.domain.scoring.intervals import FEW_NOTES, FewNotes
+from annotations.domain.scoring.operating import OperatingPoint
 from annotations.domain.scoring.rates import RatesData
 from annotations.models import Project, User
 from models_runtime.core.gold_sources import versions_of
@@ -24,6 +25,8 @@ class Summary(TypedDict):
     """A model as commands print it. Scores are None for an uploaded model and for one without a hold-out.
 
     `notes`, `held_out` and all figures are those of the held-out model, also where `refit` tells of a later one.
+    `refit_elsewhere`: of an uploaded model, how many of its notes had chosen its iterations. `thresholds`: figures of
+    the held-out notes at each masking threshold, empty for a model that gives no probabilities.
     """
 
     model: str
@@ -38,6 +41,7 @@ class Summary(TypedDict):
     notes: int | None
     held_out: int | None
     refit: Refit | None
+    refit_elsewhere: int | None
     sha256: str | None
     seconds: float | None
     f1: float | None
@@ -49,6 +53,7 @@ class Summary(TypedDict):
     held_out_losses: list[float]
     kept: list[str]
     levels: dict[str, RatesData]
+    thresholds: list[OperatingPoint]
 
 
 def headline(card: ModelCard) -> RatesData | None:
@@ -134,6 +139,7 @@ def summary(model: TrainedModel) -> Summary:
         "notes": model.card.get("notes"),
         "held_out": model.card.get("held_out"),
         "refit": model.card.get("refit"),
+        "refit_elsewhere": model.card.get("refit_elsewhere"),
         "sha256": model.card.get("sha256"),
         "seconds": model.card.get("seconds"),
         "f1": levels["label"]["f1"] if scores else None,
@@ -145,4 +151,5 @@ def summary(model: TrainedModel) -> Summary:
         "held_out_losses": held_out_losses(model.card),
         "kept": list(kept_with(model).values_list("name", flat=True)),
         "levels": levels,
+        "thresholds": scores.get("thresholds", []) if scores else [],
     }

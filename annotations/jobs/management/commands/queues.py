@@ -22,7 +22,7 @@ class Command(JourneyCommand):
             row = QueueRow(**{name: value for name, value in said.items() if name != "stuck"})
             jobs = f"{row.running} running, {row.waiting} waiting"
             jobs += f" (the oldest for {row.oldest} s)" if row.oldest is not None else ""
-            jobs += f", {row.lost} lost their worker" if row.lost else ""
+            jobs += f", {row.lost} lost {'its' if row.lost == 1 else 'their'} worker" if row.lost else ""
             lines.append(f"{row.queue}: {_workers(row)}; jobs: {jobs}")
         return "\n".join(lines)
 
