@@ -39,7 +39,7 @@ def test_a_refitted_model_learned_from_its_hold_out(world, trained):
     assert plain.card["sha256"] == card["refit"]["held_out_sha256"], "the scores belong to exactly this model"
     assert len(learned_from(plain)) == 16
     html = client_of(world.manager).get(reverse("model", args=["ward", model.pk])).content.decode()
-    assert "These figures belong to the held-out model." in html and "20 notes, 80 spans" in html
+    assert "These figures are of the model before the refit." in html and "20 notes, 80 spans" in html
     run = start_run(project=world.project, backend=f"model:{model.pk}", actor=world.manager, key="r")
     work(run.job_id)
     author = Run.objects.get(pk=run.pk).author
