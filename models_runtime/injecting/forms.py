@@ -53,7 +53,10 @@ class InjectForm(forms.Form):
         widget=forms.NumberInput(attrs={"min": LEAST_RATE, "max": MOST_RATE, "step": "any"}),
     )
     seed = WholeField(
-        label=_("Seed"), most=MOST_SEED, initial=7, help_text=_("The same seed gives the same errors in the same notes.")
+        label=_("Seed"),
+        most=MOST_SEED,
+        initial=7,
+        help_text=_("The same seed gives the same errors in the same notes."),
     )
     name = forms.CharField(
         label=_("Name"), max_length=150, required=False, help_text=_("If empty: injected-1 and so on.")

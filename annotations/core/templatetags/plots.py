@@ -310,8 +310,8 @@ def lines_plot(
 ) -> SafeString:
     """Draw several lines over the same steps, each with its name and last value at its end.
 
-    `names`: those of the steps, by default their numbers; an empty one is left out. `width`: the distance between steps.
-    `digits`: those of the values after the point.
+    `names`: those of the steps, by default their numbers; an empty one is left out. `width`: the distance between
+    two steps. `digits`: those of the values after the point.
 
     Screen readers get the title and all values. Show the other values in a table beside the plot.
     """

@@ -99,7 +99,9 @@ def test_the_slider_follows_the_number_and_gives_way_to_a_wanted_figure(
     # With two choices, no run starts, and the error is beside the threshold.
     recall.fill("0.98")
     page.get_by_role("button", name="Start run").click()
-    expect(page.get_by_text("Enter only one of: a threshold, a wanted recall, a wanted precision.").last).to_be_visible()
+    expect(
+        page.get_by_text("Enter only one of: a threshold, a wanted recall, a wanted precision.").last
+    ).to_be_visible()
     expect(slider).to_have_attribute("aria-valuetext", "0.5")
     assert axe(page) == []
     assert not Run.objects.exists()
