@@ -11,8 +11,8 @@ from annotations.domain.scoring.operating import OperatingPoint
 
 register = template.Library()
 
-# The distance between two thresholds in CSS pixels, so that the plot fits its card. Only every second threshold has room
-# for its name. The values have as many digits as in the table.
+# The distance between two thresholds in CSS pixels, so that the plot fits its card. Every second one has room
+# for its name. Values have as many digits as in the table.
 STEP, NAMED, DIGITS = 21, 2, 4
 
 
