@@ -63,6 +63,8 @@ def test_the_effort_of_two_stands_side_by_side_with_published_figures(ward, two)
         for row in own.split('<th scope="row">')[1:]
     }
     assert rows["Calls of the language model"] == ["420", "0"]
+    # Each result leads to its review.
+    assert all(reverse("review_next", args=["ward", row.author_id]) in own for row in two)
     assert rows["Input tokens"] == ["500,000", "0"]
     assert rows["Cost"] == ["3.0000 USD", "–"]
     assert rows["Duration, seconds"][0].startswith("12.")
