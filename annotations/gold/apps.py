@@ -42,7 +42,7 @@ class GoldConfig(AppConfig):
                 _("Versions"),
                 "gold",
                 Can.READ_NOTES,
-                frozenset({"gold_version", "gold_changes"}),
+                frozenset({"gold_version", "gold_changes", "gold_split"}),
                 fragment="versions-title",
             ),
             navigation.Entry("gold", 25, _("Statistics"), "gold_statistics", Can.READ_NOTES),

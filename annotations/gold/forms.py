@@ -10,6 +10,8 @@ from annotations.gold.services.splitting import SEED_LENGTH
 
 # The seed, which names the split, of a ready-made one without a name.
 READY_MADE = "ready-made"
+# The field beside which an error of a ready-made split is shown, by its code.
+REFUSED_AT = {"from": "lines"}
 
 
 class FreezeForm(forms.Form):
@@ -73,13 +75,13 @@ class ReadyMadeForm(forms.Form):
     lines = forms.CharField(
         label=_("Ready-made split"),
         max_length=5_000_000,
-        help_text=_("One line for each note: name, comma, split. A pattern such as dev/* stands for a folder."),
+        help_text=_("One note per line, such as case-1,dev. A pattern such as dev/* stands for all notes of a folder."),
         widget=forms.Textarea(attrs={"rows": 5, "spellcheck": "false", "autocomplete": "off"}),
     )
     seed = forms.CharField(
         label=_("Name of the split"),
         max_length=SEED_LENGTH,
         initial=READY_MADE,
-        help_text=_("It takes the place of the seed: later versions with it keep every patient in the same split."),
+        help_text=_("Replaces the seed. The same name in a later version keeps every patient in the same split."),
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )

@@ -40,7 +40,7 @@ class InjectForm(forms.Form):
     vocabulary = forms.FileField(
         label=_("Vocabulary of errors (CSV)"),
         required=False,
-        help_text=_("Columns: string, label. The strings are marked where gold has nothing, and not kept."),
+        help_text=_("Columns: string, label. Each string is marked where gold has no span. The file is not stored."),
         widget=forms.ClearableFileInput(attrs={"accept": ".csv,text/csv"}),
     )
     rate = forms.FloatField(
@@ -49,11 +49,14 @@ class InjectForm(forms.Form):
         error_messages={
             "invalid": _("Enter a number from %(least)s to %(most)s.") % {"least": LEAST_RATE, "most": MOST_RATE}
         },
-        help_text=_("0.1 puts one error for every ten gold spans into the copy."),
+        help_text=_("0.1 means one error for every ten gold spans."),
         widget=forms.NumberInput(attrs={"min": LEAST_RATE, "max": MOST_RATE, "step": "any"}),
     )
     seed = WholeField(
-        label=_("Seed"), most=MOST_SEED, initial=7, help_text=_("The same seed and texts give the same errors.")
+        label=_("Seed"),
+        most=MOST_SEED,
+        initial=7,
+        help_text=_("The same seed gives the same errors in the same notes."),
     )
     name = forms.CharField(
         label=_("Name"), max_length=150, required=False, help_text=_("If empty: injected-1 and so on.")
@@ -103,6 +106,6 @@ class AcceptForm(forms.Form):
     name = forms.CharField(
         label=_("Name"),
         max_length=30,
-        help_text=_("What went wrong, such as clubs-as-cities: a-z, 0-9 and hyphens."),
+        help_text=_("A short name of the error, such as clubs-as-cities. Use a-z, 0-9 and hyphens."),
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )

@@ -45,7 +45,7 @@ class RefineForm(forms.Form):
         label=_("Gold version"),
         required=False,
         widget=forms.Select(),
-        help_text=_("The offline agent and the examples in questions use it, always from notes of other patients."),
+        help_text=_("The offline agent and the examples in questions use only its notes of other patients."),
     )
     model = forms.ChoiceField(
         label=_("Language model"),
@@ -65,7 +65,7 @@ class RefineForm(forms.Form):
         most=MOST,
         initial=0,
         required=False,
-        help_text=_("Annotations of other patients, with the right answers by the gold version."),
+        help_text=_("Annotations of other patients with the right answers from the gold version."),
     )
     without = forms.MultipleChoiceField(
         label=_("Components to switch off"),
@@ -76,18 +76,18 @@ class RefineForm(forms.Form):
         help_text=_("To measure what a component contributes."),
     )
     steps = WholeField(
-        label=_("Most questions about a note"),
+        label=_("Maximum questions per note"),
         least=1,
         most=MOST_LIMIT,
         required=False,
-        help_text=_("If this is empty: ten, and four for each annotation."),
+        help_text=_("If empty: ten, plus four per annotation."),
     )
     tokens = WholeField(
-        label=_("Most tokens for a note"),
+        label=_("Maximum tokens per note"),
         least=1,
         most=MOST_LIMIT,
         required=False,
-        help_text=_("Input and output together. If this is empty: 500,000."),
+        help_text=_("Input and output together. If empty: 500,000."),
     )
     name = forms.CharField(
         label=_("Name"),
@@ -107,8 +107,8 @@ class RefineForm(forms.Form):
         super().__init__(*args, **kwargs)
         suggest(self, "run", [(author.pk, _name(author)) for author in sources])
         models = [(f"{one.name} {model}", f"{model} ({where_of(one)})") for one in servers for model in one.models]
-        offer(self, "model", [("", _("the first of the list")), *models])
-        newest = [("", _("the newest; for injected errors, that of the copy"))]
+        offer(self, "model", [("", _("the first in the list")), *models])
+        newest = [("", _("the newest; for injected errors, the version of the copy"))]
         suggest(self, "gold", [*newest, *((version.number, str(version.number)) for version in versions)])
 
     @property

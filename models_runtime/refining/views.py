@@ -48,7 +48,9 @@ def refinements(request: Request, slug: str) -> HttpResponse:
             return redirect("job", slug, row.job.number) if row.job else redirect("refinements", slug)
         except ServiceError as error:
             add_error(form, error, REFUSED_AT)
-    rows = Refinement.objects.filter(project=access.project).select_related("author", "source", "job", "created_by")
+    rows = Refinement.objects.filter(project=access.project).select_related(
+        "author", "source__injected_run", "job", "created_by"
+    )
     page = paged(request, rows, ROWS)
     efforts = efforts_of(list(page))
     compared = _compared(request, list(rows)) if page.paginator.count > 1 else None

@@ -86,6 +86,7 @@ class RunsConfig(AppConfig):
                 frozenset(
                     {
                         "run",
+                        "run_start",
                         "run_combine",
                         "run_llm",
                         "run_pipeline",

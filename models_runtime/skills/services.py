@@ -31,7 +31,10 @@ def set_skill(
     """
     if not NAME.fullmatch(name):
         raise ServiceError(
-            _("The name must begin with a lowercase letter and have only a-z, 0-9 and hyphens, at most 40."),
+            _(
+                "The name must begin with a lowercase letter and contain only a-z, 0-9 and hyphens, at most 40 "
+                "characters."
+            ),
             code="name",
         )
     try:

@@ -10,7 +10,7 @@ from annotations.core.access import Can, enter
 from annotations.core.errors import ServiceError
 from annotations.core.form_errors import add_error
 from annotations.core.requests import Request
-from annotations.domain.refining.skills import NAME
+from annotations.domain.refining.skills import NAME, title_of
 from models_runtime.skills.forms import SkillForm
 from models_runtime.skills.selectors import described, present, versions
 from models_runtime.skills.services import set_skill
@@ -56,6 +56,7 @@ def skill(request: Request, slug: str, name: str) -> HttpResponse:
         "access": access,
         "form": form,
         "name": name,
+        "title": title_of(name, text),
         "stale": stale,
         "theirs": text,
         "seen": version if stale or not form.is_bound else form["seen_version"].value(),

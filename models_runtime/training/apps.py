@@ -40,5 +40,12 @@ class TrainingConfig(AppConfig):
         from annotations.core import navigation
 
         navigation.register(
-            navigation.Entry("models", 30, _("Trained"), "models", Can.READ_NOTES, frozenset({"model"})),
+            navigation.Entry(
+                "models",
+                30,
+                _("Trained"),
+                "models",
+                Can.READ_NOTES,
+                frozenset({"model", "model_train", "model_upload", "model_rename"}),
+            ),
         )

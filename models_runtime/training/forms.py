@@ -112,7 +112,7 @@ class TrainForm(forms.Form):
         label=_("Refit on all notes"),
         required=False,
         help_text=_(
-            "The held-out notes choose the iterations. Then the model learns from them, too; test notes stay out."
+            "Choose the number of iterations on the held-out notes, then train again with them. Test notes stay out."
         ),
     )
     runs = WholeField(

@@ -107,7 +107,7 @@ TABLE: dict[str, dict[str, str]] = {
     "gold_freeze": {"GET": EVERYONE_405, "POST": done(REVIEWERS)},
     "gold_version": {"GET": ALL_NOTES, "POST": EVERYONE_405},
     "gold_changes": {"GET": ALL_NOTES, "POST": EVERYONE_405},
-    "gold_split": {"GET": EVERYONE_405, "POST": done(REVIEWERS)},
+    "gold_split": {"GET": EVERYONE_405, "POST": done(REVIEWERS, 422)},
     "gold_statistics": {"GET": ALL_NOTES, "POST": EVERYONE_405},
     "statistics_start": {"GET": EVERYONE_405, "POST": done(ALL_NOTES)},
     "scores": {"GET": ALL_NOTES, "POST": EVERYONE_405},

@@ -48,7 +48,10 @@ def test_errors_are_injected_from_the_page_once_and_a_wrong_form_keeps_its_value
     sent = {"gold": "1", "rules": ["cities", "eponyms"], "rate": "1", "seed": "3", "name": "mine", "token": "t"}
     wrong = client.post(url, sent | {"rate": "7"})
     assert wrong.status_code == 422
-    assert "The rate must be from 0.001 to 1.0" in wrong.content.decode() and 'value="mine"' in wrong.content.decode()
+    assert (
+        "Errors per gold span must be between 0.001 and 1.0" in wrong.content.decode()
+        and 'value="mine"' in wrong.content.decode()
+    )
     assert "Choose at least one rule." in client.post(url, sent | {"rules": []}).content.decode()
     assert "Choose a frozen gold version" in client.post(url, sent | {"gold": "9"}).content.decode()
     first, second = client.post(url, sent), client.post(url, sent)

@@ -117,7 +117,7 @@ def test_a_threshold_is_chosen_on_the_hold_out_by_command_page_and_api(world, tr
         (["rules", "--threshold", "0.05"], "“rules” gives no probabilities of labels"),
         (["MODEL", "--threshold", "1"], "must be between 0.001 and 0.999"),
         (["MODEL", "--threshold", "0.1", "--recall", "0.9"], "Enter only one of"),
-        (["ensemble", "--members", "rules,MODEL", "--threshold", "0.1"], "can't read at a threshold: rules."),
+        (["ensemble", "--members", "rules,MODEL", "--threshold", "0.1"], "can't use a threshold: rules."),
         (["llm", "--threshold", "0.1"], "A language model gives no probabilities"),
     ],
 )

@@ -39,7 +39,7 @@ def test_a_refitted_model_learned_from_its_hold_out(world, trained):
     assert plain.card["sha256"] == card["refit"]["held_out_sha256"], "the scores belong to exactly this model"
     assert len(learned_from(plain)) == 16
     html = client_of(world.manager).get(reverse("model", args=["ward", model.pk])).content.decode()
-    assert "These figures belong to the held-out model." in html and "20 notes, 80 spans" in html
+    assert "These figures are of the model before the refit." in html and "20 notes, 80 spans" in html
     run = start_run(project=world.project, backend=f"model:{model.pk}", actor=world.manager, key="r")
     work(run.job_id)
     author = Run.objects.get(pk=run.pk).author
@@ -77,7 +77,7 @@ def test_a_ready_made_split_by_name_and_pattern(world):
         ("caso-*,train\ncaso-99,dev", "Line 2: this version has no note “caso-99”"),
         ("caso-*,train\ncaso-01,dev", "Line 2: the note “caso-01” is of the same patient as “caso-00”"),
         ("caso-0*,train", "the first one is “caso-10”"),
-        ("caso-*,training", "Line 1: “training” is no split"),
+        ("caso-*,training", "Line 1: “training” is not a split"),
         ("caso-0*,train\ncaso-*,dev", "Line 2: the note “caso-00” is in train already, by line 1"),
     ):
         with pytest.raises(ServiceError, match=why):
@@ -86,7 +86,13 @@ def test_a_ready_made_split_by_name_and_pattern(world):
 
 def test_a_ready_made_split_on_the_page_and_by_command(world, tmp_path):
     url = reverse("gold_split", args=["ward", 1])
-    client_of(world.manager).post(url, {"lines": "caso-0*,train\ncaso-1*,test", "seed": "ready-made"})
+    client = client_of(world.manager)
+    wrong = client.post(url, {"lines": "caso-0*,train\ncaso-1*,testing", "seed": "ready-made"})
+    html = wrong.content.decode()
+    assert wrong.status_code == 422 and "Line 2: “testing” is not a split" in html
+    # The lines are still there, in an open form.
+    assert "caso-1*,testing" in html and '<details class="field" open><summary>Use a ready-made split' in html
+    client.post(url, {"lines": "caso-0*,train\ncaso-1*,test", "seed": "ready-made"})
     world.version.refresh_from_db()
     assert (world.version.split_seed, world.version.split_shares["test"]) == ("ready-made", 50)
     file = tmp_path / "split.csv"

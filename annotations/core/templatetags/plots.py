@@ -283,11 +283,15 @@ def _mark(scale: Scale, x: float, point: Point, digits: int, *, named: bool) -> 
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a plot with several lines: its name and its values, from 1. `main`: it is drawn in the accent color."""
+    """A line of a plot with several lines: its name and its values, from 1. `main`: it is drawn in the accent color.
+
+    `dashed` tells a line from another one of the same color.
+    """
 
     name: str
     values: list[float | None]
     main: bool = False
+    dashed: bool = False
 
 
 # The distance between points of lines, the room for their names, and the height of a name.
@@ -296,11 +300,18 @@ LINE_STEP, NAME_MOST, NAME_HEIGHT = 90, 200, 16
 
 @register.simple_tag
 def lines_plot(
-    lines: Sequence[Line], title: str, across: str, up: str, names: Sequence[str] = (), width: int = LINE_STEP
+    lines: Sequence[Line],
+    title: str,
+    across: str,
+    up: str,
+    names: Sequence[str] = (),
+    width: int = LINE_STEP,
+    digits: int = 2,
 ) -> SafeString:
     """Draw several lines over the same steps, each with its name and last value at its end.
 
-    `names`: those of the steps, by default their numbers. `width`: the distance between two steps.
+    `names`: those of the steps, by default their numbers; an empty one is left out. `width`: the distance between
+    two steps. `digits`: those of the values after the point.
 
     Screen readers get the title and all values. Show the other values in a table beside the plot.
     """
@@ -313,12 +324,12 @@ def lines_plot(
     room = width * max(steps - 1, 1)
     across_scale = Scale(1, max(steps, 2), LEFT, LEFT + room)
     named = _apart([(scale(line.values[-1] or 0.0), line) for line in drawn])
-    longest = min(max(len(_at_end(line)) for line in drawn) * CHARACTER, NAME_MOST)
+    longest = min(max(len(_at_end(line, digits)) for line in drawn) * CHARACTER, NAME_MOST)
     return format_html(
         '<svg class="plot" width="{}" height="{}" role="img" aria-label="{}">{}{}{}{}</svg>',
         round(LEFT + room + 24 + longest),
         TOP + HEIGHT + 46,
-        _lines_summary(drawn, title, fitted),
+        _lines_summary(drawn, title, fitted, digits),
         _grid(scale, fitted, LEFT, LEFT + room),
         _names(LEFT + room / 2, 38, across, up, fitted),
         format_html_join(
@@ -326,7 +337,7 @@ def lines_plot(
             '<text class="plot-small" x="{}" y="{}" text-anchor="middle">{}</text>',
             ((across_scale(at), TOP + HEIGHT + 20, name) for at, name in enumerate(names or range(1, steps + 1), 1)),
         ),
-        format_html_join("", "{}", ((_one_line(line, y, scale, across_scale, steps),) for y, line in named)),
+        format_html_join("", "{}", ((_one_line(line, y, scale, across_scale, steps, digits),) for y, line in named)),
     )
 
 
@@ -344,13 +355,13 @@ def _apart(ends: Sequence[tuple[float, Line]]) -> list[tuple[float, Line]]:
     return sorted(placed, key=lambda each: each[1].main)
 
 
-def _one_line(line: Line, name_at: float, scale: Scale, across: Scale, steps: int) -> SafeString:
+def _one_line(line: Line, name_at: float, scale: Scale, across: Scale, steps: int, digits: int) -> SafeString:
     points = [(across(step), scale(value)) for step, value in enumerate(line.values, start=1) if value is not None]
     end, edge = points[-1], across(steps)
     return format_html(
         '<g class="{}"><polyline class="plot-line" points="{}"/>{}'
         '<line class="plot-axis" x1="{}" x2="{}" y1="{}" y2="{}"/><text class="plot-end" x="{}" y="{}">{}</text></g>',
-        "plot-main" if line.main else "plot-other",
+        ("plot-main" if line.main else "plot-other") + (" plot-dashed" if line.dashed else ""),
         " ".join(f"{x},{y}" for x, y in points),
         format_html_join("", '<circle class="plot-dot" cx="{}" cy="{}" r="4"/>', points),
         edge + 6,
@@ -359,20 +370,22 @@ def _one_line(line: Line, name_at: float, scale: Scale, across: Scale, steps: in
         round(name_at, 1),
         edge + 22,
         round(name_at + 4, 1),
-        _at_end(line),
+        _at_end(line, digits),
     )
 
 
-def _at_end(line: Line) -> str:
-    return f"{line.name} {_line_value(line.values[-1])}"
+def _at_end(line: Line, digits: int) -> str:
+    return f"{line.name} {_line_value(line.values[-1], digits)}"
 
 
-def _line_value(value: float | None) -> str:
-    return _("undefined") if value is None else f"{value:.2f}"
+def _line_value(value: float | None, digits: int) -> str:
+    return _("undefined") if value is None else f"{value:.{digits}f}"
 
 
-def _lines_summary(lines: Iterable[Line], title: str, fitted: Axis) -> str:
-    text = f"{title}: " + "; ".join(f"{line.name} {', '.join(map(_line_value, line.values))}" for line in lines)
+def _lines_summary(lines: Iterable[Line], title: str, fitted: Axis, digits: int) -> str:
+    text = f"{title}: " + "; ".join(
+        f"{line.name} {', '.join(_line_value(value, digits) for value in line.values)}" for line in lines
+    )
     return f"{text}. {fitted.cut}" if fitted.cut else text
 
 

@@ -39,7 +39,7 @@ def read_assignments(text: str) -> list[Assignment]:
         name, split = match["name"].rstrip(",;\t ").strip('"'), match["split"].strip('"').lower()
         if split not in set(Split):
             raise SplitError(
-                f"Line {number}: “{split[:_SHOWN]}” is no split for “{name[:_SHOWN]}”. "
+                f"Line {number}: “{split[:_SHOWN]}” is not a split for “{name[:_SHOWN]}”. "
                 f"Choose one of: {', '.join(Split)}."
             )
         found.append(Assignment(number, name, Split(split)))

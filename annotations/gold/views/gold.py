@@ -13,13 +13,20 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotations.core.access import Access, Can, closed_to, enter, sets_for
 from annotations.core.errors import ServiceError
+from annotations.core.form_errors import add_error
 from annotations.core.requests import Request, number, paged
 from annotations.domain.gold.gold_diff import ChangeKind
-from annotations.gold.forms import FreezeForm, ReadyMadeForm, SplitForm
+from annotations.gold.forms import REFUSED_AT, FreezeForm, ReadyMadeForm, SplitForm
 from annotations.gold.selectors import state_for, version_page, version_rows, versions
 from annotations.gold.services.diffing import version_diff
 from annotations.gold.services.making import freeze, make_gold, withdraw_gold
-from annotations.gold.services.splitting import patients_in_two_splits, split_by_lines, split_table, split_version
+from annotations.gold.services.splitting import (
+    SplitResult,
+    patients_in_two_splits,
+    split_by_lines,
+    split_table,
+    split_version,
+)
 from annotations.gold.services.starting import start_gold
 from annotations.jobs.tokens import form_token
 from annotations.models import GoldVersion
@@ -31,6 +38,7 @@ from annotations.projects.selectors.projects import is_large
 VERSIONS = 30
 CHANGES = 25
 LISTED = 200
+READY_IDS = "ready-%s"
 CHANGE_KINDS = {
     ChangeKind.ADDED: gettext_lazy("Added"),
     ChangeKind.REMOVED: gettext_lazy("Removed"),
@@ -89,11 +97,15 @@ def gold_version(request: Request, slug: str, version: int) -> HttpResponse:
     """Show one frozen version and its notes."""
     access = enter(request.user, slug, Can.READ_NOTES)
     found = get_object_or_404(GoldVersion.objects.select_related("created_by"), project=access.project, number=version)
-    page = version_page(found, after=number(request.GET, "after"), before=number(request.GET, "before"))
-    context = {"access": access, "version": found, "page": page}
+    context = _version_context(request, access, found)
     if request.htmx:
         return render(request, "gold/version_notes.html", context)
     return render(request, "gold/version.html", context | _split_context(access, found))
+
+
+def _version_context(request: Request, access: Access, version: GoldVersion) -> dict[str, Any]:
+    page = version_page(version, after=number(request.GET, "after"), before=number(request.GET, "before"))
+    return {"access": access, "version": version, "page": page}
 
 
 def _split_context(access: Access, version: GoldVersion) -> dict[str, Any]:
@@ -110,30 +122,31 @@ def _split_context(access: Access, version: GoldVersion) -> dict[str, Any]:
         "split_labels": [(look, [row["labels"].get(look.code, 0) for row in table]) for look in used],
         "in_two_splits": patients_in_two_splits(version) if version.split_seed else 0,
         "split_form": SplitForm(initial=initial),
-        "ready_form": ReadyMadeForm(auto_id="ready-%s"),
+        "ready_form": ReadyMadeForm(auto_id=READY_IDS),
         "has_earlier": any(one.number < version.number for one in others),
     }
 
 
 @require_POST
 def gold_split(request: Request, slug: str, version: int) -> HttpResponse:
-    """Split a version by patient, or with `lines` as these say. A repeated request changes nothing."""
+    """Split a version by patient, or with `lines` as these say. A repeated request changes nothing.
+
+    After an error, the form keeps its values.
+    """
     access = enter(request.user, slug, Can.MAKE_GOLD)
-    found = get_object_or_404(GoldVersion, project=access.project, number=version)
-    form = ReadyMadeForm(request.POST) if "lines" in request.POST else SplitForm(request.POST)
-    if not form.is_valid():
-        wrong = [str(error) for errors in form.errors.values() for error in errors]
-        messages.error(request, " ".join([*wrong, _("Nothing was split.")]))
-        return redirect("gold_version", slug, version)
-    try:
-        seed = form.cleaned_data["seed"]
-        if isinstance(form, SplitForm):
-            split = split_version(version=found, seed=seed, shares=form.shares, actor=access.user)
-        else:
-            split = split_by_lines(version=found, lines=form.cleaned_data["lines"], seed=seed, actor=access.user)
-    except ServiceError as error:
-        messages.error(request, str(error))
-        return redirect("gold_version", slug, version)
+    found = get_object_or_404(GoldVersion.objects.select_related("created_by"), project=access.project, number=version)
+    listed = "lines" in request.POST
+    form = ReadyMadeForm(request.POST, auto_id=READY_IDS) if listed else SplitForm(request.POST)
+    split = None
+    if form.is_valid():
+        try:
+            split = _split(form, found, access)
+        except ServiceError as error:
+            add_error(form, error, REFUSED_AT)
+    if split is None:
+        forms = {"ready_form" if listed else "split_form": form}
+        context = _version_context(request, access, found) | _split_context(access, found) | forms
+        return render(request, "gold/version.html", context, status=422)
     if not split.made:
         messages.info(request, _("The version was already split this way. Nothing was changed."))
     elif split.kept:
@@ -143,6 +156,13 @@ def gold_split(request: Request, slug: str, version: int) -> HttpResponse:
     else:
         messages.success(request, _("The version was split. No patient is in two splits."))
     return redirect("gold_version", slug, version)
+
+
+def _split(form: ReadyMadeForm | SplitForm, version: GoldVersion, access: Access) -> SplitResult:
+    seed = form.cleaned_data["seed"]
+    if isinstance(form, SplitForm):
+        return split_version(version=version, seed=seed, shares=form.shares, actor=access.user)
+    return split_by_lines(version=version, lines=form.cleaned_data["lines"], seed=seed, actor=access.user)
 
 
 @require_safe

@@ -52,7 +52,7 @@ def start_injection(
     chosen = [*_rules(project, rules, bare=not terms), *([CSV] if terms else [])]
     if not LEAST_RATE <= rate <= MOST_RATE:  # also refuses NaN
         raise ServiceError(
-            _("The rate must be from %(least)s to %(most)s errors for each gold span.")
+            _("Errors per gold span must be between %(least)s and %(most)s.")
             % {"least": LEAST_RATE, "most": MOST_RATE},
             code="rate",
         )

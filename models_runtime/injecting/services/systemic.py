@@ -86,7 +86,10 @@ def accept_cluster(
     """
     if not NAME.fullmatch(name):
         raise ServiceError(
-            _("The name must begin with a lowercase letter and have only a-z, 0-9 and hyphens, at most 30."),
+            _(
+                "The name must begin with a lowercase letter and contain only a-z, 0-9 and hyphens, at most 30 "
+                "characters."
+            ),
             code="name",
         )
     begun = erasures_of(project.pk)

@@ -23,10 +23,10 @@ def name_field(help_text: "_StrOrPromise" = "") -> forms.CharField:
     )
 
 
-def threshold_field() -> forms.FloatField:
+def threshold_field(label: "_StrOrPromise" = "") -> forms.FloatField:
     """The field for the masking threshold of a run. The service checks its bounds."""
     return forms.FloatField(
-        label=_("Masking threshold"),
+        label=label or _("Masking threshold"),
         required=False,
         widget=forms.NumberInput(attrs={"min": LEAST, "max": MOST, "step": "0.001", "class": "short"}),
         help_text=_("Also suggest words whose probability of any label is above this, such as 0.05. Empty: off."),

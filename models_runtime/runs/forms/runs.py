@@ -25,15 +25,15 @@ class RunForm(forms.Form):
     backend = forms.CharField(label=_("Backend"), max_length=200, error_messages={"required": _("Choose a backend.")})
     name = name_field(_("If empty, the run is named after the backend."))
     left = forms.BooleanField(label=_("Only notes that are not gold yet"), required=False)
-    threshold = threshold_field()
+    threshold = threshold_field(_("Threshold"))
     recall = forms.FloatField(
-        label=_("Or: wanted recall"),
+        label=_("Or: recall to reach"),
         required=False,
         widget=forms.NumberInput(attrs={"min": LEAST, "max": MOST, "step": "any", "class": "short"}),
-        help_text=_("Share of identifying characters to find on held-out notes, such as 0.99."),
+        help_text=_("Share of identifying characters that are found on held-out notes, such as 0.99."),
     )
     precision = forms.FloatField(
-        label=_("Or: wanted precision"),
+        label=_("Or: precision to reach"),
         required=False,
         widget=forms.NumberInput(attrs={"min": LEAST, "max": MOST, "step": "any", "class": "short"}),
         help_text=_("Share of suggested characters that are gold on held-out notes, such as 0.985."),

@@ -56,7 +56,7 @@ def at_threshold(choice: Chosen, wanted: Wanted) -> tuple[Chosen, dict[str, Any]
     if not gives_marginals(choice.backend, choice.model):
         raise _refused(
             _(
-                "“%(name)s” gives no probabilities of labels, so it can't read at a threshold. Choose a CRF, a "
+                "“%(name)s” gives no probabilities of labels, so it can't use a threshold. Choose a CRF, a "
                 "BiLSTM-CRF or a transformer."
             )
             % {"name": choice.stem}
@@ -80,7 +80,7 @@ def ensemble_params(members: Sequence[tuple[str, str, TrainedModel | None]], wan
     if without:
         raise _refused(
             _(
-                "These members give no probabilities of labels, so the ensemble can't read at a threshold: %(names)s. "
+                "These members give no probabilities of labels, so the ensemble can't use a threshold: %(names)s. "
                 "Choose only models of the types CRF, BiLSTM-CRF and transformer, not their runs."
             )
             % {"names": ", ".join(without)}

@@ -11,8 +11,9 @@ from annotations.domain.scoring.operating import OperatingPoint
 
 register = template.Library()
 
-# The distance between two thresholds in the plot, in CSS pixels.
-STEP = 42
+# The distance between two thresholds in CSS pixels, so that the plot fits its card. Every second one has room
+# for its name. Values have as many digits as in the table.
+STEP, NAMED, DIGITS = 21, 2, 4
 
 
 @register.simple_tag
@@ -20,8 +21,12 @@ def threshold_plot(points: Sequence[OperatingPoint], title: str) -> SafeString:
     """Draw the figures of a hold-out without a threshold, then at each threshold, the lowest last."""
     lines = [
         Line(_("Recall"), [point["recall"] for point in points], main=True),
-        Line(_("Precision"), [point["precision"] for point in points]),
+        Line(_("Precision"), [point["precision"] for point in points], dashed=True),
         Line(_("Leak-free notes"), [point["leak_free"] for point in points]),
     ]
-    names = [_("off") if point["threshold"] is None else f"{point['threshold']:g}" for point in points]
-    return lines_plot(lines, title, _("Masking threshold"), _("Share"), names, STEP)
+    last = len(points) - 1
+    names = [
+        _("off") if point["threshold"] is None else "" if (last - at) % NAMED else f"{point['threshold']:g}"
+        for at, point in enumerate(points)
+    ]
+    return lines_plot(lines, title, _("Masking threshold"), _("Share"), names, STEP, DIGITS)

@@ -85,8 +85,9 @@ export class ReviewPanel extends Panel {
     if (chosen?.other) return this.#gold(review, chosen.other);
     if (chosen?.hint) return this.#hint(review, chosen.hint);
     if (chosen) return this.#suggestion(review, chosen.suggestion, left.rest);
-    const { none, finishedNote, nothing, allDone } = words;
-    const said = review.finished ? finishedNote : !review.suggestions().length ? none : review.open ? nothing : allDone;
+    const { none, finishedNote, nothing, filteredOut, allDone } = words;
+    const open = review.listed().length ? nothing : filteredOut;
+    const said = review.finished ? finishedNote : !review.suggestions().length ? none : review.open ? open : allDone;
     return [el("p", { class: "mute" }, said)];
   }
 

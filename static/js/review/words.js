@@ -107,6 +107,7 @@ export const words = {
   noSurrogates: gettext("Surrogates can't be shown now. The note is masked instead."),
   allDone: gettext("All suggestions are decided. Read the masked note once more for missed identifiers, then finish the review."),
   nothing: gettext("No suggestion is selected. Press J for the next one, or click one."),
+  filteredOut: gettext("The filter matches no suggestion in this note."),
   finishedNote: gettext("This note is reviewed. Reopen it to change a decision."),
   confidence: (value) => (value === null ? "" : interpolate(gettext("confidence %(percent)s"), { percent: percent(value) })),
   agree: (count, total) => interpolate(ngettext("%(count)s of %(total)s runs:", "%(count)s of %(total)s runs:", total), { count, total }),

@@ -7,9 +7,11 @@
 (() => {
   const masking = document.getElementById("masking");
   const data = document.getElementById("curves");
-  const field = document.getElementById("run-threshold");
   const form = masking?.closest("form");
+  const [field, recall, precision] = ["threshold", "recall", "precision"].map((name) => document.getElementById(`run-${name}`));
   if (!masking || !data || !form || !(field instanceof HTMLInputElement)) return;
+  if (!(recall instanceof HTMLInputElement) || !(precision instanceof HTMLInputElement)) return;
+  const words = masking.dataset;
   /** @type {Record<string, Point[]>} */
   const curves = JSON.parse(data.textContent || "{}");
   const box = document.createElement("div");
@@ -17,15 +19,22 @@
   box.hidden = true;
   const label = document.createElement("label");
   label.htmlFor = "masking-slider";
-  label.textContent = masking.dataset.slider || "";
+  label.textContent = words.slider || "";
   const slider = document.createElement("input");
   slider.type = "range";
   slider.id = "masking-slider";
   slider.min = "0";
   slider.step = "1";
+  const ends = document.createElement("div");
+  ends.className = "range-ends";
+  for (const word of [words.less, words.more]) {
+    const end = document.createElement("span");
+    end.textContent = word || "";
+    ends.append(end);
+  }
   const figures = document.createElement("output");
   figures.htmlFor.add("masking-slider");
-  box.append(label, slider, figures);
+  box.append(label, slider, ends, figures);
   masking.querySelector("legend")?.nextElementSibling?.after(box);
 
   /** The curve of the chosen model; empty without one. */
@@ -34,18 +43,20 @@
     return (chosen instanceof HTMLInputElement && curves[chosen.value]) || [];
   };
   /** @param {number | null} share */
-  const shown = (share) => (share === null ? "–" : share.toFixed(3));
+  const shown = (share) => (share === null ? "–" : share.toFixed(4));
   /** @param {Point} point */
   const text = (point) => {
-    const values = { at: String(point.threshold ?? 0), recall: shown(point.recall), precision: shown(point.precision), free: shown(point.leak_free) };
-    const pattern = (point.threshold === null ? masking.dataset.off : masking.dataset.at) || "";
+    const values = { at: String(point.threshold), recall: shown(point.recall), precision: shown(point.precision), free: shown(point.leak_free) };
+    const pattern = (point.threshold === null ? words.without : words.at) || "";
     return Object.entries(values).reduce((found, [key, value]) => found.replace(`{${key}}`, value), pattern);
   };
+  // The slider says its threshold, and the live region below it says the figures.
   const show = () => {
     const point = curve()[Number(slider.value)];
     if (!point) return;
-    figures.textContent = text(point);
-    slider.setAttribute("aria-valuetext", figures.textContent);
+    const later = !field.value && (recall.value || precision.value);
+    figures.textContent = later ? words.later || "" : text(point);
+    slider.setAttribute("aria-valuetext", point.threshold === null ? words.off || "" : String(point.threshold));
   };
   /** Move the slider to the stored threshold that is nearest to the number. */
   const follow = () => {
@@ -66,11 +77,14 @@
   slider.addEventListener("input", () => {
     const point = curve()[Number(slider.value)];
     field.value = point?.threshold ? String(point.threshold) : "";
+    recall.value = precision.value = "";
     show();
   });
-  field.addEventListener("input", follow);
+  for (const one of [field, recall, precision]) one.addEventListener("input", follow);
   form.addEventListener("change", (event) => {
     if (event.target instanceof HTMLInputElement && event.target.name === "backend") look();
   });
+  // The browser may fill in the fields again after Back.
+  window.addEventListener("pageshow", look);
   look();
 })();

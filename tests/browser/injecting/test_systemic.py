@@ -21,7 +21,7 @@ def test_a_cluster_becomes_a_rule(reviewed: SimpleNamespace, page_of: Any, live:
     clusters = page.get_by_role("region", name="Cluster")
     expect(clusters).to_have_count(2)
     clubs = clusters.filter(has_text="Real Betis")
-    expect(clubs).to_contain_text("6 rejected suggestions.")
+    expect(clubs).to_contain_text("6 rejected suggestions. 5 are shown.")
     expect(clubs.get_by_text("Socio del club de fútbol").first).to_be_visible()
     clubs.get_by_label("Name").fill("Clubs!")
     clubs.get_by_role("button", name="Accept").click()

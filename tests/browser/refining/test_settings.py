@@ -23,7 +23,7 @@ def test_the_settings_of_the_chosen_method(
     page = page_of(ward.mia)
     page.goto(live("refinements", "ward"))
     more = page.get_by_text("More settings")
-    examples, steps = page.get_by_label("Examples in each question"), page.get_by_label("Most questions about a note")
+    examples, steps = page.get_by_label("Examples in each question"), page.get_by_label("Maximum questions per note")
     expect(more).to_be_hidden()
     gold, model = page.get_by_label("Gold version"), page.get_by_label("Language model")
     expect(gold).to_be_visible()

@@ -82,6 +82,13 @@ def test_the_filter_by_mouse_and_by_keyboard_survives_a_reload(
     assert listed(page) == ["Mario Rossi"]
     page.get_by_role("button", name="Show all").click()
     assert len(listed(page)) == 4
+    page.goto(page.url.split("?")[0] + "?state=rejected")
+    page.wait_for_selector("html[data-review=ready]")
+    assert listed(page) == []
+    expect(page.locator("#chosen")).to_have_text("The filter matches no suggestion in this note.")
+    # The notice has a line of its own, below the heading.
+    heading, notice = page.get_by_role("heading", name="Filter and order"), page.locator("#filtered")
+    assert heading.bounding_box()["y"] + heading.bounding_box()["height"] <= notice.bounding_box()["y"]
 
 
 def test_the_rest_by_mouse_asks_before_it_accepts_removals(refined: SimpleNamespace, page_of: Any, live: Any) -> None:

@@ -147,7 +147,7 @@ class Command(JourneyCommand):
         wanted = Wanted(options["threshold"], options["recall"], options["precision"])
         if wanted and options["backend"] == LLM:
             raise ServiceError(
-                "A language model gives no probabilities of labels, so it can't read at a threshold.", code="threshold"
+                "A language model gives no probabilities of labels, so it can't use a threshold.", code="threshold"
             )
         if options["backend"] == LLM:
             return start_llm_run(
