@@ -74,11 +74,18 @@ class Command(JourneyCommand):
         head = f"Split gold version {version}"
         if not result["new"]:
             head = f"Gold version {version} was already split this way"
-        parts = [f"{split} {result['notes'][split]} notes of {result['patients'][split]} patients" for split in Split]
+        parts = [
+            f"{split} {_counted(result['notes'][split], 'note')} of {_counted(result['patients'][split], 'patient')}"
+            for split in Split
+        ]
         lines = [f"{head}: {', '.join(parts)}."]
         if result["kept"]:
-            lines.append(f"{result['kept']} patients kept their earlier split.")
+            lines.append(f"{_counted(result['kept'], 'patient')} kept the earlier split.")
         return "\n".join(lines)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _lines(file: Path | None, notes: list[str]) -> str:
