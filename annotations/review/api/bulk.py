@@ -25,7 +25,7 @@ from annotations.review.selectors.bulk_preview import Preview, preview, with_dou
 from annotations.review.selectors.bulk_rules import rule_of
 from annotations.review.selectors.occurrences import Occurrence, occurrences
 from annotations.review.selectors.planted import suggestions_for
-from annotations.review.selectors.precision import expected_of
+from annotations.review.selectors.precision import chosen_by_order, expected_of, figures, together
 from annotations.review.selectors.reviewing import chosen_runs, run_authors
 from annotations.review.selectors.suggested_strings import ROWS as PAGE
 from annotations.review.selectors.suggested_strings import Order, Row, as_waiting, spans_of, string_for, strings
@@ -116,13 +116,30 @@ class PreviewOut(Schema):
         )  # fmt: skip
 
 
-class ExpectedOut(Schema):
-    """Open suggestions with one label; of those decided one by one so far, `right` of `checked` were right."""
+class PrecisionOut(Schema):
+    """Precision of an act's `count` open suggestions. Of those decided one by one so far, `right` of `checked` were
+    right, in `notes` notes; `low` and `high` are the 95% interval over notes of their share.
 
-    label: str
+    `expected`: the mean calibrated confidence of the `calibrated` open suggestions that have one. `only_drawn`: only
+    notes that were drawn at random count, because others were chosen for their suggestions.
+    """
+
     count: int
     right: int
     checked: int
+    notes: int
+    share: float | None
+    low: float
+    high: float
+    expected: float | None
+    calibrated: int
+    only_drawn: bool
+
+
+class ExpectedOut(PrecisionOut):
+    """The same for the open suggestions with one label."""
+
+    label: str
 
 
 class BulkWithPreview(BulkItem):
@@ -131,6 +148,7 @@ class BulkWithPreview(BulkItem):
     preview: PreviewOut | None = None
     preview_with_gold: PreviewOut | None = None
     preview_with_doubtful: PreviewOut | None = None
+    precision: PrecisionOut | None = None
     expected: list[ExpectedOut] = []
 
 
@@ -379,12 +397,11 @@ def _with_preview(access: Access, row: BulkAct) -> BulkWithPreview:
         return BulkWithPreview.of(row, codes)
     rule, asked = rule_of(row.rule), (row.act, access.project, access.user)
     found = preview(rule, *asked)
+    by_label, only_drawn = expected_of(rule, access.project, access.user), bool(chosen_by_order(rule.runs))
     return BulkWithPreview.of(
         row, codes, preview=PreviewOut.of(found),
         preview_with_gold=PreviewOut.of(with_gold(rule, *asked)) if found.skipped else None,
         preview_with_doubtful=PreviewOut.of(with_doubtful(rule, *asked)) if found.doubtful else None,
-        expected=[
-            ExpectedOut(label=codes[one.label], count=one.count, right=one.rate.right, checked=one.rate.decided)
-            for one in expected_of(rule, access.project, access.user)
-        ],
+        precision=PrecisionOut(**figures(together(by_label), only_drawn)),
+        expected=[ExpectedOut(label=codes[one.label], **figures(one, only_drawn)) for one in by_label],
     )  # fmt: skip
