@@ -130,7 +130,9 @@ def test_only_notes_drawn_at_random_count_once_others_were_chosen_for_their_sugg
     assert Review.objects.get(document=suggested.notes[2]).drawn == Review.Drawn.ORDER
     found = by_command("--least", "90")
     assert (found["checked"], found["share"], found["only_drawn"]) == (0, None, True)
-    assert "no such suggestion was decided in a note drawn at random" in page_of(suggested, client)
+    html = page_of(suggested, client)
+    assert "no such suggestion was decided in a note drawn at random" in html
+    assert html.count("no decision counts") == 3 and "no decisions yet" not in html
     words = in_words("--least", "90")
     assert "no decisions. Only notes drawn at random count" in words
     string = string_of(suggested)

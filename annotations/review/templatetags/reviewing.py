@@ -97,10 +97,15 @@ def estimate(figure: Estimate) -> SafeString:
 
 
 @register.simple_tag
-def observed(figure: Estimate) -> SafeString:
-    """A share of decisions with its 95% interval over notes, their numbers, and a tag if these are too few."""
+def observed(figure: Estimate, only_drawn: bool = False) -> SafeString:
+    """A share of decisions with its 95% interval over notes, their numbers, and a tag if these are too few.
+
+    `only_drawn`: there may be decisions that don't count.
+    """
     if figure.share is None:
-        return format_html('<span class="mute">{}</span>', _("no decisions yet"))
+        return format_html(
+            '<span class="mute">{}</span>', _("no decision counts") if only_drawn else _("no decisions yet")
+        )
     decisions = ngettext("%(n)d decision", "%(n)d decisions", figure.counted) % {"n": figure.counted}
     notes = ngettext("in %(n)d note", "in %(n)d notes", figure.notes) % {"n": figure.notes}
     few = format_html(" <span class='tag'>{}</span>", _("too few decisions")) if figure.counted < FEW else ""

@@ -89,7 +89,7 @@ def review_bulk(request: Request, slug: str, bulk: UUID) -> HttpResponse:
         "doubtful": max(0, doubtful.decided - found.decided) if doubtful and found else 0,
         "precision": together(expected),
         "few": FEW,
-        "only_drawn": chosen_by_order(rule.runs),
+        "only_drawn": bool(chosen_by_order(rule.runs)),
         "examples": examples,
         "labels": labels,
         "job": found is not None and found.decided > AT_ONCE,
@@ -175,7 +175,7 @@ def review_string(request: Request, slug: str, pk: int) -> HttpResponse:
         "skipped_notes": waiting.notes,
         "doubtful": waiting.doubtful,
         "precision": _precision_of(string, runs),
-        "only_drawn": chosen_by_order(runs),
+        "only_drawn": bool(chosen_by_order(runs)),
     }
     return render(request, "review/string.html", context)
 
