@@ -217,10 +217,12 @@ class DurableWorker(Worker):
         found: list[Any] = asked.execute()
         own = (self.hostname or "").encode()
         computing = {str(Job.Queue.CPU).encode(), str(Job.Queue.GPU).encode()}
-        return 1 + sum(
-            state is not None and host == own and not computing.isdisjoint((queues or b"").split(b","))
-            for host, queues, state in found
-        )
+        return 1 + len(
+            [
+                host for host, queues, state in found
+                if state is not None and host == own and not computing.isdisjoint((queues or b"").split(b","))
+            ]
+        )  # fmt: skip
 
     def perform_job(self, job: Any, queue: Queue) -> bool:
         """Run the job in the child. Log only the type of an error; RQ would log its message, which may quote a note."""
