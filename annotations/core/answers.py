@@ -72,9 +72,13 @@ def _annotation_set_in(error: ServiceError) -> dict[str, object]:
 
 
 def attachment(
-    request: HttpRequest, access: Access, stored: StoredFile, *, note: int | None = None
-) -> StreamingHttpResponse:
-    """Response that streams a stored zip, or the original of a note. A GET is recorded as an event, a HEAD is not."""
+    request: HttpRequest, access: Access, stored: StoredFile, *, note: int | None = None,
+    content: tuple[Iterable[bytes], int] | None = None,
+) -> StreamingHttpResponse:  # fmt: skip
+    """Response that streams a stored zip, or the original of a note. A GET is recorded as an event, a HEAD is not.
+
+    `content`: what to send in place of the stored content, and its size.
+    """
     if request.method == "GET":
         FILE_DOWNLOADED.record(
             actor=access.user,
@@ -83,8 +87,9 @@ def attachment(
             data={"file": stored.pk, "size": stored.size},
         )
     kind = "application/zip" if note is None else "application/octet-stream"
-    response = StreamingHttpResponse(read_chunks(stored), content_type=kind)
-    response.headers["Content-Length"] = str(stored.size)
+    chunks, size = content or (read_chunks(stored), stored.size)
+    response = StreamingHttpResponse(chunks, content_type=kind)
+    response.headers["Content-Length"] = str(size)
     response.headers["Content-Disposition"] = content_disposition_header(True, stored.name) or "attachment"
     response.headers["X-Content-Type-Options"] = "nosniff"
     return response

@@ -16,6 +16,7 @@ class Review(models.Model):
     class Drawn(models.TextChoices):
         INFORMATION = "information", _("By expected information")
         CHANCE = "chance", _("At random")
+        ORDER = "order", _("By an order of suggestions")
 
     document = models.ForeignKey(Document, models.CASCADE, related_name="reviews", db_index=False)
     author = models.ForeignKey(Author, models.CASCADE, related_name="reviews", db_index=False)

@@ -20,6 +20,7 @@ from annotations.domain.files.strict_json import JsonError, read_json, texts_in
 from annotations.domain.installation import CODE
 from annotations.domain.names import bad_character, shown
 from annotations.domain.spans import Span
+from annotations.domain.threads import limit_threads
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.learner import Outline, TrainingResult
 
@@ -30,8 +31,6 @@ CHILD: Final = "models_runtime.backends.child"
 # Variables that select the GPU and its libraries.
 OF_GPUS: Final = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "NVIDIA_VISIBLE_DEVICES", "LD_LIBRARY_PATH")
 STEADY: Final = {"LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "0", "CUBLAS_WORKSPACE_CONFIG": ":4096:8"}
-# With one thread, sums are computed in one order: the same notes give the same weights on every machine.
-ONE_THREAD: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "BLIS_NUM_THREADS", "MKL_NUM_THREADS")
 
 OnStep = Callable[[dict[str, Any] | None], bool | None]
 """Called with each training step (the fields of a learner.Step), and with None every EVERY seconds between steps.
@@ -132,7 +131,9 @@ def check(modules: Mapping[str, str], path: Path) -> Outline:
 def _child(act: str, *arguments: str) -> Iterator["subprocess.Popen[bytes]"]:
     """Start the child process and kill it afterwards. It doesn't inherit the environment, which holds secrets."""
     env = {name: os.environ[name] for name in ("PATH", "TMPDIR", *OF_GPUS) if name in os.environ}
-    env |= STEADY | dict.fromkeys(ONE_THREAD, "1")
+    env |= STEADY
+    # With one thread, sums are computed in one order: the same notes give the same weights on every machine.
+    limit_threads(env, 1)
     process = subprocess.Popen(  # noqa: S603 - our own module and paths
         [sys.executable, "-m", CHILD, str(os.getpid()), act, *arguments],
         cwd=CODE,

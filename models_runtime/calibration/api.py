@@ -24,7 +24,10 @@ PATH = "/projects/{slug:slug}/calibrations"
 
 
 class CalibrationItem(Schema):
-    """A calibration of the confidences of a backend, fitted to gold. New runs use the newest one."""
+    """A calibration of the confidences of a backend, fitted to gold. New runs use the newest one.
+
+    `uploaded`: it came with an uploaded model's file, and its gold is that of another project or installation.
+    """
 
     id: int
     name: str
@@ -32,6 +35,7 @@ class CalibrationItem(Schema):
     revision: str
     gold: int
     notes: int
+    uploaded: bool
     withdrawn_at: datetime | None
     created_at: datetime
 
@@ -39,7 +43,7 @@ class CalibrationItem(Schema):
     def of(cls, row: Calibration, **more: Any) -> Self:
         return cls(
             id=row.pk, name=row.word, backend=row.backend, revision=row.revision, gold=row.gold_number,
-            notes=row.notes, withdrawn_at=row.withdrawn_at, created_at=row.created_at, **more,
+            notes=row.notes, uploaded=row.uploaded, withdrawn_at=row.withdrawn_at, created_at=row.created_at, **more,
         )  # fmt: skip
 
 

@@ -97,6 +97,7 @@ def summary(row: Calibration) -> dict[str, Any]:
         "revision": row.revision,
         "run": row.run.author.name if row.run else None,
         "held_out": row.held_out,
+        "uploaded": row.uploaded,
         "gold": row.gold_number,
         "gold_hash": row.gold_hash,
         "date": row.created_at.isoformat(timespec="seconds"),

@@ -11,8 +11,9 @@ from models_runtime.models.trained import TrainedModel
 class Calibration(models.Model):
     """A calibration of the confidences of one backend revision, fitted to gold (domain.calibration).
 
-    `held_out`: fitted to the notes that a model's training held out; otherwise to the notes of a run. New runs use the
-    newest calibration of their backend and revision. It holds counts, never note text.
+    `held_out`: fitted to the notes that a model's training held out; otherwise to the notes of a run. `uploaded`: it
+    came with a model's file, and its gold version is that of another project or installation. New runs use the newest
+    calibration of their backend and revision. It holds counts, never note text.
     """
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="calibrations", db_index=False)
@@ -21,6 +22,7 @@ class Calibration(models.Model):
     model = models.ForeignKey(TrainedModel, models.CASCADE, null=True, related_name="calibrations")
     run = models.ForeignKey("Run", models.SET_NULL, null=True, related_name="+")
     held_out = models.BooleanField(default=False)
+    uploaded = models.BooleanField(default=False, db_default=False, help_text="Came with an uploaded model's file.")
     gold_version = models.ForeignKey(GoldVersion, models.SET_NULL, null=True, related_name="+")
     gold_number = models.PositiveIntegerField()
     gold_hash = models.CharField(max_length=64)

@@ -17,6 +17,7 @@ class ModelUploaded(TypedDict):
     model: int
     sha256: str
     size: int
+    calibrations: int
 
 
 class OfModel(TypedDict):

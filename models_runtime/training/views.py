@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Callable
 
 from django.contrib import messages
+from django.db.models import Q
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.cache import patch_vary_headers
@@ -25,6 +26,7 @@ from models_runtime.core.registry import TRAINABLE, TrainableKind, trainable_kin
 from models_runtime.core.training_settings import Value, shown
 from models_runtime.models import TrainedModel
 from models_runtime.training.forms import REFUSED_AT, RenameForm, TrainForm, UploadModelForm
+from models_runtime.training.services.carrying import content_of
 from models_runtime.training.services.embeddings import language_models, missing_files
 from models_runtime.training.services.groups import group_of, start_group
 from models_runtime.training.services.model_cards import (
@@ -41,6 +43,8 @@ from models_runtime.training.services.trained import model_rows, rename_model, r
 from models_runtime.training.services.training import all_base_models, end_early, lendable_versions
 
 ROWS = 30
+# The calibration that a model has by itself: of its training, or of its file.
+OF_ITSELF = Q(held_out=True) | Q(uploaded=True)
 
 
 @require_safe
@@ -124,7 +128,7 @@ def _model(request: Request, access: Access, row: TrainedModel, rename: RenameFo
         "kept": kept_with(row),
         "made_with": made_with(row),
         "algorithm": _(trainable_kind(row.backend).algorithms.get(_algorithm(row), _algorithm(row))),
-        "calibration": row.calibrations.filter(held_out=True, withdrawn_at=None).order_by("-pk").first(),
+        "calibration": row.calibrations.filter(OF_ITSELF, withdrawn_at=None).order_by("-pk").first(),
         "runs": row.runs.select_related("author").order_by("-pk")[:ROWS],
         "token": uuid.uuid4(),
     }
@@ -225,7 +229,7 @@ def model_file(request: Request, slug: str, pk: int) -> StreamingHttpResponse:
     stored = row.stored_file
     if stored is None:
         raise Http404("This model has no file.")
-    return attachment(request, access, stored)
+    return attachment(request, access, stored, content=content_of(row, stored))
 
 
 def _kinds() -> list[tuple[str, TrainableKind, str]]:

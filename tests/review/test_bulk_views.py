@@ -88,7 +88,8 @@ def test_a_threshold_is_previewed_started_and_undone(suggested, sign_in):
     html = check_page(page)
     assert "Accept 2 suggestions" in html
     assert "too few decisions" in html, "one decision is too few"
-    assert (page.context["count"], page.context["rate"].right, page.context["rate"].decided) == (2, 1, 1)
+    precision = page.context["precision"].observed
+    assert (page.context["count"], precision.right, precision.counted) == (2, 1, 1)
     assert Decision.objects.count() == 1, "nothing is decided yet"
     bulk = BulkAct.objects.get()
     for _ in range(2):

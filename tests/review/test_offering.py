@@ -11,6 +11,7 @@ from annotations.domain.reviewing.information import bits, expected_bits
 from annotations.domain.reviewing.precision import by_notes
 from annotations.models import Document, Review, Role, Span, SuggestedNote
 from annotations.review.selectors.drawn import drawn_of
+from annotations.review.selectors.ordering import Queue
 from annotations.review.services import deciding as review
 from annotations.review.services import finishing as review_finishing
 from annotations.review.services.deciding import Request
@@ -40,16 +41,14 @@ class World:
     def next(self, after=0):
         return next_offered(author=self.run, project=self.project, after=after)
 
-    def finish(self, pk, wrong=0, most_to_learn=True):
+    def finish(self, pk, wrong=0, order="informative"):
         note = next(note for note in self.notes if note.pk == pk)
         spans = list(Span.objects.filter(annotation_set__document=note, annotation_set__author=self.run))
         for span in spans[:wrong]:
             request = Request(change_id=uuid.uuid4(), act=Act.REJECT, suggestion=span.pk)
             review.decide(document=note, author=self.run, user=self.rita, request=request)
         rest = {span.pk for span in spans[wrong:]}
-        review_finishing.finish_review(
-            document=note, author=self.run, user=self.rita, rest=rest, most_to_learn=most_to_learn
-        )
+        review_finishing.finish_review(document=note, author=self.run, user=self.rita, rest=rest, queue=Queue(order))
 
     def drawn(self, how):
         return list(Review.objects.filter(drawn=how).order_by("pk").values_list("document_id", flat=True))
@@ -96,7 +95,7 @@ def test_a_note_reviewed_before_its_turn_counts_as_drawn(world):
     world.finish(world.next())
     first, second = world.by_chance()[1:3]
     for pk in (first, second):
-        world.finish(pk, most_to_learn=False)
+        world.finish(pk, order="note")
     others = [note.pk for note in world.notes if note.pk not in world.by_chance()[:3]][:9]
     for pk in others:
         world.finish(pk)

@@ -4,6 +4,7 @@
 counts into `Curves`, one for each label, and measures the reliability of the confidences before and after calibration.
 """
 
+from annotations.domain.calibration.carried import BadCalibration, Carried, as_text, from_text
 from annotations.domain.calibration.curves import Curve
 from annotations.domain.calibration.fitting import LEAST, LEAST_OWN, Curves, TooFew, fitted
 from annotations.domain.calibration.outcomes import FOLDS, Outcomes, fold_of
@@ -13,12 +14,16 @@ __all__ = [
     "FOLDS",
     "LEAST",
     "LEAST_OWN",
+    "BadCalibration",
+    "Carried",
     "Curve",
     "Curves",
     "Group",
     "Outcomes",
     "Reliability",
     "TooFew",
+    "as_text",
     "fitted",
     "fold_of",
+    "from_text",
 ]

@@ -32,22 +32,19 @@ class Rate:
         """The 95% score interval (Wilson 1927), which is valid for few decisions and for shares near 0 and 1, too."""
         if not self.decided:
             return None
-        n, share = self.decided, self.right / self.decided
-        middle = share + _Z**2 / (2 * n)
-        reach = _Z * math.sqrt(share * (1 - share) / n + _Z**2 / (4 * n**2))
-        scale = 1 + _Z**2 / n
-        return max(0.0, (middle - reach) / scale), min(1.0, (middle + reach) / scale)
+        return _wilson(self.right / self.decided, self.decided, _Z)
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A share over whole notes with its 95% interval; None if nothing was counted."""
+    """A share over notes with its 95% interval: `right` of `counted` spans. None if nothing was counted."""
 
     share: float | None
     low: float
     high: float
     notes: int
     counted: int
+    right: int = 0
 
     @property
     def few(self) -> bool:
@@ -57,19 +54,46 @@ class Estimate:
 def by_notes(counts: Sequence[tuple[int, int]]) -> Estimate:
     """The ratio estimate (Cochran 1977, section 2.11) over a sample of notes, each given as (right, all).
 
-    The notes are the sampling units, because spans in one note resemble each other. The interval is never narrower than
-    `Rate.interval` of the same counts, which is also valid if every decision is right.
+    The notes are the sampling units, because spans in one note resemble each other. The interval is the score interval
+    (Wilson 1927) for the effective number of spans n / d, with Student's t for notes - 1 degrees of freedom in place of
+    the normal quantile (Dean and Pagano 2015). The design effect d is the variance of the ratio estimate
+    over the variance of as many independent spans, at least 1 (Kish 1965). If all spans are right, or all
+    wrong, d can't be estimated, and it is set to its largest value: each note counts as one span. So does a single one.
     """
     right, counted, notes = sum(r for r, _ in counts), sum(n for _, n in counts), len(counts)
-    whole = Rate(right, counted)
-    if whole.share is None or whole.interval is None:
+    if not counted:
         return Estimate(None, 0.0, 1.0, notes, 0)
-    low, high = whole.interval
-    if notes > 1:
-        spread = sum((r - whole.share * n) ** 2 for r, n in counts) * notes / (notes - 1)
-        reach = _Z * math.sqrt(spread) / counted
-        low, high = min(low, max(0.0, whole.share - reach)), max(high, min(1.0, whole.share + reach))
-    return Estimate(whole.share, low, high, notes, counted)
+    share, filled = right / counted, sum(n > 0 for _, n in counts)
+    independent = share * (1 - share) * counted
+    if filled < 2:
+        return Estimate(share, *_wilson(share, filled, _Z), notes, counted, right)
+    effective = float(filled)
+    if independent:
+        spread = sum((r - share * n) ** 2 for r, n in counts) * filled / (filled - 1)
+        effective = counted / max(1.0, spread / independent)
+    return Estimate(share, *_wilson(share, effective, _t(filled - 1)), notes, counted, right)
+
+
+def _wilson(share: float, n: float, z: float) -> tuple[float, float]:
+    """The score interval of a share of `n` independent trials; `z` is the quantile."""
+    middle = share + z**2 / (2 * n)
+    reach = z * math.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
+    scale = 1 + z**2 / n
+    return max(0.0, (middle - reach) / scale), min(1.0, (middle + reach) / scale)
+
+
+# The 97.5% quantiles of Student's t for 1, 2, … degrees of freedom; `_t` computes the others.
+_T = (12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281)
+
+
+def _t(freedom: int) -> float:
+    """The 97.5% quantile of Student's t: by Fisher's expansion (Abramowitz and Stegun 1964, 26.7.5) above the table."""
+    if freedom <= len(_T):
+        return _T[freedom - 1]
+    z = _Z
+    first, second = (z**3 + z) / 4, (5 * z**5 + 16 * z**3 + 3 * z) / 96
+    third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
+    return z + first / freedom + second / freedom**2 + third / freedom**3
 
 
 def likely_right(rate: Rate, confidence: float | None) -> float:

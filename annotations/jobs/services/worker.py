@@ -26,12 +26,14 @@ from rq.timeouts import HorseMonitorTimeoutException
 from rq.utils import now
 from rq.worker import DequeueStrategy, WorkerStatus
 
+from annotations.domain.threads import limit_threads, threads_for
 from annotations.jobs import hooks
 from annotations.jobs.performing import perform
 from annotations.jobs.registry import JOBS, load
 from annotations.jobs.runner import stop_soon
 from annotations.jobs.runner.helping import serve
 from annotations.jobs.services.doorbell import Bell
+from annotations.models import Job
 
 logger = logging.getLogger("deidreview.worker")
 # The parent sends a heartbeat this often (seconds), and counts as lost after three missed ones.
@@ -53,6 +55,7 @@ class DurableWorker(Worker):
         super().__init__(*args, **(kwargs | {"job_monitoring_interval": BEAT, "log_job_description": False}))
         self.stopped = False
         self._kill_at = float("inf")
+        self._threads = 1
 
     # ── Heartbeats every few seconds, not minutes, and a new registration after FLUSHALL ─────────────────────────────
     @property
@@ -63,6 +66,7 @@ class DurableWorker(Worker):
         super().heartbeat(BEAT * 3, pipeline=pipeline)
         registering: Any = pipeline if pipeline is not None else self.connection
         worker_registration.register(self, registering)
+        registering.hset(self.key, mapping={"hostname": self.hostname or "", "queues": ",".join(self.queue_names())})
         for report in hooks.REPORTS:
             report(registering, self.key, seconds=BEAT * 3)
         self.set_state(self.get_state(), registering)
@@ -151,6 +155,8 @@ class DurableWorker(Worker):
         child = os.fork()
         if child == 0:
             os.setpgrp()
+            # Libraries that compute are loaded in the child, so they follow these variables.
+            limit_threads(os.environ, self._threads)
             self.main_work_horse(job, queue)  # This call never returns.
         with suppress(OSError):
             # Also in the parent: kill_horse signals the child's group, which must not be the parent's.
@@ -193,10 +199,30 @@ class DurableWorker(Worker):
 
     def execute_job(self, job: Any, queue: Queue) -> None:
         self.set_state(WorkerStatus.BUSY)
+        with suppress(RedisError):
+            self._threads = threads_for(self.computing_here())
         self.fork_work_horse(job, queue)
         self.monitor_work_horse(job, queue)
         with suppress(RedisError):
             self.set_state(WorkerStatus.IDLE)
+
+    def computing_here(self) -> int:
+        """Count this worker and the other living ones of the same host that compute. Raises RedisError.
+
+        Workers of the queue for language models alone wait for other servers, so they don't count.
+        """
+        asked = self.connection.pipeline(transaction=False)
+        for key in set(worker_registration.get_keys(connection=self.connection)) - {self.key}:
+            asked.hmget(key, "hostname", "queues", "state")
+        found: list[Any] = asked.execute()
+        own = (self.hostname or "").encode()
+        computing = {str(Job.Queue.CPU).encode(), str(Job.Queue.GPU).encode()}
+        return 1 + len(
+            [
+                host for host, queues, state in found
+                if state is not None and host == own and not computing.isdisjoint((queues or b"").split(b","))
+            ]
+        )  # fmt: skip
 
     def perform_job(self, job: Any, queue: Queue) -> bool:
         """Run the job in the child. Log only the type of an error; RQ would log its message, which may quote a note."""

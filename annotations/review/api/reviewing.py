@@ -142,8 +142,8 @@ class Finishing(Body):
     """`rest`: open suggestions to accept. `removals`: numbers of open proposed removals to accept, which needs
     `with_removals`. `with_gold`: they may be added to gold that the note already has.
 
-    `with_doubtful`: doubtful ones may be accepted. `stage` is the stage that was read. `order`: informative, if the
-    note came from this order.
+    `with_doubtful`: doubtful ones may be accepted. `stage` is the stage that was read. `order`: the order
+    that named the note, which is stored, so that estimates of precision count no notes chosen for their suggestions.
     """
 
     rest: list[int] = Field([], max_length=MOST_REST)
@@ -217,7 +217,7 @@ def finish_note_review(request: ApiRequest, slug: str, run_author: int, note: in
     hidden, known = hidden_at(run, document), suggestion_named(access.project, run, document)
     finish_review(
         document=document, author=run, user=access.user, rest={known(one) for one in body.rest}, stage=body.stage,
-        with_gold=body.with_gold, with_doubtful=body.with_doubtful, most_to_learn=body.order == "informative",
+        with_gold=body.with_gold, with_doubtful=body.with_doubtful, queue=Queue(body.order),
         removals=set(body.removals), with_removals=body.with_removals,
     )  # fmt: skip
     state = review_state(document=document, author=run, user=access.user)

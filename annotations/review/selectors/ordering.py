@@ -25,4 +25,5 @@ class Queue:
 
     @property
     def plain(self) -> bool:
+        """Whether notes come one after the other. In all other orders they are chosen for their suggestions."""
         return self.order == "note" and self.label is None

@@ -1,17 +1,19 @@
 """Precision of suggestions that people decided one by one. The previews of bulk acts show these figures.
 
 A suggestion is right if it was accepted exactly as suggested. Decisions of bulk acts don't count, because nobody looked
-at each of these suggestions.
+at each of these suggestions. Beside this observed precision, a preview shows the expected one: the mean calibrated
+confidence.
 """
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
-from django.db.models import Case, Count, F, Q, QuerySet, Value, When
+from django.db.models import Case, Count, F, Q, QuerySet, Sum, Value, When
 
-from annotations.domain.reviewing.precision import BANDS, Rate
-from annotations.models import Author, Decision, Project, Span, User
+from annotations.domain.reviewing.precision import BANDS, Estimate, Rate, by_notes
+from annotations.models import Author, Decision, Project, Review, Span, User
 from annotations.review.selectors.bulk_rules import Rule, open_of, suggestions_of
 
 _DECIDED = Q(decision__isnull=False, decision__cause__isnull=True)
@@ -45,26 +47,123 @@ def rates_of(author: Author) -> dict[tuple[Any, ...], Rate]:
     return {(label, source): Rate(right, decided) for label, source, right, decided in counts}
 
 
+# ── Before a bulk act ────────────────────────────────────────────────────────────────────────────────────────────────
+
+Counts = tuple[int, int]
+"""Of a note: the number of right suggestions among those decided one by one, and the number of the latter."""
+
+
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """A bulk act's open suggestions with one label: their number, and the rate of decided suggestions by this rule."""
+    """Open suggestions of a bulk act, and what is known about the precision of such suggestions.
+
+    `count` open suggestions have this label (0: all labels). `notes`: the counts of decided suggestions that match the
+    rule, by note. `calibrated` of the open ones have a calibrated confidence; `calibrated_sum` is its sum over them.
+    """
 
     label: int
     count: int
-    rate: Rate
+    notes: Mapping[int, Counts]
+    calibrated: int
+    calibrated_sum: float
+
+    @property
+    def observed(self) -> Estimate:
+        """The observed precision, with an interval over notes."""
+        return by_notes(list(self.notes.values()))
+
+    @property
+    def expected(self) -> float | None:
+        """The expected precision: the mean calibrated confidence of the open suggestions that have one, else None."""
+        return self.calibrated_sum / self.calibrated if self.calibrated else None
+
+    @property
+    def partly(self) -> bool:
+        """Whether the expected precision covers only some of the open suggestions."""
+        return 0 < self.calibrated < self.count
 
 
 def expected_of(rule: Rule, project: Project, user: User) -> list[Expected]:
-    """Number and precision by label, most first. The rate covers matching suggestions that were decided one by one."""
+    """What is known before a bulk act by this rule, by label, most first.
+
+    The observed precision counts decisions as `observed_in` does. If the rule accepts with another label than the
+    suggested one, the confidences don't tell how often that is right, so no suggestion counts as calibrated.
+    """
     right = RIGHT if rule.to is None else _ACCEPTED & Q(decision__label_id=rule.to)
-    rates = rates_by(suggestions_of(rule), "label_id", right=right)
-    counts = open_of(rule, project, user).values("label_id").annotate(count=Count("pk")).order_by("-count", "label_id")
-    return [Expected(row["label_id"], row["count"], rates.get((row["label_id"],), Rate(0, 0))) for row in counts]
+    decided = observed_in(suggestions_of(rule), rule.runs, right)
+    known = Q(raw_confidence__isnull=False)
+    if rule.to is not None:
+        known &= Q(label_id=rule.to)
+    rows = open_of(rule, project, user).values("label_id").order_by().annotate(
+        count=Count("pk"), calibrated=Count("pk", filter=known), sum=Sum("confidence", filter=known)
+    )  # fmt: skip
+    return [
+        Expected(row["label_id"], row["count"], decided.get(row["label_id"], {}), row["calibrated"], row["sum"] or 0.0)
+        for row in sorted(rows, key=lambda row: (-row["count"], row["label_id"]))
+    ]
 
 
-def together(expected: Sequence[Expected]) -> Rate:
-    """The rate over all labels."""
-    return Rate(sum(each.rate.right for each in expected), sum(each.rate.decided for each in expected))
+def together(expected: Iterable[Expected]) -> Expected:
+    """The same over all labels."""
+    notes: dict[int, Counts] = {}
+    count = calibrated = 0
+    total = 0.0
+    for each in expected:
+        count, calibrated, total = count + each.count, calibrated + each.calibrated, total + each.calibrated_sum
+        for note, (right, decided) in each.notes.items():
+            before = notes.get(note, (0, 0))
+            notes[note] = before[0] + right, before[1] + decided
+    return Expected(0, count, notes, calibrated, total)
+
+
+class Figures(TypedDict):
+    """What `Expected` tells, for the API and commands. `low` and `high`: the 95% interval of `share` over `notes`."""
+
+    count: int
+    right: int
+    checked: int
+    notes: int
+    share: float | None
+    low: float
+    high: float
+    expected: float | None
+    calibrated: int
+    only_drawn: bool
+
+
+def figures(one: Expected, only_drawn: bool) -> Figures:
+    """`only_drawn`: some notes were not counted (`chosen_by_order`)."""
+    seen = one.observed
+    return {
+        "count": one.count, "right": seen.right, "checked": seen.counted, "notes": seen.notes, "share": seen.share,
+        "low": seen.low, "high": seen.high, "expected": one.expected, "calibrated": one.calibrated,
+        "only_drawn": only_drawn,
+    }  # fmt: skip
+
+
+def observed_in(spans: "QuerySet[Span]", runs: Sequence[int], right: Q = RIGHT) -> dict[int, dict[int, Counts]]:
+    """The counts of these suggestions of `runs` that were decided one by one, by label and note.
+
+    Of a run whose notes were chosen for their suggestions (`chosen_by_order`), only notes drawn at random count.
+    """
+    counted = spans.filter(_DECIDED)
+    if chosen := chosen_by_order(runs):
+        counted = counted.filter(~Q(annotation_set__author__in=chosen) | Q(decision__review__drawn=Review.Drawn.CHANCE))
+    found: dict[int, dict[int, Counts]] = defaultdict(dict)
+    rows: Any = counted.order_by().values_list("label_id", "annotation_set__document_id")
+    for label, note, correct, decided in rows.annotate(right=Count("pk", filter=right), decided=Count("pk")):
+        found[label][note] = correct, decided
+    return found
+
+
+def chosen_by_order(runs: Sequence[int]) -> list[int]:
+    """Those of the runs of which some notes were chosen for their suggestions, such as the most uncertain ones first.
+
+    The notes of such a run are no sample, not even the others, which are left over from that choice. Notes that come
+    one after the other are chosen without regard to their suggestions.
+    """
+    chosen = Review.objects.filter(author__in=runs, drawn__in=[Review.Drawn.ORDER, Review.Drawn.INFORMATION])
+    return sorted(chosen.order_by().values_list("author_id", flat=True).distinct())
 
 
 # ── Acceptance ───────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -16,6 +16,7 @@ from annotations.models.project import SecondReview
 from annotations.review.events import REVIEW_FINISHED, REVIEW_REOPENED, ReviewDecided, ReviewFinished
 from annotations.review.selectors.doubtful import is_doubtful
 from annotations.review.selectors.handovers import between
+from annotations.review.selectors.ordering import Queue
 from annotations.review.selectors.planted import not_for_bulk
 from annotations.review.selectors.state import review_state
 from annotations.review.selectors.suggestions import of_run, suggestions
@@ -24,15 +25,17 @@ from annotations.review.services.handover import active, compare_reviews, hand_o
 from annotations.review.services.locked_notes import LockedNotes
 from annotations.review.services.locking import locked
 from annotations.review.services.log import Act
-from annotations.review.services.offering import keep_draw
+from annotations.review.services.offering import keep_order
 from annotations.review.services.planting import reveal_leaks
 from annotations.review.services.removing import accept_rest
+
+NOTE_BY_NOTE = Queue()
 
 
 def finish_review(
     *, document: Document, author: Author, user: User, rest: Collection[int] = (), removals: Collection[int] = (),
     stage: str | None = None, with_gold: bool = False, with_doubtful: bool = False, with_removals: bool = False,
-    most_to_learn: bool = False,
+    queue: Queue = NOTE_BY_NOTE,
 ) -> Review:  # fmt: skip
     """Finish the review of a note, so that its gold counts. A review that is already finished is returned unchanged.
 
@@ -40,8 +43,8 @@ def finish_review(
     kept. `with_gold`: the person allows `rest` to add to finished gold (selectors.finished_gold). `with_doubtful`: the
     person allows it to accept doubtful suggestions (selectors.doubtful). `removals`: numbers of proposed removals that
     the person saw open and accepts by finishing, if `with_removals` says that they allow it. `stage`: the stage that
-    the page showed (selectors.state), so that nobody makes a second review by mistake. `most_to_learn`: the person
-    follows that order (services.offering), so how the note was chosen is stored.
+    the page showed (selectors.state), so that nobody makes a second review by mistake. `queue`: the order
+    of the notes that the person follows. How the note was chosen is stored (services.offering).
 
     Planted leaks of the note are revealed (services.planting). Missed ones are then open suggestions, which must be
     decided one by one before the review can be finished; `rest` never accepts them.
@@ -73,8 +76,7 @@ def finish_review(
         _check_open(document, author)
         if _reveal(document, author, user, review, gold):
             return review
-        if most_to_learn:
-            keep_draw(author=author, document=document.pk, user=user)
+        keep_order(author=author, document=document.pk, user=user, queue=queue)
         handover = active(review)
         if handover is None and document.project.second_review != SecondReview.OFF:
             blind = document.project.second_review == SecondReview.BLIND

@@ -24,6 +24,7 @@ from annotations.models import (
 )
 from annotations.review.selectors.bulk_rules import only_open
 from annotations.review.selectors.handovers import notes_handed_over_by
+from annotations.review.selectors.ordering import Queue
 from annotations.review.selectors.reviewing import next_to_review
 
 # One note in this many is drawn at random.
@@ -32,12 +33,14 @@ ONE_IN = 5
 LOOK, LOOKS = 20, 5
 KEYS = 500
 Drawn = Review.Drawn
+# How notes are chosen that this order offers.
+OFFERED = (Drawn.INFORMATION, Drawn.CHANCE)
 
 
 def next_offered(*, author: Author, project: Project, after: int = 0, user: User | None = None) -> int | None:
     """The id of the note to review next, other than `after` if possible; None if every review is finished.
 
-    Notes that `user` handed over to a second reviewer are left out. `keep_draw` stores how a note was chosen.
+    Notes that `user` handed over to a second reviewer are left out. `keep_order` stores how a note was chosen.
     """
     held = notes_handed_over_by(user, author)
     waiting = Review.objects.filter(author=author, drawn=Drawn.CHANCE, finished_at__isnull=True)
@@ -51,11 +54,19 @@ def next_offered(*, author: Author, project: Project, after: int = 0, user: User
     return found if found is not None else next_to_review(author, after, user)
 
 
-def keep_draw(*, author: Author, document: int, user: User) -> None:
+def keep_order(*, author: Author, document: int, user: User, queue: Queue) -> None:
     """Store how the note was chosen, in the transaction in which a reviewer who follows this order finishes it.
 
-    Notes before it in the random order that were reviewed already are stored as drawn, too.
+    Of the order "most to learn", notes before it in the random order that were reviewed already are stored as drawn at
+    random, too. Nothing is stored if notes were not chosen for their suggestions.
     """
+    if queue.order == "informative":
+        _keep_draw(author, document, user)
+    elif not queue.plain:
+        Review.objects.filter(author=author, document=document, drawn="").update(drawn=Drawn.ORDER)
+
+
+def _keep_draw(author: Author, document: int, user: User) -> None:
     # The lock keeps two reviewers who finish two notes at once from counting one draw twice.
     Author.objects.select_for_update().get(pk=author.pk)
     draw = _draw(author, notes_handed_over_by(user, author))
@@ -64,7 +75,7 @@ def keep_draw(*, author: Author, document: int, user: User) -> None:
     if draw.note == document:
         reviews.filter(document=document).update(drawn=Drawn.CHANCE)
     else:
-        reviews.filter(document=document, drawn="").update(drawn=Drawn.INFORMATION)
+        reviews.filter(document=document).exclude(drawn=Drawn.CHANCE).update(drawn=Drawn.INFORMATION)
 
 
 def _notes(author: Author) -> "QuerySet[SuggestedNote]":
@@ -91,12 +102,12 @@ class _Draw(NamedTuple):
 def _draw(author: Author, held: "QuerySet[Handover, int]") -> _Draw:
     reviews = Review.objects.filter(author=author)
     finished = reviews.filter(finished_at__isnull=False)
-    offered = finished.exclude(drawn="").count()
+    offered = finished.filter(drawn__in=OFFERED).count()
     chance = finished.filter(drawn=Drawn.CHANCE).count()
     left = _notes(author).filter(~Exists(_reviews(author).filter(drawn=Drawn.CHANCE)))
     left = left.exclude(document__in=held).order_by("random_order", "pk")
     was_finished = Exists(_reviews(author).filter(finished_at__isnull=False))
-    was_offered = Exists(_reviews(author).exclude(drawn=""))
+    was_offered = Exists(_reviews(author).filter(drawn__in=OFFERED))
     reviewed: list[int] = []
     rows = left.values_list("document_id", was_finished, was_offered)
     for document, is_finished, counted in rows.iterator(chunk_size=LOOK):

@@ -15,9 +15,10 @@ from annotations.core.templatetags.labels import DOT, HERE
 from annotations.core.templatetags.names import middle
 from annotations.core.templatetags.nav import icon
 from annotations.core.templatetags.rows import EMPTY, fill
-from annotations.domain.reviewing.precision import Estimate, Rate
+from annotations.domain.reviewing.precision import FEW, Estimate, Rate
 from annotations.models import Author
 from annotations.review.selectors.listing import ReviewList, Stage
+from annotations.review.selectors.precision import Expected
 
 register = template.Library()
 
@@ -93,3 +94,35 @@ def estimate(figure: Estimate) -> SafeString:
         '<span>{} <span class="interval"><span class="sr-only">{} </span>[{}, {}]</span>{}</span>',
         percent(figure.share), _("95% interval"), percent(figure.low), percent(figure.high), few,
     )  # fmt: skip
+
+
+@register.simple_tag
+def observed(figure: Estimate, only_drawn: bool = False) -> SafeString:
+    """A share of decisions with its 95% interval over notes, their numbers, and a tag if these are too few.
+
+    `only_drawn`: there may be decisions that don't count.
+    """
+    if figure.share is None:
+        return format_html(
+            '<span class="mute">{}</span>', _("no decision counts") if only_drawn else _("no decisions yet")
+        )
+    decisions = ngettext("%(n)d decision", "%(n)d decisions", figure.counted) % {"n": figure.counted}
+    notes = ngettext("in %(n)d note", "in %(n)d notes", figure.notes) % {"n": figure.notes}
+    few = format_html(" <span class='tag'>{}</span>", _("too few decisions")) if figure.counted < FEW else ""
+    return format_html(
+        '<span>{} <span class="interval"><span class="sr-only">{} </span>[{}, {}]</span> '
+        '<span class="mute small">{} {}</span>{}</span>',
+        percent(figure.share), _("95% interval"), percent(figure.low), percent(figure.high), decisions, notes, few,
+    )  # fmt: skip
+
+
+@register.simple_tag
+def expected(figure: Expected) -> SafeString:
+    """The expected precision of open suggestions, and of how many of them if some have no calibrated confidence."""
+    if figure.expected is None:
+        return format_html('<span class="mute">{}</span>', _("not calibrated"))
+    of = ""
+    if figure.partly:
+        of = ngettext("of %(n)d calibrated suggestion", "of %(n)d calibrated suggestions", figure.calibrated)
+        of = format_html(' <span class="mute small">{}</span>', of % {"n": figure.calibrated})
+    return format_html("<span>{}{}</span>", percent(figure.expected), of)

@@ -15,7 +15,7 @@ from annotations.core.errors import ServiceError
 from annotations.core.form_errors import add_error
 from annotations.core.labels import labels_of
 from annotations.core.requests import Request, number, numbers
-from annotations.domain.reviewing.precision import Rate
+from annotations.domain.reviewing.precision import FEW, Estimate, by_notes
 from annotations.models import Author, BulkAct, Label, SuggestedString
 from annotations.notes.events import NOTES_SEARCHED
 from annotations.review.forms import BulkForm
@@ -23,7 +23,7 @@ from annotations.review.selectors.bulk_preview import preview, with_doubtful, wi
 from annotations.review.selectors.bulk_rules import Rule, open_of, rule_of, waiting_by_string
 from annotations.review.selectors.occurrences import Occurrence, occurrences
 from annotations.review.selectors.planted import suggestions_for
-from annotations.review.selectors.precision import expected_of, rates_by, together
+from annotations.review.selectors.precision import chosen_by_order, expected_of, observed_in, together
 from annotations.review.selectors.reviewing import chosen_runs, run_authors
 from annotations.review.selectors.suggested_strings import Order, as_waiting, spans_of, string_for, strings
 from annotations.review.services.bulk import AT_ONCE, plan_bulk, plan_string
@@ -81,13 +81,15 @@ def review_bulk(request: Request, slug: str, bulk: UUID) -> HttpResponse:
         "label": labels.get(rule.label),
         "to": labels.get(rule.to),
         "text": examples[0].marked if rule.kind == "string" and examples else "",
-        "expected": [(labels.get(each.label), each) for each in expected],
+        "rows": [(labels.get(each.label), each) for each in expected],
         "found": found,
         "count": found.decided if found else 0,
         "wider": wider,
         "more": max(0, wider.decided - found.decided) if wider and found else 0,
         "doubtful": max(0, doubtful.decided - found.decided) if doubtful and found else 0,
-        "rate": together(expected),
+        "precision": together(expected),
+        "few": FEW,
+        "only_drawn": bool(chosen_by_order(rule.runs)),
         "examples": examples,
         "labels": labels,
         "job": found is not None and found.decided > AT_ONCE,
@@ -172,7 +174,8 @@ def review_string(request: Request, slug: str, pk: int) -> HttpResponse:
         "skipped": waiting.skipped,
         "skipped_notes": waiting.notes,
         "doubtful": waiting.doubtful,
-        "rate": _rate_of(string, runs),
+        "precision": _precision_of(string, runs),
+        "only_drawn": bool(chosen_by_order(runs)),
     }
     return render(request, "review/string.html", context)
 
@@ -188,9 +191,10 @@ def _plan_string(request: Request, access: Access, string: SuggestedString, runs
     )  # fmt: skip
 
 
-def _rate_of(string: SuggestedString, runs: Sequence[int]) -> Rate:
+def _precision_of(string: SuggestedString, runs: Sequence[int]) -> Estimate:
     """The precision of this string's suggestions that were decided one by one."""
-    return rates_by(spans_of(string, runs).order_by())[()]
+    counts = observed_in(spans_of(string, runs), runs)
+    return by_notes(list(counts.get(string.label_id, {}).values()))
 
 
 # ── Shared ───────────────────────────────────────────────────────────────────────────────────────────────────────────

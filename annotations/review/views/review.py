@@ -183,7 +183,7 @@ def review_finish(request: Request, access: Access, run: Author, note: Document)
     review.
     """
     hidden = hidden_at(run, note)
-    most_to_learn = Queue.of(request.GET).order == "informative"
+    queue = Queue.of(request.GET)
     following = f"{reverse('review_next', args=[access.project.slug, run.pk])}{kept(request, after=note.pk)}"
     if is_json(request):
         data = body_of(request)
@@ -192,7 +192,7 @@ def review_finish(request: Request, access: Access, run: Author, note: Document)
         finish_review(
             document=note, author=run, user=access.user, rest=rest, removals=removals, stage=_stage(data.get("stage")),
             with_gold=_yes(data, "with_gold"), with_doubtful=_yes(data, "with_doubtful"),
-            with_removals=_yes(data, "with_removals"), most_to_learn=most_to_learn,
+            with_removals=_yes(data, "with_removals"), queue=queue,
         )  # fmt: skip
         state = _state(access, run, note)
         if goes_on(state):
@@ -201,7 +201,7 @@ def review_finish(request: Request, access: Access, run: Author, note: Document)
         return JsonResponse({"next": following})
     try:
         stage = _stage(request.POST.get("stage"))
-        finish_review(document=note, author=run, user=access.user, stage=stage, most_to_learn=most_to_learn)
+        finish_review(document=note, author=run, user=access.user, stage=stage, queue=queue)
     except ServiceError as error:
         messages.error(request, str(error))
         return redirect("review", access.project.slug, run.pk, note.pk)

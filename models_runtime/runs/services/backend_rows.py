@@ -113,8 +113,8 @@ def _with_runs(project: Project, rows: list[BackendRow]) -> Iterator[BackendRow]
     for row in rows:
         run = last.get(row.key)
         found = calibration_in_use(project, row.key, run.revision if run else "")
-        if found and not run:  # The calibration was made by the training, so it fits the model's revision.
-            found = CalibrationInUse(found.row, applies=found.row.held_out)
+        if found and not run:  # Made by the training, or come with the file, it fits the model's revision.
+            found = CalibrationInUse(found.row, applies=found.row.held_out or found.row.uploaded)
         yield BackendRow(row.key, row.title, row.description, row.queue, row.health, row.model, run, found)
 
 

@@ -18,6 +18,7 @@ from annotations.core.answers import attachment
 from annotations.core.requests import takes_uploads
 from models_runtime.models import TrainedModel
 from models_runtime.training.forms import RenameForm, UploadModelForm
+from models_runtime.training.services.carrying import content_of
 from models_runtime.training.services.groups import group_of
 from models_runtime.training.services.model_cards import erased_since, other_versions, summary
 from models_runtime.training.services.trained import rename_model, retire_model, upload_model
@@ -146,7 +147,10 @@ def read_model(request: ApiRequest, slug: str, model: int) -> ModelOut:
 def upload_model_file(
     request: ApiRequest, slug: str, options: Form[UploadOptions], file: File[UploadedFile]
 ) -> Status[ModelItem]:
-    """Upload a model file that deidreview wrote. A file that the project has already gives the same model."""
+    """Upload a model file that deidreview wrote, with its calibrations.
+
+    A file that the project has already gives the same model.
+    """
     access = enter(request, slug, Can.MANAGE)
     wanted = check(UploadModelForm({"name": options.name}, request.FILES))
     with named({"name": "name", "exists": "name", "size": "file", "format": "file"}):
@@ -156,11 +160,14 @@ def upload_model_file(
 
 @router.get(f"{PATH}/{{int:model}}/file", openapi_extra=sends("application/zip"))
 def download_model(request: ApiRequest, slug: str, model: int) -> StreamingHttpResponse:
-    """Download a model. Its file contains words of notes. The audit log records it."""
+    """Download a model, with the calibrations that its runs use. Its file contains words of notes.
+
+    The audit log records it.
+    """
     access, row = _model(request, slug, model, Can.EXPORT)
     if row.stored_file is None:
         raise Http404("This model has no file.")
-    return attachment(request, access, row.stored_file)
+    return attachment(request, access, row.stored_file, content=content_of(row, row.stored_file))
 
 
 @router.patch(f"{PATH}/{{int:model}}", response=ModelItem)

@@ -15,7 +15,8 @@ from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
 from annotations.core.events import FILE_DOWNLOADED
-from annotations.core.stored_files import CHUNK, read_chunks, store_file
+from annotations.core.stored_files import CHUNK, store_file
+from annotations.domain.calibration import Carried
 from annotations.models import Project, StoredFile, User
 from annotations.transfer.services.sources import megabytes
 from models_runtime.backends import children
@@ -27,6 +28,7 @@ from models_runtime.core.registry import TRAINABLE, language_models
 from models_runtime.models import OF_MODEL, TrainedModel
 from models_runtime.models.cards import ModelCard, TrainingParams
 from models_runtime.training.events import MODEL_RENAMED, MODEL_RETIRED, MODEL_UPLOADED
+from models_runtime.training.services.carrying import apart, content_of, keep_carried
 
 State = TrainedModel.State
 ZIP = b"PK\x03\x04"
@@ -62,7 +64,7 @@ def trouble_of(model: TrainedModel) -> str:
 
 
 def upload_model(*, project: Project, content: IO[bytes], actor: User | None, name: str = "") -> TrainedModel:
-    """Upload a model file that deidreview wrote. If a ready model has the same file, return that model.
+    """Upload a model file that deidreview wrote, with its calibrations. If a ready model has the same file, return it.
 
     The file is first opened in a separate process, so that a file that crashes the process is refused. Raises
     ServiceError `name`, `exists`, `size` or `format`.
@@ -84,20 +86,21 @@ def upload_model(*, project: Project, content: IO[bytes], actor: User | None, na
             ),
             code="format",
         )
-    content.seek(0)
-    try:
-        with children.on_disk(iter(lambda: content.read(CHUNK), b"")) as path:
-            card = children.check({kind.format: kind.child for kind in TRAINABLE.values()}, path)
-    except BackendError as error:
-        raise ServiceError(str(error), code="format") from error
-    content.seek(0)
-    backend = next(key for key, kind in TRAINABLE.items() if kind.format == card["format"])
-    return _store(project, backend, name, card, content, actor)
+    with apart(content) as (file, carried):
+        try:
+            with children.on_disk(iter(lambda: file.read(CHUNK), b"")) as path:
+                card = children.check({kind.format: kind.child for kind in TRAINABLE.values()}, path)
+        except BackendError as error:
+            raise ServiceError(str(error), code="format") from error
+        file.seek(0)
+        backend = next(key for key, kind in TRAINABLE.items() if kind.format == card["format"])
+        return _store(project, backend, name, card, file, carried, actor)
 
 
 def _store(
-    project: Project, backend: str, name: str, card: Outline, content: IO[bytes], actor: User | None
-) -> TrainedModel:
+    project: Project, backend: str, name: str, card: Outline, content: IO[bytes], carried: list[Carried],
+    actor: User | None,
+) -> TrainedModel:  # fmt: skip
     try:
         with transaction.atomic():
             Project.objects.select_for_update().get(pk=project.pk)
@@ -136,10 +139,11 @@ def _store(
                 stored_file=stored,
                 created_by=actor,
             )
+            keep_carried(row, carried, actor)
             MODEL_UPLOADED.record(
                 actor=actor,
                 project_id=project.pk,
-                data={"model": row.pk, "sha256": stored.sha256, "size": stored.size},
+                data={"model": row.pk, "sha256": stored.sha256, "size": stored.size, "calibrations": len(carried)},
             )
     except IntegrityError as error:
         raise taken(name) from error
@@ -192,7 +196,7 @@ def write_model(*, model: TrainedModel, path: Path, actor: User | None) -> Train
         ) from None
     try:
         with os.fdopen(handle, "wb") as file:
-            file.writelines(read_chunks(stored))
+            file.writelines(content_of(model, stored).chunks)
     except BaseException:
         path.unlink(missing_ok=True)
         raise

@@ -10,6 +10,7 @@ from django.db import OperationalError, connection, transaction
 from django.utils import timezone
 
 from annotations.core.errors import ServiceError
+from annotations.domain.threads import VARIABLES
 from annotations.models import Event, StoredFile
 from tests.worlds.gates import STEP, may_begin
 
@@ -114,3 +115,9 @@ def stubborn(claim):
     claim.progress(0, 2)
     time.sleep(claim.params["nap"])
     return {}
+
+
+def threads(claim):
+    """Tell what libraries read when they are loaded."""
+    claim.progress(0, 1)
+    return {name: os.environ.get(name) for name in VARIABLES}

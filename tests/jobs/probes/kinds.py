@@ -11,6 +11,7 @@ KINDS = {
     "fails": JobKind(title="Fails", handler=_HERE + "fails", right=Can.MANAGE, undo=_HERE + "uncount"),
     "dies": JobKind(title="Dies", handler=_HERE + "dies", right=Can.MANAGE, undo=_HERE + "uncount"),
     "stubborn": JobKind(title="Stubborn", handler=_HERE + "stubborn", right=Can.MANAGE),
+    "threads": JobKind(title="Threads", handler=_HERE + "threads", right=Can.MANAGE),
 }
 
 FAKE = BackendKind(title="Fake", factory="tests.worlds.fake_backend.FakeBackend", description="For tests.")

@@ -18,6 +18,7 @@ from annotations.models import BulkAct, Job, Label, SuggestedString, User
 from annotations.review.forms import BulkForm
 from annotations.review.selectors.bulk_preview import Preview, preview
 from annotations.review.selectors.bulk_rules import rule_of
+from annotations.review.selectors.precision import Figures, chosen_by_order, expected_of, figures, together
 from annotations.review.selectors.reviewing import chosen_runs, run_authors
 from annotations.review.selectors.suggested_strings import as_waiting, strings
 from annotations.review.services.bulk import plan_bulk, plan_string
@@ -108,8 +109,27 @@ class Command(JourneyCommand):
         return (
             f"Would {result['act']} {result['decided']} of {result['open']} open suggestions. Left open because of "
             f"conflicts: {conflicts}. Skipped: {result['skipped']} in {result['skipped_notes']} notes with gold, "
-            f"{result['doubtful']} doubtful."
+            f"{result['doubtful']} doubtful.\n{_precision(result['precision'])}"
         )
+
+
+def _precision(found: Figures) -> str:
+    """The precision so far and the expected one, in sentences."""
+    if found["share"] is None:
+        so_far = "Precision so far: no decisions."
+    else:
+        so_far = (
+            f"Precision so far: {found['share']:.1%} (95% interval over notes {found['low']:.1%} to "
+            f"{found['high']:.1%}), {found['right']} of {found['checked']} decisions in {found['notes']} notes."
+        )
+    if found["only_drawn"]:
+        so_far += " Only notes drawn at random count, because others were chosen for their suggestions."
+    if found["expected"] is None:
+        return f"{so_far} Expected precision: not calibrated."
+    return (
+        f"{so_far} Expected precision: {found['expected']:.1%}, the mean calibrated confidence of "
+        f"{found['calibrated']} of {found['count']} open suggestions."
+    )
 
 
 def _check_options(options: dict[str, Any]) -> None:
@@ -163,7 +183,9 @@ def _planned(access: Access, runs: Sequence[int], options: dict[str, Any]) -> Bu
 def _previewed(access: Access, bulk: BulkAct, options: dict[str, Any]) -> dict[str, Any]:
     rule = replace(rule_of(bulk.rule), with_gold=options["with_gold"], with_doubtful=options["with_doubtful"])
     found = preview(rule, bulk.act, access.project, access.user)
-    return {"preview": True, "act": bulk.act} | _counts(found)
+    by_label = expected_of(rule, access.project, access.user)
+    precision = figures(together(by_label), bool(chosen_by_order(rule.runs)))
+    return {"preview": True, "act": bulk.act} | _counts(found) | {"precision": precision}
 
 
 def _counts(found: Preview) -> dict[str, Any]:

@@ -1,0 +1,51 @@
+"""Observed precision: its interval over notes covers the true precision, where one over decisions does not."""
+
+import random
+
+import pytest
+
+from annotations.domain.reviewing.precision import Rate, by_notes
+
+DRAWS = 1000
+
+
+@pytest.mark.parametrize(("true", "notes"), [(0.8, 12), (0.9, 30), (0.95, 100)])
+def test_the_interval_covers_the_true_precision_where_decisions_in_a_note_resemble_each_other(true, notes):
+    """Beta-binomial notes of 1 to 19 decisions with an intraclass correlation of 0.1, as in a beta mixture."""
+    chance = random.Random(17)
+    shapes = true * 9, (1 - true) * 9  # correlation = 1 / (1 + sum)
+    new = old = 0
+    for _ in range(DRAWS):
+        counts = []
+        for _note in range(notes):
+            size, share = chance.randint(1, 19), chance.betavariate(*shapes)
+            counts.append((sum(chance.random() < share for _ in range(size)), size))
+        found = by_notes(counts)
+        new += found.low <= true <= found.high
+        low, high = Rate(found.right, found.counted).interval
+        old += low <= true <= high
+    assert new >= 0.93 * DRAWS, f"covered in {new / DRAWS:.1%} of the draws"
+    assert old <= 0.86 * DRAWS, f"the interval over decisions covered in {old / DRAWS:.1%}"
+
+
+def test_the_interval_of_independent_decisions_is_hardly_wider():
+    chance = random.Random(5)
+    found = by_notes([(sum(chance.random() < 0.9 for _ in range(10)), 10) for _ in range(200)])
+    low, high = Rate(found.right, found.counted).interval
+    assert high - low <= found.high - found.low < 1.2 * (high - low)
+
+
+def test_notes_that_tell_little_give_wide_intervals():
+    assert by_notes([(5, 5)]).low == pytest.approx(Rate(1, 1).interval[0]), "one note counts as one decision"
+    alike = by_notes([(10, 10)] * 30)
+    assert (alike.share, alike.high) == (1.0, 1.0) and 0.86 < alike.low < Rate(30, 30).interval[0]
+    assert by_notes([(10, 10), (0, 10)]).low < 0.01, "two notes that differ tell hardly anything"
+    assert by_notes([(9, 10)] * 20 + [(0, 0)] * 20).low == by_notes([(9, 10)] * 20).low, "notes without decisions"
+    assert (by_notes([]).share, by_notes([]).low, by_notes([]).high) == (None, 0.0, 1.0)
+
+
+def test_the_quantile_of_students_t_is_that_of_the_tables():
+    """Tables of Student's t, 97.5 %: 11 degrees of freedom 2.201, 30 degrees 2.042, 120 degrees 1.980."""
+    from annotations.domain.reviewing import precision
+
+    assert [round(precision._t(freedom), 3) for freedom in (1, 10, 11, 30, 120)] == [12.706, 2.228, 2.201, 2.042, 1.98]
