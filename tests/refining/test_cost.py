@@ -95,9 +95,9 @@ def test_two_refinements_stand_side_by_side_with_what_the_server_counted(few, se
         assert rows["Output tokens"] == [f"{one['tokens_out']:,}" for one in pair]
         assert rows["Cost"] == [f"{one['cost']:.4f} USD" for one in pair]
         assert rows["Duration, seconds"] == [f"{one['seconds']:.1f}" for one in pair]
-        assert rows["Seconds spent on answers"] == [f"{one['answering']:.1f}" for one in pair]
-        for name in ("kept", "updated", "removed"):
-            assert rows[name.capitalize()] == [str(one[name]) for one in pair]
+        assert rows["Answer time, seconds"] == [f"{one['answering']:.1f}" for one in pair]
+        for name, row in (("kept", "Kept"), ("updated", "Changed"), ("removed", "Removed")):
+            assert rows[row] == [str(one[name]) for one in pair]
     assert efforts["single"]["updated"] == NOTES and efforts["agent"]["updated"] == 0
 
 

@@ -17,8 +17,8 @@ import pyarrow.compute
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
+from annotations.domain.threads import VARIABLES, threads_for
 from models_runtime.backends.arrow import BatchReader
-from models_runtime.backends.children import ONE_THREAD
 from models_runtime.bulk.services.parts import write_part
 
 # Batches that wait for each process. They bound the memory.
@@ -106,9 +106,9 @@ def _read(
 
 @contextmanager
 def _pool(reader: BatchReader, processes: int) -> Iterator[ProcessPoolExecutor]:
-    """Start the processes with one thread each, because there are as many processes as cores to use."""
-    kept = {name: os.environ.get(name) for name in ONE_THREAD}
-    os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
+    """Start the processes. Each gets its share of the cores as threads."""
+    kept = {name: os.environ.get(name) for name in VARIABLES}
+    os.environ.update(dict.fromkeys(VARIABLES, str(threads_for(processes))))
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(processes, mp_context=context, initializer=_start, initargs=(os.getpid(), reader))
     try:

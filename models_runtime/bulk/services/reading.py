@@ -1,6 +1,5 @@
 """Read Parquet files of notes with a backend or model of a project, outside of the project and of the database."""
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from pyarrow import parquet
 
 from annotations.core.errors import ServiceError
 from annotations.core.progress import Progress, silent
+from annotations.domain.threads import cores
 from annotations.models import Project, User
 from annotations.projects.selectors.labels import accepted_labels
 from models_runtime.backends.arrow import ROWS, BatchReader
@@ -61,7 +61,7 @@ def read_parquet(
     written. A reading that was killed goes on if it is called again with the same arguments. `processes`: by default
     one for each core that this process may use. Raises ServiceError.
     """
-    processes = len(os.sched_getaffinity(0)) if processes is None else processes
+    processes = cores() if processes is None else processes
     if not 1 <= processes <= MOST_PROCESSES:
         raise ServiceError(
             _("The number of processes must be from 1 to %(most)d, not %(given)d.")
