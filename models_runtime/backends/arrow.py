@@ -2,7 +2,7 @@
 
 A row of the input is a text with an id; a row of the answer is that id, the spans, and the reason if the text could not
 be read. Nothing is kept between batches except the loaded backend, so a batch may be read again, anywhere, and gives
-the same answer.
+the same answer on the same kind of device.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,14 +33,22 @@ SPARK_SCHEMA: Final = (
 )
 """SCHEMA as Spark's `mapInArrow` takes it."""
 NO_TEXT: Final = "This row has no text."
+NOT_UTF8: Final = "The text of this row is not UTF-8."
+FINAL: Final = (NO_TEXT, NOT_UTF8)
+"""Errors of the input. Reading such a row again can't help; with another error, it may."""
+HOPELESS: Final = 8
+"""If so many texts of a group fail and no text is read, the fault is the backend's, as with a GPU that has failed."""
+
+_Answer = tuple[list[Span] | None, str | None]
 
 
 @dataclass(frozen=True)
 class BatchReader:
     """Reads record batches with the backend `factory(**params)`, which each process loads once.
 
-    `params` are plain JSON values. `id` and `text` name the columns of the input. `codes` maps labels that were merged
-    to their present label. `threshold`: as for ThresholdBackend. The object can be pickled.
+    `params` are plain JSON values. `id` and `text` name the columns of the input. `codes` maps each label that spans
+    may have to the label to write, such as one that it was merged into; spans with other labels are left out. Without
+    `codes`, all spans are written as they are. `threshold`: as for ThresholdBackend. The object can be pickled.
     """
 
     factory: str
@@ -62,14 +70,17 @@ class BatchReader:
         return ThresholdBackend(backend, self.threshold)
 
     def __call__(self, batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
-        """The answer for a batch, in the order of its rows. Raises BackendError if the backend can't be loaded."""
-        rows = self._read(batch.column(self.text).cast(pyarrow.large_string()).to_pylist())
-        columns = [
-            batch.column(self.id).cast(pyarrow.string()),
-            pyarrow.array([None if spans is None else list(map(_as_row, spans)) for spans, _ in rows], SCHEMA[1].type),
-            pyarrow.array([error for _, error in rows], pyarrow.string()),
-        ]
-        return pyarrow.RecordBatch.from_arrays(columns, schema=SCHEMA)
+        """The answer for a batch, in the order of its rows.
+
+        Raises BackendError (permanent) if the backend can't be loaded, or can't read any text.
+        """
+        # As bytes, since writers of Parquet files don't check that texts are UTF-8.
+        values = _plain(batch.column(self.text)).cast(pyarrow.large_binary()).to_pylist()
+        return answer(self.ids(batch), self._read(values))
+
+    def ids(self, batch: pyarrow.RecordBatch) -> pyarrow.Array:
+        """The ids of a batch, as strings."""
+        return _plain(batch.column(self.id)).cast(pyarrow.string())
 
     def batches(self, batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
         """The answers for any number of batches, of at most ROWS rows each: for Spark's `mapInArrow`."""
@@ -81,26 +92,44 @@ class BatchReader:
         """The answer for a table: for Ray's `map_batches` with `batch_format="pyarrow"`."""
         return pyarrow.Table.from_batches(self.batches(table.to_batches()), schema=SCHEMA)
 
-    def _read(self, texts: Sequence[str | None]) -> list[tuple[list[Span] | None, str | None]]:
-        backend = self.backend()
-        found: list[tuple[list[Span] | None, str | None]] = [(None, NO_TEXT)] * len(texts)
+    def _read(self, values: Sequence[bytes | None]) -> list[_Answer]:
+        backend, texts = self.backend(), dict[int, str]()
+        found: list[_Answer] = [(None, NO_TEXT)] * len(values)
+        for at, value in enumerate(values):
+            if value is not None:
+                try:
+                    texts[at] = value.decode()
+                except UnicodeDecodeError:
+                    found[at] = None, NOT_UTF8
         for places in _within_budget(backend, texts):
-            part = [texts[at] or "" for at in places]
-            try:
-                read: list[tuple[list[Span] | None, str | None]] = [(spans, None) for spans in backend.predict(part)]
-            except Exception:  # Whatever fails for one text must not lose the others.
-                read = [_alone(backend, text) for text in part]
-            for at, (spans, error) in zip(places, read, strict=True):
-                found[at] = (None if spans is None else renamed(spans, self.codes), error)
+            answers = _answers(backend, [texts[at] for at in places])
+            for at, (spans, error) in zip(places, answers, strict=True):
+                found[at] = (None if spans is None else self._named(spans), error)
         return found
 
+    def _named(self, spans: Sequence[Span]) -> list[Span]:
+        if not self.codes:
+            return list(spans)
+        known = renamed((span for span in spans if span.label in self.codes), self.codes)
+        # Labels that were merged can make two spans equal.
+        return list({(span.start, span.end, span.label): span for span in known}.values())
 
-def _within_budget(backend: Backend, texts: Sequence[str | None]) -> Iterator[list[int]]:
-    """The places of the texts that are there, in groups within the backend's budget, of at least one text each."""
+
+def answer(ids: pyarrow.Array, rows: Sequence[_Answer]) -> pyarrow.RecordBatch:
+    """The answer with these ids; for each row its spans, or None and the reason."""
+    spans = [None if found is None else list(map(_as_row, found)) for found, _ in rows]
+    columns = [ids, pyarrow.array(spans, SCHEMA[1].type), pyarrow.array([error for _, error in rows], SCHEMA[2].type)]
+    return pyarrow.RecordBatch.from_arrays(columns, schema=SCHEMA)
+
+
+def _plain(column: pyarrow.Array) -> pyarrow.Array:
+    return column.dictionary_decode() if isinstance(column, pyarrow.DictionaryArray) else column
+
+
+def _within_budget(backend: Backend, texts: Mapping[int, str]) -> Iterator[list[int]]:
+    """The places of the texts, in groups within the backend's budget, of at least one text each."""
     budget, places, tokens = budget_of(backend), list[int](), 0
-    for at, text in enumerate(texts):
-        if text is None:
-            continue
+    for at, text in texts.items():
         cost = estimated(len(text))
         if places and (len(places) == budget.notes or tokens + cost > budget.tokens):
             yield places
@@ -111,13 +140,30 @@ def _within_budget(backend: Backend, texts: Sequence[str | None]) -> Iterator[li
         yield places
 
 
-def _alone(backend: Backend, text: str) -> tuple[list[Span] | None, str | None]:
+def _answers(backend: Backend, texts: Sequence[str]) -> list[_Answer]:
+    """Read a group of texts, one by one if the group fails, so that one text doesn't lose the others."""
+    try:
+        return [(spans, None) for spans in backend.predict(texts)]
+    except Exception as error:
+        _stop_if_permanent(error)
+    answers = [_alone(backend, text) for text in texts]
+    if len(texts) >= HOPELESS and all(spans is None for spans, _ in answers):
+        raise BackendError(f"None of {len(texts)} texts in a row could be read: {answers[-1][1]}", permanent=True)
+    return answers
+
+
+def _alone(backend: Backend, text: str) -> _Answer:
     try:
         return backend.predict([text])[0], None
-    except BackendError as error:
-        return None, str(error)
-    except Exception as error:  # The message could quote the text.
-        return None, f"The backend failed ({type(error).__name__})."
+    except Exception as error:
+        _stop_if_permanent(error)
+        # Other messages could quote the text.
+        return None, str(error) if isinstance(error, BackendError) else f"The backend failed ({type(error).__name__})."
+
+
+def _stop_if_permanent(error: Exception) -> None:
+    if isinstance(error, BackendError) and error.permanent:
+        raise error
 
 
 def _as_row(span: Span) -> dict[str, Any]:

@@ -23,6 +23,14 @@ class BackendError(Exception):
         super().__init__(message)
         self.permanent = permanent
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Keep `permanent` on the way from another process, which makes exceptions anew from positional arguments."""
+        return _made_anew, (str(self), self.permanent)
+
+
+def _made_anew(message: str, permanent: bool) -> BackendError:
+    return BackendError(message, permanent=permanent)
+
 
 @dataclass(frozen=True, slots=True)
 class Budget:

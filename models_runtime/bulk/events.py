@@ -1,4 +1,4 @@
-"""Events of reading files outside of projects."""
+"""Events of reading files of notes that are not in a project."""
 
 from typing import TypedDict
 

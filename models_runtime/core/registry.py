@@ -209,7 +209,7 @@ RULES = Setting(
     "rules",
     _("Rules as features"),
     "switch",
-    help=_("Yes if empty. A model without them differs more from the rules, which helps in an ensemble with them."),
+    help=_("Yes if empty. Choose no for an ensemble in which the rules vote as well."),
 )
 
 

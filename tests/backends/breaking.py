@@ -8,9 +8,9 @@ from models_runtime.backends.base import Budget
 
 
 class Breaks:
-    """Marks the whole text, fails for texts with “error” and “bug”, and keeps the sizes of its batches."""
+    """Marks the whole text, fails for texts with “error”, “end” and “bug”, and keeps the sizes of its batches."""
 
-    name, revision, label_set, labels = "breaks", "1", "test", ("ALL",)
+    name, revision, label_set, labels = "breaks", "1", "test", ("ALL", "WHOLE")
     budget = Budget(notes=3, tokens=50)
     sizes: list[int] = []
 
@@ -18,6 +18,14 @@ class Breaks:
         self.sizes.append(len(texts))
         if any("error" in text for text in texts):
             raise BackendError("The server did not answer.", permanent=False)
+        if any("end" in text for text in texts):
+            raise BackendError("The weights are gone.", permanent=True)
         if any("bug" in text for text in texts):
             raise ValueError(texts[0])
-        return [[Span(0, len(text), "ALL", 0.5)] for text in texts]
+        return [[Span(0, len(text), "ALL", 0.5), Span(0, len(text), "WHOLE", 0.5)] for text in texts]
+
+
+class Many(Breaks):
+    """The same with larger batches."""
+
+    budget = Budget(notes=64)

@@ -9,7 +9,7 @@ import pyarrow
 import pytest
 
 from models_runtime.backends import BackendError
-from models_runtime.backends.arrow import NO_TEXT, ROWS, SCHEMA, SPARK_SCHEMA, BatchReader
+from models_runtime.backends.arrow import HOPELESS, NO_TEXT, NOT_UTF8, ROWS, SCHEMA, SPARK_SCHEMA, BatchReader
 from models_runtime.backends.crf.training import train
 from models_runtime.backends.rules import RulesBackend
 from tests.backends.breaking import Breaks
@@ -58,6 +58,45 @@ def test_one_text_that_fails_does_not_lose_the_others() -> None:
     ]  # fmt: skip
     # Three notes, then one by one; two notes of 31 tokens, then one by one; a note of 48 tokens and a short one.
     assert Breaks.sizes == [3, 1, 1, 1, 2, 1, 1, 2]
+
+
+def test_labels_that_were_merged_or_deleted() -> None:
+    """“ALL” and “WHOLE” are one label by now; without any of the labels, no span is left."""
+    for codes, labels in (
+        ({}, ["ALL", "WHOLE"]),
+        ({"ALL": "ALL", "WHOLE": "ALL"}, ["ALL"]),
+        ({"WHOLE": "WHOLE"}, ["WHOLE"]),
+        ({"CITY": "CITY"}, []),
+    ):
+        reader = BatchReader("tests.backends.breaking.Breaks", {}, codes=codes)
+        (found,) = reader(batch(["one"])).column("spans").to_pylist()
+        assert [span["label"] for span in found] == labels
+
+
+def test_a_permanent_error_and_a_backend_that_fails_for_every_text_end_the_reading() -> None:
+    with pytest.raises(BackendError, match="The weights are gone") as found:
+        BREAKS(batch(["one", "the end"], id="note", text="content"))
+    assert pickle.loads(pickle.dumps(found.value)).permanent
+    reader = BatchReader("tests.backends.breaking.Many", {})
+    few = reader(batch(["bug"] * (HOPELESS - 1)))
+    assert few.column("error").to_pylist() == ["The backend failed (ValueError)."] * (HOPELESS - 1)
+    with pytest.raises(BackendError, match=f"None of {HOPELESS} texts in a row could be read"):
+        reader(batch(["bug"] * HOPELESS))
+
+
+@pytest.mark.parametrize("kind", [pyarrow.string(), pyarrow.large_string(), pyarrow.string_view()])
+def test_texts_that_are_not_utf_8(kind: pyarrow.DataType) -> None:
+    """Writers of Parquet files don't check what they write."""
+    data = pyarrow.array([b"Jos\xe9", b"Dr. Otero Paz", None], pyarrow.binary())
+    texts = data.view(pyarrow.string()).cast(kind) if kind == pyarrow.string() else data.cast(kind, safe=False)
+    answer = RULES(pyarrow.RecordBatch.from_pydict({"id": ["a", "b", "c"], "text": texts}))
+    assert answer.column("error").to_pylist() == [NOT_UTF8, None, NO_TEXT]
+
+
+def test_columns_with_a_dictionary() -> None:
+    rows = {name: pyarrow.array(["Dr. Otero Paz"] * 2).dictionary_encode() for name in ("id", "text")}
+    answer = RULES(pyarrow.RecordBatch.from_pydict(rows))
+    assert answer.column("id").to_pylist() == ["Dr. Otero Paz"] * 2 and answer.column("error").null_count == 2
 
 
 def test_large_batches_are_answered_in_parts() -> None:

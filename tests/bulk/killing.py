@@ -42,4 +42,4 @@ def parts(folder: Path, texts: Sequence[str]) -> Iterator[Part]:
     """Parts of one text each."""
     for number, text in enumerate(texts):
         batch = pyarrow.RecordBatch.from_pydict({"id": ["a"], "text": [text]})
-        yield Part(folder / f"{number}.parquet", batch)
+        yield Part(folder / f"{number}.parquet", batch, number)

@@ -15,6 +15,7 @@ from django.core.management import CommandError, call_command
 from pyarrow import parquet
 
 from annotations.models import Event
+from models_runtime.backends.arrow import NO_TEXT
 from models_runtime.bulk.services import pool, reading
 from models_runtime.bulk.services.parts import ABOUT, LOCK, opened
 from tests import factories as make
@@ -64,7 +65,7 @@ def test_every_note_is_read_once_and_no_text_is_written(project, notes, tmp_path
     said = command("ward", "rules", notes, out, "--by", "boss")
     rows = answers(out)
     assert [row["id"] for row in rows] == [f"n{number}" for number in range(30)]
-    assert (said["notes"], said["failed"], said["earlier"], said["target"]) == (30, 0, 0, str(out))
+    assert (said["notes"], said["unread"], said["earlier"], said["target"]) == (30, 0, 0, str(out))
     assert said["spans"] == sum(len(row["spans"]) for row in rows) > 60
     assert {TEXT[one["start"] : one["end"]] for one in rows[0]["spans"]} >= {"Julián Otero Paz", "12/03/2021"}
     assert sorted(path.name for path in out.glob("part-*")) == [f"part-{number:07}.parquet" for number in range(4)]
@@ -88,7 +89,34 @@ def test_a_reading_goes_on_where_it_stopped(project, notes, tmp_path):
     assert {path.name for path in out.glob("_*")} == {ABOUT, LOCK}
     out_text = io.StringIO()
     call_command("read_parquet", "ward", "rules", str(notes), str(out), stdout=out_text)
-    assert "An earlier command had read 30 of these notes." in out_text.getvalue()
+    assert "Read by an earlier command: 30\n" in out_text.getvalue()
+
+
+def test_a_note_that_can_t_be_read_has_a_reason(project, tmp_path):
+    rows = {"id": [1, 2], "text": [TEXT, None]}
+    parquet.write_table(pyarrow.table(rows), tmp_path / "notes.parquet")
+    out = io.StringIO()
+    call_command("read_parquet", "ward", "rules", str(tmp_path / "notes.parquet"), str(tmp_path / "out"), stdout=out)
+    assert "Not read: 1. The column “error” says why." in out.getvalue()
+    assert [(row["id"], row["error"]) for row in answers(tmp_path / "out")] == [("1", None), ("2", NO_TEXT)]
+    assert command("ward", "rules", tmp_path / "notes.parquet", tmp_path / "out")["earlier"] == 2
+
+
+def test_notes_that_may_be_readable_by_now_are_read_again(project, notes, tmp_path):
+    out = tmp_path / "out"
+    command("ward", "rules", notes, out)
+    part = parquet.read_table(out / "part-0000000.parquet")
+    failed = pyarrow.array(["The GPU memory is full."] + [None] * 9, pyarrow.string())
+    parquet.write_table(part.set_column(2, "error", failed), out / "part-0000000.parquet")
+    assert command("ward", "rules", notes, out)["earlier"] == 20
+    assert not any(row["error"] for row in answers(out))
+
+
+def test_a_model_of_the_project(project, notes, tmp_path, monkeypatch):
+    """The labels are the project's: those that were merged have their present code, others are left out."""
+    monkeypatch.setattr(reading, "accepted_labels", lambda project: ({"DATE": "DAY"}, ()))
+    command("ward", "rules", notes / "b.parquet", tmp_path / "out")
+    assert {span["label"] for row in answers(tmp_path / "out") for span in row["spans"]} == {"DAY"}
 
 
 @pytest.mark.parametrize("change", ["columns", "files", "model"])
@@ -103,7 +131,7 @@ def test_a_folder_of_another_reading_is_refused(project, notes, tmp_path, change
     else:
         project.label_set.key = "meddocan"
         project.label_set.save()
-    with pytest.raises(CommandError, match="answers of another reading"):
+    with pytest.raises(CommandError, match=f"answers of another reading. Different: .*{change}"):
         command("ward", "rules", notes, out, *words)
     assert answers(out) == before
 
@@ -111,14 +139,19 @@ def test_a_folder_of_another_reading_is_refused(project, notes, tmp_path, change
 def test_what_is_refused(project, notes, tmp_path):
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "mine.txt").write_text("x")
+    (tmp_path / "other" / "_part-2024.csv").write_text("x")
     (tmp_path / "empty").mkdir()
+    parquet.write_table(pyarrow.table({"id": ["a"], "text": [["b"]]}), tmp_path / "wrong.parquet")
     for words, reason in (
         (["nothing", notes, "out"], "There is no backend “nothing”"),
         (["rules", "none.parquet", "out"], "There is no file or folder"),
-        (["rules", "empty", "out"], "has no files"),
+        (["rules", "empty", "out"], "has no Parquet files"),
         (["rules", "other/mine.txt", "out"], "is not a Parquet file"),
         (["rules", notes, "other"], "holds other files"),
-        (["rules", notes, "other/mine.txt"], "can't be made"),
+        (["rules", notes, "other/mine.txt"], "Can't write to the folder"),
+        (["known", notes, "out"], "known"),
+        (["rules", "wrong.parquet", "out"], r"column “text” must hold texts, not list"),
+        (["rules", "wrong.parquet", "out", "--id", "text", "--text", "id"], "column “text” must hold texts or whole"),
         (["rules", notes, "out", "--text", "words"], "has no column “words”. Its columns: id, text"),
         (["rules", notes, "out", "--threshold", "1"], "must be above 0 and below 1"),
         (["rules", notes, "out", "--threshold", "0.5"], "no probabilities"),
@@ -127,7 +160,8 @@ def test_what_is_refused(project, notes, tmp_path):
         model, source, target, *more = words
         with pytest.raises(CommandError, match=reason):
             command("ward", model, tmp_path / source, tmp_path / target, *more)
-    assert (tmp_path / "other" / "mine.txt").read_text() == "x" and not (tmp_path / "out").exists()
+    assert {path.name for path in (tmp_path / "other").iterdir()} == {"mine.txt", "_part-2024.csv"}
+    assert not (tmp_path / "out").exists()
 
 
 def test_two_commands_don_t_write_to_one_folder(project, notes, tmp_path):
@@ -136,16 +170,26 @@ def test_two_commands_don_t_write_to_one_folder(project, notes, tmp_path):
 
 
 def test_a_killed_process_loses_no_part(tmp_path):
-    """The first process that reads “once” is killed; a part that kills every process is named, the others are kept."""
+    """The first process that reads “once” is killed."""
     texts = ["a", f"once {tmp_path / 'killed'}", "b", "c"]
     found = list(pool.read_parts(KILLS, parts(tmp_path, texts), 2))
     assert [counts.notes for counts in found] == [1] * 4
     assert (tmp_path / "killed").exists()
-    bad = tmp_path / "bad"
-    bad.mkdir()
-    with pytest.raises(pool.ServiceError, match=r"The process that read 1\.parquet was killed 3 times"):
-        list(pool.read_parts(KILLS, parts(bad, ["a", "always", "b", "c"]), 2))
-    assert not (bad / "1.parquet").exists()
+
+
+def test_a_note_that_kills_every_process_gets_an_error(tmp_path):
+    batch = pyarrow.RecordBatch.from_pydict({"id": ["a", "b", "c"], "text": ["a", "always", "c"]})
+    (counts,) = pool.read_parts(KILLS, [pool.Part(tmp_path / "part.parquet", batch, 0)], 2)
+    assert (counts.notes, counts.spans, counts.failed) == (3, 2, 1)
+    rows = parquet.read_table(tmp_path / "part.parquet").to_pylist()
+    assert [(row["id"], row["error"]) for row in rows] == [("a", None), ("b", pool.KILLED), ("c", None)]
+
+
+def test_if_every_note_kills_its_process_the_reading_ends(tmp_path):
+    batch = pyarrow.RecordBatch.from_pydict({"id": list("abcd"), "text": ["a", *["always"] * 3]})
+    with pytest.raises(pool.ServiceError, match="Each of the notes 12 to 14 of the input killed the process"):
+        list(pool.read_parts(KILLS, [pool.Part(tmp_path / "part.parquet", batch, 10)], 1))
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.processes

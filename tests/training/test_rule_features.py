@@ -58,7 +58,7 @@ def test_an_uploaded_model_says_so_too(world, both, client):
 def test_an_ensemble_says_that_errors_of_the_rules_count_twice(world, both, client):
     client.force_login(world.manager)
     html = check_page(client.get(reverse("run_combine", args=["ward"])))
-    assert "Models marked “rules as features” repeat errors of the rules." in html
+    assert "If the rules vote beside models marked “rules as features”, their errors count more than once." in html
     assert html.count('<span class="mute">rules as features</span>') == 1
     offered = Program(world.manager).get("/projects/ward/ensemble-members").json()
     assert [one["title"] for one in offered if one["rules_as_features"]] == ["with"]

@@ -32,7 +32,10 @@ def learn(task: TrainingTask, path: Path) -> str:
 
 
 def check(path: Path) -> dict[str, Any]:
-    card = files.outline(asdict(load_model(path).card))
+    model = load_model(path)
+    card = files.outline(asdict(model.card))
+    if model.has_rules:  # An earlier stage may have them.
+        card.pop("rules", None)
     CrfBackend(str(path)).predict([SAMPLE])
     return card
 

@@ -61,6 +61,11 @@ class Model:
         return 1 + (self.earlier.stages if self.earlier else 0)
 
     @property
+    def has_rules(self) -> bool:
+        """Whether this stage or an earlier one has the tags of the rules as features."""
+        return bool(self.card.rules_set) or (self.earlier is not None and self.earlier.has_rules)
+
+    @property
     def trained_labels(self) -> frozenset[str]:
         """The labels of this stage's training notes. Only these can be predicted with its weights."""
         return frozenset(split_tag(tag)[1] for tag in self.weights.tags if tag != OUTSIDE)

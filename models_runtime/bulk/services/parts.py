@@ -7,6 +7,7 @@ killed goes on where it stopped, and each note is in exactly one part.
 import fcntl
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -23,66 +24,80 @@ ABOUT: Final = "_about.json"
 LOCK: Final = "_lock"
 
 
+# What a killed process can leave.
+_HALF: Final = re.compile(r"_part-\d+-(?:part-\d{7}\.parquet|_about\.json)")
+
+
 @contextmanager
 def opened(target: Path, about: Mapping[str, Any]) -> Iterator[None]:
     """Make the folder, or go on with one that was made of the same (`about`), alone.
 
-    Raises ServiceError `target` for a folder with other content, and one in which another reading is going on.
+    Raises ServiceError `target` for a folder that can't be written to, that has other content, or in which another
+    reading is going on.
     """
+    new = not (target / LOCK).exists()
     try:
         target.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = (target / LOCK).open("a")
     except OSError as error:
         raise ServiceError(
-            _("The folder %(folder)s can't be made (%(reason)s). Choose another one.")
+            _("Can't write to the folder %(folder)s (%(reason)s). Choose another one.")
             % {"folder": target, "reason": error.strerror},
             code="target",
         ) from None
-    with (target / LOCK).open("a") as lock:
+    with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise ServiceError(
                 _("Another command is writing to %(folder)s. Wait until it ends.") % {"folder": target}, code="target"
             ) from None
-        _check(target, about)
+        try:
+            _check(target, about)
+        except ServiceError:
+            if new:
+                (target / LOCK).unlink()
+            raise
         yield
 
 
 def _check(target: Path, about: Mapping[str, Any]) -> None:
-    path = target / ABOUT
-    for left in target.glob("_part-*"):
-        left.unlink()  # of a killed process; it would be written again
+    path, halves = target / ABOUT, [one for one in target.iterdir() if _HALF.fullmatch(one.name)]
     try:
         earlier = json.loads(path.read_text())
     except FileNotFoundError:
-        if any(child.name != LOCK for child in target.iterdir()):
+        if any(one.name != LOCK and one not in halves for one in target.iterdir()):
             raise ServiceError(
                 _("The folder %(folder)s holds other files. Choose an empty one.") % {"folder": target}, code="target"
             ) from None
         _write(path, json.dumps(about, indent=1).encode())
-        return
+        earlier = json.loads(json.dumps(about))
     except ValueError:
-        earlier = None
-    if earlier != json.loads(json.dumps(about)):
+        earlier = {}
+    if differing := _differing(earlier, json.loads(json.dumps(about))):
         raise ServiceError(
-            _(
-                "The folder %(folder)s holds the answers of another reading: another model, threshold or files. "
-                "Choose an empty one."
-            )
-            % {"folder": target},
+            _("The folder %(folder)s holds the answers of another reading. Different: %(names)s. Choose an empty one.")
+            % {"folder": target, "names": ", ".join(differing)},
             code="target",
         )
+    for half in halves:  # It would be written again.
+        half.unlink()
+
+
+def _differing(earlier: Any, about: Mapping[str, Any]) -> list[str]:
+    known = earlier if isinstance(earlier, dict) else {}
+    return [name for name in about if known.get(name) != about[name]]
 
 
 def part_path(target: Path, number: int) -> Path:
     return target / f"part-{number:07}.parquet"
 
 
-def rows_in(path: Path) -> int | None:
-    """Count the rows of a part; None if it isn't there, or is damaged."""
+def part_in(path: Path) -> pyarrow.Table | None:
+    """Return a part; None if it isn't there, or is damaged."""
     try:
-        return int(parquet.read_metadata(path).num_rows)
-    except (OSError, pyarrow.ArrowInvalid):
+        return parquet.read_table(path)
+    except (FileNotFoundError, pyarrow.ArrowInvalid):
         return None
 
 

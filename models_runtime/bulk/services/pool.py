@@ -9,6 +9,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,13 +19,15 @@ from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
 from annotations.domain.threads import VARIABLES, threads_for
-from models_runtime.backends.arrow import BatchReader
+from models_runtime.backends.arrow import BatchReader, answer
+from models_runtime.backends.base import OnDevice
 from models_runtime.bulk.services.parts import write_part
 
 # Batches that wait for each process. They bound the memory.
 AHEAD: Final = 2
-# A part is given up after it was lost with this many processes.
-TRIES: Final = 3
+# If so many notes in a row kill the process that reads nothing else, the fault is not the notes'.
+KILLS: Final = 3
+KILLED: Final = "The process that read this note was killed."
 _PR_SET_PDEATHSIG: Final = 1
 
 _reader: BatchReader | None = None
@@ -32,10 +35,11 @@ _reader: BatchReader | None = None
 
 @dataclass(frozen=True)
 class Part:
-    """A batch, and the file for its answer."""
+    """A batch, the file for its answer, and the number of notes before it in the whole input."""
 
     path: Path
     batch: pyarrow.RecordBatch
+    first: int
 
 
 @dataclass(frozen=True)
@@ -47,45 +51,47 @@ class Counts:
     failed: int
 
 
+@dataclass(frozen=True)
+class Described:
+    """The backend of a reader."""
+
+    revision: str
+    labels: tuple[str, ...]
+    on_gpu: bool
+
+
+def described(reader: BatchReader) -> Described:
+    """Load the backend in a process of its own, so that its memory is free again. Raises BackendError."""
+    with _pool(reader, 1) as pool:
+        return pool.submit(_described).result()
+
+
 def read_parts(reader: BatchReader, parts: Iterable[Part], processes: int) -> Iterator[Counts]:
     """Read the parts in any order, and yield the counts of each as soon as its file is on disk.
 
-    After a process was killed, the parts that were lost with it are read again, one at a time. Raises ServiceError
-    `killed` for a part that was lost TRIES times, and BackendError if the backend can't be loaded.
+    After a process was killed, the parts that were being read are read again, one at a time. Of a part that kills its
+    process again, each note is read by itself, and a note that kills it gets an error. Raises ServiceError `killed` if
+    KILLS notes in a row do so, BackendError if the backend can't be loaded or fails, and OSError.
     """
-    waiting, lost, tries = iter(parts), list[Part](), dict[Path, int]()
+    waiting: Iterator[Part] = iter(parts)
     while True:
         doing: dict[Future[Counts], Part] = {}
-        alone = bool(lost)
         try:
-            with _pool(reader, 1 if alone else processes) as pool:
-                yield from _read(pool, _taken(lost) if alone else waiting, doing, 1 if alone else AHEAD * processes)
-            if not alone:
-                return
+            with _pool(reader, processes) as pool:
+                yield from _read(pool, waiting, doing, AHEAD * processes)
+            return
         except BrokenProcessPool:
-            lost += doing.values()
-        for part in doing.values() if alone else ():
-            tries[part.path] = tries.get(part.path, 1) + 1
-            if tries[part.path] == TRIES:
-                raise ServiceError(
-                    _(
-                        "The process that read %(part)s was killed %(tries)d times, perhaps for lack of memory. "
-                        "Finished parts are kept: start the command again, with more memory or fewer processes."
-                    )
-                    % {"part": part.path.name, "tries": TRIES},
-                    code="killed",
-                )
-
-
-def _taken(parts: list[Part]) -> Iterator[Part]:
-    while parts:
-        yield parts.pop()
+            sent = list(doing.values())
+        # Those sent later were still waiting in the queue of the pool.
+        for part in sent[:processes]:
+            yield _read_again(reader, part)
+        waiting = chain(sent[processes:], waiting)
 
 
 def _read(
     pool: ProcessPoolExecutor, parts: Iterator[Part], doing: dict[Future[Counts], Part], most: int
 ) -> Iterator[Counts]:
-    """`doing`: the parts that were sent and not finished; the caller reads it after a BrokenProcessPool."""
+    """`doing`: the parts that were sent and not finished, in this order; the caller reads it if the pool is broken."""
     more = True
     while more or doing:
         while more and len(doing) < most:
@@ -104,22 +110,52 @@ def _read(
             yield counts
 
 
+def _read_again(reader: BatchReader, part: Part) -> Counts:
+    """Read a part in a process that reads nothing else; if it is killed too, note by note."""
+    with suppress(BrokenProcessPool), _pool(reader, 1) as pool:
+        return pool.submit(_one, part).result()
+    answers: list[pyarrow.RecordBatch] = []
+    kills = 0
+    while len(answers) < part.batch.num_rows:
+        try:
+            with _pool(reader, 1) as pool:
+                while len(answers) < part.batch.num_rows:
+                    answers.append(pool.submit(_answer, part.batch.slice(len(answers), 1)).result())
+                    kills = 0
+        except BrokenProcessPool:
+            kills += 1
+            if kills == KILLS:
+                raise _killed(part.first + len(answers) + 1) from None
+            answers.append(answer(reader.ids(part.batch.slice(len(answers), 1)), [(None, KILLED)]))
+    whole = pyarrow.Table.from_batches(answers).combine_chunks().to_batches()[0]
+    write_part(part.path, whole)
+    return counts_of(whole)
+
+
+def _killed(last: int) -> ServiceError:
+    return ServiceError(
+        _(
+            "Each of the notes %(first)d to %(last)d of the input killed the process that read it alone, perhaps for lack "
+            "of memory. Finished parts are kept: start the command again with more memory."
+        )
+        % {"first": last - KILLS + 1, "last": last},
+        code="killed",
+    )
+
+
 @contextmanager
 def _pool(reader: BatchReader, processes: int) -> Iterator[ProcessPoolExecutor]:
-    """Start the processes. Each gets its share of the cores as threads."""
-    kept = {name: os.environ.get(name) for name in VARIABLES}
-    os.environ.update(dict.fromkeys(VARIABLES, str(threads_for(processes))))
+    """Start the processes. Each gets its share of the cores as threads, unless the environment says another number."""
+    added = [name for name in VARIABLES if name not in os.environ]
+    os.environ.update(dict.fromkeys(added, str(threads_for(processes))))
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(processes, mp_context=context, initializer=_start, initargs=(os.getpid(), reader))
     try:
         yield pool
     finally:
         pool.shutdown(cancel_futures=True)
-        for name, value in kept.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+        for name in added:
+            del os.environ[name]
 
 
 def _start(parent: int, reader: BatchReader) -> None:
@@ -133,14 +169,25 @@ def _start(parent: int, reader: BatchReader) -> None:
     _reader = reader
 
 
-def _one(part: Part) -> Counts:
+def _described() -> Described:
     assert _reader is not None
-    answer: Any = _reader(part.batch)
-    write_part(part.path, answer)
-    return counts_of(answer)
+    backend = _reader.backend()
+    on_gpu = isinstance(backend, OnDevice) and bool(getattr(backend.device, "is_gpu", False))
+    return Described(backend.revision, backend.labels, on_gpu)
 
 
-def counts_of(answer: Any) -> Counts:
+def _answer(batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
+    assert _reader is not None
+    return _reader(batch)
+
+
+def _one(part: Part) -> Counts:
+    answered = _answer(part.batch)
+    write_part(part.path, answered)
+    return counts_of(answered)
+
+
+def counts_of(answered: Any) -> Counts:
     """Count notes, spans and failed notes of an answer (a record batch or a table with arrow.SCHEMA)."""
-    spans = pyarrow.compute.sum(pyarrow.compute.list_value_length(answer.column("spans"))).as_py() or 0
-    return Counts(answer.num_rows, spans, answer.num_rows - answer.column("error").null_count)
+    spans = pyarrow.compute.sum(pyarrow.compute.list_value_length(answered.column("spans"))).as_py() or 0
+    return Counts(answered.num_rows, spans, answered.num_rows - answered.column("error").null_count)

@@ -1,6 +1,6 @@
 """Start ensembles: choose and check members, weights and notes. For the voting see domain.combining.voting."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -13,7 +13,8 @@ from annotations.jobs.services.starting import started_with
 from annotations.known.selectors.state import anything_known
 from annotations.models import AnnotationSet, Author, Document, Job, Project, User
 from models_runtime.core.registry import BACKENDS, ENSEMBLE, KNOWN, RULES_BACKEND, has_rule_features
-from models_runtime.models import OF_MODEL, Run, TrainedModel
+from models_runtime.core.stages import stages
+from models_runtime.models import OF_MODEL, Refinement, Run, TrainedModel
 from models_runtime.runs.services.backends import Chosen, chosen, ready_models
 from models_runtime.runs.services.runs import started
 from models_runtime.runs.services.thresholds import NOTHING, Wanted, ensemble_params, named
@@ -42,7 +43,7 @@ class Voter:
     """A member that can vote: a backend that annotates the notes, or the author of a finished run.
 
     `model` is the trained model behind it, if any; its score on the hold-out is the default weight. `rules`: it is the
-    rules, or a run of them.
+    rules, or a run of them. `has_rules`: its model has their tags as features. Both look through refinements of a run.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Voter:
     author: Author | None = None
     model: TrainedModel | None = None
     rules: bool = False
+    has_rules: bool = False
 
     @property
     def number(self) -> int:
@@ -136,12 +138,11 @@ def options_of(project: Project) -> list[Option]:
     rows = rows.exclude(run__job__state__in=LIVE)
     sets = Count("annotation_sets", filter=Q(annotation_sets__state=AnnotationSet.State.SUBMITTED))
     authors = list(rows.annotate(sets=sets).filter(sets__gt=0).order_by("-id").values_list("pk", "name", "sets")[:RUNS])
-    model_of = {
-        run.author_id: run.model
-        for run in Run.objects.filter(author__in=[pk for pk, *_ in authors]).select_related("model")
-    }
+    run_of = runs_behind([pk for pk, *_ in authors])
+    model_of = {pk: run.model for pk, run in run_of.items()}
+    score = {pk: score_of(run.model) for pk, run in run_of.items() if run.author_id == pk}
     runs = [
-        Option(f"{OF_RUN}{name}", name, score_of(model_of.get(pk)), notes, has_rules(model_of.get(pk)))
+        Option(f"{OF_RUN}{name}", name, score.get(pk), notes, has_rules(model_of.get(pk)))
         for pk, name, notes in authors
     ]
     return [*backends, *models, *runs]
@@ -154,8 +155,10 @@ def score_of(model: TrainedModel | None) -> float | None:
 
 
 def has_rules(model: TrainedModel | None) -> bool:
-    """Whether the model has the tags of the rules as features."""
-    return model is not None and has_rule_features(model.backend, model.params.get("settings", {}))
+    """Whether the model, or an earlier stage of it, has the tags of the rules as features."""
+    own = [model] if model is not None else []
+    found = stages(model) if model is not None and "base_model" in model.params else own
+    return any(has_rule_features(one.backend, one.params.get("settings", {})) for one in found)
 
 
 def rules_again(voters: Sequence[Voter]) -> list[str]:
@@ -163,14 +166,29 @@ def rules_again(voters: Sequence[Voter]) -> list[str]:
 
     An error of the rules then has more than one vote. Members that are ensembles themselves are not looked into.
     """
-    return [voter.name for voter in voters if has_rules(voter.model)] if any(voter.rules for voter in voters) else []
+    return [voter.name for voter in voters if voter.has_rules] if any(voter.rules for voter in voters) else []
 
 
 def _voter(project: Project, spec: str) -> Voter:
     if not spec.startswith(OF_RUN):
         choice = chosen(project, spec)
-        return Voter(choice.stem, choice.backend, model=choice.model, rules=choice.backend == RULES_BACKEND)
+        return Voter(
+            choice.stem,
+            choice.backend,
+            model=choice.model,
+            rules=choice.backend == RULES_BACKEND,
+            has_rules=has_rules(choice.model),
+        )
     return run_voter(project, spec.removeprefix(OF_RUN))
+
+
+def runs_behind(authors: Iterable[int]) -> dict[int, Run]:
+    """Return the run of each of these authors by the author's id; of a refined one, the run that was refined."""
+    source_of = dict(Refinement.objects.filter(author__in=authors).values_list("author_id", "source_id"))
+    wanted = {author: source_of.get(author, author) for author in authors}
+    rows = Run.objects.filter(author__in=set(wanted.values())).select_related("job", "model")
+    found = {run.author_id: run for run in rows}
+    return {author: found[source] for author, source in wanted.items() if source in found}
 
 
 def run_voter(project: Project, name: str) -> Voter:
@@ -184,15 +202,21 @@ def run_voter(project: Project, name: str) -> Voter:
         raise ServiceError(
             gettext("“%(name)s” is a merged list of runs. Choose its runs instead.") % {"name": name}, code="member"
         )
-    run = Run.objects.filter(author=author).select_related("job", "model").first()
-    if run is not None and run.job is not None and run.job.state in LIVE:
+    run = runs_behind([author.pk]).get(author.pk)
+    own = run if run is not None and run.author_id == author.pk else None
+    if own is not None and own.job is not None and own.job.state in LIVE:
         raise ServiceError(
             gettext("The run “%(name)s” is still in progress. Wait until it ends, or cancel it.")
             % {"name": author.name},
             code="live",
         )
-    of_rules = run is not None and run.backend == RULES_BACKEND
-    return Voter(f"{OF_RUN}{author.name}", author=author, model=run.model if run else None, rules=of_rules)
+    return Voter(
+        f"{OF_RUN}{author.name}",
+        author=author,
+        model=own.model if own else None,
+        rules=run is not None and run.backend == RULES_BACKEND,
+        has_rules=has_rules(run.model) if run else False,
+    )
 
 
 def _check_members(voters: Sequence[Voter]) -> None:

@@ -46,9 +46,9 @@ class Command(JourneyCommand):
         return outcome.as_dict() | {"target": str(options["target"])}
 
     def say(self, result: dict[str, Any]) -> str:
-        said = f"{result['model']} read {result['notes']} notes and found {result['spans']} spans: {result['target']}"
+        said = f"{result['model']} · notes: {result['notes']} · spans: {result['spans']} · {result['target']}"
         if result["earlier"]:
-            said += f". An earlier command had read {result['earlier']} of these notes"
-        if result["failed"]:
-            said += f". {result['failed']} notes could not be read; the column “error” says why"
-        return f"{said}."
+            said += f"\nRead by an earlier command: {result['earlier']}"
+        if result["unread"]:
+            said += f"\nNot read: {result['unread']}. The column “error” says why."
+        return said
