@@ -66,7 +66,9 @@ def test_every_note_is_read_once_and_no_text_is_written(project, notes, tmp_path
     rows = answers(out)
     assert [row["id"] for row in rows] == [f"n{number}" for number in range(30)]
     assert (said["notes"], said["unread"], said["earlier"], said["target"]) == (30, 0, 0, str(out))
-    assert said["spans"] == sum(len(row["spans"]) for row in rows) > 60
+    assert (
+        said["spans"] == sum(len(row["spans"]) for row in rows) == 60
+    )  # A telephone number is found too, but the project has no label for it.
     assert {TEXT[one["start"] : one["end"]] for one in rows[0]["spans"]} >= {"Julián Otero Paz", "12/03/2021"}
     assert sorted(path.name for path in out.glob("part-*")) == [f"part-{number:07}.parquet" for number in range(4)]
     assert all(b"Otero" not in path.read_bytes() for path in out.iterdir())
@@ -149,7 +151,7 @@ def test_what_is_refused(project, notes, tmp_path):
         (["rules", "other/mine.txt", "out"], "is not a Parquet file"),
         (["rules", notes, "other"], "holds other files"),
         (["rules", notes, "other/mine.txt"], "Can't write to the folder"),
-        (["known", notes, "out"], "known"),
+        (["known", notes, "out"], "no patient master"),
         (["rules", "wrong.parquet", "out"], r"column “text” must hold texts, not list"),
         (["rules", "wrong.parquet", "out", "--id", "text", "--text", "id"], "column “text” must hold texts or whole"),
         (["rules", notes, "out", "--text", "words"], "has no column “words”. Its columns: id, text"),

@@ -135,8 +135,8 @@ def _read_again(reader: BatchReader, part: Part) -> Counts:
 def _killed(last: int) -> ServiceError:
     return ServiceError(
         _(
-            "Each of the notes %(first)d to %(last)d of the input killed the process that read it alone, perhaps for lack "
-            "of memory. Finished parts are kept: start the command again with more memory."
+            "Each of the notes %(first)d to %(last)d of the input killed the process that read it, perhaps for lack of "
+            "memory. Finished parts are kept: start the command again with more memory."
         )
         % {"first": last - KILLS + 1, "last": last},
         code="killed",
