@@ -164,10 +164,10 @@ def test_a_refit_whose_worker_is_killed_gives_the_same_model(world, trained, cli
     client.force_login(world.manager)
     html = page_of(client, model)
     assert f"Refit on all notes: 2 of {model.card['refit_most']} iterations" in html
-    assert "Refitted for" not in html and 'id="model-enough"' not in html
+    assert "Refit with" not in html and 'id="model-enough"' not in html
     whole, _ = trained(key="whole", refit=True)
     assert card_of(resumed(model)) == card_of(whole)
-    assert "Refitted for" in page_of(client, model)
+    assert "Refit with" in page_of(client, model)
 
 
 @pytest.mark.both_databases
@@ -181,7 +181,7 @@ def test_a_canceled_refit_leaves_no_model_and_starts_again(world, trained, clien
     assert "refit" not in model.card and "sha256" not in model.card
     client.force_login(world.manager)
     html = page_of(client, model)
-    assert "Refit on all notes" not in html and "Refitted for" not in html and "was kept" not in html
+    assert "Refit on all notes" not in html and "Refit with" not in html and "was kept" not in html
     client.post(reverse("job_retry", args=["ward", job.number]))
     model.refresh_from_db()
     assert (model.state, model.card) == (State.TRAINING, {})
