@@ -102,7 +102,9 @@ def test_a_killed_worker_s_questions_are_counted_once(ward, project, processes, 
     )
     worker.kill9()
     assert usage.values_list("tokens_out", "kept").get() == (10 * (NOTES - 1), 0)
-    assert (LlmAnswer.objects.count(), done()) == (KEPT, 0)
+    # A judging stores its verdicts every second: on a busy machine, some may be stored already, and are not asked again.
+    stored = done()
+    assert LlmAnswer.objects.count() == KEPT >= stored
     ward.go_on.set()
     processes("relay")
     processes("work")
@@ -110,7 +112,7 @@ def test_a_killed_worker_s_questions_are_counted_once(ward, project, processes, 
     # Only two requests were repeated: the one with the invalid answer, and the one that was open at the kill.
     assert len(ward.server.requests) == NOTES + 2
     found = usage.get()
-    assert (found.tokens_in, found.tokens_out, found.kept) == (100 * (NOTES + 1), 10 * (NOTES + 1), KEPT)
+    assert (found.tokens_in, found.tokens_out, found.kept) == (100 * (NOTES + 1), 10 * (NOTES + 1), KEPT - stored)
     assert found.cost == Decimal("0.12") * (NOTES + 1)
     assert done() == LlmAnswer.objects.count() == NOTES - 1
 
