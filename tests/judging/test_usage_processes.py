@@ -102,7 +102,7 @@ def test_a_killed_worker_s_questions_are_counted_once(ward, project, processes, 
     )
     worker.kill9()
     assert usage.values_list("tokens_out", "kept").get() == (10 * (NOTES - 1), 0)
-    # A judging stores its verdicts every second: on a busy machine, some may be stored already, and are not asked again.
+    # A judging stores its verdicts every second, so on a busy machine some are stored already, and not asked again.
     stored = done()
     assert LlmAnswer.objects.count() == KEPT >= stored
     ward.go_on.set()
