@@ -11,10 +11,11 @@ from annotations.core.errors import ServiceError
 from annotations.jobs.runner import run as work
 from annotations.models import LabelSet
 from models_runtime.core.model_files import load_model
-from models_runtime.models import Run, TrainedModel
+from models_runtime.models import Refinement, Run, TrainedModel
 from models_runtime.runs.services.ensembles import MemberChoice, options_of, start_ensemble
 from models_runtime.runs.services.runs import start_run
 from models_runtime.training.services.trained import upload_model
+from tests import factories as make
 from tests.training.test_model_pages import content_of
 from tests.worlds.checks import check_page
 from tests.worlds.programs import Program
@@ -89,6 +90,26 @@ def test_finished_runs_are_recognized(world, both):
             actor=world.manager, key=key,
         )  # fmt: skip
         assert run.params.get("rules_again") == again
+
+
+def test_refinements_and_earlier_stages_are_looked_through(world, both, trained):
+    """A CRF's earlier stage still reads with the rules; a refined run of the rules is a run of the rules."""
+    one, _ = both
+    later, _ = trained("later", name="later", base="with", settings={"rules": "no"})
+    run = start_run(project=world.project, backend="rules", actor=world.manager, key="r", name="rules-run")
+    work(run.job_id)
+    refined = make.make_author(world.project, kind="refined", name="refined-1")
+    Refinement.objects.create(project=world.project, source=run.author, author=refined, method="offline")
+    for note in world.project.documents.all():
+        make.make_set(note, refined, [], submitted=True)
+    assert [option.title for option in options_of(world.project) if option.has_rules] == ["later", "with"]
+    members = [MemberChoice(spec) for spec in ("run:refined-1", "later", "without")]
+    ensemble = start_ensemble(project=world.project, members=members, method="majority", actor=None, key="e")
+    assert ensemble.params["rules_again"] == ["later"]
+    data = content_of(later)
+    TrainedModel.objects.filter(pk=later.pk).update(state=TrainedModel.State.RETIRED)
+    brought = upload_model(project=world.project, content=io.BytesIO(data), actor=world.manager)
+    assert brought.params == {} and one.params == {"algorithm": "lbfgs", "iterations": 8}
 
 
 def test_other_kinds_have_no_such_setting(world, trained):
