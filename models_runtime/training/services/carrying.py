@@ -33,10 +33,11 @@ def content_of(model: TrainedModel, stored: StoredFile) -> Content:
     ends = b"".join(
         bytes(data) for data in reversed(stored.chunks.order_by("-number").values_list("data", flat=True)[:2])
     )
-    if not carried or not ends_bare(ends):
-        return Content(read_chunks(stored), stored.size)
     start = BEGINNING + stored.sha256.encode() + b"\n"
-    comment = start + as_text(carried, longest=MOST - len(start))
+    text = as_text(carried, longest=MOST - len(start))
+    if not text or not ends_bare(ends):
+        return Content(read_chunks(stored), stored.size)
+    comment = start + text
     return Content(with_comment(read_chunks(stored), comment), stored.size + len(comment))
 
 
