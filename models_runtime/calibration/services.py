@@ -57,10 +57,13 @@ def calibrate(*, project: Project, run: str, gold: int, actor: User | None, prog
 
 @dataclass(frozen=True)
 class CalibrationInUse:
-    """A backend's newest calibration. `applies` tells whether it is for the current revision, so that runs use it."""
+    """A backend's newest calibration. `applies` tells whether it is for the current revision, so that runs use it.
+
+    None: the revision of the backend is not known yet.
+    """
 
     row: Calibration
-    applies: bool
+    applies: bool | None
 
 
 def calibration_in_use(project: Project, backend: str, revision: str) -> CalibrationInUse | None:
