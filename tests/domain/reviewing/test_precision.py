@@ -36,12 +36,23 @@ def test_the_interval_of_independent_decisions_is_hardly_wider():
 
 
 def test_notes_that_tell_little_give_wide_intervals():
-    assert by_notes([(5, 5)]).low == pytest.approx(Rate(1, 1).interval[0]), "one note counts as one decision"
+    for one in ([(5, 5)], [(9, 10)], [(0, 4), (0, 0)]):
+        assert (by_notes(one).low, by_notes(one).high, by_notes(one).few) == (0, 1, True), "no variation between notes"
     alike = by_notes([(10, 10)] * 30)
     assert (alike.share, alike.high) == (1.0, 1.0) and 0.86 < alike.low < Rate(30, 30).interval[0]
     assert by_notes([(10, 10), (0, 10)]).low < 0.01, "two notes that differ tell hardly anything"
     assert by_notes([(9, 10)] * 20 + [(0, 0)] * 20).low == by_notes([(9, 10)] * 20).low, "notes without decisions"
     assert (by_notes([]).share, by_notes([]).low, by_notes([]).high) == (None, 0.0, 1.0)
+
+
+def test_one_wrong_decision_more_does_not_make_the_interval_narrower():
+    """With one note that is not all right, the design effect can't be estimated: each note counts as one decision."""
+    bounds = [by_notes([(10 - wrong, 10), *[(10, 10)] * 11]).low for wrong in range(11)]
+    assert bounds == sorted(bounds, reverse=True) and bounds[0] < 0.75
+    wrong = [by_notes([(right, 10), *[(0, 10)] * 11]).high for right in range(11)]
+    assert wrong == sorted(wrong) and wrong[0] > 0.25
+    several = by_notes([(9, 10), (9, 10), *[(10, 10)] * 10])
+    assert several.low > bounds[2], "two notes with a wrong decision each give an estimate"
 
 
 def test_the_quantile_of_students_t_is_that_of_the_tables():
