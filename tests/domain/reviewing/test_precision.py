@@ -9,11 +9,23 @@ from annotations.domain.reviewing.precision import Rate, by_notes
 DRAWS = 1000
 
 
-@pytest.mark.parametrize(("true", "notes"), [(0.8, 12), (0.9, 30), (0.95, 100)])
-def test_the_interval_covers_the_true_precision_where_decisions_in_a_note_resemble_each_other(true, notes):
-    """Beta-binomial notes of 1 to 19 decisions with an intraclass correlation of 0.1, as in a beta mixture."""
+@pytest.mark.parametrize(
+    ("true", "notes", "correlation", "covered", "by_decisions"),
+    [
+        (0.8, 12, 0.1, 0.93, 0.86),
+        (0.9, 30, 0.1, 0.93, 0.86),
+        (0.95, 100, 0.1, 0.93, 0.86),
+        (0.8, 12, 0.3, 0.91, 0.7),
+        (0.95, 30, 0.3, 0.89, 0.7),
+    ],
+)
+def test_the_interval_covers_the_true_precision_where_decisions_in_a_note_resemble_each_other(
+    true, notes, correlation, covered, by_decisions
+):
+    """Beta-binomial notes of 1 to 19 decisions with this intraclass correlation, which is 1 / (1 + sum of the shapes)."""
     chance = random.Random(17)
-    shapes = true * 9, (1 - true) * 9  # correlation = 1 / (1 + sum)
+    total = 1 / correlation - 1
+    shapes = true * total, (1 - true) * total
     new = old = 0
     for _ in range(DRAWS):
         counts = []
@@ -24,8 +36,8 @@ def test_the_interval_covers_the_true_precision_where_decisions_in_a_note_resemb
         new += found.low <= true <= found.high
         low, high = Rate(found.right, found.counted).interval
         old += low <= true <= high
-    assert new >= 0.93 * DRAWS, f"covered in {new / DRAWS:.1%} of the draws"
-    assert old <= 0.86 * DRAWS, f"the interval over decisions covered in {old / DRAWS:.1%}"
+    assert new >= covered * DRAWS, f"covered in {new / DRAWS:.1%} of the draws"
+    assert old <= by_decisions * DRAWS, f"the interval over decisions covered in {old / DRAWS:.1%}"
 
 
 def test_the_interval_of_independent_decisions_is_hardly_wider():
