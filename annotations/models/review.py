@@ -27,7 +27,10 @@ class Review(models.Model):
         default=False, help_text="The reviewer read the note to its end and found no personal data."
     )
     drawn = models.CharField(
-        max_length=11, choices=Drawn, blank=True, help_text="How the note was chosen first; empty: in the order of the notes."
+        max_length=11,
+        choices=Drawn,
+        blank=True,
+        help_text="How the note was chosen first; empty: in the order of the notes.",
     )
     # Planted leaks are drawn once per note, when the run's suggestions are stored while the option is on.
     planted_share = models.PositiveSmallIntegerField(

@@ -87,8 +87,9 @@ class Expected:
 def expected_of(rule: Rule, project: Project, user: User, chosen: Sequence[int]) -> list[Expected]:
     """What is known before a bulk act by this rule, by label, most first.
 
-    The observed precision counts decisions as `observed_in` does, with the same `chosen`. If the rule accepts with another label than the
-    suggested one, the confidences don't tell how often that is right, so no suggestion counts as calibrated.
+    The observed precision counts decisions as `observed_in` does, with the same `chosen`. If the rule accepts with
+    another label than the suggested one, the confidences don't tell how often that is right, so no suggestion counts as
+    calibrated.
     """
     right = RIGHT if rule.to is None else _ACCEPTED & Q(decision__label_id=rule.to)
     decided = observed_in(suggestions_of(rule), chosen, right)

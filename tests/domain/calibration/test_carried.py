@@ -116,7 +116,7 @@ def test_nothing_is_written_that_would_be_refused():
     many = Curves.from_dict({"pool": [1, 1, 0], "labels": {f"L{n}": [1, 1, 0] for n in range(501)}})
     wide = replace(calibration(), curves=many.as_dict())
     assert [one.revision for one in from_text(as_text([wide, small], longest=10**6))] == ["small"]
-    assert as_text([wide], longest=10**6) == b"" and as_text([small], longest=100) == b"" and as_text([], longest=99) == b""
+    assert [as_text([wide], longest=10**6), as_text([small], longest=100), as_text([], longest=99)] == [b""] * 3
     line = small.figures["labels"][0]
     long = replace(small, figures=small.figures | {"labels": [line | {"label": f"L{n}"} for n in range(501)]})
     assert [one.figures["labels"] for one in from_text(as_text([long], longest=10**6))] == [[]]

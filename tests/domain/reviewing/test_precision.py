@@ -22,7 +22,7 @@ DRAWS = 1000
 def test_the_interval_covers_the_true_precision_where_decisions_in_a_note_resemble_each_other(
     true, notes, correlation, covered, by_decisions
 ):
-    """Beta-binomial notes of 1 to 19 decisions with this intraclass correlation, which is 1 / (1 + sum of the shapes)."""
+    """Beta-binomial notes of 1 to 19 decisions; the intraclass correlation is 1 / (1 + sum of the shapes)."""
     chance = random.Random(17)
     total = 1 / correlation - 1
     shapes = true * total, (1 - true) * total
