@@ -61,9 +61,9 @@ def test_a_note_that_an_order_chose_is_stored_so_without_its_filters(ward, order
     url, note = named(ward, f"?order={order}&most=95")
     assert url.endswith(f"?chosen={order}&order={order}&most=95")
     html = check_page(ward.client.get(f"{url.split('?')[0]}?chosen={order}"))
-    assert f'/finish/?chosen={order}"' in html, "the form sends it, too"
+    assert f'/finish?chosen={order}"' in html, "the form sends it, too"
     assert html.count("chosen=") == 1, "no other link has it"
-    assert finish(ward, note, f"?chosen={order}").endswith(f"/next/?after={note.pk}"), "it is not carried on"
+    assert finish(ward, note, f"?chosen={order}").endswith(f"/{ward.run.pk}/?after={note.pk}"), "it is not carried on"
     assert drawn(note) == "order"
 
 
