@@ -17,6 +17,7 @@ class Review(models.Model):
         INFORMATION = "information", _("By expected information")
         CHANCE = "chance", _("At random")
         ORDER = "order", _("By an order of suggestions")
+        NOTE = "note", _("In the order of the notes, and reopened")
 
     document = models.ForeignKey(Document, models.CASCADE, related_name="reviews", db_index=False)
     author = models.ForeignKey(Author, models.CASCADE, related_name="reviews", db_index=False)
@@ -26,7 +27,10 @@ class Review(models.Model):
         default=False, help_text="The reviewer read the note to its end and found no personal data."
     )
     drawn = models.CharField(
-        max_length=11, choices=Drawn, blank=True, help_text="How the note was chosen; empty: in the order of the notes."
+        max_length=11,
+        choices=Drawn,
+        blank=True,
+        help_text="How the note was chosen first; empty: in the order of the notes.",
     )
     # Planted leaks are drawn once per note, when the run's suggestions are stored while the option is on.
     planted_share = models.PositiveSmallIntegerField(

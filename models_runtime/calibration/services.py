@@ -57,19 +57,25 @@ def calibrate(*, project: Project, run: str, gold: int, actor: User | None, prog
 
 @dataclass(frozen=True)
 class CalibrationInUse:
-    """A backend's newest calibration. `applies` tells whether it is for the current revision, so that runs use it."""
+    """A backend's newest calibration. `applies` tells whether it is for the current revision, so that runs use it.
+
+    None: the revision of the backend is not known yet.
+    """
 
     row: Calibration
-    applies: bool
+    applies: bool | None
 
 
 def calibration_in_use(project: Project, backend: str, revision: str) -> CalibrationInUse | None:
-    """Return the calibration for this revision, else the newest for another revision, which is not applied."""
+    """Return the calibration for this revision, else the newest for another revision, which is not applied.
+
+    Of the latter, calibrations made in this project come first.
+    """
     rows = Calibration.objects.filter(project=project, backend=backend, withdrawn_at=None).select_related("run__author")
     row = (
         rows.filter(pk=used.pk).first()
         if (used := newest(project, backend, revision))
-        else rows.order_by("-pk").first()
+        else rows.order_by("uploaded", "-pk").first()
     )
     return CalibrationInUse(row, row.revision in (revision, revision_without(revision))) if row else None
 

@@ -24,6 +24,12 @@ class OfModel(TypedDict):
     model: int
 
 
+class CalibrationsUploaded(OfModel):
+    """`calibrations`: how many were new."""
+
+    calibrations: int
+
+
 class GoldLent(TypedDict):
     """`borrower`: the id of the project in which the model is trained."""
 
@@ -34,5 +40,6 @@ class GoldLent(TypedDict):
 MODEL_TRAINED = Verb[ModelTrained]("model.trained", _("trained a model"))
 GOLD_LENT = Verb[GoldLent]("gold.lent", _("trained a model of another project on gold"))
 MODEL_UPLOADED = Verb[ModelUploaded]("model.uploaded", _("uploaded a model"))
+CALIBRATIONS_UPLOADED = Verb[CalibrationsUploaded]("model.calibrations_uploaded", _("uploaded calibrations of a model"))
 MODEL_RENAMED = Verb[OfModel]("model.renamed", _("renamed a model"))
 MODEL_RETIRED = Verb[OfModel]("model.retired", _("retired a model"))

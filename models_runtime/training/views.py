@@ -9,6 +9,7 @@ from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.cache import patch_vary_headers
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from annotations.core.access import Access, Can, enter
@@ -39,11 +40,18 @@ from models_runtime.training.services.model_cards import (
     other_versions,
     perplexity,
 )
-from models_runtime.training.services.trained import model_rows, rename_model, retire_model, trouble_of, upload_model
+from models_runtime.training.services.trained import (
+    Uploaded,
+    model_rows,
+    rename_model,
+    retire_model,
+    trouble_of,
+    upload_model,
+)
 from models_runtime.training.services.training import all_base_models, end_early, lendable_versions
 
 ROWS = 30
-# The calibration that a model has by itself: of its training, or of its file.
+# A calibration that needs no run in this project: made by the model's training, or uploaded with the model's file.
 OF_ITSELF = Q(held_out=True) | Q(uploaded=True)
 
 
@@ -128,7 +136,7 @@ def _model(request: Request, access: Access, row: TrainedModel, rename: RenameFo
         "kept": kept_with(row),
         "made_with": made_with(row),
         "algorithm": _(trainable_kind(row.backend).algorithms.get(_algorithm(row), _algorithm(row))),
-        "calibration": row.calibrations.filter(OF_ITSELF, withdrawn_at=None).order_by("-pk").first(),
+        "calibration": row.calibrations.filter(OF_ITSELF, withdrawn_at=None).order_by("uploaded", "-pk").first(),
         "runs": row.runs.select_related("author").order_by("-pk")[:ROWS],
         "token": uuid.uuid4(),
     }
@@ -171,17 +179,30 @@ def model_upload(request: Request, slug: str) -> HttpResponse:
     form = UploadModelForm(request.POST, request.FILES, auto_id="upload-%s")
     if form.is_valid():
         try:
-            row = upload_model(
+            made = upload_model(
                 project=access.project,
                 content=form.cleaned_data["file"].file,
                 actor=access.user,
                 name=form.cleaned_data["name"],
             )
-            messages.success(request, _("The model was uploaded."))
-            return redirect("model", slug, row.pk)
+            messages.success(request, _told(made))
+            return redirect("model", slug, made.model.pk)
         except ServiceError as error:
             add_error(form, error, {"exists": "name", "size": "file", "format": "file"})
     return _models(request, access, upload=form)
+
+
+def _told(made: Uploaded) -> str:
+    if made.new:
+        return _("The model was uploaded.")
+    if not made.calibrations:
+        return _("The project already has this model. Nothing was changed.")
+    message = ngettext(
+        "The project already has this model. A new calibration from the file was added.",
+        "The project already has this model. %(n)d new calibrations from the file were added.",
+        made.calibrations,
+    )
+    return message % {"n": made.calibrations}
 
 
 @require_POST

@@ -76,6 +76,14 @@ def test_the_effort_of_two_stands_side_by_side_with_published_figures(ward, two)
     assert "Xu et al. 2026, table 3" in shown and "11.05" in shown
 
 
+def test_the_result_of_a_client_without_a_job_leads_to_its_review_too(ward, two):
+    Refinement.objects.filter(pk=two[0].pk).update(job=None, method="external")
+    client = Client()
+    client.force_login(ward.mia)
+    table = client.get(reverse("refinements", args=["ward"])).content.decode().split("</table>")[0]
+    assert all(reverse("review_next", args=["ward", row.author_id]) in table for row in two)
+
+
 def test_notes_leave_only_with_consent(ward, two):
     """The page and the API refuse to send notes to another machine unless the person agrees."""
     client = Client()

@@ -11,11 +11,13 @@ from django.urls import reverse
 
 from annotations.domain.reviewing.precision import Rate, by_notes
 from annotations.models import Review, Span, SuggestedString
+from annotations.review.selectors import precision
 from annotations.review.selectors.ordering import Queue
 from annotations.review.services import deciding as review
 from annotations.review.services.deciding import Request
-from annotations.review.services.finishing import finish_review
+from annotations.review.services.finishing import finish_review, reopen_review
 from annotations.review.services.log import Act
+from annotations.review.views import bulk as bulk_views
 from tests import factories as make
 from tests.worlds.checks import check_page
 from tests.worlds.pages import TEXT
@@ -132,9 +134,9 @@ def test_only_notes_drawn_at_random_count_once_others_were_chosen_for_their_sugg
     assert (found["checked"], found["share"], found["only_drawn"]) == (0, None, True)
     html = page_of(suggested, client)
     assert "no such suggestion was decided in a note drawn at random" in html
-    assert html.count("no decision counts") == 3 and "no decisions yet" not in html
+    assert html.count("none of the decisions count") == 3 and "no decisions" not in html
     words = in_words("--least", "90")
-    assert "no decisions. Only notes drawn at random count" in words
+    assert "none of the decisions count. Only notes drawn at random count" in words
     string = string_of(suggested)
     assert 'id="only-drawn"' in check_page(client.get(reverse("review_string", args=["covid", string.pk])))
     Review.objects.filter(document=suggested.notes[0]).update(drawn=Review.Drawn.CHANCE)
@@ -153,16 +155,40 @@ def test_the_order_most_to_learn_counts_its_random_notes(suggested):
     assert 0 < drawn < NOTES - 1 and (found["notes"], found["only_drawn"]) == (drawn, True)
 
 
-def test_a_review_finished_on_the_page_or_by_the_api_keeps_the_order_of_its_note(suggested, sign_in):
-    client, (first, second, third) = sign_in(suggested.rev), suggested.notes[:3]
-    for at in range(3):
-        for span in Span.objects.filter(annotation_set__document=suggested.notes[at]):
-            request = Request(change_id=uuid.uuid4(), act=Act.ACCEPT, suggestion=span.pk)
-            review.decide(document=suggested.notes[at], author=suggested.run, user=suggested.rev, request=request)
-    there = reverse("review_finish", args=["covid", suggested.run.pk, first.pk])
-    client.post(f"{there}?order=uncertainty", {"stage": "first"})
-    path = f"/projects/covid/reviews/{suggested.run.pk}/notes/{{}}/finish"
-    Program(suggested.rev).post(path.format(second.pk), {"order": "false"})
-    Program(suggested.rev).post(path.format(third.pk), {})
-    drawn = dict(Review.objects.filter(finished_at__isnull=False).values_list("document_id", "drawn"))
-    assert drawn == {first.pk: "order", second.pk: "order", third.pk: ""}
+def test_decisions_count_when_the_review_of_their_note_is_finished(suggested, sign_in):
+    read(suggested, 0)
+    span = Span.objects.get(annotation_set__document=suggested.notes[1], annotation_set__author=suggested.run, start=44)
+    request = Request(change_id=uuid.uuid4(), act=Act.REJECT, suggestion=span.pk)
+    review.decide(document=suggested.notes[1], author=suggested.run, user=suggested.rev, request=request)
+    found = by_command("--least", "90")
+    assert (found["right"], found["checked"], found["notes"]) == (1, 2, 1)
+    assert (found["low"], found["high"]) == (0, 1), "one note says nothing about the others"
+    assert "1 of 2 decisions in 1 note." in in_words("--least", "90")
+    assert "too few such decisions or notes" in page_of(suggested, sign_in(suggested.rev))
+    reopen_review(document=suggested.notes[0], author=suggested.run, user=suggested.rev)
+    assert by_command("--least", "90")["checked"] == 0
+    assert "no decisions in finished reviews" in in_words("--least", "90")
+    assert page_of(suggested, sign_in(suggested.rev)).count("no decisions in finished reviews") == 3
+
+
+def test_counts_of_one_are_in_the_singular(suggested):
+    read(suggested, 0)
+    string = str(string_of(suggested).pk)
+    assert "0 of 1 decision in 1 note." in in_words("--string", string)
+    for at in range(1, NOTES - 1):
+        read(suggested, at)
+    assert "Would reject 1 of 1 open suggestion. Left" in in_words("--string", string, "--reject")
+
+
+def test_a_page_looks_once_for_the_orders_and_computes_each_estimate_once(suggested, sign_in, monkeypatch):
+    client, counts, looks = sign_in(suggested.rev), [], []
+    read(suggested, 0)
+    count, look = precision.by_notes, bulk_views.chosen_by_order
+    monkeypatch.setattr(precision, "by_notes", lambda notes: counts.append(1) or count(notes))
+    for module in (precision, bulk_views):
+        monkeypatch.setattr(module, "chosen_by_order", lambda runs: looks.append(1) or look(runs))
+    page_of(suggested, client)
+    assert (len(counts), len(looks)) == (3, 1), "all labels, and each of the two"
+    looks.clear()
+    client.get(reverse("review_string", args=["covid", string_of(suggested).pk]))
+    assert len(looks) == 1

@@ -132,14 +132,14 @@ def test_the_page_keeps_the_order_and_acceptance_shows_the_sample(world, client)
         if number == 8:
             break
         pk = int(answer.url.split("?")[0].strip("/").split("/")[-1])
-        assert answer.url.endswith("?order=informative")
+        assert answer.url.endswith("?chosen=informative&order=informative")
         for span in Span.objects.filter(annotation_set__document=pk, annotation_set__author=world.run)[: number % 2]:
             asked = Request(change_id=uuid.uuid4(), act=Act.REJECT, suggestion=span.pk)
             review.decide(document=Document.objects.get(pk=pk), author=world.run, user=world.rita, request=asked)
         rest = list(Span.objects.filter(annotation_set__document=pk, decision=None).values_list("pk", flat=True))
-        where = reverse("review_finish", args=["ward", world.run.pk, pk]) + "?order=informative"
+        where = reverse("review_finish", args=["ward", world.run.pk, pk]) + answer.url[answer.url.index("?") :]
         finished = send(client, where, {"person": world.rita.pk, "rest": rest}).json
-        assert "order=informative" in finished["next"], "the next note comes by the same order"
+        assert finished["next"].endswith(f"?after={pk}&order=informative"), "the next note comes by the same order"
     assert "1 in 5 at random" in check_page(client.get(answer.url))
     (drawn,) = drawn_of([world.run])
     assert drawn.notes == len(world.drawn(CHANCE)) - Review.objects.filter(drawn=CHANCE, finished_at=None).count()

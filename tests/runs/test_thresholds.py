@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from annotations.core.errors import ServiceError
 from annotations.jobs.runner import run as work
-from annotations.models import Job, Span
+from annotations.models import GoldVersion, Job, Span
 from models_runtime.backends.marginals import is_added
 from models_runtime.models import Run, TrainedModel
 from models_runtime.runs.services.ensembles import MemberChoice, start_ensemble
@@ -149,3 +149,28 @@ def test_an_ensemble_of_models_reads_at_a_threshold_and_its_runs_are_refused(wor
         start_ensemble(
             project=world.project, members=members, method="majority", actor=None, key="r", wanted=Wanted(recall=0.9)
         )
+
+
+@pytest.mark.parametrize("with_curve", [False, True])
+def test_added_spans_are_calibrated_only_by_a_curve_of_their_own(world, trained, with_curve):
+    model, _job = trained(iterations=4)
+    make.make_note(world.project, "Visita a Como con Gianni Verdi il 3 maggio a Lodi. Dott Bruni, Anna.\n", "incerto")
+    plain = done(start_run(project=world.project, backend=model.name, actor=None, key="plain"))
+    calibration = make.make_calibration(plain, GoldVersion.objects.get())
+    if with_curve:
+        calibration.curves["added"] = [1.0, 1.0, -1.0]
+        calibration.save()
+    run = done(
+        start_run(project=world.project, backend=model.name, actor=None, key="low", wanted=Wanted(threshold=0.002))
+    )
+    assert run.calibration == calibration
+    rows = Span.objects.filter(annotation_set__author=run.author)
+    added, others = rows.filter(source__contains=" above "), rows.exclude(source__contains=" above ")
+    assert added and others and not others.filter(raw_confidence=None)
+    assert added.filter(raw_confidence=None).count() == (0 if with_curve else added.count())
+    make.make_member(world.project, "reviewer", "rev")
+    by = ("--by", "rev", "--preview")
+    found = command("review_bulk", "ward", run.author.name, "--least", "0", "--with-gold", *by)["precision"]
+    counted = rows if with_curve else others
+    assert 0 < found["calibrated"] <= counted.count() and found["count"] <= rows.count()
+    assert (found["calibrated"] == found["count"]) == with_curve

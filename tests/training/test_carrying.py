@@ -70,6 +70,7 @@ def test_an_uploaded_model_suggests_with_the_calibration_of_the_downloaded_one(c
     )  # fmt: skip
     assert (came.uploaded, came.held_out, came.gold_version, came.run) == (True, True, None, None)
     assert Event.objects.get(verb="model.uploaded").data["calibrations"] == 1
+    assert before_the_first_run(client, calibrated.olga, model) == (None, True)
     run = ran(calibrated.other, model, calibrated.olga)
     assert run.full_revision == f"{came.revision}+{came.word}"
     first = ran(calibrated.world.project, calibrated.model, calibrated.world.manager)
@@ -80,6 +81,51 @@ def test_an_uploaded_model_suggests_with_the_calibration_of_the_downloaded_one(c
     html = check_page(client.get(reverse("calibration", args=["clinic", came.pk])))
     assert "of another project or installation" in html and "/gold/" not in html.split("Details")[-1]
     assert "calibrated by the model's file" in check_page(client.get(reverse("backends", args=["clinic"])))
+    html = check_page(client.get(reverse("model", args=["clinic", model.pk])))
+    assert "A run applies it if the revision is the same." in html
+
+
+def before_the_first_run(client, user, model):
+    """What the API says of the calibration. The page doesn't call it applied yet."""
+    html = check_page(client.get(reverse("backends", args=["clinic"])))
+    assert "calibration from the model's file" in html and "Applied if the revision is the same." in html
+    assert "calibrated by" not in html and "Not applied" not in html
+    rows = Program(user).get("/projects/clinic/backends").json()
+    (found,) = [row["calibration"] for row in rows if row["backend"] == f"model:{model.pk}"]
+    return found["applies"], found["uploaded"]
+
+
+def test_a_newer_download_of_the_same_model_brings_its_new_calibrations(calibrated, client):
+    client.force_login(calibrated.world.manager)
+    there = reverse("model_file", args=["ward", calibrated.model.pk])
+    data = b"".join(client.get(there).streaming_content)
+    client.force_login(calibrated.olga)
+    uploaded(client, data)
+    model, first = TrainedModel.objects.get(project=calibrated.other), Calibration.objects.get(project=calibrated.other)
+    withdraw(calibration=first, actor=calibrated.olga)
+    assert "already has this model. Nothing was changed." in uploaded(client, data).content.decode()
+    calibrated.made.pk, calibrated.made.revision = None, "crf-2-later"
+    calibrated.made.save(force_insert=True)
+    client.force_login(calibrated.world.manager)
+    newer = b"".join(client.get(there).streaming_content)
+    client.force_login(calibrated.olga)
+    assert "A new calibration from the file was added." in uploaded(client, newer).content.decode()
+    (added,) = Calibration.objects.filter(project=calibrated.other, withdrawn_at=None)
+    assert (added.revision, added.model, added.uploaded) == ("crf-2-later", model, True), "the withdrawn one stays so"
+    event = Event.objects.get(verb="model.calibrations_uploaded")
+    assert (event.actor, event.data) == (calibrated.olga, {"model": model.pk, "calibrations": 1})
+    assert TrainedModel.objects.filter(project=calibrated.other).count() == 1
+    assert "Nothing was changed." in uploaded(client, newer).content.decode()
+
+
+def test_without_a_calibration_that_fits_the_download_is_the_stored_file(calibrated, client, monkeypatch):
+    monkeypatch.setattr("models_runtime.training.services.carrying.MOST", 300)
+    client.force_login(calibrated.world.manager)
+    fetched = client.get(reverse("model_file", args=["ward", calibrated.model.pk]))
+    data = b"".join(fetched.streaming_content)
+    assert data == stored_of(calibrated.model) and int(fetched["Content-Length"]) == len(data)
+    client.force_login(calibrated.olga)
+    assert "The model was uploaded." in uploaded(client, data).content.decode()
 
 
 def confidences(run):
@@ -122,8 +168,12 @@ def test_a_calibration_that_is_broken_or_of_another_file_is_refused(calibrated, 
     own = calibrated.model.card["sha256"].encode()
     answer = uploaded(client, data.replace(own, hashlib.sha256().hexdigest().encode()))
     assert answer.status_code == 422 and "belongs to another file" in answer.content.decode()
-    answer = uploaded(client, data.replace(b'"method":"beta-1"', b'"method":"beta-9"'))
-    assert answer.status_code == 422 and "can&#x27;t be read" in answer.content.decode()
+    start = data.index(b"deidreview calibrations 1 ")
+    plain, comment = stored_of(calibrated.model), data[start:]
+    for old, new in ((b'"method":"beta-1"', b'"method":"beta-9"'), (b'"labels":{', b'"labels":[],"x":{')):
+        assert old in comment
+        answer = uploaded(client, b"".join(with_comment([plain], comment.replace(old, new, 1))))
+        assert answer.status_code == 422 and "can&#x27;t be read" in answer.content.decode()
     assert not TrainedModel.objects.filter(project=calibrated.other).exists()
 
 

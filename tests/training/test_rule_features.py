@@ -52,7 +52,7 @@ def test_an_uploaded_model_says_so_too(world, both, client):
     for row, settings in ((one, {}), (other, {"settings": {"rules": False}})):
         data = content_of(row)
         TrainedModel.objects.filter(pk=row.pk).update(state=TrainedModel.State.RETIRED)
-        brought = upload_model(project=world.project, content=io.BytesIO(data), actor=world.manager)
+        brought = upload_model(project=world.project, content=io.BytesIO(data), actor=world.manager).model
         assert brought.params == settings
 
 

@@ -45,20 +45,22 @@ class Carried:
 
 
 def as_text(calibrations: Sequence[Carried], *, longest: int) -> bytes:
-    """Calibrations as JSON of at most `longest` bytes, the first ones first; later ones that don't fit are left out.
+    """Calibrations as JSON of at most `longest` bytes, the first ones first. Empty if there are none to write.
 
-    Of each, the figures by label are left out if it doesn't fit with them. `from_text` reads it.
+    Those that don't fit are left out, and those beyond the limits of `from_text`, which reads this text. Of each, only
+    the figures by label are left out if that is enough.
     """
     parts: list[bytes] = []
     room = longest - len(b"[]")
-    for one in calibrations[:MOST_CALIBRATIONS]:
-        whole = _written(one, with_labels=True)
-        part = whole if len(whole) <= room else _written(one, with_labels=False)
-        if len(part) > room:
-            continue
-        parts.append(part)
-        room -= len(part) + len(b",")
-    return b"[" + b",".join(parts) + b"]"
+    for one in calibrations:
+        if len(parts) == MOST_CALIBRATIONS:
+            break
+        forms = (_written(one, with_labels=with_labels) for with_labels in (True, False))
+        part = next((form for form in forms if len(form) <= room and _readable(form)), None)
+        if part is not None:
+            parts.append(part)
+            room -= len(part) + len(b",")
+    return b"[" + b",".join(parts) + b"]" if parts else b""
 
 
 def from_text(text: bytes) -> list[Carried]:
@@ -70,6 +72,13 @@ def from_text(text: bytes) -> list[Carried]:
         return [_read(one) for one in found]
     except (JsonError, KeyError, TypeError, ValueError, IndexError) as error:
         raise BadCalibration("The calibration in the file can't be read.") from error
+
+
+def _readable(part: bytes) -> bool:
+    try:
+        return bool(from_text(b"[" + part + b"]"))
+    except BadCalibration:
+        return False
 
 
 def _written(one: Carried, *, with_labels: bool) -> bytes:
@@ -100,8 +109,9 @@ def _compact(figures: dict[str, Any]) -> list[Any]:
     return [round(figures["ece"], DECIMALS), round(figures["brier"], DECIMALS), groups]
 
 
-def _read(data: dict[str, Any]) -> Carried:
-    figures, curves = data["figures"], data["curves"]
+def _read(data: Any) -> Carried:
+    data = _object(data)
+    figures, curves = _object(data["figures"]), _object(data["curves"])
     lines = [
         {
             "label": _name(line["label"]),
@@ -109,11 +119,12 @@ def _read(data: dict[str, Any]) -> Carried:
             "before": _reliability(line["before"]),
             "after": _reliability(line["after"]),
         }
-        for line in _listed(figures["labels"])
+        for line in map(_object, _listed(figures["labels"]))
     ]
-    if curves["method"] != METHOD or len(curves["labels"]) > MOST_LABELS:
+    if curves["method"] != METHOD:
         raise BadCalibration
-    kept = {"pool": _curve(curves["pool"]), "labels": {_name(key): _curve(v) for key, v in curves["labels"].items()}}
+    by_label = _object(curves["labels"])
+    kept = {"pool": _curve(curves["pool"]), "labels": {_name(key): _curve(v) for key, v in by_label.items()}}
     kept |= {"added": _curve(curves["added"])} if "added" in curves else {}
     return Carried(
         revision=_name(data["revision"]),
@@ -122,7 +133,7 @@ def _read(data: dict[str, Any]) -> Carried:
         gold_hash=_name(data["gold_hash"])[:64],
         notes=_count(data["notes"]),
         own_spans=_count(data["own_spans"]),
-        left_out={_name(key): _count(value) for key, value in _few(data["left_out"]).items()},
+        left_out={_name(key): _count(value) for key, value in _object(data["left_out"]).items()},
         curves=Curves.from_dict(kept).as_dict(),
         figures={
             "before": _reliability(figures["before"]),
@@ -132,9 +143,9 @@ def _read(data: dict[str, Any]) -> Carried:
     )
 
 
-def _reliability(data: list[Any]) -> dict[str, Any]:
-    ece, brier, rows = data
-    groups = [Group(_share(x), _count(spans), _count(right)) for x, spans, right in rows]
+def _reliability(data: Any) -> dict[str, Any]:
+    ece, brier, rows = _listed(data)
+    groups = [Group(_share(x), _count(spans), _count(right)) for x, spans, right in map(_listed, _listed(rows))]
     if not 0 < len(groups) <= GROUPS + 1 or any(not 0 <= group.right <= group.spans > 0 for group in groups):
         raise BadCalibration
     spans = sum(group.spans for group in groups)
@@ -148,8 +159,8 @@ def _reliability(data: list[Any]) -> dict[str, Any]:
     ).as_dict()
 
 
-def _curve(data: list[Any]) -> list[float]:
-    a, b, c = (_number(value) for value in data)
+def _curve(data: Any) -> list[float]:
+    a, b, c = (_number(value) for value in _listed(data))
     if a < 0 or b < 0 or max(a, b, abs(c)) > STEEPEST:
         raise BadCalibration
     return [a, b, c]
@@ -185,8 +196,8 @@ def _name(value: Any) -> str:
     return value
 
 
-def _few(value: Any) -> dict[str, Any]:
-    if type(value) is not dict or len(value) > LONGEST:
+def _object(value: Any) -> dict[str, Any]:
+    if type(value) is not dict or len(value) > MOST_LABELS:
         raise BadCalibration
     return value
 

@@ -49,6 +49,10 @@ class Curves:
             found = self._known[key] = round(self.labels.get(label, self.pool)(key[1]), 4)
         return found
 
+    def covers(self, *, added: bool) -> bool:
+        """Whether there is a curve for spans that only a masking threshold adds, or for the others."""
+        return not added or self.added is not None
+
     def as_dict(self) -> dict[str, Any]:
         added = {} if self.added is None else {"added": list(self.added.parameters)}
         return {

@@ -57,20 +57,20 @@ def by_notes(counts: Sequence[tuple[int, int]]) -> Estimate:
     The notes are the sampling units, because spans in one note resemble each other. The interval is the score interval
     (Wilson 1927) for the effective number of spans n / d, with Student's t for notes - 1 degrees of freedom in place of
     the normal quantile (Dean and Pagano 2015). The design effect d is the variance of the ratio estimate
-    over the variance of as many independent spans, at least 1 (Kish 1965). If all spans are right, or all
-    wrong, d can't be estimated, and it is set to its largest value: each note counts as one span. So does a single one.
+    over the variance of as many independent spans, at least 1 (Kish 1965). Unless two notes or more have a right span,
+    and two or more a wrong one, d can't be estimated. It is then so large that each note counts as one span. A single
+    note says nothing about the variation between notes, so its interval is from 0 to 1.
     """
     right, counted, notes = sum(r for r, _ in counts), sum(n for _, n in counts), len(counts)
     if not counted:
         return Estimate(None, 0.0, 1.0, notes, 0)
     share, filled = right / counted, sum(n > 0 for _, n in counts)
-    independent = share * (1 - share) * counted
     if filled < 2:
-        return Estimate(share, *_wilson(share, filled, _Z), notes, counted, right)
+        return Estimate(share, 0.0, 1.0, notes, counted, right)
     effective = float(filled)
-    if independent:
+    if min(sum(r > 0 for r, _ in counts), sum(r < n for r, n in counts)) >= 2:
         spread = sum((r - share * n) ** 2 for r, n in counts) * filled / (filled - 1)
-        effective = counted / max(1.0, spread / independent)
+        effective = counted / max(1.0, spread / (share * (1 - share) * counted))
     return Estimate(share, *_wilson(share, effective, _t(filled - 1)), notes, counted, right)
 
 

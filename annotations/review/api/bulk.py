@@ -190,7 +190,8 @@ def _with_preview(access: Access, row: BulkAct) -> BulkWithPreview:
         return BulkWithPreview.of(row, codes)
     rule, asked = rule_of(row.rule), (row.act, access.project, access.user)
     found = preview(rule, *asked)
-    by_label, only_drawn = expected_of(rule, access.project, access.user), bool(chosen_by_order(rule.runs))
+    chosen = chosen_by_order(rule.runs)
+    by_label, only_drawn = expected_of(rule, access.project, access.user, chosen), bool(chosen)
     return BulkWithPreview.of(
         row, codes, preview=PreviewOut.of(found),
         preview_with_gold=PreviewOut.of(with_gold(rule, *asked)) if found.skipped else None,

@@ -96,8 +96,8 @@ class PreviewOut(Schema):
 
 
 class PrecisionOut(Schema):
-    """Precision of an act's `count` open suggestions. Of those decided one by one so far, `right` of `checked` were
-    right, in `notes` notes; `low` and `high` are the 95% interval over notes of their share.
+    """Precision of an act's `count` open suggestions. Of those decided one by one in finished reviews, `right` of
+    `checked` were right, in `notes` notes; `low` and `high` are the 95% interval over notes of their share.
 
     `expected`: the mean calibrated confidence of the `calibrated` open suggestions that have one. `only_drawn`: only
     notes that were drawn at random count, because others were chosen for their suggestions.

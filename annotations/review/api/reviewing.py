@@ -142,8 +142,9 @@ class Finishing(Body):
     """`rest`: open suggestions to accept. `removals`: numbers of open proposed removals to accept, which needs
     `with_removals`. `with_gold`: they may be added to gold that the note already has.
 
-    `with_doubtful`: doubtful ones may be accepted. `stage` is the stage that was read. `order`: the order
-    that named the note, which is stored, so that estimates of precision count no notes chosen for their suggestions.
+    `with_doubtful`: doubtful ones may be accepted. `stage` is the stage that was read. `order` and `label`: those of
+    the request that named the note as the next one. Whether they chose it for its suggestions is stored when its review
+    is first finished, so that estimates of precision don't count such notes.
     """
 
     rest: list[int] = Field([], max_length=MOST_REST)
@@ -153,6 +154,7 @@ class Finishing(Body):
     removals: list[int] = Field([], max_length=MOST_REST)
     with_removals: bool = False
     order: Order = "note"
+    label: str = Field("", max_length=60, description="Code of a label of the project.")
 
 
 class Finished(ReviewOut):
@@ -180,8 +182,7 @@ def next_review(request: ApiRequest, slug: str, run_author: int, wanted: Query[I
     if wanted.order == "informative":
         found = next_offered(author=run, project=access.project, after=wanted.after, user=access.user)
     else:
-        label = label_coded(access.project, wanted.label) if wanted.label else None
-        found = next_in_queue(run, access.project, Queue(wanted.order, label), access.user, wanted.after)
+        found = next_in_queue(run, access.project, _queue(access, wanted), access.user, wanted.after)
     return NextReview(note=found)
 
 
@@ -217,7 +218,7 @@ def finish_note_review(request: ApiRequest, slug: str, run_author: int, note: in
     hidden, known = hidden_at(run, document), suggestion_named(access.project, run, document)
     finish_review(
         document=document, author=run, user=access.user, rest={known(one) for one in body.rest}, stage=body.stage,
-        with_gold=body.with_gold, with_doubtful=body.with_doubtful, queue=Queue(body.order),
+        with_gold=body.with_gold, with_doubtful=body.with_doubtful, queue=_queue(access, body),
         removals=set(body.removals), with_removals=body.with_removals,
     )  # fmt: skip
     state = review_state(document=document, author=run, user=access.user)
@@ -234,6 +235,10 @@ def reopen_note_review(request: ApiRequest, slug: str, run_author: int, note: in
 
 
 # ── Shared ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _queue(access: Access, wanted: InOrder | Finishing) -> Queue:
+    return Queue(wanted.order, label_coded(access.project, wanted.label) if wanted.label else None)
 
 
 def _run(access: Access, pk: int) -> Author:

@@ -7,6 +7,8 @@ from django.http import QueryDict
 
 from annotations.domain.numbers import whole
 
+# How the open note was chosen, in the address of its page.
+CHOSEN = "chosen"
 Order = Literal["note", "uncertainty", "false", "label", "informative"]
 
 
@@ -22,6 +24,21 @@ class Queue:
         """Read the order from a query string. An unknown order becomes the order by note."""
         order = data.get("order", "")
         return cls(order if order in get_args(Order) else "note", whole(data.get("label", "")))  # type: ignore[arg-type]  # checked here
+
+    @classmethod
+    def that_chose(cls, data: QueryDict) -> "Queue":
+        """The order that chose the open note, as its page's query string has it (`chosen`).
+
+        A page that was opened otherwise has none, so it is the order by note. The filters of the page, which may name
+        another order for the next note, don't matter.
+        """
+        order = data.get(CHOSEN, "")
+        return cls(order if order in get_args(Order) else "note")  # type: ignore[arg-type]  # checked here
+
+    @property
+    def chosen(self) -> dict[str, str]:
+        """The parameter of `that_chose` for a note that this order chose; empty if it is plain."""
+        return {} if self.plain else {CHOSEN: "label" if self.order == "note" else self.order}
 
     @property
     def plain(self) -> bool:

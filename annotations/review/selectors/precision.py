@@ -1,13 +1,14 @@
 """Precision of suggestions that people decided one by one. The previews of bulk acts show these figures.
 
 A suggestion is right if it was accepted exactly as suggested. Decisions of bulk acts don't count, because nobody looked
-at each of these suggestions. Beside this observed precision, a preview shows the expected one: the mean calibrated
-confidence.
+at each of these suggestions, nor do those in notes whose review isn't finished, because only finishing stores how the
+note was chosen. Beside this observed precision, a preview shows the expected one: the mean calibrated confidence.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypedDict
 
 from django.db.models import Case, Count, F, Q, QuerySet, Sum, Value, When
@@ -53,7 +54,7 @@ Counts = tuple[int, int]
 """Of a note: the number of right suggestions among those decided one by one, and the number of the latter."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Expected:
     """Open suggestions of a bulk act, and what is known about the precision of such suggestions.
 
@@ -67,7 +68,7 @@ class Expected:
     calibrated: int
     calibrated_sum: float
 
-    @property
+    @cached_property
     def observed(self) -> Estimate:
         """The observed precision, with an interval over notes."""
         return by_notes(list(self.notes.values()))
@@ -83,14 +84,15 @@ class Expected:
         return 0 < self.calibrated < self.count
 
 
-def expected_of(rule: Rule, project: Project, user: User) -> list[Expected]:
+def expected_of(rule: Rule, project: Project, user: User, chosen: Sequence[int]) -> list[Expected]:
     """What is known before a bulk act by this rule, by label, most first.
 
-    The observed precision counts decisions as `observed_in` does. If the rule accepts with another label than the
-    suggested one, the confidences don't tell how often that is right, so no suggestion counts as calibrated.
+    The observed precision counts decisions as `observed_in` does, with the same `chosen`. If the rule accepts with
+    another label than the suggested one, the confidences don't tell how often that is right, so no suggestion counts as
+    calibrated.
     """
     right = RIGHT if rule.to is None else _ACCEPTED & Q(decision__label_id=rule.to)
-    decided = observed_in(suggestions_of(rule), rule.runs, right)
+    decided = observed_in(suggestions_of(rule), chosen, right)
     known = Q(raw_confidence__isnull=False)
     if rule.to is not None:
         known &= Q(label_id=rule.to)
@@ -141,13 +143,14 @@ def figures(one: Expected, only_drawn: bool) -> Figures:
     }  # fmt: skip
 
 
-def observed_in(spans: "QuerySet[Span]", runs: Sequence[int], right: Q = RIGHT) -> dict[int, dict[int, Counts]]:
-    """The counts of these suggestions of `runs` that were decided one by one, by label and note.
+def observed_in(spans: "QuerySet[Span]", chosen: Sequence[int], right: Q = RIGHT) -> dict[int, dict[int, Counts]]:
+    """The counts of these suggestions that were decided one by one, by label and note, in finished reviews.
 
-    Of a run whose notes were chosen for their suggestions (`chosen_by_order`), only notes drawn at random count.
+    `chosen`: runs whose notes were chosen for their suggestions (`chosen_by_order`). Of these, only notes drawn at
+    random count.
     """
-    counted = spans.filter(_DECIDED)
-    if chosen := chosen_by_order(runs):
+    counted = spans.filter(_DECIDED, decision__review__finished_at__isnull=False)
+    if chosen:
         counted = counted.filter(~Q(annotation_set__author__in=chosen) | Q(decision__review__drawn=Review.Drawn.CHANCE))
     found: dict[int, dict[int, Counts]] = defaultdict(dict)
     rows: Any = counted.order_by().values_list("label_id", "annotation_set__document_id")

@@ -43,8 +43,8 @@ def finish_review(
     kept. `with_gold`: the person allows `rest` to add to finished gold (selectors.finished_gold). `with_doubtful`: the
     person allows it to accept doubtful suggestions (selectors.doubtful). `removals`: numbers of proposed removals that
     the person saw open and accepts by finishing, if `with_removals` says that they allow it. `stage`: the stage that
-    the page showed (selectors.state), so that nobody makes a second review by mistake. `queue`: the order
-    of the notes that the person follows. How the note was chosen is stored (services.offering).
+    the page showed (selectors.state), so that nobody makes a second review by mistake. `queue`: the order that chose
+    the note. It is stored when the note is first finished (services.offering).
 
     Planted leaks of the note are revealed (services.planting). Missed ones are then open suggestions, which must be
     decided one by one before the review can be finished; `rest` never accepts them.
@@ -76,8 +76,9 @@ def finish_review(
         _check_open(document, author)
         if _reveal(document, author, user, review, gold):
             return review
-        keep_order(author=author, document=document.pk, user=user, queue=queue)
         handover = active(review)
+        if handover is None:  # The second reviewer's order doesn't matter: the first one's chose the note.
+            keep_order(author=author, document=document.pk, user=user, queue=queue)
         if handover is None and document.project.second_review != SecondReview.OFF:
             blind = document.project.second_review == SecondReview.BLIND
             hand_over(
@@ -223,14 +224,15 @@ def reopen_review(*, document: Document, author: Author, user: User) -> Review:
     """Reopen a finished review. The gold counts as before until someone changes it.
 
     Later decisions change the gold at once. If the project requires two reviewers, changed gold stops counting until
-    two people have finished the note again. A person who handed the note over gets it back. Raises ServiceError `begun`
-    if a second reviewer has begun.
+    two people have finished the note again. A person who handed the note over gets it back. How the note was chosen
+    the first time stays as it is. Raises ServiceError `begun` if a second reviewer has begun.
     """
     with transaction.atomic():
         review, gold = locked(document, author)
         if review.finished_at is not None:
             review.finished_by, review.finished_at = None, None
-            review.save(update_fields=["finished_by", "finished_at"])
+            review.drawn = review.drawn or Review.Drawn.NOTE
+            review.save(update_fields=["finished_by", "finished_at", "drawn"])
             REVIEW_REOPENED.record(
                 actor=user,
                 project_id=document.project_id,
@@ -241,5 +243,6 @@ def reopen_review(*, document: Document, author: Author, user: User) -> Review:
             return review
         shared, handover = between(review.pk, user), active(review)
         if handover is not None and shared is not None and shared.own:
+            Review.objects.filter(pk=review.pk, drawn="").update(drawn=Review.Drawn.NOTE)
             undo_handover(handover=handover, gold=gold, document=document, author=author, user=user)
     return review

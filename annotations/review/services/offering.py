@@ -55,10 +55,11 @@ def next_offered(*, author: Author, project: Project, after: int = 0, user: User
 
 
 def keep_order(*, author: Author, document: int, user: User, queue: Queue) -> None:
-    """Store how the note was chosen, in the transaction in which a reviewer who follows this order finishes it.
+    """Store how the note was chosen, in the transaction in which a reviewer finishes its review the first time.
 
-    Of the order "most to learn", notes before it in the random order that were reviewed already are stored as drawn at
-    random, too. Nothing is stored if notes were not chosen for their suggestions.
+    `queue` is the order that chose it. Nothing is stored if it was not chosen for its suggestions. Of the order "most
+    to learn", notes before it in the random order that were reviewed already are stored as drawn at random, too. So is
+    this note if it is due in the random order. Apart from that, what was stored before is kept.
     """
     if queue.order == "informative":
         _keep_draw(author, document, user)
@@ -75,7 +76,7 @@ def _keep_draw(author: Author, document: int, user: User) -> None:
     if draw.note == document:
         reviews.filter(document=document).update(drawn=Drawn.CHANCE)
     else:
-        reviews.filter(document=document).exclude(drawn=Drawn.CHANCE).update(drawn=Drawn.INFORMATION)
+        reviews.filter(document=document, drawn="").update(drawn=Drawn.INFORMATION)
 
 
 def _notes(author: Author) -> "QuerySet[SuggestedNote]":

@@ -103,12 +103,12 @@ def observed(figure: Estimate, only_drawn: bool = False) -> SafeString:
     `only_drawn`: there may be decisions that don't count.
     """
     if figure.share is None:
-        return format_html(
-            '<span class="mute">{}</span>', _("no decision counts") if only_drawn else _("no decisions yet")
-        )
+        none = _("none of the decisions count") if only_drawn else _("no decisions in finished reviews")
+        return format_html('<span class="mute">{}</span>', none)
     decisions = ngettext("%(n)d decision", "%(n)d decisions", figure.counted) % {"n": figure.counted}
     notes = ngettext("in %(n)d note", "in %(n)d notes", figure.notes) % {"n": figure.notes}
-    few = format_html(" <span class='tag'>{}</span>", _("too few decisions")) if figure.counted < FEW else ""
+    few = _("too few decisions") if figure.counted < FEW else _("too few notes") if figure.few else ""
+    few = format_html(" <span class='tag'>{}</span>", few) if few else ""
     return format_html(
         '<span>{} <span class="interval"><span class="sr-only">{} </span>[{}, {}]</span> '
         '<span class="mute small">{} {}</span>{}</span>',

@@ -66,7 +66,9 @@ def review_bulk(request: Request, slug: str, bulk: UUID) -> HttpResponse:
     row = get_object_or_404(BulkAct.objects.select_related("user", "project"), project=access.project, pk=bulk)
     rule = rule_of(row.rule)
     planned = row.state == BulkAct.State.PLANNED
-    expected = expected_of(rule, access.project, access.user) if planned else []
+    chosen = chosen_by_order(rule.runs) if planned else []
+    expected = expected_of(rule, access.project, access.user, chosen) if planned else []
+    precision = together(expected)
     found = preview(rule, row.act, access.project, access.user) if planned else None
     wider = with_gold(rule, row.act, access.project, access.user) if found and found.skipped else None
     doubtful = with_doubtful(rule, row.act, access.project, access.user) if found and found.doubtful else None
@@ -87,9 +89,9 @@ def review_bulk(request: Request, slug: str, bulk: UUID) -> HttpResponse:
         "wider": wider,
         "more": max(0, wider.decided - found.decided) if wider and found else 0,
         "doubtful": max(0, doubtful.decided - found.decided) if doubtful and found else 0,
-        "precision": together(expected),
-        "few": FEW,
-        "only_drawn": bool(chosen_by_order(rule.runs)),
+        "precision": precision,
+        "few": precision.observed.counted < FEW or precision.observed.few,
+        "only_drawn": bool(chosen),
         "examples": examples,
         "labels": labels,
         "job": found is not None and found.decided > AT_ONCE,
@@ -158,7 +160,7 @@ def review_string(request: Request, slug: str, pk: int) -> HttpResponse:
     _record_look(access, rows[:SHOWN])
     key = string.string_key, string.label_id
     waiting = waiting_by_string([key], runs, access.project, access.user)[key]
-    labels = _labels_by_id(access)
+    labels, by_order = _labels_by_id(access), chosen_by_order(runs)
     context = {
         "access": access,
         "string": string,
@@ -174,8 +176,8 @@ def review_string(request: Request, slug: str, pk: int) -> HttpResponse:
         "skipped": waiting.skipped,
         "skipped_notes": waiting.notes,
         "doubtful": waiting.doubtful,
-        "precision": _precision_of(string, runs),
-        "only_drawn": bool(chosen_by_order(runs)),
+        "precision": _precision_of(string, runs, by_order),
+        "only_drawn": bool(by_order),
     }
     return render(request, "review/string.html", context)
 
@@ -191,9 +193,9 @@ def _plan_string(request: Request, access: Access, string: SuggestedString, runs
     )  # fmt: skip
 
 
-def _precision_of(string: SuggestedString, runs: Sequence[int]) -> Estimate:
+def _precision_of(string: SuggestedString, runs: Sequence[int], by_order: Sequence[int]) -> Estimate:
     """The precision of this string's suggestions that were decided one by one."""
-    counts = observed_in(spans_of(string, runs), runs)
+    counts = observed_in(spans_of(string, runs), by_order)
     return by_notes(list(counts.get(string.label_id, {}).values()))
 
 

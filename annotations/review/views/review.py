@@ -85,7 +85,10 @@ def reviews(request: Request, slug: str) -> HttpResponse:
 
 @require_safe
 def review_next(request: Request, slug: str, author: int) -> HttpResponse:
-    """Redirect to the next note after ?after=ID in the order of ?order=, or say that none is left."""
+    """Redirect to the next note after ?after=ID in the order of ?order= and ?label=, or say that none is left.
+
+    The note's address says how it was chosen.
+    """
     access = enter(request.user, slug, Can.MAKE_GOLD)
     run = run_author(access.project, author)
     if run is None:
@@ -96,7 +99,7 @@ def review_next(request: Request, slug: str, author: int) -> HttpResponse:
     else:
         found = next_in_queue(run, access.project, queue, access.user, after)
     if found is not None:
-        return redirect(f"{reverse('review', args=[slug, run.pk, found])}{kept(request)}")
+        return redirect(f"{reverse('review', args=[slug, run.pk, found])}{kept(request, **queue.chosen)}")
     context = {"access": access, "run": run, "progress": review_progress(run, access.user)}
     return render(request, "review/done.html", context)
 
@@ -133,6 +136,7 @@ def review(request: Request, slug: str, author: int, pk: int) -> HttpResponse:
         "stage": state["stage"],
         "origin": origin_of(note) if state["has_finished_gold"] and not state["finished"] else None,
         "kept": kept(request),
+        "again": kept(request, **Queue.that_chose(request.GET).chosen),
         "next": kept(request, after=note.pk),
         "recent": last_decided(run, access.user, note),
         "one_in": ONE_IN,
@@ -174,7 +178,8 @@ def review_state_json(request: Request, access: Access, run: Author, note: Docum
 @require_POST
 @as_json
 def review_finish(request: Request, access: Access, run: Author, note: Document) -> HttpResponse:
-    """Finish the review of this note. The script gets JSON; a form is redirected to the next note.
+    """Finish the review of this note. The script gets JSON; a form is redirected to the next note. ?chosen= is that of
+    the page's address: the order by which `review_next` chose the note.
 
     JSON `rest`: aliases of open suggestions that finishing accepts. `removals`: numbers of open proposed removals that
     it accepts; `with_removals`: true if the person allows that. `with_gold`: true if the person allows them to be added
@@ -183,7 +188,7 @@ def review_finish(request: Request, access: Access, run: Author, note: Document)
     review.
     """
     hidden = hidden_at(run, note)
-    queue = Queue.of(request.GET)
+    queue = Queue.that_chose(request.GET)
     following = f"{reverse('review_next', args=[access.project.slug, run.pk])}{kept(request, after=note.pk)}"
     if is_json(request):
         data = body_of(request)
@@ -199,14 +204,15 @@ def review_finish(request: Request, access: Access, run: Author, note: Document)
             return JsonResponse(state | {"next": None})
         _tell_found(request, hidden)
         return JsonResponse({"next": following})
+    here = f"{reverse('review', args=[access.project.slug, run.pk, note.pk])}{kept(request, **queue.chosen)}"
     try:
         stage = _stage(request.POST.get("stage"))
         finish_review(document=note, author=run, user=access.user, stage=stage, queue=queue)
     except ServiceError as error:
         messages.error(request, str(error))
-        return redirect("review", access.project.slug, run.pk, note.pk)
+        return redirect(here)
     if goes_on(review_state(document=note, author=run, user=access.user)):
-        return redirect("review", access.project.slug, run.pk, note.pk)
+        return redirect(here)
     _tell_found(request, hidden)
     return redirect(following)
 

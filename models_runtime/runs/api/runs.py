@@ -34,7 +34,8 @@ STATES = frozenset({"empty", "live", "none"})
 class BackendItem(Schema):
     """A backend, or a trained model as a backend. `health` is a state and `message` a sentence.
 
-    `calibration` is the one that new runs use; `applies`: it fits the revision of the last run.
+    `calibration` is the newest one. `applies`: it is of the revision of the last run, so new runs use it; null for an
+    `uploaded` one before the first run, because the revision is not known yet.
     """
 
     backend: str

@@ -242,10 +242,11 @@ class _SpanMapper:
             return None
         code, label = self._labels[span.label]
         raw = confidence = span.confidence
-        if self._curves is None or raw is None:
+        added = is_added(span.source)
+        if raw is None or self._curves is None or not self._curves.covers(added=added):
             raw = None
         else:
-            confidence = self._curves(code, raw, added=is_added(span.source))
+            confidence = self._curves(code, raw, added=added)
         provenance = json.dumps(span.provenance) if isinstance(span, Merged | Doubtful) else None
         string = string_key(text[span.start : span.end])
         attributes = as_json(stored(span.attributes))

@@ -113,8 +113,10 @@ def _with_runs(project: Project, rows: list[BackendRow]) -> Iterator[BackendRow]
     for row in rows:
         run = last.get(row.key)
         found = calibration_in_use(project, row.key, run.revision if run else "")
-        if found and not run:  # Made by the training, or come with the file, it fits the model's revision.
-            found = CalibrationInUse(found.row, applies=found.row.held_out or found.row.uploaded)
+        if found and not run:
+            # A calibration by the training here is of the model's revision. An uploaded one may be of another, because
+            # a revision also names the versions of deidreview and of the rules.
+            found = CalibrationInUse(found.row, applies=None if found.row.uploaded else found.row.held_out)
         yield BackendRow(row.key, row.title, row.description, row.queue, row.health, row.model, run, found)
 
 
@@ -126,6 +128,7 @@ def as_dict(row: BackendRow) -> dict[str, Any]:
         calibration = {
             "calibration": row.calibration.row.word,
             "applies": row.calibration.applies,
+            "uploaded": row.calibration.row.uploaded,
             "gold": row.calibration.row.gold_number,
             "ece": {"before": figures["before"]["ece"], "after": figures["after"]["ece"]},
         }

@@ -149,13 +149,13 @@ def upload_model_file(
 ) -> Status[ModelItem]:
     """Upload a model file that deidreview wrote, with its calibrations.
 
-    A file that the project has already gives the same model.
+    A file that the project has already gives the same model, to which calibrations of other revisions are added.
     """
     access = enter(request, slug, Can.MANAGE)
     wanted = check(UploadModelForm({"name": options.name}, request.FILES))
     with named({"name": "name", "exists": "name", "size": "file", "format": "file"}):
-        row = upload_model(project=access.project, content=wanted["file"].file, actor=access.user, name=wanted["name"])
-    return Status(201, ModelItem.of(row))
+        made = upload_model(project=access.project, content=wanted["file"].file, actor=access.user, name=wanted["name"])
+    return Status(201, ModelItem.of(made.model))
 
 
 @router.get(f"{PATH}/{{int:model}}/file", openapi_extra=sends("application/zip"))

@@ -33,10 +33,11 @@ def content_of(model: TrainedModel, stored: StoredFile) -> Content:
     ends = b"".join(
         bytes(data) for data in reversed(stored.chunks.order_by("-number").values_list("data", flat=True)[:2])
     )
-    if not carried or not ends_bare(ends):
-        return Content(read_chunks(stored), stored.size)
     start = BEGINNING + stored.sha256.encode() + b"\n"
-    comment = start + as_text(carried, longest=MOST - len(start))
+    text = as_text(carried, longest=MOST - len(start))
+    if not text or not ends_bare(ends):
+        return Content(read_chunks(stored), stored.size)
+    comment = start + text
     return Content(with_comment(read_chunks(stored), comment), stored.size + len(comment))
 
 
@@ -83,12 +84,19 @@ def apart(content: IO[bytes]) -> Iterator[tuple[IO[bytes], list[Carried]]]:
         yield copy, carried
 
 
-def keep_carried(model: TrainedModel, carried: list[Carried], actor: User | None) -> None:
-    """Store the calibrations that came with an uploaded file, the newest last, in the caller's transaction."""
-    for one in reversed(carried):
+def keep_carried(model: TrainedModel, carried: list[Carried], actor: User | None) -> int:
+    """Store the calibrations that came with an uploaded file, the newest last, in the caller's transaction.
+
+    Calibrations of revisions for which the model had one already are left out, so that withdrawn ones stay withdrawn.
+    Returns the number of the stored ones.
+    """
+    had = set(model.calibrations.order_by().values_list("revision", flat=True))
+    new = [one for one in reversed(carried) if one.revision not in had]
+    for one in new:
         Calibration.objects.create(
             project=model.project, backend=f"{OF_MODEL}{model.pk}", revision=one.revision, model=model,
             held_out=one.held_out, uploaded=True, gold_number=one.gold_number, gold_hash=one.gold_hash,
             notes=one.notes, own_spans=one.own_spans, left_out=one.left_out, curves=one.curves, figures=one.figures,
             created_by=actor,
         )  # fmt: skip
+    return len(new)

@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
@@ -27,7 +27,7 @@ from models_runtime.core.model_names import free_name, good_model_name, taken
 from models_runtime.core.registry import TRAINABLE, language_models
 from models_runtime.models import OF_MODEL, TrainedModel
 from models_runtime.models.cards import ModelCard, TrainingParams
-from models_runtime.training.events import MODEL_RENAMED, MODEL_RETIRED, MODEL_UPLOADED
+from models_runtime.training.events import CALIBRATIONS_UPLOADED, MODEL_RENAMED, MODEL_RETIRED, MODEL_UPLOADED
 from models_runtime.training.services.carrying import apart, content_of, keep_carried
 
 State = TrainedModel.State
@@ -63,8 +63,18 @@ def trouble_of(model: TrainedModel) -> str:
     return ""
 
 
-def upload_model(*, project: Project, content: IO[bytes], actor: User | None, name: str = "") -> TrainedModel:
-    """Upload a model file that deidreview wrote, with its calibrations. If a ready model has the same file, return it.
+class Uploaded(NamedTuple):
+    """`new`: the project had no such model. `calibrations`: how many came with the file and were stored."""
+
+    model: TrainedModel
+    new: bool
+    calibrations: int
+
+
+def upload_model(*, project: Project, content: IO[bytes], actor: User | None, name: str = "") -> Uploaded:
+    """Upload a model file that deidreview wrote, with its calibrations.
+
+    If a ready model has the same file, it gets the calibrations of revisions for which it had none.
 
     The file is first opened in a separate process, so that a file that crashes the process is refused. Raises
     ServiceError `name`, `exists`, `size` or `format`.
@@ -100,7 +110,7 @@ def upload_model(*, project: Project, content: IO[bytes], actor: User | None, na
 def _store(
     project: Project, backend: str, name: str, card: Outline, content: IO[bytes], carried: list[Carried],
     actor: User | None,
-) -> TrainedModel:  # fmt: skip
+) -> Uploaded:  # fmt: skip
     try:
         with transaction.atomic():
             Project.objects.select_for_update().get(pk=project.pk)
@@ -112,7 +122,11 @@ def _store(
             ).first()
             if existing is not None:
                 stored.delete()
-                return existing
+                if kept := keep_carried(existing, carried, actor):
+                    CALIBRATIONS_UPLOADED.record(
+                        actor=actor, project_id=project.pk, data={"model": existing.pk, "calibrations": kept}
+                    )
+                return Uploaded(existing, new=False, calibrations=kept)
             model_card: ModelCard = {
                 "label_set": card["label_set"],
                 "algorithm": card["algorithm"],
@@ -139,15 +153,15 @@ def _store(
                 stored_file=stored,
                 created_by=actor,
             )
-            keep_carried(row, carried, actor)
+            kept = keep_carried(row, carried, actor)
             MODEL_UPLOADED.record(
                 actor=actor,
                 project_id=project.pk,
-                data={"model": row.pk, "sha256": stored.sha256, "size": stored.size, "calibrations": len(carried)},
+                data={"model": row.pk, "sha256": stored.sha256, "size": stored.size, "calibrations": kept},
             )
     except IntegrityError as error:
         raise taken(name) from error
-    return row
+    return Uploaded(row, new=True, calibrations=kept)
 
 
 def model_named(project: Project, spec: str) -> TrainedModel:

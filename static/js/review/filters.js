@@ -9,6 +9,8 @@ import { words } from "./words.js";
 const CHOICES = ["order", "label", "source", "state", "action", "agree", "least", "most"];
 // Values that are not carried on: no choice, and a choice that applies to this note only.
 const HERE = ["", "differs"];
+// Parameters of this note's address that no filter changes: its view, and the order that chose it (Queue.that_chose).
+const STAY = [VIEW, "chosen"];
 const percent = (value) => (value === "" ? null : Math.min(Math.max(Number(value) / 100, 0), 1));
 
 export class Filters {
@@ -88,9 +90,9 @@ export class Filters {
   #apply() {
     const { query } = this;
     const address = new URL(window.location.href);
-    const view = address.searchParams.get(VIEW);
+    const stays = STAY.map((name) => [name, address.searchParams.get(name)]).filter(([, value]) => value);
     address.search = query;
-    if (view) address.searchParams.set(VIEW, view);
+    for (const [name, value] of stays) address.searchParams.set(name, value);
     window.history.replaceState(null, "", address.href);
     for (const link of document.querySelectorAll("a[data-keeps]")) carry(link, query);
     this.#changed(this.filter, this.order);

@@ -38,7 +38,7 @@ const panel = new ReviewPanel({
   },
 });
 const work = new ReviewWork({ note, view: new NoteView(root, index, labels), panel, labels, index, cursor, layout });
-// The filters in the URL are carried to the next note.
+// The filters in the URL are carried to the next note. Its parameter `chosen` says how this note was chosen.
 const urls = { ...data.urls, get finish() { return `${data.urls.finish}${window.location.search}`; } };
 const showUndecided = () => {
   if (note.stage !== "resolving") {

@@ -5,6 +5,7 @@
 /** @typedef {{threshold: number | null, recall: number | null, precision: number | null, leak_free: number | null}} Point */
 
 (() => {
+  const DOWN = ["ArrowLeft", "ArrowDown", "PageDown", "Home"];
   const masking = document.getElementById("masking");
   const data = document.getElementById("curves");
   const form = masking?.closest("form");
@@ -50,13 +51,15 @@
     const pattern = (point.threshold === null ? words.without : words.at) || "";
     return Object.entries(values).reduce((found, [key, value]) => found.replace(`{${key}}`, value), pattern);
   };
+  /** Whether a wanted recall or precision chooses the threshold. */
+  const later = () => !field.value && Boolean(recall.value || precision.value);
   // The slider says its threshold, and the live region below it says the figures.
   const show = () => {
     const point = curve()[Number(slider.value)];
     if (!point) return;
-    const later = !field.value && (recall.value || precision.value);
-    figures.textContent = later ? words.later || "" : text(point);
-    slider.setAttribute("aria-valuetext", point.threshold === null ? words.off || "" : String(point.threshold));
+    figures.textContent = later() ? words.later || "" : text(point);
+    const value = point.threshold === null ? words.off || "" : String(point.threshold);
+    slider.setAttribute("aria-valuetext", later() ? words.later || "" : value);
   };
   /** Move the slider to the stored threshold that is nearest to the number. */
   const follow = () => {
@@ -74,11 +77,19 @@
     slider.max = String(Math.max(points.length - 1, 0));
     follow();
   };
-  slider.addEventListener("input", () => {
+  /** Take the slider's threshold in place of a wanted recall or precision. */
+  const take = () => {
     const point = curve()[Number(slider.value)];
     field.value = point?.threshold ? String(point.threshold) : "";
     recall.value = precision.value = "";
     show();
+  };
+  slider.addEventListener("input", take);
+  // At its lower end, the slider can't move down, so that the browser sends no input event: these keys turn it off.
+  slider.addEventListener("keydown", (event) => {
+    if (!later() || slider.value !== slider.min || !DOWN.includes(event.key)) return;
+    event.preventDefault();
+    take();
   });
   for (const one of [field, recall, precision]) one.addEventListener("input", follow);
   form.addEventListener("change", (event) => {

@@ -55,6 +55,32 @@ def test_filters_and_orders_by_mouse_are_carried_to_the_next_note(
     assert "?" not in page.url
 
 
+@pytest.mark.parametrize("by_order", [True, False])
+def test_how_a_note_was_chosen_stays_when_its_filters_change(
+    scored: SimpleNamespace, page_of: Any, live: Any, by_order: bool
+) -> None:
+    page = page_of(scored.rita)
+    if by_order:
+        page.goto(live("review_next", "covid", scored.run.pk) + "?order=uncertainty&most=60")
+        page.wait_for_selector("html[data-review=ready]")
+        page.locator("#filters-box").get_by_role("button", name="Show all").click()
+        assert page.url.endswith("/?chosen=uncertainty")
+        page.reload()
+        page.wait_for_selector("html[data-review=ready]")
+    else:
+        open_review(page, live, scored)
+        page.locator("#filters-box summary").click()
+        page.get_by_label("Order").select_option("uncertainty")
+        assert page.url.endswith("/?order=uncertainty")
+        page.locator("#note").focus()
+    press(page, "a", "a", "a", "a")
+    saved(page)
+    page.get_by_role("button", name="Finish review").click()
+    # The next note comes by the filters that are set now.
+    page.wait_for_url(f"**/{scored.notes[1].pk}/{'' if by_order else '?chosen=uncertainty&order=uncertainty'}")
+    assert Review.objects.get(finished_at__isnull=False).drawn == ("order" if by_order else "")
+
+
 def test_a_note_by_keys_ends_masked_and_with_hints(scored: SimpleNamespace, page_of: Any, live: Any) -> None:
     text = make.make_note(scored.project, TEXT + "Mario Rossi torna.\r\n", "caso-003", language="it")
     suggest(text, scored.run)

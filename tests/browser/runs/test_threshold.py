@@ -91,6 +91,16 @@ def test_the_slider_follows_the_number_and_gives_way_to_a_wanted_figure(
     field.fill("")
     recall.fill("0.98")
     expect(figures).to_have_text("The threshold is chosen by the figure that you entered.")
+    # A screen reader hears that, and not that there is no threshold; the keys for less turn it off.
+    expect(slider).to_have_attribute("aria-valuetext", "The threshold is chosen by the figure that you entered.")
+    for key in ("Home", "ArrowLeft"):
+        recall.fill("0.98")
+        slider.focus()
+        page.keyboard.press(key)
+        expect(recall).to_have_value("")
+        expect(slider).to_have_attribute("aria-valuetext", "Off")
+        expect(figures).to_contain_text("No threshold, on held-out notes")
+    recall.fill("0.98")
     # The slider is a choice, too: it replaces the wanted recall, so that the form is not refused.
     slider.focus()
     page.keyboard.press("ArrowRight")

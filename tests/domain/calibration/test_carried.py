@@ -78,6 +78,21 @@ def changed(path, value):
         (["curves", "pool"], [1, 1, 1e7]),
         (["curves", "labels", "CITY"], [1, "1", 0]),
         (["curves", "labels"], {"a\u0007": [1, 1, 0]}),
+        (["curves", "labels"], []),
+        (["curves", "labels"], "ab"),
+        (["curves", "labels"], None),
+        (["curves", "labels"], {f"L{n}": [1, 1, 0] for n in range(501)}),
+        (["curves", "labels", "CITY"], {"1": 1, "2": 1, "3": 1}),
+        (["curves", "added"], "abc"),
+        (["curves"], []),
+        (["curves"], "beta-1"),
+        (["figures"], []),
+        (["figures", "labels"], ["ab"]),
+        (["figures", "labels"], [["label"]]),
+        (["figures", "labels"], "ab"),
+        (["figures", "before"], {"0": 1, "1": 1, "2": 1}),
+        (["figures", "before"], [0.1, 0.1, {"abc": 1}]),
+        (["figures", "before"], [0.1, 0.1, ["abc"]]),
         (["figures", "labels"], {}),
         (["figures", "before"], [0.1, 0.1, []]),
         (["figures", "before"], [0.1, 1.1, [[0.5, 4, 2]]]),
@@ -94,3 +109,16 @@ def test_anything_else_is_refused(path, value):
 def test_no_calibrations_at_all_are_refused(text):
     with pytest.raises(BadCalibration):
         from_text(text)
+
+
+def test_nothing_is_written_that_would_be_refused():
+    small = calibration(revision="small")
+    many = Curves.from_dict({"pool": [1, 1, 0], "labels": {f"L{n}": [1, 1, 0] for n in range(501)}})
+    wide = replace(calibration(), curves=many.as_dict())
+    assert [one.revision for one in from_text(as_text([wide, small], longest=10**6))] == ["small"]
+    assert [as_text([wide], longest=10**6), as_text([small], longest=100), as_text([], longest=99)] == [b""] * 3
+    line = small.figures["labels"][0]
+    long = replace(small, figures=small.figures | {"labels": [line | {"label": f"L{n}"} for n in range(501)]})
+    assert [one.figures["labels"] for one in from_text(as_text([long], longest=10**6))] == [[]]
+    several = [replace(small, revision=f"r{n}") for n in range(60)]
+    assert len(from_text(as_text([wide, *several], longest=10**6))) == 50

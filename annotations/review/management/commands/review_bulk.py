@@ -107,8 +107,9 @@ class Command(JourneyCommand):
             return _line(result)
         conflicts = "unknown" if result["conflicts"] is None else result["conflicts"]
         return (
-            f"Would {result['act']} {result['decided']} of {result['open']} open suggestions. Left open because of "
-            f"conflicts: {conflicts}. Skipped: {result['skipped']} in {result['skipped_notes']} notes with gold, "
+            f"Would {result['act']} {result['decided']} of {_counted(result['open'], 'open suggestion')}. Left open "
+            f"because of conflicts: {conflicts}. Skipped: {result['skipped']} in "
+            f"{_counted(result['skipped_notes'], 'note')} with gold, "
             f"{result['doubtful']} doubtful.\n{_precision(result['precision'])}"
         )
 
@@ -116,11 +117,13 @@ class Command(JourneyCommand):
 def _precision(found: Figures) -> str:
     """The precision so far and the expected one, in sentences."""
     if found["share"] is None:
-        so_far = "Precision so far: no decisions."
+        why = "none of the decisions count" if found["only_drawn"] else "no decisions in finished reviews"
+        so_far = f"Precision so far: {why}."
     else:
         so_far = (
             f"Precision so far: {found['share']:.1%} (95% interval over notes {found['low']:.1%} to "
-            f"{found['high']:.1%}), {found['right']} of {found['checked']} decisions in {found['notes']} notes."
+            f"{found['high']:.1%}), {found['right']} of {_counted(found['checked'], 'decision')} in "
+            f"{_counted(found['notes'], 'note')}."
         )
     if found["only_drawn"]:
         so_far += " Only notes drawn at random count, because others were chosen for their suggestions."
@@ -128,8 +131,12 @@ def _precision(found: Figures) -> str:
         return f"{so_far} Expected precision: not calibrated."
     return (
         f"{so_far} Expected precision: {found['expected']:.1%}, the mean calibrated confidence of "
-        f"{found['calibrated']} of {found['count']} open suggestions."
+        f"{found['calibrated']} of {_counted(found['count'], 'open suggestion')}."
     )
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _check_options(options: dict[str, Any]) -> None:
@@ -183,8 +190,9 @@ def _planned(access: Access, runs: Sequence[int], options: dict[str, Any]) -> Bu
 def _previewed(access: Access, bulk: BulkAct, options: dict[str, Any]) -> dict[str, Any]:
     rule = replace(rule_of(bulk.rule), with_gold=options["with_gold"], with_doubtful=options["with_doubtful"])
     found = preview(rule, bulk.act, access.project, access.user)
-    by_label = expected_of(rule, access.project, access.user)
-    precision = figures(together(by_label), bool(chosen_by_order(rule.runs)))
+    chosen = chosen_by_order(rule.runs)
+    by_label = expected_of(rule, access.project, access.user, chosen)
+    precision = figures(together(by_label), bool(chosen))
     return {"preview": True, "act": bulk.act} | _counts(found) | {"precision": precision}
 
 

@@ -92,6 +92,6 @@ def _measured(row: dict[str, Any]) -> str:
 def _uploaded(project: Project, path: Path, name: str, actor: User | None) -> TrainedModel:
     try:
         with path.open("rb") as content:
-            return upload_model(project=project, content=content, actor=actor, name=name)
+            return upload_model(project=project, content=content, actor=actor, name=name).model
     except OSError as error:
         raise ServiceError(f"{path} can't be read ({error.strerror}).", code="file") from None

@@ -1,0 +1,133 @@
+"""How a review's note was chosen: handed on by the page that names the next note, kept from the first finish on."""
+
+import uuid
+
+import pytest
+from django.urls import reverse
+
+from annotations.models import Document, Review, Span
+from annotations.models.project import SecondReview
+from annotations.projects.services.projects import update_project
+from annotations.review.selectors.precision import chosen_by_order
+from annotations.review.services import deciding as review
+from annotations.review.services.deciding import Request
+from annotations.review.services.finishing import reopen_review
+from annotations.review.services.log import Act
+from tests import factories as make
+from tests.worlds.checks import check_page
+from tests.worlds.pages import TEXT
+from tests.worlds.programs import Program
+
+
+@pytest.fixture
+def ward(world, sign_in):
+    """Three notes with suggestions of a run, and a reviewer who is signed in."""
+    world.run = make.make_author(world.project, kind="run", name="crf-1")
+    world.notes = [make.make_note(world.project, TEXT) for _ in range(3)]
+    for note in world.notes:
+        make.make_set(note, world.run, [(0, 11, "PATIENT"), (44, 50, "HOSPITAL")], submitted=True)
+    Span.objects.filter(annotation_set__author=world.run).update(confidence=0.9)
+    make.list_for_review(world.run)
+    world.client = sign_in(world.rev)
+    world.label = world.project.label_set.labels.get(code="HOSPITAL").pk
+    return world
+
+
+def decide(world, note, user=None):
+    for span in Span.objects.filter(annotation_set__document=note, annotation_set__author=world.run, decision=None):
+        request = Request(change_id=uuid.uuid4(), act=Act.ACCEPT, suggestion=span.pk)
+        review.decide(document=note, author=world.run, user=user or world.rev, request=request)
+
+
+def named(world, query):
+    """The address of the next note, and the note."""
+    url = world.client.get(reverse("review_next", args=["covid", world.run.pk]) + query).url
+    return url, Document.objects.get(pk=int(url.split("?")[0].strip("/").split("/")[-1]))
+
+
+def finish(world, note, query="", user=None):
+    """Finish with the query string that the page has then. Returns where the reviewer is sent."""
+    decide(world, note, user)
+    there = reverse("review_finish", args=["covid", world.run.pk, note.pk])
+    return world.client.post(f"{there}{query}", {"stage": "first"}).url
+
+
+def drawn(note):
+    return Review.objects.get(document=note).drawn
+
+
+@pytest.mark.parametrize("order", ["uncertainty", "false", "label"])
+def test_a_note_that_an_order_chose_is_stored_so_without_its_filters(ward, order):
+    url, note = named(ward, f"?order={order}&most=95")
+    assert url.endswith(f"?chosen={order}&order={order}&most=95")
+    html = check_page(ward.client.get(f"{url.split('?')[0]}?chosen={order}"))
+    assert f'/finish?chosen={order}"' in html, "the form sends it, too"
+    assert html.count("chosen=") == 1, "no other link has it"
+    assert finish(ward, note, f"?chosen={order}").endswith(f"/{ward.run.pk}/?after={note.pk}"), "it is not carried on"
+    assert drawn(note) == "order"
+
+
+def test_a_note_that_the_filter_by_label_chose_is_stored_so(ward):
+    url, note = named(ward, f"?label={ward.label}")
+    assert url.endswith(f"?chosen=label&label={ward.label}")
+    finish(ward, note, "?chosen=label")
+    assert drawn(note) == "order"
+
+
+def test_filters_that_only_look_choose_no_note(ward):
+    first, second, third = ward.notes
+    for note, query in ((first, f"?label={ward.label}"), (second, "?order=uncertainty"), (third, "?chosen=nonsense")):
+        finish(ward, note, query)
+        assert drawn(note) == ""
+
+
+def test_a_plain_next_note_says_nothing(ward):
+    assert named(ward, "?most=50&chosen=label")[0].endswith(f"/{ward.notes[0].pk}/?most=50")
+    assert named(ward, "?order=note")[0].endswith("/?order=note")
+
+
+def test_a_refused_form_keeps_how_the_note_was_chosen(ward):
+    url, note = named(ward, "?order=uncertainty")
+    there = reverse("review_finish", args=["covid", ward.run.pk, note.pk])
+    answer = ward.client.post(f"{there}?chosen=uncertainty&order=uncertainty", {"stage": "first"})
+    assert answer.url == url, "suggestions are still open"
+
+
+def test_clients_of_the_api_give_the_order_and_the_label_of_their_request(ward):
+    program, path = Program(ward.rev), f"/projects/covid/reviews/{ward.run.pk}"
+    for note, body in zip(ward.notes, ({"label": "HOSPITAL"}, {"order": "false"}, {}), strict=True):
+        decide(ward, note)
+        assert program.post(f"{path}/notes/{note.pk}/finish", body).json()["finished"]
+    assert [drawn(note) for note in ward.notes] == ["order", "order", ""]
+    refused = program.post(f"{path}/notes/{ward.notes[0].pk}/finish", {"label": "NONE"})
+    assert (refused.status_code, refused.json()["errors"][0]["field"]) == (422, "label")
+
+
+@pytest.mark.parametrize("order", ["uncertainty", "informative"])
+def test_a_reopened_review_keeps_how_its_note_was_chosen_first(ward, order):
+    first, second, _third = ward.notes
+    finish(ward, first)
+    reopen_review(document=first, author=ward.run, user=ward.rev)
+    assert chosen_by_order([ward.run.pk]) == []
+    finish(ward, second, "?chosen=false")
+    reopen_review(document=second, author=ward.run, user=ward.rev)
+    finish(ward, second)
+    assert drawn(second) == "order"
+    Review.objects.filter(document=second).update(drawn="")
+    finish(ward, first, f"?chosen={order}")
+    assert drawn(first) in ("note", "chance"), "chance if it is the first of the random order"
+    assert chosen_by_order([ward.run.pk]) == []
+
+
+def test_the_first_of_two_reviewers_tells_how_the_note_was_chosen(ward, sign_in):
+    update_project(project=ward.project, actor=None, second_review=SecondReview.OPEN)
+    note, other = ward.notes[0], make.make_member(ward.project, "reviewer", "rosa")
+    finish(ward, note)
+    reopen_review(document=note, author=ward.run, user=ward.rev)
+    finish(ward, note, "?chosen=uncertainty")
+    assert drawn(note) == "note", "the reviewer took the handover back, and finished again"
+    Review.objects.filter(document=note).update(drawn="")
+    ward.client = sign_in(other)
+    there = reverse("review_finish", args=["covid", ward.run.pk, note.pk])
+    ward.client.post(f"{there}?chosen=uncertainty", {"stage": "second"})
+    assert Review.objects.get(document=note).finished_by == other and drawn(note) == ""
