@@ -40,6 +40,6 @@ class GoldLent(TypedDict):
 MODEL_TRAINED = Verb[ModelTrained]("model.trained", _("trained a model"))
 GOLD_LENT = Verb[GoldLent]("gold.lent", _("trained a model of another project on gold"))
 MODEL_UPLOADED = Verb[ModelUploaded]("model.uploaded", _("uploaded a model"))
-CALIBRATIONS_UPLOADED = Verb[CalibrationsUploaded]("model.calibrations_uploaded", _("uploaded calibrations of a model"))
+CALIBRATIONS_UPLOADED = Verb[CalibrationsUploaded]("model.calibrated", _("uploaded calibrations of a model"))
 MODEL_RENAMED = Verb[OfModel]("model.renamed", _("renamed a model"))
 MODEL_RETIRED = Verb[OfModel]("model.retired", _("retired a model"))

@@ -112,7 +112,7 @@ def test_a_newer_download_of_the_same_model_brings_its_new_calibrations(calibrat
     assert "A new calibration from the file was added." in uploaded(client, newer).content.decode()
     (added,) = Calibration.objects.filter(project=calibrated.other, withdrawn_at=None)
     assert (added.revision, added.model, added.uploaded) == ("crf-2-later", model, True), "the withdrawn one stays so"
-    event = Event.objects.get(verb="model.calibrations_uploaded")
+    event = Event.objects.get(verb="model.calibrated")
     assert (event.actor, event.data) == (calibrated.olga, {"model": model.pk, "calibrations": 1})
     assert TrainedModel.objects.filter(project=calibrated.other).count() == 1
     assert "Nothing was changed." in uploaded(client, newer).content.decode()
