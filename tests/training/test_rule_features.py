@@ -108,7 +108,7 @@ def test_refinements_and_earlier_stages_are_looked_through(world, both, trained)
     assert ensemble.params["rules_again"] == ["later"]
     data = content_of(later)
     TrainedModel.objects.filter(pk=later.pk).update(state=TrainedModel.State.RETIRED)
-    brought = upload_model(project=world.project, content=io.BytesIO(data), actor=world.manager)
+    brought = upload_model(project=world.project, content=io.BytesIO(data), actor=world.manager).model
     assert brought.params == {} and one.params == {"algorithm": "lbfgs", "iterations": 8}
 
 
