@@ -45,8 +45,9 @@ def test_offsets_of_dates_are_a_month_or_more_and_less_than_eleven(ward):
     assert 0.4 < sum(days < 0 for days in offsets) / len(offsets) < 0.6
     for days in {*offsets}:  # no month stays, with or without a year
         assert shifted("marzo de 2021", days, "es").split()[0] != "marzo" != shifted("marzo", days, "es")
-    assert date_offset(key, "P-1", 1) == date_offset(key, "P-1", 2) != date_offset(key, "", 1)
-    assert date_offset(key, "", 1) != date_offset(key, "", 2)
+    assert date_offset(key, "P-1", 1) == date_offset(key, "P-1", 2)
+    # Without a patient, each note has an offset of its own; two of them are equal by chance once in 608.
+    assert len({date_offset(key, "", note) for note in range(1, 9)}) > 1
 
 
 def test_intervals_are_kept_over_the_notes_of_a_patient_and_over_releases(ward):
