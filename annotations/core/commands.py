@@ -217,6 +217,10 @@ class JourneyCommand(BaseCommand):
     def say(self, result: dict[str, Any]) -> str:
         raise NotImplementedError
 
+    def failure(self, result: dict[str, Any]) -> str:
+        """Why the command ends with status 1 after it said its result. Empty if it succeeded."""
+        return str(result.get("failed", ""))
+
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             actor = self._person(options) if options["by"] else None
@@ -235,8 +239,8 @@ class JourneyCommand(BaseCommand):
         text = json.dumps(result, ensure_ascii=False) if options["json"] else self.say(result)
         if text:
             self.stdout.write(text)
-        if result.get("failed"):
-            raise CommandError(str(result["failed"]))
+        if failure := self.failure(result):
+            raise CommandError(failure)
 
     def _person(self, options: Mapping[str, Any]) -> User:
         """Return the person of --by. Raises ServiceError and ProjectArchived if the person may not do this."""

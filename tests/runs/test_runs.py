@@ -154,6 +154,8 @@ def test_failed_notes_are_retried_by_command(project, no_redis):
     bad = make_note(project, "EXPLODE Luigi", name="bad")
     run = started(project)
     finished(run)
+    with pytest.raises(CommandError, match=r"Failed notes: 1. The first is “bad”: The backend failed"):
+        retry("fake-1", "--wait")
     Document.objects.filter(pk=bad.pk).update(text="Luigi")
     mia = make_member(project, "manager")
     with pytest.raises(CommandError, match="doesn't have permission to manage"):

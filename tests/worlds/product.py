@@ -60,7 +60,7 @@ class Product:
     def wait_ready(self) -> "Product":
         wait_for(
             lambda: "deidreview is at" in self.output or self.process.poll() is not None,
-            60,  # A first start creates all tables without a word.
+            180,  # A first start creates all tables without a word.
             "the first page",
             lambda: self.output,
         )
@@ -173,8 +173,14 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], None]
         if connection.vendor != "sqlite" or folder.exists():
             return
         if not (made / "data").exists():
-            product = Product(made / "data", clean_environ(made / "data"), made / "output").wait_ready()
-            assert product.stop() == 0
+            product = Product(made / "data", clean_environ(made / "data"), made / "output")
+            try:
+                product.wait_ready()
+                assert product.stop() == 0
+            except BaseException:  # The next test starts anew, not from the sockets of a product that is gone.
+                product.kill_all()
+                shutil.rmtree(made / "data")
+                raise
         shutil.copytree(made / "data", folder)
 
     return copy

@@ -1,6 +1,6 @@
 """Start, count and retry model runs. The work itself is in runs.jobs.running."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -20,6 +20,8 @@ from models_runtime.runs.services.backends import Chosen, chosen, queue_of
 from models_runtime.runs.services.thresholds import NOTHING, Wanted, at_threshold
 
 SUBMITTED: Final = str(AnnotationSet.State.SUBMITTED)
+# How many failed notes a run's page and commands list with their reasons.
+SHOWN_ERRORS: Final = 100
 
 
 def start_run(
@@ -156,6 +158,22 @@ def run_counts(run: Run) -> dict[str, int]:
     """Count notes by state: {"pending": …, "done": …, "failed": …}."""
     counted = dict(RunItem.objects.filter(run=run).values_list("state").annotate(count=Count("id")))
     return {str(state): counted.get(state, 0) for state in RunItem.State.values}
+
+
+def run_errors(run: Run) -> list[dict[str, str]]:
+    """The first SHOWN_ERRORS notes that failed, each as {"note": its name, "error": the reason}."""
+    failed = RunItem.objects.filter(run=run, state=RunItem.State.FAILED).order_by("id")
+    return [
+        {"note": name, "error": error} for name, error in failed.values_list("document__name", "error")[:SHOWN_ERRORS]
+    ]
+
+
+def failed_notes(result: Mapping[str, Any]) -> str:
+    """One sentence about the failed notes of a command's result, with "failed" of `run_counts` and "errors"."""
+    if not result["failed"]:
+        return ""
+    first = result["errors"][0]
+    return f"Failed notes: {result['failed']}. The first is “{first['note']}”: {first['error']}"
 
 
 @dataclass(frozen=True)

@@ -31,11 +31,10 @@ from models_runtime.runs.services.backends import ready_models
 from models_runtime.runs.services.llm import server_of, suggests_all_places, usage_of
 from models_runtime.runs.services.renaming import LONGEST_NAME, rename_run
 from models_runtime.runs.services.rewritten_notes import rewritten_facts
-from models_runtime.runs.services.runs import retry_failed, run_counts, run_rows, start_run
+from models_runtime.runs.services.runs import SHOWN_ERRORS, retry_failed, run_counts, run_rows, start_run
 from models_runtime.runs.services.thresholds import expected, points_of
 
 ROWS = 30
-FAILURES = 100
 
 
 @require_safe
@@ -134,7 +133,7 @@ def run(request: Request, slug: str, pk: int) -> HttpResponse:
         "status": status_of(row.job, access) if row.job else None,
         "counts": run_counts(row),
         "reviewed": Review.objects.filter(author=row.author, finished_at__isnull=False).count(),
-        "failed": failed.only("error", "document__name").order_by("id")[:FAILURES],
+        "failed": failed.only("error", "document__name").order_by("id")[:SHOWN_ERRORS],
         "in_use": calibration_in_use(access.project, row.backend, row.revision),
         "versions": access.project.gold_versions.filter(span_count__gt=0).order_by("-number"),
         "token": uuid.uuid4(),

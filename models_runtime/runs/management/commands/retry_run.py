@@ -9,7 +9,7 @@ from annotations.gold.services.sets import wanted_set
 from annotations.jobs.waiting import wait_for
 from annotations.models import Job, User
 from models_runtime.models import Run
-from models_runtime.runs.services.runs import retry_failed, run_counts
+from models_runtime.runs.services.runs import failed_notes, retry_failed, run_counts, run_errors
 
 
 class Command(JourneyCommand):
@@ -36,10 +36,14 @@ class Command(JourneyCommand):
                 raise ServiceError(
                     f"The run “{run.author.name}” is not complete. {job.get_state_display()}: {job.error}", code="run"
                 )
-        return {"run": run.author.name, "job": job.number, "state": job.state, "retried": retried} | run_counts(run)
+        result = {"run": run.author.name, "job": job.number, "state": job.state, "retried": retried}
+        return result | run_counts(run) | {"errors": run_errors(run)}
 
     def say(self, result: dict[str, Any]) -> str:
         return (
             f"Run {result['run']} (job {result['job']}: {Job.State(result['state']).label}): {result['retried']} notes "
             f"again; {result['done']} notes done, {result['failed']} failed, {result['pending']} remaining."
         )
+
+    def failure(self, result: dict[str, Any]) -> str:
+        return failed_notes(result)

@@ -19,7 +19,7 @@ from models_runtime.models import Run
 from models_runtime.runs.services.ensembles import MemberChoice, start_ensemble, weight_of
 from models_runtime.runs.services.external import choices_of, find_external, start_external
 from models_runtime.runs.services.llm import start_llm_run, usage_of
-from models_runtime.runs.services.runs import run_counts, start_run
+from models_runtime.runs.services.runs import failed_notes, run_counts, run_errors, start_run
 from models_runtime.runs.services.thresholds import Wanted, expected
 
 OF_LLM = {
@@ -128,6 +128,7 @@ class Command(JourneyCommand):
         result |= counts | {
             word: run.params[word] for word in ("method", "members", "left_out", "rules_again") if word in run.params
         }
+        result["errors"] = run_errors(run)
         result["masking_threshold"] = run.params.get("threshold")
         result["on_hold_out"] = expected(run)
         usage = usage_of(run)
@@ -219,6 +220,9 @@ class Command(JourneyCommand):
         if result.get("left_out"):
             said += f" Excluded because not every member annotated them: {result['left_out']} notes."
         return said
+
+    def failure(self, result: dict[str, Any]) -> str:
+        return failed_notes(result)
 
 
 def _read(path: str) -> str:
