@@ -70,14 +70,15 @@ def taggers() -> list[ExternalModel]:
 
 
 def _found() -> Iterator[Weights]:
-    for name, folder in _folders():
+    for name, folder in folders():
         if all((folder / needed).is_file() for needed in NEEDED) and any(folder.glob("*.safetensors")):
-            config = _config(folder / "config.json")
+            config = read_json(folder / "config.json")
             if config.get("model_type"):
                 yield Weights(name, folder, str(config["model_type"])[:40], *_labels(config))
 
 
-def _folders() -> Iterator[tuple[str, Path]]:
+def folders() -> Iterator[tuple[str, Path]]:
+    """Yield the name and path of each folder of weights, by the name of the folder on disk."""
     for folder in sorted(home().iterdir()):
         if not folder.is_dir():
             continue
@@ -98,7 +99,8 @@ def _snapshot(folder: Path) -> Path | None:
     return folder / "snapshots" / commit if COMMIT.fullmatch(commit) else None
 
 
-def _config(file: Path) -> dict[str, Any]:
+def read_json(file: Path) -> dict[str, Any]:
+    """Return the object in a JSON file; empty if the file can't be read or is too large."""
     try:
         found = json.loads(file.read_bytes()) if file.stat().st_size <= LARGEST else None
     except (OSError, ValueError, RecursionError):

@@ -93,6 +93,7 @@ class RunsConfig(AppConfig):
                         "run_placeholders",
                         "run_remote",
                         "run_tagger",
+                        "run_zero_shot",
                         "calibration",
                     }
                 ),

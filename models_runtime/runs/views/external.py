@@ -14,7 +14,7 @@ from annotations.jobs.tokens import form_key, form_token
 from annotations.projects.selectors.labels import labels_of
 from models_runtime.core.external import external_model_named
 from models_runtime.core.registry import PIPELINE
-from models_runtime.runs.forms.external import ExternalForm
+from models_runtime.runs.forms.external import ExternalForm, ZeroShotForm
 from models_runtime.runs.services.external import choices_of, start_external
 
 
@@ -26,7 +26,7 @@ def run_external(request: Request, slug: str, name: str, backend: str) -> HttpRe
     if model is None:
         raise Http404("This model does not exist.")
     sent = request.method == "POST"
-    form = ExternalForm(
+    form = (ZeroShotForm if model.zero_shot else ExternalForm)(
         request.POST if sent else None,
         auto_id="run-%s",
         choices=choices_of(access.project, model),
