@@ -136,7 +136,8 @@ class GlinerFolder:
             network.load_state_dict(tensors)
         except Exception as error:  # the libraries raise errors of many types
             raise self._unusable(WEIGHTS, type(error).__name__) from None
-        return network.eval()
+        network.eval()
+        return network
 
     def _unusable(self, file: str, why: str) -> BackendError:
         return BackendError(f"The file {file} in “{self.path.name}” can't be used ({why}).", permanent=True)

@@ -10,7 +10,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 WIDER: Final = 4
 
 
-class SpanNetwork(nn.Module):
+class SpanNetwork(nn.Module):  # type: ignore[misc]  # torch has no types where it is not installed
     """Scores every span of up to `width` words for every prompt.
 
     An encoder reads prompts and text together. A span is represented by its first and its last word (“markerV0”), and
