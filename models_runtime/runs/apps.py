@@ -88,6 +88,7 @@ class RunsConfig(AppConfig):
                         "run",
                         "run_start",
                         "run_combine",
+                        "run_flair",
                         "run_llm",
                         "run_pipeline",
                         "run_placeholders",

@@ -174,6 +174,7 @@ def test_models_of_others_say_where_they_are_put(no_redis, project, client, sett
     rows = listed("ward")
     for key, folder in (
         ("token-classification", "weights"),
+        ("flair", "weights"),
         ("gliner", "weights"),
         ("spacy-pipeline", "pipelines"),
     ):
@@ -182,4 +183,4 @@ def test_models_of_others_say_where_they_are_put(no_redis, project, client, sett
     html = check_page(client.get(reverse("backends", args=["ward"])))
     # The row's head must be one block, because on small screens two blocks would be side by side.
     assert '<th scope="row"><div>Rules<div class="mute why">' in html
-    assert html.count("Weights missing") == 3 and f"to {tmp_path / 'weights'}, on this machine" in html
+    assert html.count("Weights missing") == 4 and f"to {tmp_path / 'weights'}, on this machine" in html

@@ -19,7 +19,7 @@ from models_runtime.core import pipelines, weights
 from models_runtime.core.external import FOUND, external_model_named
 from models_runtime.core.external_model import ExternalModel
 from models_runtime.core.model_files import NAMED_BY
-from models_runtime.core.registry import GLINER, PIPELINE, REMOTE, TAGGER
+from models_runtime.core.registry import FLAIR, GLINER, PIPELINE, REMOTE, TAGGER
 from models_runtime.models import Run
 from models_runtime.runs.services.backends import Chosen
 from models_runtime.runs.services.consent import check_consent
@@ -43,6 +43,13 @@ INSTALL = {
         gettext(
             "This machine has no transformers that label tokens. Copy a folder of weights to %(folder)s, on this "
             "machine and on those of the workers."
+        )
+        % {"folder": weights.home()}
+    ),
+    FLAIR: lambda: (
+        gettext(
+            "This machine has no Flair taggers. Copy a folder that the script in docs/flair.md made to %(folder)s, on "
+            "this machine and on those of the workers."
         )
         % {"folder": weights.home()}
     ),

@@ -13,7 +13,7 @@ from annotations.core.requests import Request
 from annotations.jobs.tokens import form_key, form_token
 from annotations.projects.selectors.labels import labels_of
 from models_runtime.core.external import external_model_named
-from models_runtime.core.registry import PIPELINE
+from models_runtime.core.registry import FLAIR, PIPELINE
 from models_runtime.runs.forms.external import ExternalForm, ZeroShotForm
 from models_runtime.runs.services.external import choices_of, start_external
 
@@ -51,6 +51,7 @@ def run_external(request: Request, slug: str, name: str, backend: str) -> HttpRe
         "access": access,
         "model": model,
         "is_pipeline": backend == PIPELINE,
+        "is_flair": backend == FLAIR,
         "leaving": [model.server] if model.server and model.server.leaves_machine else [],
         "form": form,
         "rows": form.rows(),

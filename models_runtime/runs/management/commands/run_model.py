@@ -14,7 +14,18 @@ from annotations.models import Job, Project, User
 from models_runtime.backends.llm.params import OMEGA, PASSES, STRATEGIES
 from models_runtime.backends.llm.prompts import LANGUAGES
 from models_runtime.core.model_files import NAMED_BY
-from models_runtime.core.registry import BACKENDS, ENSEMBLE, EXTERNAL, GLINER, LLM, PIPELINE, REMOTE, SET_UP, TAGGER
+from models_runtime.core.registry import (
+    BACKENDS,
+    ENSEMBLE,
+    EXTERNAL,
+    FLAIR,
+    GLINER,
+    LLM,
+    PIPELINE,
+    REMOTE,
+    SET_UP,
+    TAGGER,
+)
 from models_runtime.models import Run
 from models_runtime.runs.services.ensembles import MemberChoice, start_ensemble, weight_of
 from models_runtime.runs.services.external import choices_of, find_external, start_external
@@ -86,7 +97,10 @@ class Command(JourneyCommand):
         parser.add_argument("--may-leave", action="store_true", help="The notes may be sent to another machine.")
         parser.add_argument("--pipeline", default="", metavar="NAME", help=f"Package or folder of {PIPELINE}.")
         parser.add_argument(
-            "--folder", default="", metavar="NAME", help=f"Folder of weights, or Hub id, of {TAGGER} or {GLINER}."
+            "--folder",
+            default="",
+            metavar="NAME",
+            help=f"Folder of weights, or Hub id, of {TAGGER}, {FLAIR} or {GLINER}.",
         )
         parser.add_argument(
             "--map",
