@@ -65,8 +65,13 @@ def _part(said: dict[str, Any], words: Any) -> Characters | Words:
     if said["kind"] == "words":
         return Words({str(word): at for at, word in enumerate(words)})
     numbers = {str(character): at for at, character in enumerate(said["characters"])}
-    switches = (bool(said[key]) for key in ("forward", "lower", "after_space"))
-    return Characters(numbers, *switches, start=str(said["start"]))
+    return Characters(
+        numbers,
+        forward=bool(said["forward"]),
+        lower=bool(said["lower"]),
+        after_space=bool(said["after_space"]),
+        start=str(said["start"]),
+    )
 
 
 def _check(network: FlairNetwork) -> None:
