@@ -106,7 +106,7 @@ def choices_of(project: Project, model: ExternalModel) -> list[Choice]:
     accepted, _ = accepted_labels(project)
     if model.zero_shot:
         asked = last.params["labels"] if last else usual_prompts(project)
-        return [Choice(prompt, accepted[code]) for prompt, code in asked.items() if code in accepted]
+        return [Choice(prompt, accepted[code]) for prompt, code in sorted(asked.items()) if code in accepted]
     known = last.params["labels"] if last else {label: label for label in accepted} | usual_labels(project)
     return [Choice(label, _accepted(known, label, accepted)) for label in model.labels]
 
