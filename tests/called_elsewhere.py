@@ -151,6 +151,8 @@ _.refinement
 _.OfflineAgent
 _.NoNoteText
 _.PasswordAgain
+_.FlairBackend
+_.GlinerBackend
 _.PipelineBackend
 _.RemoteBackend
 _.Relexicalizer

@@ -1,16 +1,30 @@
 """Tag names of third-party models: BIO, IO, BIOES and BILOU, with `-` or `_` between prefix and label."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from annotations.domain.bio import OUTSIDE
 
 _TAG: Final = re.compile(r"(?:([BILUESM])[-_])?(.+)", re.DOTALL)
+# Without a tag with one of these, letters such as the `E-` of `E-MAIL` are part of the label.
+_USUAL: Final = frozenset("BI")
+# The names of the schemes, by a prefix that only these have.
+_OWN: Final = {"S": "BIOES", "E": "BIOES", "U": "BILOU", "L": "BILOU", "B": "BIO"}
 
 
-def mark_and_label(name: str) -> tuple[str, str]:
-    """Split `B-PER` into ("B", "PER"), `PER` into ("", "PER"), `O` into ("", ""). An empty name raises ValueError."""
+def marks_and_labels(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Split `B-PER` into ("B", "PER"), `PER` into ("", "PER"), and `O` into ("", ""), for all tags of a model.
+
+    Prefixes are read as such only if a tag begins with `B-` or `I-`. Raises ValueError for an empty name.
+    """
+    read = [_mark_and_label(name) for name in names]
+    if any(mark in _USUAL for mark, _ in read):
+        return read
+    return [("", "" if name == OUTSIDE else name) for name in names]
+
+
+def _mark_and_label(name: str) -> tuple[str, str]:
     if name == OUTSIDE:
         return "", ""
     found = _TAG.fullmatch(name)
@@ -21,4 +35,10 @@ def mark_and_label(name: str) -> tuple[str, str]:
 
 def labels_in(names: Iterable[str]) -> tuple[str, ...]:
     """The labels in these tag names, sorted. Raises ValueError for an empty name."""
-    return tuple(sorted({label for _, label in map(mark_and_label, names) if label}))
+    return tuple(sorted({label for _, label in marks_and_labels(list(names)) if label}))
+
+
+def scheme_of(names: Sequence[str]) -> str:
+    """The scheme of a model's tags: BIOES, BILOU, BIO, or IO if no tag marks the start of a span."""
+    marks = {mark for mark, _ in marks_and_labels(names)}
+    return next((scheme for mark, scheme in _OWN.items() if mark in marks), "IO")

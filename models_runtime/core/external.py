@@ -5,12 +5,14 @@ model.
 """
 
 from models_runtime.core.external_model import ExternalModel
+from models_runtime.core.flair_taggers import flair_taggers
 from models_runtime.core.pipelines import pipelines
-from models_runtime.core.registry import PIPELINE, REMOTE, TAGGER
+from models_runtime.core.registry import FLAIR, GLINER, PIPELINE, REMOTE, TAGGER
 from models_runtime.core.remote_models import remote_models
 from models_runtime.core.weights import taggers
+from models_runtime.core.zero_shot import zero_shot_models
 
-FOUND = {PIPELINE: pipelines, TAGGER: taggers, REMOTE: remote_models}
+FOUND = {PIPELINE: pipelines, TAGGER: taggers, FLAIR: flair_taggers, GLINER: zero_shot_models, REMOTE: remote_models}
 
 
 def external_models() -> list[ExternalModel]:

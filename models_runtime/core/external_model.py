@@ -7,6 +7,8 @@ from models_runtime.backends.listed import Listed
 class ExternalModel:
     """A model that was trained elsewhere. `backend` is the key of its backend; `labels` are the model's own labels.
 
+    `zero_shot`: it has no labels of its own, and finds what words of the project describe.
+
     `path` is the package or folder that it is loaded from; `folder` tells whether it is a folder. A model on another
     server has a `server` in place of a path.
     """
@@ -20,3 +22,4 @@ class ExternalModel:
     description: str = ""
     folder: bool = True
     server: Listed | None = None
+    zero_shot: bool = False

@@ -21,14 +21,24 @@ from models_runtime.core import pipelines, weights
 from models_runtime.core.embeddings import factory_params
 from models_runtime.core.external import external_model_named
 from models_runtime.core.known import known_backend
-from models_runtime.core.registry import EXTERNAL, KNOWN, PIPELINE, REMOTE, TAGGER, backend_kind, trainable_kind
+from models_runtime.core.registry import (
+    EXTERNAL,
+    FLAIR,
+    GLINER,
+    KNOWN,
+    PIPELINE,
+    REMOTE,
+    TAGGER,
+    backend_kind,
+    trainable_kind,
+)
 from models_runtime.models import TrainedModel
 
 # Incomplete files of killed workers are deleted after this time (seconds).
 LEFT = 3600
 # The parameter of a run that names its external model.
-NAMED_BY = {PIPELINE: "pipeline", TAGGER: "folder", REMOTE: "server"}
-HOMES = {PIPELINE: lambda: pipelines.home(), TAGGER: lambda: weights.home()}
+NAMED_BY = {PIPELINE: "pipeline", TAGGER: "folder", FLAIR: "folder", GLINER: "folder", REMOTE: "server"}
+HOMES = {PIPELINE: lambda: pipelines.home(), **dict.fromkeys((TAGGER, FLAIR, GLINER), lambda: weights.home())}
 
 
 def load_model(model: TrainedModel) -> Backend:

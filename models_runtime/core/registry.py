@@ -87,6 +87,33 @@ TAGGER_KIND = BackendKind(
 )
 
 
+# Not in BACKENDS: a tagger of Flair needs a mapping of its labels.
+FLAIR = "flair"
+
+
+FLAIR_KIND = BackendKind(
+    title=_("Flair taggers"),
+    factory="models_runtime.backends.flair.backend.FlairBackend",
+    description=_("Taggers of Flair, converted to folders in DEIDREVIEW_DATA/weights, safetensors only."),
+    queue="gpu",
+    needs="torch",
+    marginals=True,
+)
+
+
+# Not in BACKENDS: a zero-shot model needs words for each label of the project.
+GLINER = "gliner"
+
+
+GLINER_KIND = BackendKind(
+    title=_("Zero-shot models"),
+    factory="models_runtime.backends.gliner.backend.GlinerBackend",
+    description=_("GLiNER models that find what you describe: folders in DEIDREVIEW_DATA/weights, safetensors only."),
+    queue="gpu",
+    needs="transformers",
+)
+
+
 # Not in BACKENDS: a model on another server needs a mapping of its labels.
 REMOTE = "remote"
 
@@ -137,11 +164,18 @@ CASE = "models_runtime.backends.llm.judging.Case"
 
 
 # Backends with their own start page.
-SET_UP = {LLM: LLM_KIND, PIPELINE: PIPELINE_KIND, TAGGER: TAGGER_KIND, REMOTE: REMOTE_KIND}
+SET_UP = {
+    LLM: LLM_KIND,
+    PIPELINE: PIPELINE_KIND,
+    TAGGER: TAGGER_KIND,
+    FLAIR: FLAIR_KIND,
+    GLINER: GLINER_KIND,
+    REMOTE: REMOTE_KIND,
+}
 
 
 # Backends that run models which were trained elsewhere, with other labels.
-EXTERNAL = (PIPELINE, TAGGER, REMOTE)
+EXTERNAL = (PIPELINE, TAGGER, FLAIR, GLINER, REMOTE)
 
 
 def backend_kind(name: str) -> BackendKind:

@@ -15,7 +15,7 @@ from typing import Any
 from django.conf import settings
 
 from annotations.domain.names import bad_character
-from annotations.domain.tag_names import labels_in
+from annotations.domain.tag_names import labels_in, scheme_of
 from models_runtime.core.external_model import ExternalModel
 from models_runtime.core.registry import TAGGER
 
@@ -31,12 +31,13 @@ TAGS = "ForTokenClassification"
 
 @dataclass(frozen=True)
 class Weights:
-    """A folder that a training can start from. `labels` is empty if the weights don't label tokens."""
+    """A folder that a training can start from. `labels` and `scheme` are empty if the weights don't label tokens."""
 
     name: str
     path: Path
     kind: str
     labels: tuple[str, ...]
+    scheme: str = ""
 
 
 def home() -> Path:
@@ -56,21 +57,28 @@ def weights_named(name: str) -> Weights | None:
 def taggers() -> list[ExternalModel]:
     """List the weights that already label tokens."""
     return [
-        ExternalModel(TAGGER, row.name, str(row.path), row.labels, description=f"{row.kind}, {len(row.labels)} labels")
+        ExternalModel(
+            TAGGER,
+            row.name,
+            str(row.path),
+            row.labels,
+            description=f"{row.kind}, {len(row.labels)} labels, {row.scheme} tags",
+        )
         for row in weights()
         if row.labels
     ]
 
 
 def _found() -> Iterator[Weights]:
-    for name, folder in _folders():
+    for name, folder in folders():
         if all((folder / needed).is_file() for needed in NEEDED) and any(folder.glob("*.safetensors")):
-            config = _config(folder / "config.json")
+            config = read_json(folder / "config.json")
             if config.get("model_type"):
-                yield Weights(name, folder, str(config["model_type"])[:40], _labels(config))
+                yield Weights(name, folder, str(config["model_type"])[:40], *_labels(config))
 
 
-def _folders() -> Iterator[tuple[str, Path]]:
+def folders() -> Iterator[tuple[str, Path]]:
+    """Yield the name and path of each folder of weights, by the name of the folder on disk."""
     for folder in sorted(home().iterdir()):
         if not folder.is_dir():
             continue
@@ -91,7 +99,8 @@ def _snapshot(folder: Path) -> Path | None:
     return folder / "snapshots" / commit if COMMIT.fullmatch(commit) else None
 
 
-def _config(file: Path) -> dict[str, Any]:
+def read_json(file: Path) -> dict[str, Any]:
+    """Return the object in a JSON file; empty if the file can't be read or is too large."""
     try:
         found = json.loads(file.read_bytes()) if file.stat().st_size <= LARGEST else None
     except (OSError, ValueError, RecursionError):
@@ -99,16 +108,18 @@ def _config(file: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _labels(config: dict[str, Any]) -> tuple[str, ...]:
+def _labels(config: dict[str, Any]) -> tuple[tuple[str, ...], str]:
+    """Return the labels and the scheme of the tags; both are empty if the weights don't label tokens."""
     names, kinds = config.get("id2label"), config.get("architectures")
     if (
         not isinstance(names, dict)
         or not isinstance(kinds, list)
         or not any(str(kind).endswith(TAGS) for kind in kinds)
     ):
-        return ()
+        return (), ""
+    tags = [str(name) for name in names.values()]
     try:
-        labels = labels_in(map(str, names.values()))
+        labels = labels_in(tags)
     except ValueError:
-        return ()
-    return () if any(map(bad_character, labels)) else labels
+        return (), ""
+    return ((), "") if any(map(bad_character, labels)) else (labels, scheme_of(tags))

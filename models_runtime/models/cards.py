@@ -2,6 +2,7 @@
 
 from typing import NotRequired, TypedDict
 
+from annotations.domain.scoring.all_or_nothing import FullyMasked
 from annotations.domain.scoring.intervals import FewNotes
 from annotations.domain.scoring.operating import OperatingPoint
 from annotations.domain.scoring.rates import RatesData
@@ -9,8 +10,11 @@ from models_runtime.backends.learner import EmbeddingData
 
 
 class LabelRates(RatesData):
+    """Scores of exact spans of a label; cards of older models lack `fully_masked`."""
+
     label: str
     category: str
+    fully_masked: NotRequired[FullyMasked]
 
 
 class HeldOutLevel(TypedDict):

@@ -88,11 +88,13 @@ class RunsConfig(AppConfig):
                         "run",
                         "run_start",
                         "run_combine",
+                        "run_flair",
                         "run_llm",
                         "run_pipeline",
                         "run_placeholders",
                         "run_remote",
                         "run_tagger",
+                        "run_zero_shot",
                         "calibration",
                     }
                 ),

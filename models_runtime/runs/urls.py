@@ -1,6 +1,6 @@
 from django.urls import URLPattern, path
 
-from models_runtime.core.registry import PIPELINE, REMOTE, TAGGER
+from models_runtime.core.registry import FLAIR, GLINER, PIPELINE, REMOTE, TAGGER
 from models_runtime.runs.views import backends, combining, external, llm, merging, rewritten, runs
 
 urlpatterns: list[URLPattern] = [
@@ -18,6 +18,13 @@ urlpatterns: list[URLPattern] = [
         external.run_external,
         {"backend": TAGGER},
         name="run_tagger",
+    ),
+    path("projects/<slug:slug>/runs/flair/<path:name>/", external.run_external, {"backend": FLAIR}, name="run_flair"),
+    path(
+        "projects/<slug:slug>/runs/zero-shot/<path:name>/",
+        external.run_external,
+        {"backend": GLINER},
+        name="run_zero_shot",
     ),
     path(
         "projects/<slug:slug>/runs/remote/<str:name>/",

@@ -1,6 +1,6 @@
 """Folders of small transformers: real architectures and tokenizers, random weights."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import torch
@@ -46,6 +46,32 @@ def bert_folder(
     with torch.random.fork_rng():
         torch.manual_seed(1)
         (BertForTokenClassification if tags else BertForMaskedLM)(config).save_pretrained(made)
+    tokenizer.save(str(made / "tokenizer.json"))
+    return made
+
+
+def lookup_tagger(made: Path, tag_of: Mapping[str, str], tags: Sequence[str]) -> Path:
+    """A BERT without layers: each piece of its vocabulary has one tag, almost surely; other pieces have the first."""
+    words = [*SPECIAL, *tag_of]
+    tokenizer = Tokenizer(models.WordPiece({word: at for at, word in enumerate(words)}, unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=False)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    config = BertConfig(
+        vocab_size=len(words), max_position_embeddings=64, hidden_size=len(words), num_hidden_layers=0,
+        num_attention_heads=1, id2label=dict(enumerate(tags)),
+    )  # fmt: skip
+    network = BertForTokenClassification(config)
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.zero_()
+        network.bert.embeddings.word_embeddings.weight.copy_(torch.eye(len(words)))
+        network.bert.embeddings.LayerNorm.weight.fill_(1.0)
+        for at, word in enumerate(words):
+            network.classifier.weight[tags.index(tag_of.get(word, tags[0])), at] = 20.0
+    network.save_pretrained(made)
     tokenizer.save(str(made / "tokenizer.json"))
     return made
 

@@ -22,7 +22,7 @@ from models_runtime.backends.token_classification.trained import TransformerBack
 from models_runtime.backends.token_classification.training import learn
 from tests.backends.contract import BackendContract
 from tests.backends.made import joined, made_notes, moved_notes
-from tests.backends.made_weights import TINY, tiny_bert
+from tests.backends.made_weights import TINY, lookup_tagger, tiny_bert
 
 # A window of the small network holds 62 pieces of text.
 POSITIONS = 64
@@ -185,6 +185,46 @@ def test_tags_of_other_models_are_mapped(folder: Path) -> None:
         TokenClassificationBackend(str(folder), "meddocan", {"PER": "NOMBRE_SUJETO_ASISTENCIA", "CITY": None})
     with pytest.raises(BackendError, match="has no labels ORG"):
         TokenClassificationBackend(str(folder), "meddocan", {"PER": None, "CITY": None, "DAY": None, "ORG": None})
+
+
+TEXT = "\U0001f600 Anna Maria Bianchi,\u00a0di Rovigo. Luca Luca 😀 Roma"
+# The pieces of the names in TEXT with their tags in BIOES. `##chi` never decides: its word has the tag of `Bian`.
+IN_BIOES = {
+    "Anna": "B-PER", "Maria": "I-PER", "Bian": "E-PER", "##chi": "O",
+    "Rovigo": "S-LOC", "Luca": "S-PER", "Roma": "S-LOC",
+}  # fmt: skip
+SCHEMES: dict[str, dict[str, str]] = {
+    "BIOES": {},
+    "BILOU": {"E": "L", "S": "U"},
+    "BIO": {"E": "I", "S": "B"},
+    "IOB1": {"B": "I", "E": "I", "S": "I"},
+    "IO": {"B": "I", "E": "I", "S": "I"},
+    "plain": {"B": "", "I": "", "E": "", "S": ""},
+}
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_the_tags_of_every_scheme_are_read_as_the_same_spans(scheme: str, tmp_path: Path) -> None:
+    """Offsets are code points also after an emoji. Only BIO, BIOES and BILOU part neighbors with one label."""
+
+    def named(tag: str) -> str:
+        mark, _, label = tag.partition("-")
+        mark = SCHEMES[scheme].get(mark, mark)
+        return "O" if tag == "O" else f"{mark}-{label}".removeprefix("-")
+
+    tag_of = {piece: named(tag) for piece, tag in IN_BIOES.items()} | dict.fromkeys((",", ".", "di"), "O")
+    tags = ["O", *sorted(set(tag_of.values()) - {"O"}), *(["B-PER", "B-LOC"] if scheme == "IOB1" else [])]
+    folder = lookup_tagger(tmp_path / scheme, tag_of, tags)
+    backend = TokenClassificationBackend(str(folder), "set", {"PER": "NAME", "LOC": "CITY"})
+    parted = scheme in ("BIO", "BIOES", "BILOU")
+    found = [(TEXT[span.start : span.end], span.label) for span in backend.predict([TEXT])[0]]
+    assert found == [
+        ("Anna Maria Bianchi", "NAME"),
+        ("Rovigo", "CITY"),
+        *([("Luca", "NAME")] * 2 if parted else [("Luca Luca", "NAME")]),
+        ("Roma", "CITY"),
+    ]
+    assert min(span.confidence or 0 for span in backend.predict([TEXT])[0]) >= 0.999
 
 
 def test_unusable_folders(folder: Path, tmp_path: Path) -> None:

@@ -174,7 +174,9 @@ def test_probabilities_of_labels_mapped_to_none_go_to_o() -> None:
     assert ours[0, 0] == pytest.approx(np.exp(scores[0, [0, 3]]).sum(), abs=1e-6)
 
 
-def tagged(text: str, first: list[int], rows: list[dict[str, float]]) -> list[tuple[int, int, str, float | None]]:
+def tagged(
+    text: str, first: list[int], rows: list[dict[str, float]], barred: Any = None
+) -> list[tuple[int, int, str, float | None]]:
     """The spans of a text whose pieces have these tag probabilities."""
     scores = np.full((len(rows), len(TAGS)), np.log(1e-6), dtype=np.float32)
     for row, chances in zip(scores, rows, strict=True):
@@ -182,7 +184,7 @@ def tagged(text: str, first: list[int], rows: list[dict[str, float]]) -> list[tu
             row[TAGS.number(tag)] = np.log(chance)
     pieces = SimpleNamespace(encode=lambda text: Encoded(np.arange(len(rows)), [], list(tokenize(text)), first))
     scorer = SimpleNamespace(scores=lambda texts, placement: [scores])
-    (spans,) = Tagger(pieces, scorer, TAGS, lambda found: found, "s").stream([text], Placement(CPU))
+    (spans,) = Tagger(pieces, scorer, TAGS, lambda found: found, "s", barred=barred).stream([text], Placement(CPU))
     return [(span.start, span.end, span.label, span.confidence) for span in spans]
 
 
@@ -194,6 +196,15 @@ def test_confidence_is_that_of_the_least_confident_token() -> None:
 def test_tags_are_valid_even_if_the_likeliest_are_not() -> None:
     rows = [{"O": 0.6, "B-A": 0.4}, {"I-A": 0.9, "O": 0.05, "B-A": 0.05}]
     assert tagged("Anna Bianchi", [0, 1], rows) == [(0, 12, "A", 0.4)]
+
+
+def test_a_span_of_another_s_model_starts_without_b_only_where_b_is_very_unlikely() -> None:
+    columns = Columns(["O", "B-A", "I-A", "B-B", "I-B"], {"A": "A", "B": "B"})
+    likely = [{"O": 0.6, "B-A": 0.4}, {"I-A": 0.9, "O": 0.05, "B-A": 0.05}]
+    assert tagged("Anna Bianchi", [0, 1], likely, columns.barred) == [(0, 12, "A", 0.4)]
+    never = [{"O": 1.0}, {"I-A": 0.9, "O": 0.01}]
+    assert tagged("Anna Bianchi", [0, 1], never, columns.barred) == [(5, 12, "A", 0.9)]
+    assert tagged("Anna Bianchi", [0, 1], [{"O": 0.9}, {"I-A": 0.6, "O": 0.4}], columns.barred) == []
 
 
 def test_two_tokens_in_one_piece_are_one_span() -> None:

@@ -192,6 +192,8 @@ TABLE: dict[str, dict[str, str]] = {
     "run_combine": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
     "run_pipeline": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
     "run_tagger": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
+    "run_flair": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
+    "run_zero_shot": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
     "run_remote": {"GET": MANAGERS, "POST": done(MANAGERS, 422)},
     "run_rename": {"GET": EVERYONE_405, "POST": done(MANAGERS)},
     "run_retry": {"GET": EVERYONE_405, "POST": done(MANAGERS)},

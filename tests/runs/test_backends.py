@@ -172,10 +172,15 @@ def test_a_language_model_wants_a_server(no_redis, settings):
 def test_models_of_others_say_where_they_are_put(no_redis, project, client, settings, tmp_path):
     settings.DATA_DIR = tmp_path
     rows = listed("ward")
-    for key, folder in (("token-classification", "weights"), ("spacy-pipeline", "pipelines")):
+    for key, folder in (
+        ("token-classification", "weights"),
+        ("flair", "weights"),
+        ("gliner", "weights"),
+        ("spacy-pipeline", "pipelines"),
+    ):
         assert (rows[key]["health"], f"to {tmp_path / folder}" in rows[key]["message"]) == ("weights", True)
     client.force_login(make.make_member(project, "viewer", "vic"))
     html = check_page(client.get(reverse("backends", args=["ward"])))
     # The row's head must be one block, because on small screens two blocks would be side by side.
     assert '<th scope="row"><div>Rules<div class="mute why">' in html
-    assert html.count("Weights missing") == 2 and f"to {tmp_path / 'weights'}, on this machine" in html
+    assert html.count("Weights missing") == 4 and f"to {tmp_path / 'weights'}, on this machine" in html

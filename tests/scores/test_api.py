@@ -29,6 +29,8 @@ def test_a_score_and_its_errors(scored):
     own = f"{SCORES}/0/{scored.run.pk}"
     figures = viewer.get(f"{own}?threshold=0.9").json()["figures"]
     assert figures["levels"][0]["micro"]["f1"] == 0.5
+    masked = {row["label"]: row["fully_masked"]["all_found"] for row in figures["labels"]}
+    assert masked == {"PATIENT": 1, "CITY": 1}, "the city is covered, although its bounds are wrong"
     assert (figures["masking_threshold"], figures["notes_learned_from"]) == (None, 0)
     (error,) = viewer.get(f"{own}/errors?kind=boundary").json()["items"]
     assert (error["gold"], error["predicted"]["start"]) == ({"start": 44, "end": 50, "label": "CITY"}, 42)

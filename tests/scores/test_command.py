@@ -55,6 +55,19 @@ def test_in_words(project):
     assert "Notes with a missed span: 1 of 1, 100%" in said
 
 
+def test_fully_masked_notes_by_label(project):
+    """Both labels have gold in the one note; the run covers the patient only."""
+    said = run("p", "--author", "run").splitlines()
+    at = said.index("Fully masked notes by label:")
+    assert said[at + 1 : at + 3] == [
+        "  PATIENT: 1 of 1, 100% (95% interval 2% to 100%)",
+        "  AGE: 0 of 1, 0% (95% interval 0% to 98%)",
+    ]
+    labels = {row["label"]: row["fully_masked"] for row in json.loads(run("p", "--author", "run", "--json"))["labels"]}
+    assert labels["PATIENT"] == {"notes": 1, "all_found": 1, "share": 1.0, "low": pytest.approx(0.025), "high": 1.0}
+    assert (labels["AGE"]["share"], labels["AGE"]["high"]) == (0.0, pytest.approx(0.975))
+
+
 @pytest.mark.parametrize("gold", ["latest", "-1", "0", "9" * 30, "7"])
 def test_versions_that_are_not_there(project, gold):
     with pytest.raises(CommandError, match=r"version|current"):

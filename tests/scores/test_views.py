@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from annotations.core.events import NOTE_READ
 from annotations.core.progress import silent
+from annotations.core.templatetags.coefficients import percent
 from annotations.gold.services.making import freeze, make_gold
 from annotations.gold.services.splitting import split_version
 from annotations.models import Author, Event, Job, Span
@@ -215,6 +216,17 @@ def test_all_or_nothing_of_chosen_labels_and_with_another_threshold(read, sign_i
     link = wide.context["errors_url"]
     assert "threshold=0.25" in link and "type=label%3APATIENT" in link
     assert 'name="threshold" value="0.25"' in check_page(client.get(link))
+
+
+def test_by_label_the_page_has_the_fully_masked_notes_with_their_interval(read, sign_in):
+    page = sign_in(read.rev).get(url("score", read))
+    html = check_page(page)
+    assert "Fully masked notes" in html and "exact interval at 95%" in html
+    for row in page.context["labels"]:
+        masked = row["fully_masked"]
+        if masked["notes"]:
+            low, high = percent(masked["low"]), percent(masked["high"])
+            assert f"{masked['all_found']} of {masked['notes']}; {low} to {high}" in html
 
 
 def test_by_label_the_page_has_the_share_with_tolerance(read, sign_in):

@@ -34,6 +34,9 @@ def test_a_model_from_its_training_to_its_file(world, mia):
     model = mia.get(own).json()
     assert (model["state"], model["gold"], model["held_out"]) == ("ready", 1, 4)
     assert model["f1"] == model["levels"]["label"]["f1"]
+    stored = {row["label"]: row["fully_masked"] for row in TrainedModel.objects.get().card["scores"]["labels"]}
+    assert {row["label"]: row["fully_masked"] for row in model["labels"]} == stored
+    assert any(masked["notes"] for masked in stored.values())
     assert mia.patch(own, {"name": "theirs"}).json()["name"] == "theirs"
     assert fields_of(mia.patch(own, {"name": " "})) == ["name"]
     assert mia.post(f"{own}/enough").json()["code"] == "kind"

@@ -14,6 +14,7 @@ from django.urls import reverse
 from django.utils.html import escape
 
 from annotations.core.errors import ServiceError
+from annotations.core.templatetags.coefficients import percent
 from annotations.domain.files import zips
 from annotations.domain.files.zips import MOST_ENTRIES
 from annotations.jobs.runner import run as work
@@ -100,6 +101,22 @@ def test_f1_on_few_held_out_notes_has_its_interval(world, manager, trained):
     call_command("models", "ward", stdout=out)
     assert f"F1 {f1:.4f} (few notes: " in out.getvalue()
     assert f"interval {few['low']:.4f} to {few['high']:.4f})" in out.getvalue()
+
+
+def test_fully_masked_notes_are_shown_by_label_and_missing_in_an_older_card(world, manager, trained):
+    model, _ = trained(iterations=8)
+    masked = [row["fully_masked"] for row in model.card["scores"]["labels"]]
+    shown = check_page(manager.get(page("model", model.pk)))
+    for of in (of for of in masked if of["notes"]):
+        assert f"{of['all_found']} of {of['notes']}; {percent(of['low'])} to {percent(of['high'])}" in shown
+    assert "Fully masked notes" in shown and any(of["notes"] for of in masked)
+    for row in model.card["scores"]["labels"]:
+        del row["fully_masked"]
+    model.save()
+    assert "; 2% to" not in check_page(manager.get(page("model", model.pk)))
+    out = io.StringIO()
+    call_command("models", "ward", "--json", stdout=out)
+    assert [row["label"] for row in json.loads(out.getvalue())["models"][0]["labels"]]
 
 
 def test_an_older_card_without_the_interval_says_why(world, manager, trained):

@@ -16,53 +16,12 @@ have a probability above alpha (Clopper and Pearson 1934: inverting the test).
   bound of Clopper and Pearson, divided by r.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from math import exp, expm1, lgamma, log, log1p
+from math import exp, log, log1p
+
+from annotations.domain.scoring.binomial import binomial_tail, log_choose
 
 _TINY, _SMALL = 1e-18, 1e-9
-_STEPS = 60
-
-
-def binomial_tail(most: int, trials: int, chance: float) -> float:
-    """The probability of at most `most` successes in `trials` independent trials."""
-    if most < 0:
-        return 0.0
-    if most >= trials or chance <= 0:
-        return 1.0
-    if chance >= 1:
-        return 0.0
-    if most > trials * chance:  # sum the shorter side
-        return 1.0 - binomial_tail(trials - most - 1, trials, 1 - chance)
-    term = exp(_log_choose(trials, most) + most * log(chance) + (trials - most) * log1p(-chance))
-    total, odds = 0.0, (1 - chance) / chance
-    for successes in range(most, -1, -1):
-        total += term
-        if term < total * _TINY:
-            break
-        term *= odds * successes / (trials - successes + 1)
-    return min(1.0, total)
-
-
-def clopper_pearson_upper(found: int, trials: int, alpha: float) -> float:
-    """The upper bound of a share, of which `found` of `trials` independent trials were successes.
-
-    0 of 299 gives 0.00997 and 0 of 59 gives 0.0495 for alpha 0.05.
-    """
-    if found >= trials:
-        return 1.0
-    if found == 0:
-        return -expm1(log(alpha) / trials)
-    return _crossing(lambda share: binomial_tail(found, trials, share) > alpha, found / trials, 1.0)[1]
-
-
-def clopper_pearson_lower(found: int, trials: int, alpha: float) -> float:
-    """The lower bound of a share, of which `found` of `trials` independent trials were successes; 0 without trials."""
-    if found <= 0 or trials <= 0:
-        return 0.0
-    if found == trials:
-        return exp(log(alpha) / trials)
-    return _crossing(lambda share: 1 - binomial_tail(found - 1, trials, share) <= alpha, 0.0, found / trials)[0]
 
 
 def hypergeometric_tail(most: int, notes: int, leaky: int, read: int, recall: float = 1.0) -> float:
@@ -160,23 +119,8 @@ def _binomial(successes: int, trials: int, chance: float) -> float:
     """The probability of exactly so many successes; `chance` is neither 0 nor 1."""
     if successes > trials:
         return 0.0
-    return exp(_log_choose(trials, successes) + successes * log(chance) + (trials - successes) * log1p(-chance))
-
-
-def _log_choose(n: int, k: int) -> float:
-    return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
+    return exp(log_choose(trials, successes) + successes * log(chance) + (trials - successes) * log1p(-chance))
 
 
 def _log_hypergeometric(drawn: int, notes: int, leaky: int, read: int) -> float:
-    return _log_choose(leaky, drawn) + _log_choose(notes - leaky, read - drawn) - _log_choose(notes, read)
-
-
-def _crossing(holds: Callable[[float], bool], low: float, high: float) -> tuple[float, float]:
-    """Where `holds`, which is true at `low`, becomes false: bounds that are next to each other."""
-    for _step in range(_STEPS):
-        middle = (low + high) / 2
-        if holds(middle):
-            low = middle
-        else:
-            high = middle
-    return low, high
+    return log_choose(leaky, drawn) + log_choose(notes - leaky, read - drawn) - log_choose(notes, read)

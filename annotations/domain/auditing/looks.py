@@ -17,8 +17,9 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Protocol
 
-from annotations.domain.auditing.bounds import Sample, clopper_pearson_lower, leak_share
+from annotations.domain.auditing.bounds import Sample, leak_share
 from annotations.domain.auditing.sampling import allocation
+from annotations.domain.scoring.binomial import clopper_pearson_lower
 
 # Shares of alpha by the number of looks. Most goes to the first look, because most audits should find no leak.
 SHARES: dict[int, tuple[float, ...]] = {1: (1.0,), 2: (0.85, 0.15), 3: (0.8, 0.13, 0.07)}

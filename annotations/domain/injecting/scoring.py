@@ -7,13 +7,9 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, Final
 
-from annotations.domain.auditing.bounds import clopper_pearson_lower, clopper_pearson_upper
 from annotations.domain.injecting.injection import Injection
+from annotations.domain.scoring.binomial import exact
 from annotations.domain.spans import Span
-
-ALPHA: Final = 0.05
-"""The intervals contain the true share with at least 95% probability, one half of the rest on each side."""
-
 
 START: Final = attrgetter("start")
 
@@ -35,11 +31,7 @@ class Share:
 
     def interval(self) -> tuple[float, float] | None:
         """The interval of the share; None without trials."""
-        if not self.of:
-            return None
-        return clopper_pearson_lower(self.hits, self.of, ALPHA / 2), clopper_pearson_upper(
-            self.hits, self.of, ALPHA / 2
-        )
+        return exact(self.hits, self.of)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypedDict
 
+from annotations.domain.scoring.binomial import exact
 from annotations.domain.scoring.rates import NOTHING, Rates, RatesData
 from annotations.domain.scoring.tally import Criterion, Tally
 
@@ -20,6 +21,16 @@ class AllOrNothing(TypedDict):
 
 class NotesAllFound(AllOrNothing):
     notes: int
+
+
+class FullyMasked(NotesAllFound):
+    """The notes with gold of a label in which masking leaves none of it readable, and the exact 95% interval.
+
+    Predicted spans, whatever their labels, cover every character of the label's gold spans except white space.
+    """
+
+    low: float | None
+    high: float | None
 
 
 class ChosenAllOrNothing(TypedDict):
@@ -102,6 +113,13 @@ def of_notes(all_found: Mapping[Criterion, int], notes: int) -> dict[str, NotesA
         criterion: {"all_found": one["all_found"], "notes": notes, "share": one["share"]}
         for criterion, one in all_or_nothing(all_found, notes).items()
     }
+
+
+def fully_masked(row: _Row) -> FullyMasked:
+    """The interval (Clopper and Pearson 1934) is exact for notes that are a random sample; None without notes."""
+    interval = exact(row.all_found[Criterion.COVERED], row.notes)
+    low, high = interval or (None, None)
+    return {**of_notes(row.all_found, row.notes)[Criterion.COVERED], "low": low, "high": high}
 
 
 def pooled(rows: Sequence[_Row]) -> dict[str, NotesAllFound]:

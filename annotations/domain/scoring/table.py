@@ -12,11 +12,13 @@ from annotations.domain.scoring.all_or_nothing import (
     CategoryScore,
     ChosenAllOrNothing,
     ChosenScore,
+    FullyMasked,
     NotesAllFound,
     Pooled,
     all_or_nothing,
     category_score,
     chosen_score,
+    fully_masked,
     of_notes,
     pooled,
 )
@@ -47,6 +49,7 @@ class LabelData(TypedDict):
     notes: int
     found_spans: dict[str, int]
     all_or_nothing: dict[str, AllOrNothing]
+    fully_masked: FullyMasked
 
 
 class ConfusionData(TypedDict):
@@ -169,6 +172,7 @@ class LabelScore:
             "notes": self.notes,
             "found_spans": {str(criterion): n for criterion, n in self.found_spans.items()},
             "all_or_nothing": all_or_nothing(self.all_found, self.notes),
+            "fully_masked": fully_masked(self),
         }
 
 

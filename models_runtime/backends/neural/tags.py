@@ -28,15 +28,18 @@ class Tags:
     def number(self, tag: str) -> int:
         return self.names.index(tag)
 
-    def barred(self) -> tuple[Any, Any]:
-        """Scores to add for the first tag [tags] and for transitions [from, to]. `I-X` only follows `B-X` and `I-X`."""
+    def barred(self, score: float = NEVER) -> tuple[Any, Any]:
+        """Scores to add for the first tag [tags] and for transitions [from, to].
+
+        `I-X` only follows `B-X` and `I-X`. `score` is added where it doesn't.
+        """
         tags = [split_tag(name) for name in self.names]
-        first = np.array([NEVER if prefix == "I" else 0.0 for prefix, _ in tags], dtype=np.float32)
+        first = np.array([score if prefix == "I" else 0.0 for prefix, _ in tags], dtype=np.float32)
         steps = np.zeros((len(tags), len(tags)), dtype=np.float32)
         for to, (prefix, label) in enumerate(tags):
             if prefix == "I":
                 steps[[at for at, (before, other) in enumerate(tags) if before == OUTSIDE or other != label], to] = (
-                    NEVER
+                    score
                 )
         return first, steps
 

@@ -22,7 +22,7 @@ from models_runtime.backends.token_classification.network import (
 from models_runtime.backends.token_classification.scoring import Scorer
 from models_runtime.backends.token_classification.tagger import Tagger
 
-VERSION: Final = "1"
+VERSION: Final = "2"
 
 
 class TokenClassificationBackend:
@@ -48,7 +48,9 @@ class TokenClassificationBackend:
         self.placement = Placement(choose_device(device), network)
         scorer = Scorer(network, pieces.around, most=room(config), pad=padding(config))
         source = f"{_name_of(folder)[:60]}-{digest[:8]}"
-        self._tagger = Tagger(pieces, scorer, columns.tags, columns, source, probabilities=columns.probabilities)
+        self._tagger = Tagger(
+            pieces, scorer, columns.tags, columns, source, probabilities=columns.probabilities, barred=columns.barred
+        )
 
     @property
     def device(self) -> Device:

@@ -68,6 +68,18 @@ class Pieces:
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
 
+    def id_of(self, piece: str) -> int | None:
+        """The id of a piece; None if the tokenizer doesn't have it."""
+        found: int | None = self._tokenizer.token_to_id(piece)
+        return found
+
+    def of_words(self, words: Sequence[str]) -> tuple[list[int], list[int]]:
+        """The pieces of words that are given one by one, and the index of each piece's word."""
+        if not words:
+            return [], []
+        found: Any = self._tokenizer.encode(list(words), is_pretokenized=True, add_special_tokens=False)
+        return list(found.ids), list(found.word_ids)
+
     @property
     def mask(self) -> int | None:
         """The id of the mask piece; None if the tokenizer has none."""

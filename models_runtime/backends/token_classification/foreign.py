@@ -5,24 +5,28 @@ from typing import Any, Final
 
 import numpy as np
 
-from annotations.domain.tag_names import mark_and_label
+from annotations.domain.tag_names import marks_and_labels
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.neural.tags import Tags
 
 _PREFIXES: Final = {"B": "B", "U": "B", "S": "B", "I": "I", "L": "I", "E": "I", "M": "I"}
-# For tags without a prefix, a run of one label is one span, so I- gets a slightly better score than B-.
+_STARTS: Final = frozenset("BUS")
+# Without a tag for the start of a span, a run of one label is one span, so I- gets a slightly better score than B-.
 LITTLE: Final = 1e-3
+# What is added to the score of a path at each I- that follows O or another label. In IOB1, all spans begin so; in the
+# other schemes, this is a mistake, so the same span with a B- wins unless B- is less than a twentieth as likely as I-.
+UNMARKED_START: Final = float(np.log(1 / 20))
 
 
 class Columns:
     """Maps the model's score columns to those of `tags`. `labels` maps the model's labels to ours.
 
-    The probability of a label that is mapped to None goes to `O`. Raises BackendError (permanent) unless the map has
-    exactly the model's labels.
+    The probability of a label that is mapped to None goes to `O`. A label without a tag for the start of a span (IO)
+    may start anywhere. Raises BackendError (permanent) unless the map has exactly the model's labels.
     """
 
     def __init__(self, names: Sequence[str], labels: Mapping[str, str | None]) -> None:
-        read = [_read(name) for name in names]
+        read = _read(names)
         theirs = {label for _, label in read if label}
         if missing := sorted(theirs - set(labels)):
             names = ", ".join(missing)
@@ -35,13 +39,19 @@ class Columns:
         self._from: list[list[tuple[int, float]]] = [[] for _ in self.tags.names]
         # The same, but each column of the model is in one of our columns only, so that probabilities add up to 1.
         self._once: list[list[tuple[int, float]]] = [[] for _ in self.tags.names]
+        marked = {label for prefix, label in read if prefix in _STARTS}
         for column, (prefix, label) in enumerate(read):
             ours = labels[label] if label else None
             to = 0 if ours is None else self.tags.number(f"{_PREFIXES[prefix] if prefix else 'I'}-{ours}")
             for each in (self._from, self._once):
                 each[to].append((column, 0.0))
-            if ours is not None and not prefix:
+            if ours is not None and label not in marked:
                 self._from[self.tags.number(f"B-{ours}")].append((column, -LITTLE))
+
+    @property
+    def barred(self) -> tuple[Any, Any]:
+        """Scores to add for the first tag [tags] and for transitions [from, to]."""
+        return self.tags.barred(UNMARKED_START)
 
     def __call__(self, scores: Any) -> Any:
         """Convert log probabilities [pieces, model's tags] to scores of paths [pieces, our tags]."""
@@ -52,9 +62,9 @@ class Columns:
         return np.exp(np.stack([_sum(scores, columns) for columns in self._once], axis=1))
 
 
-def _read(name: str) -> tuple[str, str]:
+def _read(names: Sequence[str]) -> list[tuple[str, str]]:
     try:
-        return mark_and_label(name)
+        return marks_and_labels(names)
     except ValueError as error:
         raise BackendError(str(error), permanent=True) from None
 

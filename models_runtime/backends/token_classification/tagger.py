@@ -26,7 +26,8 @@ class Tagger:
     """Predicts spans. `columns` converts the network's log probabilities [pieces, its tags] to scores of `tags`, and
     `probabilities` to their probabilities.
 
-    `decoding`: `path` for the best path that BIO allows, `argmax` for the likeliest tag of each token.
+    `decoding`: `path` for the best path that BIO allows, `argmax` for the likeliest tag of each token. `barred`: the
+    scores of first tags and transitions, if they are not those of BIO.
     """
 
     def __init__(
@@ -38,6 +39,7 @@ class Tagger:
         source: str,
         decoding: str = "path",
         probabilities: Any = np.exp,
+        barred: tuple[Any, Any] | None = None,
     ) -> None:
         self._pieces = pieces
         self._scorer = scorer
@@ -45,7 +47,7 @@ class Tagger:
         self._columns, self._probabilities = columns, probabilities
         self._source = source
         self._decoding = decoding
-        self._barred = tags.barred()
+        self._barred = barred or tags.barred()
 
     @property
     def labels(self) -> frozenset[str]:

@@ -70,7 +70,8 @@ class NewEnsemble(Body):
 class ExternalItem(Schema):
     """A model that was trained elsewhere. `labels` gives the project's label for each of its labels.
 
-    An empty label ignores the model's; null: it is undecided. `sends_to`: the machine that would get the notes.
+    An empty label ignores the model's; null: it is undecided. A zero-shot model has no labels; `labels` are then the
+    usual prompts. `sends_to`: the machine that would get the notes.
     """
 
     backend: str
@@ -93,7 +94,8 @@ class ExternalItem(Schema):
 class NewExternalRun(Body):
     """`labels` maps each label of the model to the code of a label of the project, or to an empty one (ignore it).
 
-    A label that is missing there gets the project's usual one; if there is none, that is an error.
+    A label that is missing there gets the project's usual one; if there is none, that is an error. For a zero-shot
+    model, `labels` gives the label of each prompt; if there are none, the usual prompts are asked.
     `may_leave`: the notes may be sent to another machine. `threshold`: only for a transformer, as for other runs.
     """
 
@@ -183,7 +185,7 @@ def start_external_run(request: ApiRequest, response: HttpResponse, slug: str, b
     )
     if model is None:
         raise Http404("This model does not exist.")
-    choices = choices_of(access.project, model)
+    choices = [] if model.zero_shot and body.labels else choices_of(access.project, model)
     usual = {choice.label: UNDECIDED if choice.ours is None else choice.ours for choice in choices}
     data = {f"label:{label}": body.labels.get(label, ours) for label, ours in usual.items()}
     data |= {"may_leave": _agreed(may_leave=body.may_leave), "name": body.name}

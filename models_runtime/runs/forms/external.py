@@ -5,6 +5,7 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.utils.html import escape
 from django.utils.translation import gettext_lazy as _
 
 from annotations.models import Label
@@ -13,6 +14,8 @@ from models_runtime.runs.forms.names import name_field
 from models_runtime.runs.services.external import Choice
 
 UNDECIDED = "?"
+# Characters in the prompts of one label.
+MOST_WRITTEN = 1000
 
 
 class _Decision(forms.Select):
@@ -61,6 +64,53 @@ class ExternalForm(forms.Form):
     @property
     def decided(self) -> dict[str, str]:
         return {label: self.cleaned_data[_name(label)] for label in self._labels}
+
+
+class ZeroShotForm(forms.Form):
+    """Has a field `prompts:CODE` for each label of the project: prompts with semicolons between them, or empty."""
+
+    may_leave = agreed_field()
+    name = name_field()
+
+    def __init__(self, *args: Any, choices: Sequence[Choice], labels: Sequence[Label], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._codes = [label.code for label in labels]
+        for label in labels:
+            asked = [choice.label for choice in choices if choice.ours == label.code]
+            self.fields[_prompts(label.code)] = forms.CharField(
+                label=label.name,
+                required=False,
+                max_length=MOST_WRITTEN,
+                initial="; ".join(asked),
+                help_text=escape(label.description[:200]),
+            )
+        self.order_fields([*map(_prompts, self._codes), "name"])
+
+    def rows(self) -> list[forms.BoundField]:
+        return [self[_prompts(code)] for code in self._codes]
+
+    def clean(self) -> dict[str, Any]:
+        """Refuse a prompt that stands for two labels."""
+        seen: dict[str, str] = {}
+        for code in self._codes:
+            for prompt in self._written(code):
+                if seen.setdefault(prompt, code) != code:
+                    self.add_error(
+                        _prompts(code), _("Another label has the prompt “%(prompt)s”, too.") % {"prompt": prompt}
+                    )
+        return self.cleaned_data
+
+    def _written(self, code: str) -> list[str]:
+        parts = self.cleaned_data.get(_prompts(code), "").split(";")
+        return [prompt for part in parts if (prompt := " ".join(part.split()))]
+
+    @property
+    def decided(self) -> dict[str, str]:
+        return {prompt: code for code in self._codes for prompt in self._written(code)}
+
+
+def _prompts(code: str) -> str:
+    return f"prompts:{code}"
 
 
 def _name(label: str) -> str:

@@ -10,20 +10,26 @@ from django.conf import settings
 from django.utils.translation import gettext
 
 from annotations.core.errors import ServiceError
+from annotations.domain.names import unkeepable
 from annotations.jobs.services.starting import started_with
 from annotations.models import Project, User
-from annotations.projects.selectors.labels import accepted_labels
+from annotations.projects.selectors.labels import accepted_labels, labels_of
 from models_runtime.backends.base import BackendError
 from models_runtime.core import pipelines, weights
 from models_runtime.core.external import FOUND, external_model_named
 from models_runtime.core.external_model import ExternalModel
 from models_runtime.core.model_files import NAMED_BY
-from models_runtime.core.registry import PIPELINE, REMOTE, TAGGER
+from models_runtime.core.registry import FLAIR, GLINER, PIPELINE, REMOTE, TAGGER
 from models_runtime.models import Run
 from models_runtime.runs.services.backends import Chosen
 from models_runtime.runs.services.consent import check_consent
 from models_runtime.runs.services.runs import started
 from models_runtime.runs.services.thresholds import NOTHING, Wanted, at_threshold
+
+# Characters of a prompt for a zero-shot model, and prompts of a run.
+MOST_PROMPT = 100
+MOST_PROMPTS = 200
+
 
 USUAL = Path(settings.FIXTURES_DIR / "pipeline_labels.json")
 
@@ -37,6 +43,20 @@ INSTALL = {
         gettext(
             "This machine has no transformers that label tokens. Copy a folder of weights to %(folder)s, on this "
             "machine and on those of the workers."
+        )
+        % {"folder": weights.home()}
+    ),
+    FLAIR: lambda: (
+        gettext(
+            "This machine has no Flair taggers. Copy a folder that the script in docs/flair.md made to %(folder)s, on "
+            "this machine and on those of the workers."
+        )
+        % {"folder": weights.home()}
+    ),
+    GLINER: lambda: (
+        gettext(
+            "This machine has no zero-shot models. Copy a folder that GLiNER saved as safetensors to %(folder)s, on "
+            "this machine and on those of the workers."
         )
         % {"folder": weights.home()}
     ),
@@ -65,7 +85,7 @@ def find_external(backend: str, name: str) -> ExternalModel:
             gettext("There is no model “%(name)s”. Available: %(choices)s.") % {"name": name, "choices": choices},
             code=code,
         )
-    if not found.labels:
+    if not found.labels and not found.zero_shot:
         raise ServiceError(
             gettext(
                 "The model “%(name)s” has no entity or span labels, so it can't suggest spans. Choose another model."
@@ -77,10 +97,16 @@ def find_external(backend: str, name: str) -> ExternalModel:
 
 
 def choices_of(project: Project, model: ExternalModel) -> list[Choice]:
-    """Return the choice for each label: from the model's last run, else by the usual mapping or the same name."""
+    """Return the choice for each label: from the model's last run, else by the usual mapping or the same name.
+
+    For a zero-shot model, the choices are its prompts, each with the label that it stands for.
+    """
     named = {f"params__{NAMED_BY[model.backend]}": model.name}
     last = Run.objects.filter(project=project, backend=model.backend, **named).order_by("-pk").first()
     accepted, _ = accepted_labels(project)
+    if model.zero_shot:
+        asked = last.params["labels"] if last else usual_prompts(project)
+        return [Choice(prompt, accepted[code]) for prompt, code in sorted(asked.items()) if code in accepted]
     known = last.params["labels"] if last else {label: label for label in accepted} | usual_labels(project)
     return [Choice(label, _accepted(known, label, accepted)) for label in model.labels]
 
@@ -108,6 +134,14 @@ def usual_labels(project: Project) -> dict[str, str | None]:
     return {label: through[home] if home else None for label, home in rows.items()}
 
 
+def usual_prompts(project: Project) -> dict[str, str]:
+    """Map a prompt to each label of the project: the label's name in lower case."""
+    found: dict[str, str] = {}
+    for label in labels_of(project):
+        found.setdefault(" ".join(label.name.replace("_", " ").lower().split()), label.code)
+    return found
+
+
 def start_external(
     *,
     project: Project,
@@ -121,6 +155,8 @@ def start_external(
     wanted: Wanted = NOTHING,
 ) -> Run:
     """Start a run of an external model. `labels` maps each of its labels to a project label, or to "" to ignore it.
+
+    For a zero-shot model, `labels` maps prompts to project labels; several prompts may stand for one label.
 
     Raises ServiceError, also for a label without a decision, so that no label is lost silently, and `leaves` if notes
     would be sent to another machine and `may_leave` is not set.
@@ -138,6 +174,8 @@ def start_external(
 
 
 def _decided(project: Project, model: ExternalModel, labels: Mapping[str, str]) -> dict[str, str | None]:
+    if model.zero_shot:
+        return _prompts(project, labels)
     if open_ones := [label for label in model.labels if label not in labels]:
         raise ServiceError(
             gettext("Choose a project label or “Nothing” for: %(choices)s.") % {"choices": ", ".join(open_ones)},
@@ -161,3 +199,27 @@ def _decided(project: Project, model: ExternalModel, labels: Mapping[str, str]) 
             gettext("Every label is set to “Nothing”. Choose a project label for at least one."), code="map"
         )
     return decided
+
+
+def _prompts(project: Project, labels: Mapping[str, str]) -> dict[str, str | None]:
+    """Check the prompts of a zero-shot model, and leave out those that stand for nothing."""
+    accepted, _ = accepted_labels(project)
+    wanted = {" ".join(prompt.split()): code for prompt, code in labels.items() if code}
+    if strange := [prompt for prompt in wanted if not prompt or len(prompt) > MOST_PROMPT or unkeepable(prompt)]:
+        raise ServiceError(
+            gettext("A prompt must have 1 to %(most)d characters: “%(prompt)s”.")
+            % {"most": MOST_PROMPT, "prompt": strange[0][:40]},
+            code="map",
+        )
+    if len(wanted) > MOST_PROMPTS:
+        raise ServiceError(
+            gettext("A run can have at most %(most)d prompts. Remove some.") % {"most": MOST_PROMPTS}, code="map"
+        )
+    if unknown := sorted({code for code in wanted.values() if code not in accepted}):
+        raise ServiceError(
+            gettext("This project has no label %(choices)s. Choose other labels.") % {"choices": ", ".join(unknown)},
+            code="map",
+        )
+    if not wanted:
+        raise ServiceError(gettext("No label has a prompt. Write a prompt for at least one."), code="map")
+    return {prompt: accepted[code] for prompt, code in wanted.items()}

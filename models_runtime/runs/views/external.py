@@ -13,8 +13,8 @@ from annotations.core.requests import Request
 from annotations.jobs.tokens import form_key, form_token
 from annotations.projects.selectors.labels import labels_of
 from models_runtime.core.external import external_model_named
-from models_runtime.core.registry import PIPELINE
-from models_runtime.runs.forms.external import ExternalForm
+from models_runtime.core.registry import FLAIR, PIPELINE
+from models_runtime.runs.forms.external import ExternalForm, ZeroShotForm
 from models_runtime.runs.services.external import choices_of, start_external
 
 
@@ -26,7 +26,7 @@ def run_external(request: Request, slug: str, name: str, backend: str) -> HttpRe
     if model is None:
         raise Http404("This model does not exist.")
     sent = request.method == "POST"
-    form = ExternalForm(
+    form = (ZeroShotForm if model.zero_shot else ExternalForm)(
         request.POST if sent else None,
         auto_id="run-%s",
         choices=choices_of(access.project, model),
@@ -51,6 +51,7 @@ def run_external(request: Request, slug: str, name: str, backend: str) -> HttpRe
         "access": access,
         "model": model,
         "is_pipeline": backend == PIPELINE,
+        "is_flair": backend == FLAIR,
         "leaving": [model.server] if model.server and model.server.leaves_machine else [],
         "form": form,
         "rows": form.rows(),

@@ -95,8 +95,35 @@ class AtThreshold(Schema):
     leak_free: float | None
 
 
+class FullyMaskedOut(Schema):
+    """The held-out notes with gold of a label, those of them in which spans of any label cover all of it
+    (`all_found`), their share, and its exact 95% interval. Without notes, the share is null.
+    """
+
+    notes: int
+    all_found: int
+    share: float | None
+    low: float | None
+    high: float | None
+
+
+class LabelOut(Schema):
+    """Exact spans of a label on held-out notes. `fully_masked` is null for a model of an older version."""
+
+    label: str
+    category: str
+    precision: float | None
+    recall: float | None
+    f1: float | None
+    gold: int
+    predicted: int
+    fully_masked: FullyMaskedOut | None = None
+
+
 class ModelOut(ModelItem):
     """A model with its figures. `levels` are precision, recall and F1 by level, `hold_out` F1 after each epoch.
+
+    `labels` are the figures of each label, with its fully masked notes.
 
     `thresholds` is the curve from which a run can choose its masking threshold; empty without probabilities.
     `group` are the trainings of the same settings with other seeds or parts, with mean and deviation of their F1.
@@ -109,6 +136,7 @@ class ModelOut(ModelItem):
     few_notes: dict[str, Any] | None
     character_recall: float | None
     levels: dict[str, Any]
+    labels: list[LabelOut]
     thresholds: list[AtThreshold]
     losses: list[float]
     hold_out: list[float]
@@ -215,6 +243,7 @@ def _shown(access: Access, model: TrainedModel) -> ModelOut:
     return ModelOut.of(
         model, also=also, sha256=found["sha256"], seconds=found["seconds"], few_notes=found["few_notes"],
         character_recall=found["character_recall"], levels=found["levels"],
+        labels=[LabelOut.model_validate(row) for row in found["labels"]],
         thresholds=[AtThreshold.model_validate(point) for point in found["thresholds"]], losses=model.losses,
         hold_out=model.hold_out, held_out_losses=found["held_out_losses"], kept=found["kept"],
         group=[row.as_dict() for row in group_of(model)], erased_since=erased_since(model),

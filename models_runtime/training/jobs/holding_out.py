@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from annotations.domain.scoring import Rates, Scorer
+from annotations.domain.scoring.all_or_nothing import fully_masked
 from annotations.domain.scoring.covering import covered_characters
 from annotations.domain.scoring.operating import OperatingCurve
 from annotations.domain.spans import Span
@@ -25,7 +26,8 @@ def hold_out_scores(
 ) -> HeldOutScores | None:
     """Score exact spans by label, by category and by bounds only, each label, and characters; None without notes.
 
-    For a backend that gives probabilities, also recall, precision and leak-free notes at each masking threshold.
+    Each label also has its fully masked notes. For a backend that gives probabilities, also recall, precision and
+    leak-free notes at each masking threshold.
     `tick` is called after each note. `on_note` also gets the spans that only a threshold adds; is_added tells them.
     """
     scorer = Scorer(words.order, words.category_of)
@@ -48,7 +50,10 @@ def hold_out_scores(
         "few_notes": table.few_notes,
         "levels": levels["entity"],
         "tokens": levels["token"],
-        "labels": [{"label": row.label, "category": row.category, **row.entity.as_dict()} for row in table.labels],
+        "labels": [
+            {"label": row.label, "category": row.category, **row.entity.as_dict(), "fully_masked": fully_masked(row)}
+            for row in table.labels
+        ],
         "characters": characters.as_dict(),
     }
     if isinstance(backend, GivesMarginals):

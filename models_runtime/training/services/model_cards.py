@@ -13,7 +13,7 @@ from models_runtime.core.gold_sources import versions_of
 from models_runtime.core.registry import language_models
 from models_runtime.core.stages import stages
 from models_runtime.models import TrainedModel
-from models_runtime.models.cards import EpochFigures, ModelCard, OtherVersion, Refit
+from models_runtime.models.cards import EpochFigures, LabelRates, ModelCard, OtherVersion, Refit
 from models_runtime.training.services.trained import trouble_of
 
 # Of a model that was trained before its card held the interval.
@@ -53,6 +53,7 @@ class Summary(TypedDict):
     held_out_losses: list[float]
     kept: list[str]
     levels: dict[str, RatesData]
+    labels: list[LabelRates]
     thresholds: list[OperatingPoint]
 
 
@@ -151,5 +152,6 @@ def summary(model: TrainedModel) -> Summary:
         "held_out_losses": held_out_losses(model.card),
         "kept": list(kept_with(model).values_list("name", flat=True)),
         "levels": levels,
+        "labels": scores["labels"] if scores else [],
         "thresholds": scores.get("thresholds", []) if scores else [],
     }

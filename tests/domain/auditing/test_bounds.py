@@ -5,15 +5,8 @@ from math import comb
 
 import pytest
 
-from annotations.domain.auditing.bounds import (
-    Sample,
-    binomial_tail,
-    clopper_pearson_lower,
-    clopper_pearson_upper,
-    hypergeometric_tail,
-    leak_share,
-    leaky_notes,
-)
+from annotations.domain.auditing.bounds import Sample, hypergeometric_tail, leak_share, leaky_notes
+from annotations.domain.scoring.binomial import binomial_tail, clopper_pearson_lower, clopper_pearson_upper
 
 
 @pytest.mark.parametrize(

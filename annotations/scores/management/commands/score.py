@@ -11,6 +11,7 @@ from annotations.domain.scoring.counts import Counting
 from annotations.domain.scoring.intervals import in_text
 from annotations.domain.scoring.published.miranda import BY_MODEL, COUNTED_LABELS, counted_f1
 from annotations.domain.scoring.rates import AverageData, RatesData
+from annotations.domain.scoring.table import LabelData
 from annotations.models import User
 from annotations.scores.management.asking import ScoreCommand, asked_score
 from annotations.scores.selectors import FOUND, LEVELS, copied_in_text
@@ -91,6 +92,7 @@ class Command(ScoreCommand):
         lines += _all_or_nothing(result)
         if self.attributes:
             lines += _attributes(result["attributes"])
+        lines += _fully_masked(result["labels"])
         residual = result["residual"]
         if residual["share"] is not None:
             lines.append(
@@ -166,6 +168,18 @@ def _all_or_nothing(result: dict[str, Any]) -> list[str]:
             share = "undefined" if one["share"] is None else percent(one["share"])
             lines.append(f"  {name}: {one['all_found']} of {one['notes']}, {share}")
     return lines + _by_pass(result["by_pass"])
+
+
+def _fully_masked(rows: list[LabelData]) -> list[str]:
+    """The notes with gold of each label in which none of it would stay readable, with the exact interval."""
+    masked = [(row["label"], row["fully_masked"]) for row in rows if row["notes"]]
+    if not masked:
+        return []
+    return ["Fully masked notes by label:"] + [
+        f"  {label}: {of['all_found']} of {of['notes']}, {percent(of['share'])} "
+        f"(95% interval {percent(of['low'])} to {percent(of['high'])})"
+        for label, of in masked
+    ]
 
 
 def _attributes(rows: list[AttributeAgreement]) -> list[str]:

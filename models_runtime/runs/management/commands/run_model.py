@@ -14,7 +14,18 @@ from annotations.models import Job, Project, User
 from models_runtime.backends.llm.params import OMEGA, PASSES, STRATEGIES
 from models_runtime.backends.llm.prompts import LANGUAGES
 from models_runtime.core.model_files import NAMED_BY
-from models_runtime.core.registry import BACKENDS, ENSEMBLE, EXTERNAL, LLM, PIPELINE, REMOTE, SET_UP, TAGGER
+from models_runtime.core.registry import (
+    BACKENDS,
+    ENSEMBLE,
+    EXTERNAL,
+    FLAIR,
+    GLINER,
+    LLM,
+    PIPELINE,
+    REMOTE,
+    SET_UP,
+    TAGGER,
+)
 from models_runtime.models import Run
 from models_runtime.runs.services.ensembles import MemberChoice, start_ensemble, weight_of
 from models_runtime.runs.services.external import choices_of, find_external, start_external
@@ -85,12 +96,18 @@ class Command(JourneyCommand):
         )
         parser.add_argument("--may-leave", action="store_true", help="The notes may be sent to another machine.")
         parser.add_argument("--pipeline", default="", metavar="NAME", help=f"Package or folder of {PIPELINE}.")
-        parser.add_argument("--folder", default="", metavar="NAME", help=f"Folder of weights, or Hub id, of {TAGGER}.")
+        parser.add_argument(
+            "--folder",
+            default="",
+            metavar="NAME",
+            help=f"Folder of weights, or Hub id, of {TAGGER}, {FLAIR} or {GLINER}.",
+        )
         parser.add_argument(
             "--map",
             default="",
             metavar="PER=PATIENT,MISC=",
-            help="Project labels for the labels of an external model. An empty label is ignored.",
+            help="Project labels for the labels of an external model. An empty label is ignored. For a zero-shot "
+            "model: project labels for its prompts, such as “name of a city=CITY”. Default: the names of the labels.",
         )
         parser.add_argument("--name", default="", help="Name of the run, for --set run:NAME.")
         parser.add_argument(
@@ -186,7 +203,8 @@ class Command(JourneyCommand):
         """Start a run with the labels of --map; for other labels, use the last run's or the usual mapping."""
         backend = options["backend"]
         model = find_external(backend, options[NAMED_BY[backend]] or "")
-        labels = {row.label: row.ours for row in choices_of(project, model) if row.ours is not None}
+        usual = [] if model.zero_shot and options["map"] else choices_of(project, model)
+        labels = {row.label: row.ours for row in usual if row.ours is not None}
         for pair in filter(None, options["map"].split(",")):
             theirs, equals, ours = pair.partition("=")
             if not equals:

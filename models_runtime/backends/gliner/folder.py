@@ -1,0 +1,150 @@
+"""Load a GLiNER model from its folder: only safetensors, no code from the folder, no downloads."""
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from transformers import AutoConfig, AutoModel
+
+from models_runtime.backends.base import BackendError
+from models_runtime.backends.gliner.network import SpanNetwork
+from models_runtime.backends.token_classification.encoding import FILE, Pieces
+from models_runtime.backends.token_classification.network import WEIGHTS, read_pieces
+
+CONFIG: Final = "gliner_config.json"
+# Transformers that read a text in both directions, with one vector for each piece.
+ENCODERS: Final = frozenset(
+    {"bert", "camembert", "deberta", "deberta-v2", "distilbert", "electra", "modernbert", "roberta", "xlm-roberta"}
+)
+# Settings of other GLiNER architectures, with the values that mean that they are not used.
+PLAIN: Final = {
+    "span_mode": ("markerV0",),
+    "subtoken_pooling": ("first",),
+    "words_splitter_type": ("whitespace",),
+    "fuse_layers": (False,),
+    "post_fusion_schema": ("", None),
+    "span_encoder_config": (None,),
+    "labels_encoder": (None,),
+    "labels_decoder": (None,),
+    "relations_layer": (None,),
+    "precomputed_prompts_mode": (False, None),
+}
+EMBEDDINGS: Final = ("embeddings.word_embeddings.weight", "embeddings.tok_embeddings.weight")
+ENCODER: Final = "token_rep_layer.bert_layer.model."
+
+
+class GlinerFolder:
+    """A folder that GLiNER's `save_pretrained` wrote with `safe_serialization=True`.
+
+    `max_words`: the most words of a text that the model reads at once. `ent` and `sep`: the ids of the pieces before
+    each prompt and after all prompts. `after`: whether a prompt's vector is that of the piece after `ent`. Raises
+    BackendError (permanent) for a folder that this version can't use.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = Path(path)
+        self._check()
+        said = self._config()
+        self.encoder = self._encoder(said)
+        self.width = _whole(said, "max_width", 12)
+        self.max_words = _whole(said, "max_len", 384)
+        self.max_prompts = _whole(said, "max_types", 25)
+        self.after = not said.get("embed_ent_token", True)
+        self.pieces: Pieces = read_pieces(self.path)
+        self.ent = self._piece(said.get("ent_token", "<<ENT>>"))
+        self.sep = self._piece(said.get("sep_token", "<<SEP>>"))
+        self.network = self._network(said)
+
+    def _check(self) -> None:
+        name = self.path.name
+        if not self.path.is_dir():
+            raise BackendError(f"There is no folder “{name}” on this worker. Add the folder.", permanent=True)
+        missing = [file for file in (CONFIG, FILE, WEIGHTS) if not (self.path / file).is_file()]
+        if missing:
+            pickled = WEIGHTS in missing and any(self.path.glob("*.bin"))
+            hint = " Pickled weights (.bin) are never opened; convert them to safetensors." if pickled else ""
+            raise BackendError(f"The folder “{name}” lacks {', '.join(missing)}.{hint}", permanent=True)
+
+    def _config(self) -> dict[str, Any]:
+        try:
+            said = json.loads((self.path / CONFIG).read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError) as error:
+            raise self._unusable(CONFIG, type(error).__name__) from None
+        if not isinstance(said, dict):
+            raise self._unusable(CONFIG, "no object")
+        for key, plain in PLAIN.items():
+            if key in said and said[key] not in plain:
+                raise BackendError(
+                    f"The folder “{self.path.name}” has another architecture ({key}). Choose a model with “markerV0” "
+                    "spans and one encoder.",
+                    permanent=True,
+                )
+        return said
+
+    def _encoder(self, said: dict[str, Any]) -> Any:
+        """The configuration of the encoder. Its vocabulary is as large as the stored embeddings."""
+        given = said.get("encoder_config")
+        if not isinstance(given, dict):
+            raise BackendError(
+                f"The file {CONFIG} in “{self.path.name}” has no encoder_config. Save the model again with GLiNER's "
+                "save_pretrained.",
+                permanent=True,
+            )
+        kind = given.get("model_type", "deberta-v2")
+        if "auto_map" in given or kind not in ENCODERS:
+            raise BackendError(
+                f"The encoder of “{self.path.name}” ({str(kind)[:40]}) can't be used. Encoders: "
+                f"{', '.join(sorted(ENCODERS))}.",
+                permanent=True,
+            )
+        try:
+            return AutoConfig.for_model(kind, **{key: given[key] for key in given if key != "model_type"})
+        except Exception as error:  # the library raises errors of many types
+            raise self._unusable(CONFIG, type(error).__name__) from None
+
+    def _piece(self, token: object) -> int:
+        found = self.pieces.id_of(str(token))
+        if found is None:
+            raise BackendError(
+                f"The tokenizer of “{self.path.name}” has no piece {str(token)[:40]}. Save the model again with "
+                "GLiNER's save_pretrained.",
+                permanent=True,
+            )
+        return found
+
+    def _network(self, said: dict[str, Any]) -> SpanNetwork:
+        try:
+            tensors = load_file(self.path / WEIGHTS)
+        except (OSError, ValueError, SafetensorError) as error:
+            raise self._unusable(WEIGHTS, type(error).__name__) from None
+        # Positions are counted, not stored; files of older versions have them.
+        tensors = {name: tensor.float() for name, tensor in tensors.items() if not name.endswith("position_ids")}
+        rows = next((len(tensors[ENCODER + name]) for name in EMBEDDINGS if ENCODER + name in tensors), None)
+        if rows is not None:
+            self.encoder.vocab_size = rows
+        try:
+            encoder = AutoModel.from_config(self.encoder, trust_remote_code=False, dtype=torch.float32)
+            network = SpanNetwork(
+                encoder,
+                hidden=_whole(said, "hidden_size", 512),
+                width=self.width,
+                layers=max(0, int(said.get("num_rnn_layers", 1))),
+            )
+            network.load_state_dict(tensors)
+        except Exception as error:  # the libraries raise errors of many types
+            raise self._unusable(WEIGHTS, type(error).__name__) from None
+        network.eval()
+        return network
+
+    def _unusable(self, file: str, why: str) -> BackendError:
+        return BackendError(f"The file {file} in “{self.path.name}” can't be used ({why}).", permanent=True)
+
+
+def _whole(said: dict[str, Any], key: str, usual: int) -> int:
+    value = said.get(key, usual)
+    if type(value) is not int or not 0 < value <= 100_000:
+        raise BackendError(f"The value of {key} in {CONFIG} must be a positive whole number.", permanent=True)
+    return value

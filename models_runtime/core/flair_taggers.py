@@ -1,0 +1,31 @@
+"""Find the folders of converted Flair taggers in DATA_DIR/weights. No library is imported."""
+
+from annotations.domain.names import bad_character
+from annotations.domain.tag_names import labels_in
+from models_runtime.core import weights
+from models_runtime.core.external_model import ExternalModel
+from models_runtime.core.registry import FLAIR
+
+# Written by the script in docs/flair.md.
+FORMAT = "deidreview-flair-1"
+NEEDED = ("config.json", "words.json", "model.safetensors")
+
+
+def flair_taggers() -> list[ExternalModel]:
+    """List the folders of taggers by name, with their labels."""
+    found = []
+    for name, folder in weights.folders() if weights.home().is_dir() else ():
+        if not all((folder / needed).is_file() for needed in NEEDED):
+            continue
+        config = weights.read_json(folder / "config.json")
+        tags = config.get("tags")
+        if config.get("format") != FORMAT or not isinstance(tags, list):
+            continue
+        try:
+            # Tags such as <START> and <unk> are no labels.
+            labels = labels_in(str(tag) for tag in tags if not str(tag).startswith("<"))
+        except ValueError:
+            continue
+        if labels and not any(map(bad_character, labels)):
+            found.append(ExternalModel(FLAIR, name, str(folder), labels, description=f"{len(labels)} labels"))
+    return found

@@ -1,0 +1,65 @@
+"""Folders of small GLiNER models, as GLiNER's `save_pretrained` writes them: tensors from seeds, a tiny vocabulary."""
+
+import json
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+
+from tests.backends.made_weights import SPECIAL
+
+RECORDED: dict[str, Any] = json.loads((Path(__file__).parents[1] / "cases" / "gliner.json").read_text(encoding="utf-8"))
+WORDS = (
+    "Anna", "Maria", "Bian", "##chi", ",", "di", "Rovigo", ".", "Luca", "Roma", "-", "name", "of", "a", "person",
+    "city", "town", "è", "nata", "a1", "😀",
+)  # fmt: skip
+SCALE = 0.3
+STEADY = 1.15
+
+
+def tensor(name: str, shape: Sequence[int]) -> Any:
+    """The numbers of a tensor, from its name; zeros for a bias."""
+    made = np.random.RandomState(zlib.crc32(name.encode())).normal(0, SCALE, tuple(shape)).astype(np.float32)
+    return torch.from_numpy(made * 0 if name.endswith("bias") else made)
+
+
+def steady_gliner(folder: Path, least: float = STEADY) -> Path:
+    """A model in which a span's score depends on its first and last word only: no layers, no positions, no LSTM.
+
+    `least` is subtracted from all scores.
+    """
+    config = RECORDED["cases"]["bert"]["config"]
+    encoder = config["encoder_config"] | {"num_hidden_layers": 0}
+    made_gliner(folder, encoder_config=encoder, num_rnn_layers=0)
+    tensors = load_file(folder / "model.safetensors")
+    kept = {name: values for name, values in tensors.items() if ".encoder.layer." not in name and "rnn." not in name}
+    kept["token_rep_layer.bert_layer.model.embeddings.position_embeddings.weight"].zero_()
+    # The first number of every span is -least, that of every prompt is 1.
+    for layer, value in (("span_rep_layer.span_rep_layer.out_project", -least), ("prompt_rep_layer", 1.0)):
+        kept[f"{layer}.3.weight"][0] = 0
+        kept[f"{layer}.3.bias"][0] = value
+    save_file(kept, folder / "model.safetensors")
+    return folder
+
+
+def made_gliner(folder: Path, case: str = "bert", **changes: Any) -> Path:
+    """The model of a recorded case; `changes` to its configuration."""
+    recorded = RECORDED["cases"][case]
+    folder.mkdir(parents=True)
+    tokenizer = Tokenizer(models.WordPiece({word: at for at, word in enumerate([*SPECIAL, *WORDS])}, unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=False)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    tokenizer.add_special_tokens(["[FLERT]", "<<ENT>>", "<<SEP>>"])
+    tokenizer.save(str(folder / "tokenizer.json"))
+    (folder / "gliner_config.json").write_text(json.dumps(recorded["config"] | changes))
+    tensors = {name: tensor(name, shape) for name, shape in recorded["tensors"].items()}
+    save_file(tensors, folder / "model.safetensors")
+    return folder

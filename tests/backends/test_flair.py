@@ -1,0 +1,219 @@
+"""Taggers of Flair: equal tags on small random models, probabilities, words, and folders that are refused."""
+
+import re
+import shutil
+import sys
+from itertools import product
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from safetensors.torch import load_file, save_file  # noqa: E402 - as torch
+
+from annotations.domain.bio import as_bio, decode  # noqa: E402
+from annotations.domain.tokens import Token, tokenize  # noqa: E402
+from models_runtime.backends import Backend, BackendError  # noqa: E402
+from models_runtime.backends.flair.backend import FlairBackend, _words  # noqa: E402
+from tests.backends.contract import BackendContract  # noqa: E402
+from tests.backends.made_flair import RECORDED, made_flair, word_tagger  # noqa: E402
+
+MAP = {"PER": "PATIENT", "LOC": "CITY"}
+TAGS = ("O", "S-PER", "B-PER", "E-PER", "I-PER", "S-LOC")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made_flair(tmp_path_factory.mktemp("flair") / "tiny")
+
+
+@pytest.fixture(scope="module")
+def names(tmp_path_factory: pytest.TempPathFactory) -> FlairBackend:
+    tag_of = {"Anna": "B-PER", "Bianchi": "E-PER", "Rovigo": "S-LOC"}
+    return FlairBackend(str(word_tagger(tmp_path_factory.mktemp("names") / "n", tag_of, TAGS)), "i2b2-2014", MAP)
+
+
+class TestFlairContract(BackendContract):
+    words = "Anna Bianchi, nata a Rovigo.\n"
+    most = 20_000
+
+    @pytest.fixture
+    def backend(self, names: FlairBackend) -> Backend:
+        return names
+
+
+@pytest.mark.parametrize("case", RECORDED["cases"])
+def test_the_tags_are_those_of_flair(case: str, tmp_path: Path) -> None:
+    """With word vectors, reprojection and a CRF; and with two LSTM layers, lower case, and neither of these.
+
+    The texts are written so that Flair's words and deidreview's are the same.
+    """
+    backend = FlairBackend(str(made_flair(tmp_path / case, case)), "set", MAP)
+    recorded = RECORDED["cases"][case]["tags"]
+    read = backend._network([text.split() for text in RECORDED["texts"]], "cpu")
+    assert [[backend._network.tags[tag] for tag in backend._network.read(scores)[0]] for scores in read] == recorded
+    for text, tags, found in zip(RECORDED["texts"], recorded, backend.predict(RECORDED["texts"]), strict=True):
+        expected = decode(_places(text), as_bio(tags))
+        assert [(span.start, span.end, span.label) for span in found] == [
+            (span.start, span.end, MAP[span.label]) for span in expected
+        ]
+
+
+def _places(text: str) -> list[Token]:
+    return [Token(*match.span()) for match in re.finditer(r"\S+", text)]
+
+
+def test_probabilities_are_those_of_all_paths(folder: Path) -> None:
+    """Each path is scored by itself; the probability of a tag is the share of the paths through it."""
+    network = FlairBackend(str(folder), "set", MAP)._network
+    (scores,) = network([["Anna", "di", "Rovigo"]], "cpu")
+    path, probabilities = network.read(scores)
+    steps = network.crf["transitions"].detach().numpy()
+    start, stop = (network.tags.index(name) for name in ("<START>", "<STOP>"))
+    weights = {}
+    for tags in product(range(len(network.tags)), repeat=3):
+        ends = zip((start, *tags), (*tags, stop), strict=True)
+        weights[tags] = sum(scores[at, tag] for at, tag in enumerate(tags)) + sum(steps[to, was] for was, to in ends)
+    assert tuple(path) == max(weights, key=lambda tags: weights[tags])
+    shares = {tags: np.exp(weight - max(weights.values())) for tags, weight in weights.items()}
+    for at, tag in product(range(3), range(len(network.tags))):
+        through = sum(share for tags, share in shares.items() if tags[at] == tag) / sum(shares.values())
+        assert probabilities[at, tag] == pytest.approx(through, abs=1e-6)
+
+
+def test_a_batch_reads_as_each_text_alone(folder: Path) -> None:
+    backend = FlairBackend(str(folder), "set", MAP)
+    texts = ["Anna di Rovigo. Luca!", "", "Tel", "Anna " * 450, "1/2 e\u0301 😀 di"]
+    assert backend.predict(texts) == [backend.predict([text])[0] for text in texts]
+    for text, (_, marginals) in zip(texts, backend.predict_marginals(texts), strict=True):
+        assert list(marginals.tokens) == tokenize(text)
+        assert marginals.marked.max(initial=0) <= 1
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("il 12/03/2021, Rossi-Bianchi", ["il", "12/03/2021", ",", "Rossi-Bianchi"]),
+        ("a.b@c.it e d'Anna.", ["a.b@c.it", "e", "d'Anna", "."]),
+        ("A1b2 (3) --x", ["A1b2", "(", "3", ")", "-", "-", "x"]),
+    ],
+)
+def test_words(text: str, words: list[str]) -> None:
+    tokens = tokenize(text)
+    found = [text[tokens[first].start : tokens[past - 1].end] for first, past in _words(text, tokens, 0, len(tokens))]
+    assert found == words
+
+
+def test_labels_are_mapped_and_confidences_are_probabilities(names: FlairBackend, folder: Path) -> None:
+    (found,) = names.predict(["😀 Anna Bianchi di Rovigo"])
+    assert [(span.start, span.end, span.label, span.confidence) for span in found] == [
+        (2, 14, "PATIENT", 1.0),
+        (18, 24, "CITY", 1.0),
+    ]
+    only = FlairBackend(str(folder), "set", MAP | {"LOC": None})
+    assert only.labels == ("PATIENT",)
+    assert {span.label for span in only.predict([RECORDED["texts"][0]])[0]} == {"PATIENT"}
+    assert only.revision != FlairBackend(str(folder), "set", MAP).revision
+    for wrong in ({"PER": "PATIENT"}, MAP | {"ORG": None}):
+        with pytest.raises(BackendError, match=r"The label map and the tagger differ in: (LOC|ORG)"):
+            FlairBackend(str(folder), "set", wrong)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"format": "other"},
+        {"tags": ["O", "S-PER"]},
+        {"embeddings": []},
+        {"embeddings": [{"kind": "words"}] * 3},
+        {"reproject": False},
+        {"crf": False},
+    ],
+)
+def test_unusable_configurations(changes: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(BackendError, match="can't be used") as caught:
+        FlairBackend(str(made_flair(tmp_path / "t", **changes)), "set", MAP)
+    assert caught.value.permanent
+
+
+def test_unusable_folders(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch, "load", lambda *args, **kwargs: pytest.fail("a pickle was opened"))
+    pickled = shutil.copytree(folder, tmp_path / "pickled")
+    (pickled / "model.safetensors").rename(pickled / "pytorch_model.bin")
+    with pytest.raises(BackendError, match=r"lacks model.safetensors\. Convert the tagger"):
+        FlairBackend(str(pickled), "set", MAP)
+    with pytest.raises(BackendError, match="Add the folder"):
+        FlairBackend(str(tmp_path / "none"), "set", MAP)
+    short = shutil.copytree(folder, tmp_path / "short")
+    tensors = load_file(short / "model.safetensors")
+    name = "embeddings.list_embedding_0.embedding.weight"
+    save_file(tensors | {name: tensors[name][:3].clone()}, short / "model.safetensors")
+    with pytest.raises(BackendError, match="can't be used"):
+        FlairBackend(str(short), "set", MAP)
+
+
+class _Embeddings:
+    """Stands for Flair's classes of embeddings, which are told apart by their type."""
+
+    def __init__(self, **fields: Any) -> None:
+        self.__dict__.update(fields)
+
+
+def _class(name: str) -> type:
+    return type(name, (_Embeddings,), {})
+
+
+def test_the_script_of_the_documentation_writes_what_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The script runs with stand-ins for Flair's objects, which have what a recorded tagger had."""
+    stand_ins = {name: _class(name) for name in ("FlairEmbeddings", "StackedEmbeddings", "WordEmbeddings")}
+    monkeypatch.setitem(sys.modules, "flair", SimpleNamespace())
+    monkeypatch.setitem(sys.modules, "flair.embeddings", SimpleNamespace(**stand_ins))
+    monkeypatch.setitem(sys.modules, "flair.models", SimpleNamespace(SequenceTagger=None))
+    page = (Path(__file__).parents[2] / "docs" / "flair.md").read_text(encoding="utf-8")
+    script: dict[str, Any] = {"__name__": "convert"}
+    exec(re.findall(r"```python\n(.*?)```", page, re.DOTALL)[0], script)
+    recorded = RECORDED["cases"]["crf"]
+    config = recorded["config"]
+
+    def dictionary(items: list[str]) -> SimpleNamespace:
+        return SimpleNamespace(item2idx={item.encode(): at for at, item in enumerate(items)})
+
+    parts = []
+    for number, each in enumerate(config["embeddings"]):
+        if each["kind"] == "words":
+            vocab = {word: at for at, word in enumerate(recorded["words"][str(number)])}
+            parts.append(stand_ins["WordEmbeddings"](layer_norm=None, field=None, vocab=vocab))
+        else:
+            model = SimpleNamespace(
+                proj=None, is_forward_lm=each["forward"], dictionary=dictionary(each["characters"]),
+                document_delimiter=each["start"],
+            )  # fmt: skip
+            whole = {
+                "tokenized_lm": True,
+                "with_whitespace": each["after_space"],
+                "is_lower": each["lower"],
+                "lm": model,
+            }
+            parts.append(stand_ins["FlairEmbeddings"](**whole))
+    made = made_flair(tmp_path / "made")
+    state = load_file(made / "model.safetensors") | {"embeddings.list_embedding_1.lm.decoder.weight": torch.zeros(2)}
+    tagger = SimpleNamespace(
+        embeddings=stand_ins["StackedEmbeddings"](embeddings=parts), label_dictionary=dictionary(config["tags"]),
+        reproject_embeddings=config["reproject"], use_rnn=config["lstm"], use_crf=config["crf"], rnn_type="LSTM",
+        bidirectional=True, train_initial_hidden_state=False, state_dict=lambda: state,
+    )  # fmt: skip
+    script["convert"](tagger, tmp_path / "converted")
+    (one, two) = (FlairBackend(str(tmp_path / name), "set", MAP) for name in ("made", "converted"))
+    assert one.predict(RECORDED["texts"]) != [[]] * 3
+    spans = [[(span.start, span.end, span.label) for span in found] for found in one.predict(RECORDED["texts"])]
+    assert [[(s.start, s.end, s.label) for s in found] for found in two.predict(RECORDED["texts"])] == spans
+    for lacking in ({"rnn_type": "GRU"}, {"train_initial_hidden_state": True}):
+        with pytest.raises(SystemExit, match="bidirectional LSTMs"):
+            script["convert"](SimpleNamespace(**vars(tagger) | lacking), tmp_path / "refused")
+    parts[0].layer_norm = object()
+    with pytest.raises(SystemExit, match="embeddings of this kind: WordEmbeddings"):
+        script["convert"](tagger, tmp_path / "refused")

@@ -1,0 +1,158 @@
+"""Zero-shot span models: equal to GLiNER's own package, long texts, many prompts, and folders that are refused."""
+
+import json
+import shutil
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from safetensors.torch import load_file, save_file  # noqa: E402 - as torch
+
+from models_runtime.backends import Backend, BackendError  # noqa: E402
+from models_runtime.backends.gliner.backend import GlinerBackend, _split  # noqa: E402
+from tests.backends.contract import BackendContract  # noqa: E402
+from tests.backends.made_gliner import RECORDED, made_gliner, steady_gliner  # noqa: E402
+
+PROMPTS = {"city": "CITY", "name of a person": "PATIENT"}
+TEXT = RECORDED["texts"][0]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made_gliner(tmp_path_factory.mktemp("zero-shot") / "tiny")
+
+
+@pytest.fixture(scope="module")
+def loaded(folder: Path) -> GlinerBackend:
+    return GlinerBackend(str(folder), "i2b2-2014", PROMPTS)
+
+
+@pytest.fixture(scope="module")
+def steady(tmp_path_factory: pytest.TempPathFactory) -> GlinerBackend:
+    return GlinerBackend(str(steady_gliner(tmp_path_factory.mktemp("steady") / "s")), "i2b2-2014", PROMPTS)
+
+
+class TestGlinerContract(BackendContract):
+    words = "Anna Maria Bianchi, è nata a Rovigo.\n"
+    most = 20_000
+
+    @pytest.fixture
+    def backend(self, steady: GlinerBackend) -> Backend:
+        return steady
+
+
+def found(backend: GlinerBackend, text: str) -> list[tuple[int, int, str, float | None]]:
+    return [(span.start, span.end, span.label, span.confidence) for span in backend.predict([text])[0]]
+
+
+@pytest.mark.parametrize("case", RECORDED["cases"])
+def test_spans_and_probabilities_are_those_of_the_published_package(case: str, tmp_path: Path) -> None:
+    """BERT with a projection and an LSTM, and DeBERTa without them, whose prompts have the vector of their first piece.
+
+    The order of the prompts changes the numbers, so they are asked in the recorded order.
+    """
+    recorded = RECORDED["cases"][case]
+    codes = dict(zip(RECORDED["prompts"], ("A", "B"), strict=True))
+    backend = GlinerBackend(str(made_gliner(tmp_path / case, case)), "set", {prompt: codes[prompt] for prompt in codes})
+    backend._codes, backend._groups = ["A", "B"], list(backend._grouped(RECORDED["prompts"]))
+    for text, spans, scores in zip(RECORDED["texts"], recorded["spans"], recorded["scores"], strict=True):
+        assert found(backend, text) == [
+            (start, end, codes[prompt], pytest.approx(score, abs=6e-4)) for start, end, prompt, score in spans
+        ]
+        words = [_split(text, backend._folder.pieces.of_words, 99)]
+        (window,) = backend._windows(0, words[0])
+        given = backend._read(words, [window], backend._groups[0])[0]
+        for start, past, prompt, score in scores:
+            assert given[start, past - start - 1, prompt] == pytest.approx(score, abs=2e-5)
+
+
+def test_every_word_of_a_long_text_is_read(loaded: GlinerBackend) -> None:
+    """The model reads 20 words at once; a name that repeats is found everywhere, not only at the start."""
+    text = ("Luca - Roma . " * 60).strip()
+    spans = loaded.predict([text])[0]
+    assert spans[0].start < 20 and spans[-1].end > len(text) - 20
+    gaps = [after.start - before.end for before, after in pairwise(spans)]
+    assert max(gaps) < 40
+
+
+def test_many_prompts_are_asked_in_groups(folder: Path) -> None:
+    prompts = {f"name of a person {'a ' * number}city".strip(): "PATIENT" for number in range(9)} | {"city": "CITY"}
+    backend = GlinerBackend(str(folder), "set", prompts)
+    assert len(backend._groups) > 1
+    assert sum(len(group.at) for group in backend._groups) == len(prompts)
+    spans = backend.predict([TEXT])[0]
+    assert spans and {span.label for span in spans} <= {"PATIENT", "CITY"}
+    with pytest.raises(BackendError, match="is too long for the model"):
+        GlinerBackend(str(folder), "set", {"city " * 60: "CITY"})
+
+
+def test_the_revision_depends_on_weights_and_prompts(folder: Path, loaded: GlinerBackend, tmp_path: Path) -> None:
+    assert GlinerBackend(str(folder), "i2b2-2014", dict(reversed(PROMPTS.items()))).revision == loaded.revision
+    assert GlinerBackend(str(folder), "i2b2-2014", PROMPTS | {"town": "CITY"}).revision != loaded.revision
+    other = shutil.copytree(folder, tmp_path / "tiny")
+    tensors = load_file(other / "model.safetensors")
+    tensors["prompt_rep_layer.3.bias"] += 1
+    save_file(tensors, other / "model.safetensors")
+    assert GlinerBackend(str(other), "i2b2-2014", PROMPTS).revision != loaded.revision
+
+
+def test_older_files_with_stored_positions_are_read(folder: Path, loaded: GlinerBackend, tmp_path: Path) -> None:
+    other = shutil.copytree(folder, tmp_path / "tiny")
+    tensors = load_file(other / "model.safetensors")
+    tensors["token_rep_layer.bert_layer.model.embeddings.position_ids"] = torch.arange(64)[None]
+    save_file(tensors, other / "model.safetensors")
+    assert found(GlinerBackend(str(other), "set", PROMPTS), TEXT) == found(loaded, TEXT)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"span_mode": "token_level"}, "another architecture (span_mode)"),
+        ({"labels_encoder": "bert-base"}, "another architecture (labels_encoder)"),
+        ({"encoder_config": None}, "has no encoder_config"),
+        ({"encoder_config": {"model_type": "llama"}}, "The encoder of “changed” (llama)"),
+        ({"encoder_config": {"model_type": "bert", "auto_map": {"AutoModel": "evil.Net"}}}, "can't be used"),
+        ({"max_width": 0}, "max_width in gliner_config.json must be"),
+        ({"ent_token": "<<NONE>>"}, "has no piece <<NONE>>"),
+        ({"hidden_size": 14}, "model.safetensors in “changed” can't be used"),
+    ],
+)
+def test_unusable_configurations(changes: dict[str, Any], words: str, tmp_path: Path) -> None:
+    with pytest.raises(BackendError) as caught:
+        GlinerBackend(str(made_gliner(tmp_path / "changed", **changes)), "set", PROMPTS)
+    assert words in str(caught.value) and caught.value.permanent
+
+
+def test_unusable_folders(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pickle is never opened, not even if it is the only file with weights."""
+    monkeypatch.setattr(torch, "load", lambda *args, **kwargs: pytest.fail("a pickle was opened"))
+    for name, missing, words in (
+        ("pickled", "model.safetensors", "lacks model.safetensors. Pickled weights (.bin) are never opened"),
+        ("plain", "tokenizer.json", "lacks tokenizer.json."),
+    ):
+        other = shutil.copytree(folder, tmp_path / name)
+        (other / missing).unlink()
+        (other / "pytorch_model.bin").write_bytes(b"x")
+        with pytest.raises(BackendError) as caught:
+            GlinerBackend(str(other), "set", PROMPTS)
+        assert words in str(caught.value) and caught.value.permanent
+    for name, content in (("gliner_config.json", "["), ("model.safetensors", "x")):
+        other = shutil.copytree(folder, tmp_path / f"broken-{name}")
+        (other / name).write_text(content)
+        with pytest.raises(BackendError, match=f"The file {name} in"):
+            GlinerBackend(str(other), "set", PROMPTS)
+    with pytest.raises(BackendError, match="Add the folder"):
+        GlinerBackend(str(tmp_path / "nowhere"), "set", PROMPTS)
+
+
+def test_loading_runs_no_code_from_the_folder(folder: Path, tmp_path: Path) -> None:
+    other = shutil.copytree(folder, tmp_path / "code")
+    config = json.loads((other / "gliner_config.json").read_text())
+    config["model_name"] = str(tmp_path / "other")  # GLiNER's own package would load an encoder from here
+    (other / "gliner_config.json").write_text(json.dumps(config))
+    (other / "modeling.py").write_text("raise SystemExit")
+    assert GlinerBackend(str(other), "set", PROMPTS).predict([TEXT])[0]
