@@ -1,0 +1,1 @@
+"""Other forms of annotated notes: other styles, and copies with surrogates."""
