@@ -86,13 +86,18 @@ def in_case(text: str, spans: Sequence[Span], *, upper: bool) -> Styled:
 
 
 def with_other_names(text: str, spans: Sequence[Span], language: str, chance: random.Random | None = None) -> Styled:
-    """The note with other names of its fields and titles: at the start of each line, and anywhere in the header.
+    """The note with other names of its fields and titles (see `renaming`)."""
+    return Styled(*edited(text, spans, renaming(text, spans, language, chance)))
+
+
+def renaming(text: str, spans: Sequence[Span], language: str, chance: random.Random | None = None) -> list[Edit]:
+    """Other names of the fields and titles at the start of each line, and anywhere in the header.
 
     Names within a span stay. `chance` chooses among several names; without it, the first one is taken.
     """
     names = other_names(language)
     if not names:
-        return Styled(text, sorted(spans))
+        return []
     edits, end = [], header_end(text)
     for found in _names(language).finditer(text):
         first, past = found.span("name")
@@ -103,7 +108,7 @@ def with_other_names(text: str, spans: Sequence[Span], language: str, chance: ra
         choices = names[" ".join(old.lower().split())]
         new = chance.choice(choices) if chance else choices[0]
         edits.append(Edit(first, past, new.upper() if old.isupper() and len(old) > 1 else new))
-    return Styled(*edited(text, spans, edits))
+    return edits
 
 
 @cache
