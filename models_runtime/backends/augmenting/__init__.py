@@ -1,1 +1,1 @@
-"""Other forms of annotated notes: other styles, and copies with surrogates."""
+"""Other forms of training notes: without their header, and copies with surrogates."""

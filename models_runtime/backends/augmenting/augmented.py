@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from annotations.domain.spans import Span
-from models_runtime.backends.augmenting.styles import without_header
+from models_runtime.backends.augmenting.headers import without_header
 from models_runtime.backends.augmenting.surrogates import replaceable, with_surrogates
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.learner import Note, TrainingTask
