@@ -74,6 +74,7 @@ quality: $(STAMPS)/dev
 	@$(PY) -m fixtures.quality.attacker
 	@$(PY) -m fixtures.quality.documents
 	@$(PY) -m fixtures.quality.transfer
+	@$(PY) -m fixtures.quality.styles --algorithm ap
 	@$(PY) -m fixtures.quality.bulk
 
 lock:

@@ -247,6 +247,25 @@ RULES = Setting(
 )
 
 
+# What the training notes are changed to: see models_runtime.backends.augmenting.augmented, which knows these keys.
+HEADER_DROPOUT = Setting(
+    "header_dropout",
+    _("Header dropout"),
+    "number",
+    least=0,
+    most=1,
+    help=_("Share of the training notes that lose their header, drawn by chance; 0 if empty."),
+)
+SURROGATES = Setting(
+    "surrogates",
+    _("Copies with surrogates"),
+    "whole",
+    least=0,
+    most=5,
+    help=_("Copies of each training note with surrogates in place of identifiers; 0 if empty."),
+)
+
+
 # The keys are those of models_runtime.backends.stacked.training.Hyperparameters.
 STACKED = (
     Setting(
@@ -412,7 +431,7 @@ TRAINABLE: dict[str, TrainableKind] = {
         },
         # crfsuite can't continue from weights. See models_runtime.backends.crf.training.
         continues=_("its spans, as features"),
-        settings=(RULES,),
+        settings=(RULES, HEADER_DROPOUT, SURROGATES),
         marginals=True,
     ),
     "spacy": TrainableKind(
@@ -426,7 +445,7 @@ TRAINABLE: dict[str, TrainableKind] = {
         },
         needs="spacy",
         by_epoch=True,
-        settings=(RULES,),
+        settings=(RULES, HEADER_DROPOUT, SURROGATES),
     ),
     "bilstm": TrainableKind(
         title=_("BiLSTM-CRF with features and rules"),
@@ -442,7 +461,7 @@ TRAINABLE: dict[str, TrainableKind] = {
         queue="gpu",
         adapts=_("predicting the next character"),
         grouped=True,
-        settings=(RULES, SEED),
+        settings=(RULES, SEED, HEADER_DROPOUT, SURROGATES),
         marginals=True,
     ),
     "stacked": TrainableKind(

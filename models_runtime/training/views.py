@@ -23,7 +23,7 @@ from models_runtime.core import embeddings, weights
 from models_runtime.core.abilities import lacking
 from models_runtime.core.gold_notes import languages_of
 from models_runtime.core.health import State, Workers
-from models_runtime.core.registry import TRAINABLE, TrainableKind, trainable_kind
+from models_runtime.core.registry import SURROGATES, TRAINABLE, TrainableKind, trainable_kind
 from models_runtime.core.training_settings import Value, shown
 from models_runtime.models import TrainedModel
 from models_runtime.training.forms import REFUSED_AT, RenameForm, TrainForm, UploadModelForm
@@ -167,7 +167,8 @@ def model_train(request: Request, slug: str) -> HttpResponse:
             )[0]
             return redirect("model", slug, row.pk)
         except ServiceError as error:
-            add_error(form, error, REFUSED_AT | {"embeddings": f"{form.settings['backend']}-embeddings"})
+            own = {key: f"{form.settings['backend']}-{key}" for key in ("embeddings", SURROGATES.key)}
+            add_error(form, error, REFUSED_AT | own)
     return _models(request, access, train=form)
 
 

@@ -15,6 +15,7 @@ import torch
 
 from annotations.domain.bio import encode_tokens
 from annotations.domain.spans import Span
+from models_runtime.backends.augmenting.augmented import augmented
 from models_runtime.backends.bilstm_crf.characters import LANGUAGE_HYPERPARAMETERS, learn_characters
 from models_runtime.backends.bilstm_crf.encoding import Item, NoteEncoder, no_context, spans_of
 from models_runtime.backends.bilstm_crf.model import Card, Loaded, load_model, save_model
@@ -64,7 +65,7 @@ def learn(task: TrainingTask, path: Path) -> str:
         hyper = replace(hyper, grouped=base.card.grouped, hidden=base.card.hidden)
     hyper = replace(hyper, grouped=task.grouping or hyper.grouped)
     labels = labels_of(task.notes, base.card.labels if base else ())
-    seed = task.settings.get("seed", SEED)
+    seed, gold_notes, task = task.settings.get("seed", SEED), len(task.notes), augmented(task)
     device = replace(choose_device(), stays=True)  # the optimizer's state can't move to the CPU
     key = task_key(task, str(hyper), str(LANGUAGE_HYPERPARAMETERS), torch.__version__, device.name)
     characters = base.characters if base else None
@@ -78,7 +79,7 @@ def learn(task: TrainingTask, path: Path) -> str:
     encoder = NoteEncoder(rules, lexicon, hyper.grouped, context)
     training = _Training(task, hyper, encoder, Tags.of(labels), device, base, seed)
     done = run_epochs(task, training.loop, training.orders, key, training.f1)
-    card = Card(task.label_set, labels, name, rules.label_set, hyper.grouped, hyper.hidden, len(task.notes), done)
+    card = Card(task.label_set, labels, name, rules.label_set, hyper.grouped, hyper.hidden, gold_notes, done)
     return save_model(path, card, training.network, training.vocabulary, lexicon, characters)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from models_runtime.backends import files
+from models_runtime.backends.augmenting.augmented import augmented
 from models_runtime.backends.crf.backend import CrfBackend
 from models_runtime.backends.crf.model import load_model
 from models_runtime.backends.crf.training import train
@@ -17,7 +18,7 @@ from models_runtime.backends.learner import SAMPLE, Learner, TrainingTask
 
 def learn(task: TrainingTask, path: Path) -> str:
     return train(
-        task.notes,
+        augmented(task).notes,
         path,
         label_set=task.label_set,
         algorithm=task.algorithm or "lbfgs",
@@ -28,6 +29,7 @@ def learn(task: TrainingTask, path: Path) -> str:
         held_out=task.held_out if task.choose else (),
         stop_after=task.stop_after,
         use_rules=task.settings.get("rules", True),
+        gold_notes=len(task.notes),
     )
 
 

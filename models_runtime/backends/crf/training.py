@@ -56,14 +56,16 @@ def train(
     held_out: Sequence[tuple[str, Sequence[Span]]] = (),
     stop_after: int = 0,
     use_rules: bool = True,
+    gold_notes: int = 0,
 ) -> str:
     """Train on texts with their gold spans, write the model to `path` and return its sha256.
 
-    `unlabeled`: the project's other notes; the lexicon is learned from them too. `base`: the earlier model. Its labels
-    stay: spans with labels that these notes lack come from the earlier model. `held_out`: notes that choose the
-    iteration (see _Trainer.choose). `stop_after`: the iteration after which to end. `use_rules`: take the tags of the
-    rules as features. Deterministic: the same notes in the same order give the same file. Raises BackendError
-    (permanent) for notes without spans, an unknown algorithm, or a `base` with MOST_STAGES stages.
+    `unlabeled`: the project's other notes; the lexicon is learned from them too. `base`: the earlier model. Its
+    labels stay: spans with labels that these notes lack come from the earlier model. `held_out`: notes that choose
+    the iteration (see _Trainer.choose). `stop_after`: the iteration after which to end. `use_rules`: take the tags of
+    the rules as features. `gold_notes`: how many of the notes are no copies; 0 for all. Deterministic: the same notes
+    in the same order give the same file. Raises BackendError (permanent) for notes without spans, an unknown
+    algorithm, or a `base` with MOST_STAGES stages.
     """
     if algorithm not in ALGORITHMS:
         raise BackendError(
@@ -101,7 +103,7 @@ def train(
             trainer.train(str(weights))
         if algorithm in UNSCALED:
             weights.write_bytes(scaled(weights.read_bytes()))
-        card = Card(label_set, labels, algorithm, rules.label_set, len(notes), trainer.done)
+        card = Card(label_set, labels, algorithm, rules.label_set, gold_notes or len(notes), trainer.done)
         return save(path, card, weights, lexicon, base)
 
 

@@ -15,6 +15,7 @@ import spacy
 from spacy.training import Example
 from thinc.api import Adam, Optimizer, fix_random_seed
 
+from models_runtime.backends.augmenting.augmented import augmented
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.best import BestEpoch
 from models_runtime.backends.learner import Step, TrainingTask, labels_of, task_key
@@ -70,6 +71,7 @@ def learn(task: TrainingTask, path: Path) -> str:
     hyper = _way(task)
     base = load_model(Path(task.base)) if task.base else None
     labels = labels_of(task.notes, base.card.labels if base else ())
+    gold_notes, task = len(task.notes), augmented(task)
     lexicon = learn_words([*(text for text, _ in task.notes), *task.unlabeled])
     if base is not None:
         lexicon = {word: list(fields) for word, fields in base.lexicon.items()} | lexicon
@@ -81,7 +83,7 @@ def learn(task: TrainingTask, path: Path) -> str:
         weights.continued(recognizer(nlp), recognizer(base.nlp))
     training = _Training(task, hyper, NoteEncoder(nlp, rules, lexicon))
     tensors, done = training.run_epochs(task_key(task, str(training.hyper), str(sizes), version("spacy")))
-    card = Card(task.label_set, labels, _name(task), rules.label_set, language, sizes, len(task.notes), done)
+    card = Card(task.label_set, labels, _name(task), rules.label_set, language, sizes, gold_notes, done)
     return save(path, card, tensors, lexicon)
 
 

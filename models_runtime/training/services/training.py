@@ -13,12 +13,13 @@ from annotations.domain.numbers import whole
 from annotations.jobs.services.queue import enqueue
 from annotations.jobs.services.starting import key_of, started_with
 from annotations.models import Document, GoldVersion, Job, Membership, Project, Role, User
+from models_runtime.backends.augmenting.surrogates import replaceable
 from models_runtime.core import weights
 from models_runtime.core.gold_notes import languages_of
 from models_runtime.core.gold_sources import gold_sources, lending_project, unseen_by
 from models_runtime.core.model_files import missing_labels
 from models_runtime.core.model_names import free_name, good_model_name, taken
-from models_runtime.core.registry import TRAINABLE, trainable_kind
+from models_runtime.core.registry import SURROGATES, TRAINABLE, trainable_kind
 from models_runtime.core.stages import learned_from
 from models_runtime.core.training_settings import checked
 from models_runtime.models import OF_MODEL, TrainedModel
@@ -231,6 +232,11 @@ def _params(project: Project, settings: _Settings) -> TrainingParams:
         params["refit"] = True
     if chosen := checked(kind.settings, settings.settings, title=kind.title):
         params["settings"] = chosen
+    if chosen.get(SURROGATES.key) and not replaceable(project.label_set.key):
+        raise ServiceError(
+            _("Surrogates can only be made for a label set that comes with the program. Set their copies to 0."),
+            code=SURROGATES.key,
+        )
     if kind.stacked:
         named = str(params.get("settings", {}).get("embeddings", ""))
         if settings.base and named:

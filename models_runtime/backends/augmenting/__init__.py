@@ -1,0 +1,1 @@
+"""Other forms of training notes: without their header, and copies with surrogates."""
