@@ -175,6 +175,7 @@ class TrainableKind:
     `stacked`: its input is a stack of embeddings, which the setting `embeddings` names: files of word vectors in
     DATA_DIR/embeddings, and language models of the project. `factory` then also gets that folder, as `embeddings`.
     `marginals`: as for BackendKind.
+    `self_trains`: it can also learn from notes without gold, with labels of models. Its models give probabilities.
     """
 
     title: str
@@ -195,6 +196,7 @@ class TrainableKind:
     predicts: bool = True
     stacked: bool = False
     marginals: bool = False
+    self_trains: bool = False
 
 
 # The kind whose models can be part of a stack of embeddings.
@@ -380,6 +382,7 @@ TRAINABLE: dict[str, TrainableKind] = {
         continues=_("its spans, as features"),
         settings=(RULES,),
         marginals=True,
+        self_trains=True,
     ),
     "spacy": TrainableKind(
         title="spaCy",
@@ -410,6 +413,7 @@ TRAINABLE: dict[str, TrainableKind] = {
         grouped=True,
         settings=(RULES, SEED),
         marginals=True,
+        self_trains=True,
     ),
     "stacked": TrainableKind(
         title=_("BiLSTM-CRF with stacked embeddings"),
