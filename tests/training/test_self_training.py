@@ -16,7 +16,7 @@ from annotations.jobs.runner import run as work
 from annotations.models import Document, GoldVersionNote, Job, Span
 from annotations.ops.services.erasing import delete_note
 from annotations.scores.selectors import learned_notes
-from models_runtime.core.self_training import notes_without_gold
+from models_runtime.core.self_training import labels_of, notes_without_gold
 from models_runtime.core.stages import learned_from
 from models_runtime.models import Run, TrainedModel
 from models_runtime.runs.services.merging import review_together
@@ -38,7 +38,7 @@ def done(row):
 
 @pytest.fixture
 def ward(world, trained):
-    """Eight notes without gold, one of them with a gold note's text; a model with a run at a threshold of 0.05."""
+    """Eight notes without gold, one more with a gold note's text, and a run of a model at a threshold of 0.05."""
     for number, (text, _) in enumerate(made_notes(26)):
         if number >= 20:
             make.make_note(world.project, text + "Torna a casa.\n", f"nuovo-{number}", patient_id=f"n{number}")
@@ -83,16 +83,18 @@ def test_a_training_learns_from_the_sure_lines_of_notes_without_gold(ward, train
 
 
 def test_members_of_a_merged_list_must_agree(ward, trained):
-    rules = done(start_run(**ward.at, backend="rules", key="rules"))
-    merged = done(review_together(**ward.at, runs=[ward.name, rules.author.name], key="m"))
+    other, _ = trained(key="other", algorithm="ap")
+    second = done(start_run(**ward.at, backend=f"model:{other.pk}", key="second"))
+    merged = done(review_together(**ward.at, runs=[ward.name, second.author.name], key="m"))
     model, job = trained(key="agreed", self_training=merged.author.name, refit=True)
     assert job.state == Job.State.DONE, job.error
-    assert model.card["self_training"]["models"] == [ward.model.name]
+    assert set(model.card["self_training"]["models"]) == {ward.model.name, other.name}
     assert model.card["refit"]["notes"] == 20 and model.card["sha256"] != model.card["refit"]["held_out_sha256"]
-    # The rules know no span of these lines any more, so no two members agree.
+    # As if only one of the two had suggested each span: they agree on no line with a span, only on others.
+    lines = model.card["self_training"]["spans"]
     Span.objects.filter(annotation_set__author=merged.author).update(provenance={"runs": [], "agree": 1, "of": 2})
-    _model, job = trained(key="none", self_training=merged.author.name)
-    assert (job.state, job.error) != (Job.State.DONE, "")
+    alone = [found for *_, found in labels_of(merged, notes_without_gold(merged, [ward.world.version], ""))]
+    assert lines and all(found is None or not found.spans for found in alone)
 
 
 def test_notes_of_the_hold_out_and_of_tests_are_never_learned_from(ward, trained):
@@ -125,7 +127,7 @@ def test_what_a_training_can_t_learn_from_is_refused(ward):
         assert caught.value.code == "self_training"
         return str(caught.value)
 
-    plain = done(start_run(**ward.at, backend="rules", key="rules"))
+    plain = done(start_run(**ward.at, backend=f"model:{ward.model.pk}", key="plain"))
     assert f"There is no run “x”. Runs to learn from: {ward.name}." in refused(self_training="x")
     assert "doesn't show where it is unsure" in refused(self_training=plain.author.name)
     waiting = start_run(**ward.at, backend=f"model:{ward.model.pk}", wanted=Wanted(threshold=0.01), key="w")
@@ -140,7 +142,7 @@ def test_a_run_that_was_deleted_or_is_sure_of_nothing_ends_the_training(ward):
     model = start_training(**ward.at, gold=1, key="unsure", iterations=8, self_training=ward.name)
     Span.objects.filter(annotation_set__author=ward.run.author).update(confidence=0.5)
     work(model.job_id)
-    assert "is sure of no line in a note without gold" in Job.objects.get(pk=model.job_id).error
+    assert "is sure of no span in a note without gold" in Job.objects.get(pk=model.job_id).error
     model = start_training(**ward.at, gold=1, key="gone", iterations=8, self_training=ward.name)
     Run.objects.filter(pk=ward.run.pk).delete()
     work(model.job_id)

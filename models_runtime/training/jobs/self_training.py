@@ -38,7 +38,7 @@ def self_labels(
     """Label the notes of the run that the training names. Empty if it names none.
 
     Deterministic, so that a repeated or continued training learns from the same labels. Raises ServiceError
-    `self_training` if the run no longer exists or is sure of no line, and BackendError.
+    `self_training` if the run no longer exists or is sure of no span, and BackendError.
     """
     wanted = row.params.get(SELF_TRAINING)
     if wanted is None:
@@ -58,9 +58,9 @@ def self_labels(
         if found is not None:
             first[pk] = found
         watch.first_round(None)
-    if not first:
+    if not any(each.spans for each in first.values()):
         raise ServiceError(
-            gettext("The run “%(name)s” is sure of no line in a note without gold. Start a training without it.")
+            gettext("The run “%(name)s” is sure of no span in a note without gold. Start a training without it.")
             % {"name": wanted["name"]},
             code=SELF_TRAINING,
         )

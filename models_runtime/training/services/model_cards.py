@@ -35,9 +35,10 @@ class SelfTrained(TypedDict):
 class Summary(TypedDict):
     """A model as commands print it. Scores are None for an uploaded model and for one without a hold-out.
 
-    `notes`, `held_out` and all figures are those of the held-out model, also where `refit` tells of a later one.
-    Notes of a `self_training` are not counted in `notes`. `refit_elsewhere`: of an uploaded model, how many of its notes had chosen its iterations. `thresholds`: figures of
-    the held-out notes at each masking threshold, empty for a model that gives no probabilities.
+    `notes`, `held_out` and all figures are those of the held-out model, also where `refit` tells of a later one. Notes
+    of a `self_training` are not counted in `notes`. `refit_elsewhere`: of an uploaded model, how many of its notes had
+    chosen its iterations. `thresholds`: figures of the held-out notes at each masking threshold, empty for a model that
+    gives no probabilities.
     """
 
     model: str
