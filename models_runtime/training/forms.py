@@ -119,10 +119,7 @@ class TrainForm(forms.Form):
         label=_("Self-training: also learn from the labels of a run"),
         max_length=80,
         required=False,
-        help_text=_(
-            "Learns from lines of notes without gold where this run is sure, at half the weight of gold. Takes about "
-            "twice as long."
-        ),
+        help_text=_("Learns from lines of notes without gold where this run is sure. Takes more than twice as long."),
         widget=forms.Select(),
     )
     runs = WholeField(

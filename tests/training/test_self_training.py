@@ -2,10 +2,12 @@
 
 import io
 import json
+from datetime import timedelta
 from types import SimpleNamespace
 
 import pytest
 from django.core.management import call_command
+from django.db.models.functions import Now
 from django.test import Client
 from django.urls import reverse
 
@@ -13,9 +15,11 @@ from annotations.core.errors import ServiceError
 from annotations.domain.gold.splits import Split
 from annotations.gold.services.splitting import split_version
 from annotations.jobs.runner import run as work
+from annotations.jobs.services.sweep import sweep
 from annotations.models import Document, GoldVersionNote, Job, Span
-from annotations.ops.services.erasing import delete_note
+from annotations.ops.services.erasing import delete_note, erase_patient
 from annotations.scores.selectors import learned_notes
+from models_runtime.backends import children
 from models_runtime.core.self_training import labels_of, notes_without_gold
 from models_runtime.core.stages import learned_from
 from models_runtime.models import Run, TrainedModel
@@ -181,3 +185,44 @@ def test_a_bilstm_learns_from_them_and_its_first_round_can_t_end_early(ward, tra
     model, job = trained(key="bilstm", **options)
     assert job.state == Job.State.DONE, job.error
     assert model.card["self_training"]["read"] == 8 and len(model.losses) == 1
+
+
+class Killed(BaseException):
+    """The end of a worker: nothing after it runs."""
+
+
+@pytest.mark.both_databases
+def test_a_killed_self_training_gives_the_same_model_and_an_erasure_ends_it(ward, trained, monkeypatch):
+    whole, _ = trained(key="whole", self_training=ward.name)
+    for round_number in (1, 2):
+        train, calls = children.train, []
+
+        def killed(*words, calls=calls, train=train, number=round_number, **more):
+            calls.append(more)
+            if len(calls) == number:
+                raise Killed
+            return train(*words, **more)
+
+        monkeypatch.setattr(children, "train", killed)
+        key = f"killed-{round_number}"
+        model = start_training(**ward.at, gold=1, key=key, iterations=8, self_training=ward.name)
+        with pytest.raises(Killed):
+            work(model.job_id)
+        monkeypatch.undo()
+        Job.objects.filter(pk=model.job_id).update(lease_until=Now() - timedelta(seconds=1))
+        sweep()
+        work(model.job_id)
+        model.refresh_from_db()
+        assert model.card["sha256"] == whole.card["sha256"]
+
+    def erased(*words, **more):
+        if Document.objects.filter(patient_id="n20").exists():
+            erase_patient(project=ward.project, patient_id="n20", actor=ward.world.manager)
+        return train(*words, **more)
+
+    monkeypatch.setattr(children, "train", erased)
+    model, job = trained(key="erased", self_training=ward.name)
+    assert (job.state, model.stored_file) == (Job.State.FAILED, None) and "erased during this work" in job.error
+    monkeypatch.undo()
+    again, job = trained(key="after", self_training=ward.name)
+    assert job.state == Job.State.DONE and again.card["self_training"]["read"] == 7
