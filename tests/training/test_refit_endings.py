@@ -59,6 +59,8 @@ def here(monkeypatch):
             [None],
             map(children._line, held_out),
             [None],
+            self_labeled,
+            [None],
         )
         lines = [json.dumps(value).encode() for part in parts for value in part]
         monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=lines))
