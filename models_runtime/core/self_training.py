@@ -6,9 +6,9 @@ runs don't show where they doubt that a stretch has no label, so nothing is lear
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Final
 
-from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
@@ -70,17 +70,18 @@ def chosen_run(project: Project, word: str, versions: Sequence[GoldVersion], lan
                 )
                 % {"model": model.name, "count": shared}
             )
-    if not notes_without_gold(run, versions, language).exists():
+    if not notes_without_gold(run, versions, language):
         raise _refused(_("The run “%(name)s” has annotated no note without gold to learn from.") % {"name": word})
     return run
 
 
 def notes_without_gold(
     run: Run, versions: Sequence[GoldVersion], language: str, newest: int | None = None
-) -> "QuerySet[Document]":
-    """Query the notes that the run has annotated and that have no gold: in no gold version, and not in the gold set.
+) -> list[int]:
+    """List up to MOST_NOTES notes that the run has annotated and that are in no gold version and not in the gold set.
 
-    Notes with the same text as a note of the training's versions are left out, too. `newest`: the highest id.
+    Notes of a patient whose notes are held out or for tests are left out, and notes with the same text as a note of the
+    training's versions. `newest`: the highest id. Sorted by id.
     """
     project = run.project
     inside = GoldVersionNote.objects.filter(version__project=project).values("document")
@@ -93,13 +94,17 @@ def notes_without_gold(
         rows = rows.filter(language__in=codes_of(project, language))
     if newest is not None:
         rows = rows.filter(pk__lte=newest)
-    return rows.order_by("pk")
+    unseen = unseen_by(versions, language)
+    own = GoldVersionNote.objects.filter(version__in=versions, version__project=project)
+    patients = {patient for pk, patient in own.values_list("document", "document__patient_id") if pk in unseen}
+    patients.discard("")
+    pairs = rows.order_by("pk").values_list("pk", "patient_id").iterator()
+    return list(islice((pk for pk, patient in pairs if patient not in patients), MOST_NOTES))
 
 
-def labels_of(run: Run, notes: "QuerySet[Document]") -> Iterator[tuple[int, str, SelfLabeled | None]]:
-    """Yield up to MOST_NOTES notes by id with their texts and the run's labels; None without a sure line."""
+def labels_of(run: Run, ids: Sequence[int]) -> Iterator[tuple[int, str, SelfLabeled | None]]:
+    """Yield the notes by id with their texts and the run's labels; None without a sure line."""
     merged = label_words(run.project).merged
-    ids = list(notes.values_list("pk", flat=True)[:MOST_NOTES])
     for at in range(0, len(ids), BATCH):
         some = ids[at : at + BATCH]
         sure: dict[int, list[Span]] = defaultdict(list)

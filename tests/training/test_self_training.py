@@ -20,6 +20,7 @@ from annotations.models import Document, GoldVersionNote, Job, Span
 from annotations.ops.services.erasing import delete_note, erase_patient
 from annotations.scores.selectors import learned_notes
 from models_runtime.backends import children
+from models_runtime.core.gold_notes import training_notes
 from models_runtime.core.self_training import labels_of, notes_without_gold
 from models_runtime.core.stages import learned_from
 from models_runtime.models import Run, TrainedModel
@@ -115,13 +116,16 @@ def test_notes_of_the_hold_out_and_of_tests_are_never_learned_from(ward, trained
     assert not learned_from(learner).intersection(unseen.values_list("document_id", flat=True))
 
 
-def test_notes_with_gold_outside_the_version_and_later_notes_are_left_out(ward):
+def test_notes_with_gold_later_notes_and_notes_of_held_out_patients_are_left_out(ward):
     note = Document.objects.get(name="nuovo-20")
     make.make_set(note, make.make_author(ward.project, kind="gold", name="gold"), [], submitted=True)
-    found = set(notes_without_gold(ward.run, [ward.world.version], "").values_list("pk", flat=True))
+    found = notes_without_gold(ward.run, [ward.world.version], "")
     assert note.pk not in found and len(found) == 7
-    least = min(found)
-    assert [*notes_without_gold(ward.run, [ward.world.version], "", least).values_list("pk", flat=True)] == [least]
+    assert notes_without_gold(ward.run, [ward.world.version], "", found[0]) == found[:1]
+    held_out = training_notes(ward.world.version).hold_out
+    patient = Document.objects.get(pk=held_out[0]).patient_id
+    Document.objects.filter(pk=found[0]).update(patient_id=patient)
+    assert notes_without_gold(ward.run, [ward.world.version], "") == found[1:], "the patient is held out"
 
 
 def test_what_a_training_can_t_learn_from_is_refused(ward):
