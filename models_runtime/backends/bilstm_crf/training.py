@@ -14,7 +14,7 @@ from typing import Any, Final
 import torch
 
 from annotations.domain.bio import encode_tokens
-from annotations.domain.spans import Span
+from annotations.domain.spans import Bounds, Span
 from models_runtime.backends.bilstm_crf.characters import LANGUAGE_HYPERPARAMETERS, learn_characters
 from models_runtime.backends.bilstm_crf.encoding import Item, NoteEncoder, no_context, spans_of
 from models_runtime.backends.bilstm_crf.model import Card, Loaded, load_model, save_model
@@ -98,7 +98,8 @@ class _Training:
     ) -> None:
         self._seed = seed
         self.tags, self.device = tags, device
-        notes = [*((text, spans, None) for text, spans in task.notes)]
+        notes: list[tuple[str, Sequence[Span], Sequence[Bounds] | None]]
+        notes = [(text, spans, None) for text, spans in task.notes]
         notes += [(each.text, each.spans, each.sure) for each in task.self_labeled]
         encoded = [encoder.rule_tags(text) for text, _, _ in notes]
         self.vocabulary = Vocabulary.learned([note for note, _ in encoded], [rule_tags for _, rule_tags in encoded])
