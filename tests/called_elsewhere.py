@@ -78,6 +78,7 @@ _.source_line
 _.span_shares
 _.spurious_share
 _.state_name
+_.teaches
 _.token_shares
 _.unanswered
 _.updated

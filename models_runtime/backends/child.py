@@ -21,6 +21,7 @@ from annotations.domain.spans import Span
 from models_runtime.backends.base import BackendError, not_installed
 from models_runtime.backends.files import MOST, REFIT, card_of, format_of, mark_refit
 from models_runtime.backends.learner import Learner, Step, TrainingTask
+from models_runtime.backends.self_labels import SelfLabeled
 
 _PR_SET_PDEATHSIG: Final = 1
 # Limits for opening an uploaded file: address space in bytes, processor time in seconds.
@@ -72,6 +73,7 @@ def _learned(module: str, path: Path, say: Say) -> dict[str, Any]:
     notes = list(_until_null(received))
     unlabeled = Spooled(_until_null(received), Path(checkpoint).parent if checkpoint else None)
     held_out = list(_until_null(received))
+    self_labeled = [SelfLabeled(*_note(note), [tuple(each) for each in sure]) for *note, sure in _until_null(received)]
 
     sent: list[Step] = []
 
@@ -85,6 +87,7 @@ def _learned(module: str, path: Path, say: Say) -> dict[str, Any]:
         notes=list(map(_note, notes)),
         unlabeled=unlabeled,
         held_out=list(map(_note, held_out)),
+        self_labeled=self_labeled,
         checkpoint=Path(checkpoint) if checkpoint else None,
         report=report,
         should_stop=lambda: bool(stops),

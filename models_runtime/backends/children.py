@@ -23,6 +23,7 @@ from annotations.domain.spans import Span
 from annotations.domain.threads import limit_threads
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.learner import Outline, TrainingResult
+from models_runtime.backends.self_labels import SelfLabeled
 
 # Interval of the callbacks while the child sends nothing (seconds).
 EVERY: Final = 0.5
@@ -49,6 +50,7 @@ def train(
     unlabeled: Iterable[str],
     on_step: OnStep,
     held_out: Notes = (),
+    self_labeled: Iterable[SelfLabeled] = (),
 ) -> TrainingResult:
     """Train with the learner of `module` on `notes`, write the model to `path`, and return its `sha256`.
 
@@ -57,8 +59,9 @@ def train(
     """
     with _child("train", module, str(path)) as process:
         parts = ([options], map(_line, notes), [None], unlabeled, [None], map(_line, held_out), [None])
+        labeled = ([*_line((each.text, each.spans)), [*each.sure]] for each in self_labeled)
         with suppress(BrokenPipeError):  # the child has ended; its last message says why
-            _feed(process.stdin, *parts, on_step)
+            _feed(process.stdin, *parts, labeled, [None], on_step)
         started = False
         for message in _messages(process):
             if message is not None and "error" in message:

@@ -9,6 +9,7 @@ from typing import Any, Final, NotRequired, TypedDict
 
 from annotations.domain.spans import Span
 from models_runtime.backends.base import BackendError, Device
+from models_runtime.backends.self_labels import SelfLabeled
 
 # Predicted with an uploaded model, so that weights that crash the backend do so in the child process.
 SAMPLE: Final = "Name: Anna Bianchi\nNHC: 2748903. Ingreso: 12/03/2021.\nIl dott. Rossi, a Torino: 54 anni.\n" * 3
@@ -125,6 +126,8 @@ class TrainingTask:
     of: kind (`words` or `characters`), name and path of each. `embeddings_folder`: the folder of word vectors on this
     machine.
 
+    `self_labeled`: notes without gold, with labels of models, for learners that can use them.
+
     `choose`: let the held-out notes choose the iteration whose model is written, the one with the best F1 there;
     without it, the last one's is written. `stop_after`: end after this many of the iterations, with the learning rates
     of the whole training; 0 for all. `refit`: how many of the `notes` had chosen that number in an earlier training;
@@ -145,6 +148,7 @@ class TrainingTask:
     unlabeled: Iterable[str] = ()
     held_out: Sequence[Note] = ()
     checkpoint: Path | None = None
+    self_labeled: Sequence[SelfLabeled] = ()
     choose: bool = False
     stop_after: int = 0
     refit: int = 0
@@ -191,6 +195,10 @@ def task_key(task: TrainingTask, *more: str) -> str:
         dict(task.settings),
         [list(each) for each in task.embeddings],
         *([task.choose, task.stop_after] if task.choose or task.stop_after else []),
+        *[
+            [each.text, [[span.start, span.end, span.label] for span in each.spans], [*each.sure]]
+            for each in task.self_labeled
+        ],
         *more,
     ]
     whole = hashlib.sha256(json.dumps(parts, sort_keys=True).encode())

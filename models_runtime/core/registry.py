@@ -209,6 +209,7 @@ class TrainableKind:
     `stacked`: its input is a stack of embeddings, which the setting `embeddings` names: files of word vectors in
     DATA_DIR/embeddings, and language models of the project. `factory` then also gets that folder, as `embeddings`.
     `marginals`: as for BackendKind.
+    `self_trains`: it can also learn from notes without gold, with labels of models. Its models give probabilities.
     """
 
     title: str
@@ -229,6 +230,7 @@ class TrainableKind:
     predicts: bool = True
     stacked: bool = False
     marginals: bool = False
+    self_trains: bool = False
 
 
 # The kind whose models can be part of a stack of embeddings.
@@ -433,6 +435,7 @@ TRAINABLE: dict[str, TrainableKind] = {
         continues=_("its spans, as features"),
         settings=(RULES, HEADER_DROPOUT, SURROGATES),
         marginals=True,
+        self_trains=True,
     ),
     "spacy": TrainableKind(
         title="spaCy",
@@ -463,6 +466,7 @@ TRAINABLE: dict[str, TrainableKind] = {
         grouped=True,
         settings=(RULES, SEED, HEADER_DROPOUT, SURROGATES),
         marginals=True,
+        self_trains=True,
     ),
     "stacked": TrainableKind(
         title=_("BiLSTM-CRF with stacked embeddings"),

@@ -27,7 +27,7 @@ def stages(model: TrainedModel | None) -> list[TrainedModel]:
 def learned_from(model: TrainedModel | None) -> set[int]:
     """Return the notes that a model and its earlier stages learned from. Its figures there are too good.
 
-    A refitted model has learned from its hold-out, too.
+    A refitted model has learned from its hold-out, too, and a self-trained one from notes without gold.
     """
     return {note for stage in stages(model) for note in _learned(stage)}
 
@@ -54,7 +54,10 @@ def _learned(model: TrainedModel) -> set[int]:
             found.update(rows.values_list("document_id", flat=True))
         if version.project_id != model.project_id:
             found |= same_texts(model.project_id, version)
-    return found if "refit" in model.card else found.difference(held_out or ())
+    if "refit" not in model.card:
+        found.difference_update(held_out or ())
+    own = model.card.get("self_training")
+    return found.union(own["documents"]) if own else found
 
 
 def _language(model: TrainedModel) -> str:

@@ -103,6 +103,30 @@ class Refit(TypedDict):
     held_out_sha256: str
 
 
+class SelfTraining(TypedDict):
+    """What a model learned from notes without gold, with labels of models.
+
+    `run`: the run whose labels were those of the first round, `models`: the models behind it. `read`: notes that were
+    labeled. `notes`: those with a sure line, in each round; a second round without any leaves the labels of the first.
+    `spans`: those of the last round. `weight`: that of these notes; gold has 1. `documents`: the notes of both rounds.
+    """
+
+    run: str
+    models: list[str]
+    read: int
+    notes: list[int]
+    spans: int
+    weight: float
+    documents: list[int]
+
+
+class WantedRun(TypedDict):
+    """The run with whose labels a self-training begins: its id, and its name when the training started."""
+
+    run: int
+    name: str
+
+
 class ModelCard(TypedDict, total=False):
     """A model's training data and scores. During training, only figures of its epochs are present."""
 
@@ -115,6 +139,8 @@ class ModelCard(TypedDict, total=False):
     spans: int
     held_out: int
     held_out_notes: list[int]
+    # Notes without gold from which the model learned, too. They are in none of the other counts.
+    self_training: SelfTraining
     # Counts are of all versions together. `also`: gold versions of other projects. `languages`: those of all versions.
     also: list[OtherVersion]
     languages: list[str]
@@ -169,6 +195,7 @@ class TrainingParams(TypedDict, total=False):
     also: list[int]
     # Learn from the hold-out too, once it has chosen the iterations.
     refit: bool
+    self_training: WantedRun
     base: str
     base_model: int
     settings: dict[str, int | float | str | bool]

@@ -56,7 +56,7 @@ class WordsField(forms.Field):
 
 
 class TrainForm(forms.Form):
-    """Settings of a training. `adapt` and `grouping` are ignored if the chosen kind has no use for them.
+    """Settings of a training. `adapt`, `grouping` and `self_training` are ignored if the chosen kind can't use them.
 
     `algorithm` is `kind:algorithm`, or an algorithm of the default kind. The service checks the version, weights and
     algorithm.
@@ -115,6 +115,13 @@ class TrainForm(forms.Form):
             "Choose the number of iterations on the held-out notes, then train again with them. Test notes stay out."
         ),
     )
+    self_training = forms.CharField(
+        label=_("Self-training: also learn from the labels of a run"),
+        max_length=80,
+        required=False,
+        help_text=_("Learns from lines of notes without gold where this run is sure. Takes more than twice as long."),
+        widget=forms.Select(),
+    )
     runs = WholeField(
         label=_("Trainings with different seeds"),
         least=1,
@@ -148,6 +155,7 @@ class TrainForm(forms.Form):
         languages: Sequence[str],
         also: Sequence[GoldVersion],
         language_names: Sequence[str] = (),
+        runs: Sequence[str] = (),
     ) -> None:
         """Set the choices of the lists."""
         suggest(self, "gold", [(version.number, _version(version)) for version in versions])
@@ -177,6 +185,8 @@ class TrainForm(forms.Form):
                     home=embeddings.home(),
                     choices=", ".join([*embeddings.word_files(), *language_names]) or _now("none yet"),
                 )
+        self.teaches = bool(runs)
+        suggest(self, "self_training", [("", _("none")), *((name, name) for name in runs)])
         suggest(self, "language", [("", _("all languages together")), *((code, code) for code in languages)])
 
     def clean(self) -> dict[str, Any]:
@@ -214,6 +224,7 @@ class TrainForm(forms.Form):
             language=data["language"],
             also=data["also"],
             refit=data["refit"],
+            self_training=data["self_training"] or "",
             settings={
                 setting.key: data[_field_name(self._backend, setting)] for setting in TRAINABLE[self._backend].settings
             }
@@ -226,7 +237,7 @@ def _uses(kind: TrainableKind | None) -> dict[str, bool]:
     """Return which of the optional fields the kind uses."""
     if kind is None:
         return {"adapt": False, "grouping": False}
-    return {"adapt": bool(kind.adapts), "grouping": kind.grouped}
+    return {"adapt": bool(kind.adapts), "grouping": kind.grouped, "self_training": kind.self_trains}
 
 
 def _field_name(kind: str, setting: Setting) -> str:

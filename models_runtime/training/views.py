@@ -24,6 +24,7 @@ from models_runtime.core.abilities import lacking
 from models_runtime.core.gold_notes import languages_of
 from models_runtime.core.health import State, Workers
 from models_runtime.core.registry import SURROGATES, TRAINABLE, TrainableKind, trainable_kind
+from models_runtime.core.self_training import usable_runs
 from models_runtime.core.training_settings import Value, shown
 from models_runtime.models import TrainedModel
 from models_runtime.training.forms import REFUSED_AT, RenameForm, TrainForm, UploadModelForm
@@ -39,7 +40,9 @@ from models_runtime.training.services.model_cards import (
     made_with,
     other_versions,
     perplexity,
+    self_trained,
 )
+from models_runtime.training.services.self_training import in_first_round
 from models_runtime.training.services.trained import (
     Uploaded,
     model_rows,
@@ -85,6 +88,7 @@ def _models(
         languages=languages,
         also=lendable,
         language_names=[row.name for row in language_models(access.project)],
+        runs=[run.author.name for run in usable_runs(access.project)] if access.can(Can.MANAGE) else [],
     )
     rows_shown = [(row, headline(row.model.card), few_notes_of(row.model.card)) for row in model_rows(page)]
     context = {
@@ -123,6 +127,8 @@ def _model(request: Request, access: Access, row: TrainedModel, rename: RenameFo
         "few_notes": few_notes_of(row.card),
         "also": other_versions(row, access.user),
         "erased_since": erased_since(row),
+        "self_trained": self_trained(row.card),
+        "in_first_round": in_first_round(row),
         "kind": trainable_kind(row.backend),
         "perplexity": None if trainable_kind(row.backend).predicts else perplexity(row.card),
         "group": group_of(row),

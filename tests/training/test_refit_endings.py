@@ -46,7 +46,7 @@ class Killed(BaseException):
 def here(monkeypatch):
     """Trainings run in this process, by the code of the child process, because its libraries load slowly."""
 
-    def train(module, notes, path, *, options, unlabeled, on_step, held_out=()):
+    def train(module, notes, path, *, options, unlabeled, on_step, held_out=(), self_labeled=()):
         def say(message):
             if on_step(message):
                 os.kill(os.getpid(), signal.SIGUSR1)
@@ -58,6 +58,8 @@ def here(monkeypatch):
             unlabeled,
             [None],
             map(children._line, held_out),
+            [None],
+            self_labeled,
             [None],
         )
         lines = [json.dumps(value).encode() for part in parts for value in part]

@@ -7,13 +7,14 @@ from typing import Any, Final, Protocol
 import numpy as np
 
 from annotations.domain.bio import decode
-from annotations.domain.spans import Span
+from annotations.domain.spans import Bounds, Span
 from annotations.domain.tokens import covered
 from annotations.domain.whitespace import trim
 from models_runtime.backends.bilstm_crf.vocabulary import Rows, Vocabulary, rows
 from models_runtime.backends.neural.tags import Tags
 from models_runtime.backends.notes.grouping import groups
 from models_runtime.backends.notes.note import Note, read
+from models_runtime.backends.notes.pieces import sure_pieces
 from models_runtime.backends.notes.rule_tags import FeatureRules, rule_tags
 
 # Decimal places of a confidence. Further places depend on the other items of the batch.
@@ -56,9 +57,21 @@ class NoteEncoder:
         note = read(text)
         return note, rule_tags(note, self._rules.predict([text])[0])
 
-    def items(self, note: Note, tags: Sequence[str], vocabulary: Vocabulary) -> list[Item]:
+    def items(
+        self, note: Note, tags: Sequence[str], vocabulary: Vocabulary, sure: Sequence[Bounds] | None = None
+    ) -> list[Item]:
+        """The items of a note. `sure`: only what lies in these stretches of the text."""
         whole = rows(note, tags, self._lexicon, vocabulary, self._context(note))
-        return [Item(first, past, whole.part(first, past)) for first, past in groups(note, self._grouped)]
+        bounds = groups(note, self._grouped)
+        if sure is not None:
+            parts = list(sure_pieces(note, sure))
+            bounds = [
+                (max(first, start), min(past, end))
+                for first, past in bounds
+                for start, end in parts
+                if first < end and start < past
+            ]
+        return [Item(first, past, whole.part(first, past)) for first, past in bounds]
 
 
 class Part(Protocol):

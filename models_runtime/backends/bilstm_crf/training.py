@@ -14,7 +14,7 @@ from typing import Any, Final
 import torch
 
 from annotations.domain.bio import encode_tokens
-from annotations.domain.spans import Span
+from annotations.domain.spans import Bounds, Span
 from models_runtime.backends.augmenting.augmented import augmented
 from models_runtime.backends.bilstm_crf.characters import LANGUAGE_HYPERPARAMETERS, learn_characters
 from models_runtime.backends.bilstm_crf.encoding import Item, NoteEncoder, no_context, spans_of
@@ -30,6 +30,7 @@ from models_runtime.backends.neural.tags import Tags
 from models_runtime.backends.notes.lexicon import learn as learn_words
 from models_runtime.backends.notes.note import Note
 from models_runtime.backends.notes.rule_tags import rules_for
+from models_runtime.backends.self_labels import WEIGHT
 
 SEED: Final = 7
 # Tokens in a batch, with padding. Smaller batches give more updates in an epoch.
@@ -98,18 +99,26 @@ class _Training:
     ) -> None:
         self._seed = seed
         self.tags, self.device = tags, device
-        encoded = [encoder.rule_tags(text) for text, _ in task.notes]
+        notes: list[tuple[str, Sequence[Span], Sequence[Bounds] | None]]
+        notes = [(text, spans, None) for text, spans in task.notes]
+        notes += [(each.text, each.spans, each.sure) for each in task.self_labeled]
+        encoded = [encoder.rule_tags(text) for text, _, _ in notes]
         self.vocabulary = Vocabulary.learned([note for note, _ in encoded], [rule_tags for _, rule_tags in encoded])
         if base is not None:
             self.vocabulary = base.vocabulary.extended(self.vocabulary)
         self.items: list[Item] = []
         self.targets: list[Any] = []
+        self.weights: list[float] = []
         numbers = {tag: number for number, tag in enumerate(tags.names)}
-        for (note, rule_tags), (_, spans) in zip(encoded, task.notes, strict=True):
-            right = torch.tensor([numbers[tag] for tag in encode_tokens(note.tokens, spans).tags])
-            for item in encoder.items(note, rule_tags, self.vocabulary):
+        for (note, rule_tags), (_, spans, sure) in zip(encoded, notes, strict=True):
+            right = encode_tokens(note.tokens, spans).tags
+            for item in encoder.items(note, rule_tags, self.vocabulary, sure):
+                own = right[item.first : item.past]
+                if sure is not None and not numbers.keys() >= set(own):
+                    continue  # It has a label that no gold note has.
                 self.items.append(item)
-                self.targets.append(right[item.first : item.past])
+                self.targets.append(torch.tensor([numbers[tag] for tag in own]))
+                self.weights.append(1.0 if sure is None else WEIGHT)
         shape = Shape(self.vocabulary.sizes(), hidden=hyper.hidden, context=self.items[0].rows.context.shape[1])
         self.network = BiLstmCrf(shape, tags)
         if base is not None:
@@ -137,7 +146,8 @@ class _Training:
         for row, number in enumerate(numbers):
             right[row, : len(self.items[number])] = self.targets[number]
         scores = self.network(shown)
-        return self.network.crf.loss(scores, shown["mask"], right.to(self.device.name)) / len(numbers)
+        weights = torch.tensor([self.weights[number] for number in numbers], device=self.device.name)
+        return self.network.crf.loss(scores, shown["mask"], right.to(self.device.name), weights) / len(numbers)
 
     def f1(self) -> float | None:
         """F1 of exact spans on the held-out notes. It is only reported."""

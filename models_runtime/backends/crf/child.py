@@ -28,6 +28,7 @@ def learn(task: TrainingTask, path: Path) -> str:
         base=Path(task.base) if task.base else None,
         held_out=task.held_out if task.choose else (),
         stop_after=task.stop_after,
+        self_labeled=task.self_labeled,
         use_rules=task.settings.get("rules", True),
         gold_notes=len(task.notes),
     )

@@ -16,7 +16,7 @@ from typing import Any, Final
 import pycrfsuite
 
 from annotations.domain.bio import OUTSIDE, encode_tokens
-from annotations.domain.spans import Span
+from annotations.domain.spans import Bounds, Span
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.crf.backend import CrfBackend
 from models_runtime.backends.crf.features import Features, families
@@ -26,8 +26,9 @@ from models_runtime.backends.crf.weights import scaled
 from models_runtime.backends.learner import Report, Step, labels_of
 from models_runtime.backends.notes.lexicon import learn
 from models_runtime.backends.notes.note import read
-from models_runtime.backends.notes.pieces import pieces
+from models_runtime.backends.notes.pieces import pieces, sure_pieces
 from models_runtime.backends.notes.rule_tags import FeatureRules, rules_for
+from models_runtime.backends.self_labels import WEIGHT, SelfLabeled
 
 ALGORITHMS: Final[dict[str, dict[str, Any]]] = {
     # c1 and c2 were chosen on MEDDOCAN train by cross-validation.
@@ -41,6 +42,9 @@ TRAINING: Final = 0
 HELD_OUT: Final = 1
 # The search for the best iteration ends after this many iterations without a better one.
 PATIENCE: Final = 20
+# crfsuite has no weights of sequences. With self-labeled notes, each gold note counts this often, and the penalties are
+# multiplied by the same number: the optimum is that of self-labeled notes with the weight WEIGHT.
+TIMES: Final = round(1 / WEIGHT)
 
 
 def train(
@@ -57,15 +61,17 @@ def train(
     stop_after: int = 0,
     use_rules: bool = True,
     gold_notes: int = 0,
+    self_labeled: Sequence[SelfLabeled] = (),
 ) -> str:
     """Train on texts with their gold spans, write the model to `path` and return its sha256.
 
-    `unlabeled`: the project's other notes; the lexicon is learned from them too. `base`: the earlier model. Its
-    labels stay: spans with labels that these notes lack come from the earlier model. `held_out`: notes that choose
-    the iteration (see _Trainer.choose). `stop_after`: the iteration after which to end. `use_rules`: take the tags of
-    the rules as features. `gold_notes`: how many of the notes are no copies; 0 for all. Deterministic: the same notes
-    in the same order give the same file. Raises BackendError (permanent) for notes without spans, an unknown
-    algorithm, or a `base` with MOST_STAGES stages.
+    `unlabeled`: the project's other notes; the lexicon is learned from them too. `base`: the earlier model. Its labels
+    stay: spans with labels that these notes lack come from the earlier model. `held_out`: notes that choose the
+    iteration (see _Trainer.choose). `stop_after`: the iteration after which to end. `use_rules`: take the tags of the
+    rules as features. `gold_notes`: how many of the notes are no copies; 0 for all. `self_labeled`: notes with labels
+    of models, which count WEIGHT as much as gold notes. Deterministic: the same notes in the same order give the same
+    file. Raises BackendError (permanent) for notes without spans, an unknown algorithm, or a `base` with MOST_STAGES
+    stages.
     """
     if algorithm not in ALGORITHMS:
         raise BackendError(
@@ -80,6 +86,8 @@ def train(
     labels = labels_of(notes, earlier.labels if earlier else ())
     most = stop_after or iterations
     params = ALGORITHMS[algorithm] | ({"max_iterations": most} if most else {})
+    times = TIMES if self_labeled else 1
+    params |= {name: times * params[name] for name in ("c1", "c2") if name in params}
     lexicon = learn([*(text for text, _ in notes), *unlabeled])
     rules = rules_for(label_set, used=use_rules)
     rows = Rows(families(lexicon, staged=earlier is not None))
@@ -94,7 +102,13 @@ def train(
                 if group == TRAINING:
                     known.update(yseq)
                 # A tag that only held-out notes have would become a tag of the model.
-                trainer.append(xseq, [tag if tag in known else OUTSIDE for tag in yseq], group)
+                for _ in range(times if group == TRAINING else 1):
+                    trainer.append(xseq, [tag if tag in known else OUTSIDE for tag in yseq], group)
+    for each in self_labeled:
+        before = earlier.predict([each.text])[0] if earlier is not None else None
+        for xseq, yseq in _sequences(each.text, each.spans, rules, rows, before, each.sure):
+            if known.issuperset(yseq):  # Otherwise a stretch has a tag that no gold note has.
+                trainer.append(xseq, yseq, TRAINING)
     with tempfile.TemporaryDirectory() as folder:
         weights = Path(folder) / WEIGHTS
         if held_out:
@@ -108,18 +122,23 @@ def train(
 
 
 def _sequences(
-    text: str, spans: Sequence[Span], rules: FeatureRules, rows: Rows, earlier: Sequence[Span] | None
+    text: str,
+    spans: Sequence[Span],
+    rules: FeatureRules,
+    rows: Rows,
+    earlier: Sequence[Span] | None,
+    sure: Sequence[Bounds] | None = None,
 ) -> Iterable[tuple[Any, list[str]]]:
     """Sequences with tags. As in prediction, tokens are never split: a gold end inside a token moves to its end.
 
-    `earlier`: the spans of the earlier model, None without one.
+    `earlier`: the spans of the earlier model, None without one. `sure`: only sequences of these stretches.
     """
     note = read(text)
     if not note.tokens:
         return
     features = Features(note, rules.predict([text])[0], earlier)
     tags = encode_tokens(note.tokens, spans).tags
-    for first, past in pieces(note):
+    for first, past in pieces(note) if sure is None else sure_pieces(note, sure):
         yield pycrfsuite.ItemSequence(rows.of(features.of(first, past), past - first)), tags[first:past]
 
 

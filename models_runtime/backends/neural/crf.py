@@ -27,12 +27,13 @@ class Crf(nn.Module):  # type: ignore[misc]  # torch has no types where it is no
         self.register_buffer("barred_first", torch.from_numpy(first), persistent=False)
         self.register_buffer("barred_steps", torch.from_numpy(steps), persistent=False)
 
-    def loss(self, scores: Any, mask: Any, target: Any) -> Any:
-        """The negative log-likelihood of `target` [items, tokens], summed over the items."""
+    def loss(self, scores: Any, mask: Any, target: Any, weights: Any = None) -> Any:
+        """The negative log-likelihood of `target` [items, tokens], summed over items by `weights` [items]."""
         # In bf16, the sums over all paths would be too imprecise for training.
         with torch.autocast(scores.device.type, enabled=False):
             scores = scores.float()
-            return (self._normalizer(scores, mask) - self._score(scores, mask, target)).sum()
+            losses = self._normalizer(scores, mask) - self._score(scores, mask, target)
+            return (losses if weights is None else weights * losses).sum()
 
     def _score(self, scores: Any, mask: Any, target: Any) -> Any:
         """The score of the given tags, [items]."""

@@ -40,6 +40,20 @@ class RefitOut(Schema):
     held_out_sha256: str
 
 
+class SelfTrainedOut(Schema):
+    """What a model learned from `notes` without gold, of `read` that were labeled, first by `run` and its `models`.
+
+    Each counts `weight` times as much as a gold note. `spans`: the labels in the last round.
+    """
+
+    run: str
+    models: list[str]
+    notes: int
+    read: int
+    spans: int
+    weight: float
+
+
 class ModelItem(Schema):
     """A trained model. `state` is training, ready, failed or retired; `job` is the number of its training.
 
@@ -61,6 +75,7 @@ class ModelItem(Schema):
     perplexity: float | None
     refit: RefitOut | None
     refit_elsewhere: int | None
+    self_training: SelfTrainedOut | None
     trouble: str
     created_at: datetime
 
@@ -72,6 +87,7 @@ class ModelItem(Schema):
             job=model.job.number if model.job else None, gold=found["gold"], algorithm=found["algorithm"],
             notes=found["notes"], held_out=found["held_out"], f1=found["f1"], perplexity=found["perplexity"],
             refit=RefitOut(**found["refit"]) if found["refit"] else None,
+            self_training=SelfTrainedOut(**found["self_training"]) if found["self_training"] else None,
             refit_elsewhere=found["refit_elsewhere"], trouble=found["trouble"], created_at=model.created_at, **more,
         )  # fmt: skip
 

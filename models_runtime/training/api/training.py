@@ -15,6 +15,7 @@ from annotations.jobs.api import job_address
 from annotations.jobs.tokens import new_key
 from models_runtime.core import embeddings, weights
 from models_runtime.core.registry import TRAINABLE, TrainableKind
+from models_runtime.core.self_training import usable_runs
 from models_runtime.core.training_settings import Setting
 from models_runtime.models import OF_MODEL, TrainedModel
 from models_runtime.training.api.models import ModelItem
@@ -80,7 +81,8 @@ class KindOut(Schema):
 class TrainingChoices(Schema):
     """What trainings can use: kinds, starting weights, models to start from (`model:ID` and name), embeddings.
 
-    `also` are gold versions of other projects that the person manages, as `project:number`.
+    `also` are gold versions of other projects that the person manages, as `project:number`. `self_training` are the
+    runs from whose labels a training can learn.
     """
 
     kinds: list[KindOut]
@@ -88,13 +90,15 @@ class TrainingChoices(Schema):
     bases: dict[str, str]
     embeddings: list[str]
     also: list[str]
+    self_training: list[str]
 
 
 class NewTraining(Body):
     """What to train on which gold version. `runs` trainings differ in their seeds.
 
     `base`: weights or a model to start from. `adapt`: epochs of language pre-training. `grouping`: sentences read
-    together. `language`: only notes in it. `also`: gold of other projects. Without an algorithm, the kind's first one.
+    together. `language`: only notes in it. `also`: gold of other projects. `self_training`: the name of a run, from
+    whose sure labels of notes without gold the model learns, too. Without an algorithm, the kind's first one.
     """
 
     gold: int = Field(ge=0, le=2**31 - 1)
@@ -107,6 +111,7 @@ class NewTraining(Body):
     language: str = Field("", max_length=8)
     also: list[str] = Field([], max_length=50)
     refit: bool = False
+    self_training: str = Field("", max_length=80)
     runs: int | None = None
     name: str = Field("", max_length=80)
     settings: dict[str, str | bool | int | float] = Field({}, max_length=50)
@@ -135,6 +140,7 @@ def read_training_choices(request: ApiRequest, slug: str) -> TrainingChoices:
         bases={f"{OF_MODEL}{row.pk}": row.name for row in all_base_models(access.project)},
         embeddings=[*embeddings.word_files(), *(row.name for row in language_models(access.project))],
         also=[f"{version.project.slug}:{version.number}" for version in lendable],
+        self_training=[run.author.name for run in usable_runs(access.project)],
     )
 
 
@@ -164,7 +170,19 @@ def _started(
     given["settings"] = {key: str(value) for key, value in body.settings.items()}
     own = {key: f"settings.{key}" for key in body.settings}
     fields = {
-        name: name for name in ("base", "adapt", "grouping", "iterations", "language", "also", "refit", "runs", "name")
+        name: name
+        for name in (
+            "base",
+            "adapt",
+            "grouping",
+            "iterations",
+            "language",
+            "also",
+            "refit",
+            "self_training",
+            "runs",
+            "name",
+        )
     }
     at = REFUSED_AT | {"backend": "kind", "embeddings": "settings.embeddings", "settings": "settings"}
     with named({"algorithm": "algorithm"} | own | fields | at):

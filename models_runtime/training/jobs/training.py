@@ -6,7 +6,7 @@ with the same notes in the same order, which gives the same model, byte for byte
 
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,6 @@ from annotations.core.erasures import erasures_of
 from annotations.core.errors import ServiceError
 from annotations.core.stored_files import store_file
 from annotations.domain.spans import Span
-from annotations.jobs.registry import load
 from annotations.jobs.runner import Claim
 from annotations.models import GoldVersion, StoredFile, User
 from annotations.scores.selectors import label_words
@@ -27,10 +26,8 @@ from models_runtime.backends import children, files
 from models_runtime.backends.base import Backend, BackendError
 from models_runtime.backends.learner import TrainingResult
 from models_runtime.calibration.jobs import HeldOut, calibration_of, keep
-from models_runtime.core import embeddings, weights
-from models_runtime.core.gold_notes import Note, all_other_notes, language_of, other_notes
+from models_runtime.core.gold_notes import Note
 from models_runtime.core.gold_sources import GoldSource, gold_sources, manages, versions_of
-from models_runtime.core.model_files import cached
 from models_runtime.core.registry import trainable_kind
 from models_runtime.models import OF_MODEL, Calibration, TrainedModel
 from models_runtime.models.cards import ModelCard, Refit
@@ -38,6 +35,8 @@ from models_runtime.training.jobs.cards import card_of, spans_of
 from models_runtime.training.jobs.checkpoints import checkpoint_of, forget, forget_stale
 from models_runtime.training.jobs.holding_out import hold_out_scores
 from models_runtime.training.jobs.kept_models import Kept, kept_models, store_kept
+from models_runtime.training.jobs.options import loaded, options_of, unlabeled_texts, without_spans
+from models_runtime.training.jobs.self_training import SelfLabels, self_labels
 from models_runtime.training.jobs.watching import Watch, check_unerased
 
 State = TrainedModel.State
@@ -67,15 +66,18 @@ def run(claim: Claim) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="deidreview-train-") as folder:
         path, newest = Path(folder) / "model.zip", int(claim.params["newest"])
         try:
-            learned = _learn(row, sources, path, newest, watch)
-            backend = _loaded(row, path)
+            labels = self_labels(row, sources, Path(folder), newest, watch)
+            learned = _learn(row, sources, path, newest, watch, labels)
+            backend = loaded(row, path)
             scored, outcomes = _scored(row, sources, backend, watch)
             card: ModelCard = {**card_of(row, sources, watch), **learned, **scored}
+            if labels.card is not None:
+                card["self_training"] = labels.card
             kept = kept_models(row, lambda: _held_out(sources), card, watch.scoring)
             if _refits(row, sources):
                 path = path.with_name("refit.zip")
-                card |= _refitted(row, sources, path, newest, watch, card)
-                backend = _loaded(row, path)
+                card |= _refitted(row, sources, path, newest, watch, card, labels)
+                backend = loaded(row, path)
             card["seconds"] = round(time.monotonic() - begun, 1)
             card["date"] = timezone.now().isoformat(timespec="seconds")
             calibration = _calibration(row, sources[0], backend, outcomes) if backend and outcomes else None
@@ -144,21 +146,24 @@ def _refits(row: TrainedModel, sources: Sequence[GoldSource]) -> bool:
     return bool(row.params.get("refit")) and any(source.notes.hold_out for source in sources)
 
 
-def _learn(row: TrainedModel, sources: Sequence[GoldSource], path: Path, newest: int, watch: Watch) -> TrainingResult:
+def _learn(
+    row: TrainedModel, sources: Sequence[GoldSource], path: Path, newest: int, watch: Watch, labels: SelfLabels
+) -> TrainingResult:
     """Learn from the training notes. If a refit follows, the hold-out chooses the iterations."""
     kind, chooses = trainable_kind(row.backend), _refits(row, sources)
     train: Iterator[Note] = (note for source in sources for note in source.read(source.notes.train))
     held_out = _held_out(sources) if kind.by_epoch or chooses else iter(())
     if not kind.predicts:
-        train, held_out = _without_spans(train), _without_spans(held_out)
+        train, held_out = without_spans(train), without_spans(held_out)
     result = children.train(
         kind.child,
         train,
         path,
-        options=_options(row, sources[0].version) | {"choose": chooses},
-        unlabeled=_unlabeled(row, sources[0].version, newest, watch),
+        options=options_of(row, sources[0].version) | {"choose": chooses},
+        unlabeled=unlabeled_texts(row, sources[0].version, newest, watch),
         held_out=held_out,
         on_step=watch,
+        self_labeled=labels.notes,
     )
     if not chooses:
         del result["iterations"]  # All that the watch counted.
@@ -166,7 +171,13 @@ def _learn(row: TrainedModel, sources: Sequence[GoldSource], path: Path, newest:
 
 
 def _refitted(
-    row: TrainedModel, sources: Sequence[GoldSource], path: Path, newest: int, watch: Watch, card: ModelCard
+    row: TrainedModel,
+    sources: Sequence[GoldSource],
+    path: Path,
+    newest: int,
+    watch: Watch,
+    card: ModelCard,
+    labels: SelfLabels,
 ) -> ModelCard:
     """Repeat the training on all notes but test notes, up to the iteration that the hold-out has chosen.
 
@@ -174,7 +185,7 @@ def _refitted(
     """
     kind, most = trainable_kind(row.backend), card["iterations"]
     watch.begin_refit(most)
-    options = _options(row, sources[0].version)
+    options = options_of(row, sources[0].version)
     settings = {key: value for key, value in options["settings"].items() if key not in KEEPING}
     checkpoint = str(checkpoint_of(row.pk).with_name("refit")) if kind.by_epoch else None
     result = children.train(
@@ -184,8 +195,9 @@ def _refitted(
         options=options
         | {"iterations": watch.most, "stop_after": most, "settings": settings, "checkpoint": checkpoint}
         | {"refit": sum(len(source.notes.hold_out) for source in sources)},
-        unlabeled=_unlabeled(row, sources[0].version, newest, None),
+        unlabeled=unlabeled_texts(row, sources[0].version, newest, None),
         on_step=watch.refit,
+        self_labeled=labels.notes,
     )
     refit: Refit = {
         "notes": sum(len(source.everything) for source in sources),
@@ -194,43 +206,6 @@ def _refitted(
         "held_out_sha256": card["sha256"],
     }
     return {**watch.so_far(), "sha256": result["sha256"], "refit": refit}
-
-
-def _options(row: TrainedModel, version: GoldVersion) -> dict[str, Any]:
-    """The plain fields of the TrainingTask."""
-    kind = trainable_kind(row.backend)
-    return {
-        "label_set": row.project.label_set.key,
-        "algorithm": row.params["algorithm"],
-        "iterations": row.params.get("iterations"),
-        "language": row.params.get("language") or language_of(version),
-        "base": str(base) if (base := _base(row)) else "",
-        "adapt": row.params.get("adapt", 0),
-        "grouping": row.params.get("grouping", 0),
-        "settings": row.params.get("settings", {}),
-        "embeddings": _embeddings(row),
-        "embeddings_folder": str(embeddings.home()) if kind.stacked else "",
-        "checkpoint": str(checkpoint_of(row.pk)) if kind.by_epoch else None,
-    }
-
-
-def _unlabeled(row: TrainedModel, version: GoldVersion, newest: int, watch: Watch | None) -> Iterator[str]:
-    """The notes without labels that the training reads. `watch` counts those that a language is learned from."""
-    kind = trainable_kind(row.backend)
-    if kind.predicts and not (kind.reads_all and row.params.get("adapt")):
-        return other_notes(version, newest)
-    texts = all_other_notes(version, newest, row.params.get("language", ""), streamed=kind.reads_all)
-    return watch.counted(texts) if watch is not None else texts
-
-
-def _without_spans(notes: Iterable[Note]) -> Iterator[Note]:
-    return ((text, []) for text, _ in notes)
-
-
-def _loaded(row: TrainedModel, path: Path) -> Backend | None:
-    """Load the model; None for a language model, which suggests no spans."""
-    kind = trainable_kind(row.backend)
-    return load(kind.factory)(**embeddings.factory_params(kind, path)) if kind.predicts else None
 
 
 def _scored(
@@ -256,55 +231,6 @@ def _described(row: TrainedModel, path: Path, backend: Backend | None) -> ModelC
     found: ModelCard = {"labels": list(backend.labels)} if backend is not None else {}
     if trainable_kind(row.backend).stacked:
         found["embeddings"] = files.card_of(path)["embeddings"]
-    return found
-
-
-def _base(row: TrainedModel) -> Path | None:
-    """Return the starting weights on this machine. Raises ServiceError `base` if they no longer exist."""
-    if pk := row.params.get("base_model"):
-        model = TrainedModel.objects.select_related("stored_file").filter(project=row.project_id, pk=pk).first()
-        if model is None:
-            raise ServiceError(
-                gettext("The starting model “%(name)s” no longer exists. Start a new training from another model.")
-                % {"name": row.params["base"]},
-                code="base",
-            )
-        return cached(model)
-    if name := row.params.get("base"):
-        found = weights.weights_named(name)
-        if found is None:
-            raise ServiceError(
-                gettext("This worker has no weights “%(name)s”. Copy them to %(folder)s.")
-                % {"name": name, "folder": weights.home() / name},
-                code="base",
-            )
-        return found.path
-    return None
-
-
-def _embeddings(row: TrainedModel) -> list[tuple[str, str, str]]:
-    """Return kind, name and path of each embedding on this machine. Raises ServiceError `embeddings`."""
-    found = []
-    for wanted in row.params.get("embeddings", []):
-        if "model" in wanted:
-            model = TrainedModel.objects.select_related("stored_file").filter(
-                project=row.project_id, pk=wanted["model"]
-            )
-            if not (language := model.first()):
-                raise ServiceError(
-                    gettext("The language model “%(name)s” no longer exists. Start a new training without it.")
-                    % {"name": wanted["name"]},
-                    code="embeddings",
-                )
-            found.append(("characters", wanted["name"], str(cached(language))))
-        elif path := embeddings.path_of(wanted["name"]):
-            found.append(("words", wanted["name"], str(path)))
-        else:
-            raise ServiceError(
-                gettext("This worker has no word vectors “%(name)s”. Copy the file to %(folder)s.")
-                % {"name": wanted["name"], "folder": embeddings.home()},
-                code="embeddings",
-            )
     return found
 
 

@@ -35,6 +35,8 @@ class Watch:
         self.refit_losses: list[float] | None = None
         self._refits, self._refit_most, self._refit_adapted = bool(row.params.get("refit")), 0, 0
         self._again = self._again_most = 0
+        # Iterations of the first round of self-training, done and planned.
+        self._first = self._first_most = 0
         self._adapt = int(row.params.get("adapt") or 0)
         self._most = int(row.params.get("iterations") or STEPS)
         self._written = float("-inf")
@@ -65,6 +67,13 @@ class Watch:
     def most(self) -> int:
         """The number of iterations that the trainer planned."""
         return self._most
+
+    def first_round(self, report: dict[str, Any] | None) -> bool:
+        """Receive a report of the first round of self-training, which never ends early. It is only counted."""
+        if report is not None and not report["adapting"]:
+            self._first, self._first_most = int(report["iteration"]), int(report["most"])
+        self._report()
+        return False
 
     def begin_refit(self, most: int) -> None:
         """Receive the reports of a refit with `most` iterations from now on, by `refit`. The rest stays as it is."""
@@ -137,11 +146,12 @@ class Watch:
         if self._refits:
             self._report()
         else:
-            most = self._adapt + self._most
+            most = self._adapt + self._most + self._first_most
             self.claim.progress(most, most + 1)
 
     def _report(self) -> None:
-        done, most = len(self.adapted) + len(self.losses) + self._again, self._adapt + self._most + self._again_most
+        done = self._first + len(self.adapted) + len(self.losses) + self._again
+        most = self._first_most + self._adapt + self._most + self._again_most
         if self.refit_losses is not None:
             first, again = done, self._adapt + self._refit_most
             done, most = first + self._refit_adapted + len(self.refit_losses), first + again

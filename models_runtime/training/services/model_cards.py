@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from annotations.domain.scoring.intervals import FEW_NOTES, FewNotes
 from annotations.domain.scoring.operating import OperatingPoint
 from annotations.domain.scoring.rates import RatesData
-from annotations.models import Project, User
+from annotations.models import Document, Project, User
 from models_runtime.core.gold_sources import versions_of
 from models_runtime.core.registry import language_models
 from models_runtime.core.stages import stages
@@ -21,12 +21,24 @@ NO_INTERVAL = "This model was trained before intervals were computed."
 GRANULARITY = {"subcategory": "label", "category": "category", "binary": "binary"}
 
 
+class SelfTrained(TypedDict):
+    """What a model learned from notes without gold: how many notes in all, and as in `cards.SelfTraining`."""
+
+    run: str
+    models: list[str]
+    notes: int
+    read: int
+    spans: int
+    weight: float
+
+
 class Summary(TypedDict):
     """A model as commands print it. Scores are None for an uploaded model and for one without a hold-out.
 
-    `notes`, `held_out` and all figures are those of the held-out model, also where `refit` tells of a later one.
-    `refit_elsewhere`: of an uploaded model, how many of its notes had chosen its iterations. `thresholds`: figures of
-    the held-out notes at each masking threshold, empty for a model that gives no probabilities.
+    `notes`, `held_out` and all figures are those of the held-out model, also where `refit` tells of a later one. Notes
+    of a `self_training` are not counted in `notes`. `refit_elsewhere`: of an uploaded model, how many of its notes had
+    chosen its iterations. `thresholds`: figures of the held-out notes at each masking threshold, empty for a model that
+    gives no probabilities.
     """
 
     model: str
@@ -42,6 +54,7 @@ class Summary(TypedDict):
     held_out: int | None
     refit: Refit | None
     refit_elsewhere: int | None
+    self_training: SelfTrained | None
     sha256: str | None
     seconds: float | None
     f1: float | None
@@ -55,6 +68,20 @@ class Summary(TypedDict):
     levels: dict[str, RatesData]
     labels: list[LabelRates]
     thresholds: list[OperatingPoint]
+
+
+def self_trained(card: ModelCard) -> SelfTrained | None:
+    """Return what a model learned from notes without gold; None without self-training."""
+    if (own := card.get("self_training")) is None:
+        return None
+    return {
+        "run": own["run"],
+        "models": own["models"],
+        "notes": len(own["documents"]),
+        "read": own["read"],
+        "spans": own["spans"],
+        "weight": own["weight"],
+    }
 
 
 def headline(card: ModelCard) -> RatesData | None:
@@ -109,7 +136,9 @@ def other_versions(model: TrainedModel, person: User) -> list[ShownVersion]:
 
 
 def erased_since(model: TrainedModel) -> bool:
-    """Whether notes of the model's gold versions, or of an earlier stage's, were erased or deleted since its training.
+    """Whether notes from which the model or an earlier stage learned were erased or deleted since its training.
+
+    These are the notes of its gold versions, and those without gold of a self-training.
 
     Its weights may still contain words of these notes. Unknown, so False, for models whose card lacks the counts.
     """
@@ -118,6 +147,13 @@ def erased_since(model: TrainedModel) -> bool:
 
 def _erased_since(model: TrainedModel) -> bool:
     card = model.card
+    documents = card["self_training"]["documents"] if "self_training" in card else []
+    there = sum(
+        Document.objects.filter(project=model.project_id, pk__in=documents[at : at + 500]).count()
+        for at in range(0, len(documents), 500)
+    )
+    if there < len(documents):
+        return True
     counts = {one.content_hash: one.erased_count for one in versions_of(model)}
     known = [(of["gold_hash"], of["erased"]) for of in card.get("also", [])]
     known += [(card["gold_hash"], card["erased"])] if "erased" in card else []
@@ -141,6 +177,7 @@ def summary(model: TrainedModel) -> Summary:
         "held_out": model.card.get("held_out"),
         "refit": model.card.get("refit"),
         "refit_elsewhere": model.card.get("refit_elsewhere"),
+        "self_training": self_trained(model.card),
         "sha256": model.card.get("sha256"),
         "seconds": model.card.get("seconds"),
         "f1": levels["label"]["f1"] if scores else None,

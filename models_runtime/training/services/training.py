@@ -26,6 +26,7 @@ from models_runtime.models import OF_MODEL, TrainedModel
 from models_runtime.models.cards import TrainingParams
 from models_runtime.training.events import GOLD_LENT, MODEL_TRAINED, GoldLent
 from models_runtime.training.services.embeddings import wanted_embeddings
+from models_runtime.training.services.self_training import in_first_round, wanted_run
 
 DEFAULT = next(iter(TRAINABLE))
 MOST_ITERATIONS = 1000
@@ -43,7 +44,8 @@ class TrainingSettings(TypedDict, total=False):
     `grouping`: sentences per sequence. `language`: only notes in this language. The strategies of Catelli 2021 are
     models of one language, of all languages, or of one language after the other by `base`. `settings`: those of the
     kind (`TrainableKind.settings`), by key. `refit`: once the hold-out has chosen the iterations, train again on all
-    notes, test notes aside.
+    notes, test notes aside. `self_training`: the name of a run, from whose sure labels of notes without gold the model
+    learns, too.
     """
 
     backend: str
@@ -56,6 +58,7 @@ class TrainingSettings(TypedDict, total=False):
     also: Sequence[str]
     settings: Mapping[str, object]
     refit: bool
+    self_training: str
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,7 @@ class _Settings:
     also: Sequence[str] = ()
     settings: Mapping[str, object] = field(default_factory=dict)
     refit: bool = False
+    self_training: str = ""
 
 
 def start_training(
@@ -84,8 +88,8 @@ def start_training(
     """Start training a model on a frozen gold version: make its row and its job in one transaction.
 
     A repeated call with the same `key` returns the same model, so that a double click starts only one training.
-    Raises ServiceError for an unknown version, algorithm, base or setting, a version without spans, and a name that
-    exists.
+    Raises ServiceError for an unknown version, algorithm, base or setting, a version without spans, a run that can't be
+    learned from, and a name that exists.
     """
     existing = started_with(TrainedModel, project, "train", key)
     if existing is not None:
@@ -99,6 +103,8 @@ def start_training(
         params["also"] = [one.pk for one in also]
         gold_sources(project, [version, *also])  # Raises ServiceError for labels that can't be mapped.
     _check_hold_out(project, params, [version, *also])
+    if settings.self_training:
+        params["self_training"] = wanted_run(project, backend, settings.self_training, [version, *also], params)
     name = good_model_name(name) if name.strip() else ""
     try:
         with transaction.atomic():
@@ -147,6 +153,11 @@ def end_early(*, model: TrainedModel) -> TrainedModel:
     if model.state == TrainedModel.State.TRAINING and "refit_losses" in model.card:
         raise ServiceError(
             _("The hold-out has chosen the epochs, and the model now learns from all notes. You can only cancel it."),
+            code="state",
+        )
+    if model.state == TrainedModel.State.TRAINING and in_first_round(model):
+        raise ServiceError(
+            _("The first round of self-training is not complete. Wait for the second one, or cancel the training."),
             code="state",
         )
     running = TrainedModel.objects.filter(pk=model.pk, state=TrainedModel.State.TRAINING, job__state=Job.State.RUNNING)

@@ -87,6 +87,13 @@ class Command(JourneyCommand):
             action="store_true",
             help="Learn from the held-out notes, too, once they have chosen the iterations. Test notes stay out.",
         )
+        parser.add_argument(
+            "--self-training",
+            default="",
+            metavar="RUN",
+            help="Also learn from lines of notes without gold where this run is sure (CRF, BiLSTM-CRF). The run is a "
+            "merged list of runs, or has a masking threshold of at most 0.05.",
+        )
         parser.add_argument("--runs", type=int, default=1, metavar="N", help="Trainings with different seeds.")
         parser.add_argument("--wait", action="store_true", help="Wait for the end.")
 
@@ -102,6 +109,7 @@ class Command(JourneyCommand):
             settings=key_values(options["set"]),
             also=options["also"],
             refit=options["refit"],
+            self_training=options["self_training"],
             **{word: options[word] for word in ("algorithm", "iterations", "base", "adapt", "grouping", "language")},
         )
         summaries = [self._waited(model, options) for model in models]
@@ -142,6 +150,8 @@ def _line(result: dict[str, Any]) -> str:
             f" Refitted on {refit['notes']} notes, the hold-out among them, for {refit['iterations']} iterations. "
             "The figures belong to the model before."
         )
+    if (own := result["self_training"]) is not None:
+        line += f" Also learned from {own['notes']} notes without gold, first with the labels of {own['run']}."
     if result["perplexity"] is not None:
         line += f" Hold-out: perplexity {result['perplexity']:.2f}."
     return line

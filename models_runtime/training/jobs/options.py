@@ -1,0 +1,105 @@
+"""The plain fields of a training's task, the texts without labels that it reads, and the model that it wrote."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from django.utils.translation import gettext
+
+from annotations.core.errors import ServiceError
+from annotations.jobs.registry import load
+from annotations.models import GoldVersion
+from models_runtime.backends.base import Backend
+from models_runtime.core import embeddings, weights
+from models_runtime.core.gold_notes import Note, all_other_notes, language_of, other_notes
+from models_runtime.core.model_files import cached
+from models_runtime.core.registry import trainable_kind
+from models_runtime.models import TrainedModel
+from models_runtime.training.jobs.checkpoints import checkpoint_of
+from models_runtime.training.jobs.watching import Watch
+
+
+def options_of(row: TrainedModel, version: GoldVersion) -> dict[str, Any]:
+    """The plain fields of the TrainingTask."""
+    kind = trainable_kind(row.backend)
+    return {
+        "label_set": row.project.label_set.key,
+        "algorithm": row.params["algorithm"],
+        "iterations": row.params.get("iterations"),
+        "language": row.params.get("language") or language_of(version),
+        "base": str(base) if (base := _base(row)) else "",
+        "adapt": row.params.get("adapt", 0),
+        "grouping": row.params.get("grouping", 0),
+        "settings": row.params.get("settings", {}),
+        "embeddings": _embeddings(row),
+        "embeddings_folder": str(embeddings.home()) if kind.stacked else "",
+        "checkpoint": str(checkpoint_of(row.pk)) if kind.by_epoch else None,
+    }
+
+
+def unlabeled_texts(row: TrainedModel, version: GoldVersion, newest: int, watch: Watch | None) -> Iterator[str]:
+    """The notes without labels that the training reads. `watch` counts those that a language is learned from."""
+    kind = trainable_kind(row.backend)
+    if kind.predicts and not (kind.reads_all and row.params.get("adapt")):
+        return other_notes(version, newest)
+    texts = all_other_notes(version, newest, row.params.get("language", ""), streamed=kind.reads_all)
+    return watch.counted(texts) if watch is not None else texts
+
+
+def without_spans(notes: Iterable[Note]) -> Iterator[Note]:
+    return ((text, []) for text, _ in notes)
+
+
+def _base(row: TrainedModel) -> Path | None:
+    """Return the starting weights on this machine. Raises ServiceError `base` if they no longer exist."""
+    if pk := row.params.get("base_model"):
+        model = TrainedModel.objects.select_related("stored_file").filter(project=row.project_id, pk=pk).first()
+        if model is None:
+            raise ServiceError(
+                gettext("The starting model “%(name)s” no longer exists. Start a new training from another model.")
+                % {"name": row.params["base"]},
+                code="base",
+            )
+        return cached(model)
+    if name := row.params.get("base"):
+        found = weights.weights_named(name)
+        if found is None:
+            raise ServiceError(
+                gettext("This worker has no weights “%(name)s”. Copy them to %(folder)s.")
+                % {"name": name, "folder": weights.home() / name},
+                code="base",
+            )
+        return found.path
+    return None
+
+
+def _embeddings(row: TrainedModel) -> list[tuple[str, str, str]]:
+    """Return kind, name and path of each embedding on this machine. Raises ServiceError `embeddings`."""
+    found = []
+    for wanted in row.params.get("embeddings", []):
+        if "model" in wanted:
+            model = TrainedModel.objects.select_related("stored_file").filter(
+                project=row.project_id, pk=wanted["model"]
+            )
+            if not (language := model.first()):
+                raise ServiceError(
+                    gettext("The language model “%(name)s” no longer exists. Start a new training without it.")
+                    % {"name": wanted["name"]},
+                    code="embeddings",
+                )
+            found.append(("characters", wanted["name"], str(cached(language))))
+        elif path := embeddings.path_of(wanted["name"]):
+            found.append(("words", wanted["name"], str(path)))
+        else:
+            raise ServiceError(
+                gettext("This worker has no word vectors “%(name)s”. Copy the file to %(folder)s.")
+                % {"name": wanted["name"], "folder": embeddings.home()},
+                code="embeddings",
+            )
+    return found
+
+
+def loaded(row: TrainedModel, path: Path) -> Backend | None:
+    """Load the model; None for a language model, which suggests no spans."""
+    kind = trainable_kind(row.backend)
+    return load(kind.factory)(**embeddings.factory_params(kind, path)) if kind.predicts else None
