@@ -183,6 +183,9 @@ INSTITUTIONS = [
     ("it", Kind.HOSPITAL, "Ospedale San Raffaele", r"Ospedale San \w+"),
     ("it", Kind.HOSPITAL, "A.O.U. Federico II", r"A\.O\.U\. \w+ [IVX]+"),
     ("es", Kind.HOSPITAL, "Hospital La Paz", r"Hospital La \w+"),
+    # A word of which the lists of this language have no second one.
+    ("en", Kind.HOSPITAL, "Virgen de la Vega", r"Virgen de la \w+"),
+    ("it", Kind.HOSPITAL, "Virgen de la Vega", r"Virgen de la \w+"),
     ("it", Kind.CITY, "Reggio nell'Emilia", r"[\w' ]+ nell'\w+"),
     ("en", Kind.IP, "10.0.0.1", r"(192\.0\.2|198\.51\.100|203\.0\.113)\.\d+"),
     ("es", Kind.STREET, "Av. Pedro Rubio, s/n", r"Av\. \w+ \w+, s/n"),

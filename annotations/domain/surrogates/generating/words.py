@@ -46,8 +46,8 @@ class Words:
         )
 
     def pick(self, pool: Sequence[str]) -> str:
-        """A free word of the pool; empty if there is none after some tries."""
-        for _ in range(TRIES if len(pool) > 1 else 2):
+        """A free word of the pool; empty if the pool is, or if there is none after some tries."""
+        for _ in range(TRIES if len(pool) > 1 else 2 * len(pool)):
             word = self.source.choice(pool)
             if self.free(word):
                 return word
