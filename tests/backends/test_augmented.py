@@ -103,7 +103,7 @@ def test_each_kind_learns_from_them_byte_for_byte_and_counts_gold_notes(kind: st
     for name, settings in (("plain", {}), ("once", {"surrogates": 1}), ("again", {"surrogates": 1})):
         path = tmp_path / f"{name}.zip"
         algorithm = "ap" if kind == "crf" else "quick"
-        given = TrainingTask(made_notes(6), "meddocan", algorithm, 1, language="es", settings=settings)
+        given = TrainingTask(made_notes(3), "meddocan", algorithm, 1, language="es", settings=settings)
         made[learner.learn(given, path)] += 1
-        assert files.card_of(path)["notes"] == 6
+        assert files.card_of(path)["notes"] == 3
     assert sorted(made.values()) == [1, 2]
