@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
+from itertools import chain
 from typing import Any, Final
 
 import numpy as np
@@ -170,7 +171,7 @@ def rows(note: Note, tags: Sequence[str], forms: Forms, context: Any) -> Rows:
 def _positional(note: Note, tags: Sequence[str], vocabulary: Vocabulary) -> dict[str, Any]:
     """The columns that depend on more than the form of a token."""
     at, lines = np.arange(len(note.tokens)), len(note.edges)
-    bounds = np.array(note.tokens, dtype=np.int64).reshape(-1, 2)
+    bounds = np.fromiter(chain.from_iterable(note.tokens), dtype=np.int64, count=2 * len(at)).reshape(-1, 2)
     touching = np.zeros(len(at) + 1, dtype=bool)
     touching[1:-1] = bounds[1:, 0] == bounds[:-1, 1]
     sizes = [past - first for first, past, *_ in note.stretches]
