@@ -5,11 +5,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from itertools import chain
 from typing import Any, Final
 
 import numpy as np
 
+from models_runtime.backends.notes.arrays import touching
 from models_runtime.backends.notes.note import FURTHEST, Note, word
 
 # Number 0 is padding and “none”, number 1 stands for values that were not in the training notes.
@@ -171,9 +171,7 @@ def rows(note: Note, tags: Sequence[str], forms: Forms, context: Any) -> Rows:
 def _positional(note: Note, tags: Sequence[str], vocabulary: Vocabulary) -> dict[str, Any]:
     """The columns that depend on more than the form of a token."""
     at, lines = np.arange(len(note.tokens)), len(note.edges)
-    bounds = np.fromiter(chain.from_iterable(note.tokens), dtype=np.int64, count=2 * len(at)).reshape(-1, 2)
-    touching = np.zeros(len(at) + 1, dtype=bool)
-    touching[1:-1] = bounds[1:, 0] == bounds[:-1, 1]
+    glued = touching(note.tokens)
     sizes = [past - first for first, past, *_ in note.stretches]
     in_line = np.repeat(np.arange(lines), [past - first for first, past in note.edges])
     starts = np.array([first for first, _ in note.edges], dtype=np.int64)[in_line]
@@ -189,7 +187,7 @@ def _positional(note: Note, tags: Sequence[str], vocabulary: Vocabulary) -> dict
         "top": np.minimum(in_line, TOP) + 1,
         "bottom": np.minimum(lines - 1 - in_line, BOTTOM) + 1,
         # Whether a token directly touches the one before it (1) and the one after it (2).
-        "glued": touching[:-1] + 2 * touching[1:],
+        "glued": glued[:-1] + 2 * glued[1:],
     }
 
 
