@@ -81,7 +81,9 @@ class BiLstmCrfBackend:
 
     def _spans(self, read: _Read) -> list[Span]:
         flat = [value for path in read.paths for value in path.odds]
-        return confident_spans(read.note, read.items, [path.tags for path in read.paths], flat, self._tags, self._source)
+        return confident_spans(
+            read.note, read.items, [path.tags for path in read.paths], flat, self._tags, self._source
+        )
 
     def _marked(self, read: _Read) -> Marked:
         rows = [path.marginals for path in read.paths]

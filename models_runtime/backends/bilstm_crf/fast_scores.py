@@ -93,7 +93,9 @@ class FastScores:
         )
 
         def make(chosen: Any) -> Any:
-            number, *spelled = (torch.from_numpy(each[chosen].astype(np.int64)) for each in (columns, characters, grams))
+            number, *spelled = (
+                torch.from_numpy(each[chosen].astype(np.int64)) for each in (columns, characters, grams)
+            )
             vectors = [self._network.columns[at](number[:, at]) for at in _SPELLED]
             vectors += self._network.spelling(*spelled)
             return torch.addmm(self._bias, torch.cat(vectors, dim=1), self._of_spelling)

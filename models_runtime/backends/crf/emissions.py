@@ -177,7 +177,7 @@ class Emissions:
         self._sums["pair"].add_few(rows, scores)
 
     def _positional(self, note: Note, shorts: Numbers, first: int, past: int) -> Iterable[tuple[str, Numbers]]:
-        """The rows of keys from a token's position: its header field, its line, and whether it touches its neighbors."""
+        """The rows of keys from a token's position: its header field, its line, whether it touches its neighbors."""
         here = slice(first, past)
         lines = lines_of(note)
         lengths = [each.past - each.first for each in note.stretches]
@@ -214,5 +214,7 @@ def _norms(features: Iterable[bytes], prefixes: frozenset[str]) -> frozenset[str
         prefix, _, norm = feature.decode(errors="replace").partition("=")
         if prefix in prefixes:
             found.add(norm)
-            found.update(part for at, character in enumerate(norm) if character == "|" for part in (norm[:at], norm[at + 1 :]))
+            found.update(
+                part for at, character in enumerate(norm) if character == "|" for part in (norm[:at], norm[at + 1 :])
+            )
     return frozenset(found)

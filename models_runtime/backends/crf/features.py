@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from annotations.domain.spans import Span
 from models_runtime.backends.notes.arrays import touching
-from models_runtime.backends.notes.note import FURTHEST, Note, Word, word
+from models_runtime.backends.notes.note import FURTHEST, Note, Word
 from models_runtime.backends.notes.rule_tags import rule_tags, tagged_spans
 
 AROUND: Final = 4

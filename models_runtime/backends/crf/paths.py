@@ -49,7 +49,9 @@ def best_paths(
     lengths = stack.lengths.tolist()
     found = [tags[:length, column].tolist() for column, length in enumerate(lengths)]
     asked = [
-        column for column, path in enumerate(found) if marginals or outside is None or any(tag != outside for tag in path)
+        column
+        for column, path in enumerate(found)
+        if marginals or outside is None or any(tag != outside for tag in path)
     ]
     paths = {at: Path(path, [1.0] * len(path)) for at, path in zip(order, found, strict=True)}
     if asked:

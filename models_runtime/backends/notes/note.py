@@ -130,9 +130,7 @@ def _edges(text: str, tokens: Sequence[Token]) -> list[tuple[int, int]]:
     return [*edges, (first, len(tokens))] if first < len(tokens) else edges
 
 
-def _stretches(
-    forms: Sequence[str], words: Sequence[Word], edges: Sequence[tuple[int, int]]
-) -> Iterator[Stretch]:
+def _stretches(forms: Sequence[str], words: Sequence[Word], edges: Sequence[tuple[int, int]]) -> Iterator[Stretch]:
     for line, (first, past) in enumerate(edges):
         field, since, begin = "", first, first
         for at in _colons(forms, first, past):
