@@ -86,7 +86,7 @@ class BiLstmCrfBackend:
         )
 
     def _marked(self, read: _Read) -> Marked:
-        rows = [path.marginals for path in read.paths]
+        rows = [path.marginals for path in read.paths if path.marginals is not None]
         every = np.concatenate(rows) if rows else np.zeros((0, len(self._tags)))
         return self._spans(read), Marginals.of_tags(read.note.tokens, self._tags.names, every)
 
