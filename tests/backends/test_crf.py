@@ -12,7 +12,8 @@ import pytest
 
 from annotations.domain.spans import Span
 from models_runtime.backends import Backend, BackendError
-from models_runtime.backends.crf import CrfBackend, emissions, table
+from models_runtime.backends.crf import CrfBackend, table
+from models_runtime.backends.crf import sums as summed
 from models_runtime.backends.crf.emissions import Emissions
 from models_runtime.backends.crf.features import AROUND, Features, families
 from models_runtime.backends.crf.model import load_model
@@ -23,7 +24,7 @@ from models_runtime.backends.crf.training import Step, train
 from models_runtime.backends.crf.weights import LARGEST, MAGIC, read_weights, scaled
 from models_runtime.backends.notes.note import read
 from models_runtime.backends.notes.pieces import MOST, pieces
-from models_runtime.backends.notes.rule_tags import rules_for
+from models_runtime.backends.notes.rule_tags import rule_tags, rules_for
 from tests.backends.contract import HOSTILE, PLAIN, BackendContract, key
 from tests.backends.made import damaged, made_notes
 
@@ -144,16 +145,16 @@ def test_predictions_are_those_of_crfsuite(tmp_path: Path, algorithm: str) -> No
     train(made_notes(12), made, label_set="meddocan", algorithm=algorithm, iterations=15)
     model, (tagger, _) = load_model(made), crfsuite(made)
     known = families(model.lexicon)
-    rows, sums, rules = Rows(known), Emissions(known, model.weights), rules_for("meddocan")
+    rows, sums, rules = Rows(known), Emissions(model.lexicon, model.weights), rules_for("meddocan")
     scores, theirs = [], []
     for text in (made_notes(14)[13][0], *HOSTILE.values()):
         note = read(text)
         if not note.tokens:
             continue
         size = len(note.tokens)
-        columns = Features(note, rules.predict([text])[0]).of(0, size)
-        scores.append(sums.of(columns, size))
-        tags = tagger.tag(rows.of(columns, size))
+        spans = rules.predict([text])[0]
+        scores.append(sums.of(note, rule_tags(note, spans), [], 0, size))
+        tags = tagger.tag(rows.of(Features(note, spans).of(0, size), size))
         theirs.append((tags, [tagger.marginal(tag, at) for at, tag in enumerate(tags)]))
     assert any(tag != "O" for tags, _ in theirs for tag in tags)
     for path, (tags, odds) in zip(best_paths(scores, model.weights.steps), theirs, strict=True):
@@ -169,7 +170,7 @@ def test_features_are_bounded_in_memory(path: Path, monkeypatch: pytest.MonkeyPa
     # Clearing the cache of sums within a stream doesn't change the spans.
     texts = [text for text, _ in made_notes(6)]
     whole = [key(spans) for spans in CrfBackend(str(path)).predict(texts)]
-    monkeypatch.setattr(emissions, "MOST_SUMS", 3)
+    monkeypatch.setattr(summed, "MOST_SUMS", 3)
     assert [key(spans) for spans in CrfBackend(str(path)).predict(texts)] == whole
 
 

@@ -1,7 +1,9 @@
 """The BiLSTM-CRF backend: predicts spans with a model that was trained here."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,14 +12,34 @@ import torch
 
 from annotations.domain.spans import Span
 from models_runtime.backends.bilstm_crf.encoding import Item, NoteEncoder, confident_spans, no_context
+from models_runtime.backends.bilstm_crf.fast_scores import FastScores
 from models_runtime.backends.bilstm_crf.model import load_model
 from models_runtime.backends.bilstm_crf.network import batch
+from models_runtime.backends.bilstm_crf.vocabulary import Rows
+from models_runtime.backends.crf.paths import Path as TagPath
+from models_runtime.backends.crf.paths import best_paths
 from models_runtime.backends.marginals import Marginals, Marked
 from models_runtime.backends.neural.device import Device, Placement, choose_device
 from models_runtime.backends.notes.note import Note
 from models_runtime.backends.notes.rule_tags import rules_of
 
 VERSION: Final = "1"
+# Notes or tokens that are read together.
+NOTES: Final = 32
+TOKENS: Final = 16_384
+# On a CPU, a token takes a fourth of the memory that the network itself would need for it.
+LIGHT: Final = 4
+OUTSIDE: Final = 0
+"""The number of the tag O (see Tags)."""
+
+
+@dataclass(slots=True)
+class _Read:
+    """A note with its items, and the path of each item once it is known."""
+
+    note: Note
+    items: list[Item]
+    paths: list[TagPath] = field(default_factory=list)
 
 
 class BiLstmCrfBackend:
@@ -31,6 +53,7 @@ class BiLstmCrfBackend:
         self._network = model.network
         self._vocabulary, self._tags = model.vocabulary, model.tags
         characters = model.characters
+        self._fast: FastScores | None = None
         self.placement = Placement(choose_device(device), self._network, *([characters] if characters else []))
         context = partial(characters.vectors, placement=self.placement) if characters else no_context
         self._encoder = NoteEncoder(rules, model.lexicon, model.card.grouped, context)
@@ -50,46 +73,58 @@ class BiLstmCrfBackend:
 
     def predict_marginals(self, texts: Sequence[str]) -> list[Marked]:
         """The spans of each text, and the probabilities of the labels at its tokens."""
-        return [self._marked(text) for text in texts]
+        return [self._marked(note) for note in self._notes(texts, every=True)]
 
     def stream(self, texts: Iterable[str]) -> Iterator[list[Span]]:
-        """The spans of each text, one text at a time."""
-        return map(self._spans_of, texts)
+        """The spans of each text, in order; up to NOTES texts are read together."""
+        return map(self._spans, self._notes(texts, every=False))
 
-    def _spans_of(self, text: str) -> list[Span]:
-        return self._read(text)[0]
+    def _spans(self, read: _Read) -> list[Span]:
+        flat = [value for path in read.paths for value in path.odds]
+        return confident_spans(
+            read.note, read.items, [path.tags for path in read.paths], flat, self._tags, self._source
+        )
 
-    def _marked(self, text: str) -> Marked:
-        spans, note, rows = self._read(text, every=True)
+    def _marked(self, read: _Read) -> Marked:
+        rows = [path.marginals for path in read.paths if path.marginals is not None]
         every = np.concatenate(rows) if rows else np.zeros((0, len(self._tags)))
-        return spans, Marginals.of_tags(note.tokens, self._tags.names, every)
+        return self._spans(read), Marginals.of_tags(read.note.tokens, self._tags.names, every)
 
-    def _read(self, text: str, *, every: bool = False) -> tuple[list[Span], Note, list[Any]]:
-        """The spans, the note, and with `every` the probabilities of all tags [tokens, tags] of its sequences."""
-        note, tags = self._encoder.rule_tags(text)
-        items = self._encoder.items(note, tags, self._vocabulary)
-        paths: list[list[int]] = [[]] * len(items)
-        probabilities: list[list[float]] = [[]] * len(items)
-        whole: list[Any] = [None] * len(items)
+    def _notes(self, texts: Iterable[str], *, every: bool) -> Iterator[_Read]:
+        """The texts with the best paths of their items, and with `every` the probabilities of all tags."""
+        waiting: list[_Read] = []
+        tokens = 0
+        for text in texts:
+            note, tags = self._encoder.rule_tags(text)
+            waiting.append(_Read(note, self._encoder.items(note, tags, self._vocabulary)))
+            tokens += len(note.tokens)
+            if len(waiting) == NOTES or tokens >= TOKENS:
+                yield from self._tagged(waiting, every=every)
+                waiting, tokens = [], 0
+        yield from self._tagged(waiting, every=every)
+
+    def _tagged(self, notes: Sequence[_Read], *, every: bool) -> Sequence[_Read]:
+        """The notes with the paths of their items, which are added here."""
+        items = [item for note in notes for item in note.items]
+        paths: list[Any] = [None] * len(items)
 
         def tag(numbers: Sequence[int]) -> None:
-            found = self._tagged([items[at] for at in numbers], every=every)
-            for at, path, chosen, rows in zip(numbers, *found, strict=True):
-                paths[at], probabilities[at], whole[at] = path, chosen, rows
+            scores, steps = self._network.crf.as_scores(self._scores([items[at].rows for at in numbers]))
+            for at, path in zip(numbers, best_paths(scores, steps, marginals=every, outside=OUTSIDE), strict=True):
+                paths[at] = path
 
-        self.placement.each([len(item) for item in items], tag)
-        flat = [value for row in probabilities for value in row]
-        return confident_spans(note, items, paths, flat, self._tags, self._source), note, whole
+        self.placement.each([len(item) for item in items], tag, light=1 if self.device.is_gpu else LIGHT)
+        left = iter(paths)
+        for note in notes:
+            note.paths = list(islice(left, len(note.items)))
+        return notes
 
-    def _tagged(self, items: Sequence[Item], *, every: bool) -> tuple[list[list[int]], list[list[float]], list[Any]]:
-        """The best tags of each item, their marginal probabilities, and with `every` those of all tags."""
-        shown = batch([item.rows for item in items], self.device.name)
-        lengths = [len(item) for item in items]
-        with torch.no_grad(), self.device.precision():
-            scores = self._network(shown).float()
-        paths = self._network.crf.paths(scores, lengths)
-        if not every and not any(any(path) for path in paths):  # All tags are O, so no probabilities are needed.
-            return paths, [[1.0] * length for length in lengths], [None] * len(items)
-        marginals = self._network.crf.marginals(scores, shown["mask"]).cpu().numpy()
-        rows = [row[:length] for row, length in zip(marginals, lengths, strict=True)]
-        return paths, [row[range(len(path)), path].tolist() for row, path in zip(rows, paths, strict=True)], rows
+    def _scores(self, items: Sequence[Rows]) -> Iterable[Any]:
+        """Scores [tokens, tags] of each item."""
+        if not self.device.is_gpu:
+            self._fast = self._fast or FastScores(self._network)
+            return self._fast.of(items)
+        shown = batch(items, self.device.name)
+        with torch.inference_mode(), self.device.precision():
+            scores = self._network(shown).float().cpu().numpy()
+        return [row[: len(item.columns)] for row, item in zip(scores, items, strict=True)]

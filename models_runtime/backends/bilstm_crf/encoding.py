@@ -10,7 +10,7 @@ from annotations.domain.bio import decode
 from annotations.domain.spans import Bounds, Span
 from annotations.domain.tokens import covered
 from annotations.domain.whitespace import trim
-from models_runtime.backends.bilstm_crf.vocabulary import Rows, Vocabulary, rows
+from models_runtime.backends.bilstm_crf.vocabulary import Forms, Rows, Vocabulary, rows
 from models_runtime.backends.neural.tags import Tags
 from models_runtime.backends.notes.grouping import groups
 from models_runtime.backends.notes.note import Note, read
@@ -51,6 +51,7 @@ class NoteEncoder:
         self._lexicon = lexicon
         self._grouped = grouped
         self._context = context
+        self._forms: Forms | None = None
 
     def rule_tags(self, text: str) -> tuple[Note, list[str]]:
         """The note of a text, and the tags of the rules for its tokens."""
@@ -61,7 +62,9 @@ class NoteEncoder:
         self, note: Note, tags: Sequence[str], vocabulary: Vocabulary, sure: Sequence[Bounds] | None = None
     ) -> list[Item]:
         """The items of a note. `sure`: only what lies in these stretches of the text."""
-        whole = rows(note, tags, self._lexicon, vocabulary, self._context(note))
+        if self._forms is None or self._forms.vocabulary is not vocabulary:
+            self._forms = Forms(vocabulary, self._lexicon)
+        whole = rows(note, tags, self._forms, self._context(note))
         bounds = groups(note, self._grouped)
         if sure is not None:
             parts = list(sure_pieces(note, sure))

@@ -69,11 +69,13 @@ class BiLstmCrf(nn.Module):  # type: ignore[misc]  # torch has no types where it
 
     def _spelling(self, batch: Mapping[str, Any]) -> list[Any]:
         """Vectors from characters and sub-words, computed once for each distinct form in the batch."""
-        forms = self.filters(self.characters(batch["characters"]).transpose(1, 2))
-        empty = batch["characters"][:, None, :] == 0
-        forms = torch.relu(forms.masked_fill(empty, float("-inf")).amax(dim=2).clamp(min=-1e4))
-        grams = self.grams(batch["grams"])
-        return [forms[batch["form"]], grams[batch["form"]]]
+        return [vectors[batch["form"]] for vectors in self.spelling(batch["characters"], batch["grams"])]
+
+    def spelling(self, characters: Any, grams: Any) -> list[Any]:
+        """Vectors [forms, values] from the characters [forms, CHARACTERS] and from the n-grams [forms, GRAMS]."""
+        forms = self.filters(self.characters(characters).transpose(1, 2))
+        empty = characters[:, None, :] == 0
+        return [torch.relu(forms.masked_fill(empty, float("-inf")).amax(dim=2).clamp(min=-1e4)), self.grams(grams)]
 
     def _locked(self, values: Any) -> Any:
         return locked(values, self.dropout, training=self.training)

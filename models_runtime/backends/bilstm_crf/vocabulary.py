@@ -9,7 +9,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from models_runtime.backends.notes.note import Note
+from models_runtime.backends.notes.arrays import touching
+from models_runtime.backends.notes.note import FURTHEST, Note, word
 
 # Number 0 is padding and “none”, number 1 stands for values that were not in the training notes.
 UNSEEN: Final = 1
@@ -34,6 +35,10 @@ COLUMNS: Final = (
     "bottom",
     "glued",
 )
+# The columns that depend only on the form of a token.
+OF_FORM: Final = ("word", "shape", "short", "known")
+# Limit of the forms that are kept from note to note.
+MOST_FORMS: Final = 1 << 15
 
 
 @dataclass(frozen=True)
@@ -97,54 +102,93 @@ def _numbers(counts: Counter[str], least: int) -> dict[str, int]:
 class Rows:
     """Tokens as numbers: `columns` [tokens, columns], `characters` [tokens, CHARACTERS], `grams` [tokens, GRAMS].
 
-    `context` [tokens, values]: vectors from a character language model, with 0 values without one.
+    `context` [tokens, values]: vectors from a character language model, with 0 values without one. `forms` [tokens]:
+    tokens with the same number have the same spelling, so that a batch needs each spelling once. None: not known.
     """
 
     columns: Any
     characters: Any
     grams: Any
     context: Any
+    forms: Any = None
 
     def part(self, first: int, past: int) -> "Rows":
-        parts = (self.columns, self.characters, self.grams, self.context)
-        return Rows(*(each[first:past] for each in parts))
+        parts = (self.columns, self.characters, self.grams, self.context, self.forms)
+        return Rows(*(None if each is None else each[first:past] for each in parts))
 
 
-def rows(
-    note: Note, tags: Sequence[str], lexicon: Mapping[str, Sequence[str]], vocabulary: Vocabulary, context: Any
-) -> Rows:
-    """The numbers of a note's tokens. `tags`: tags of the rules; `lexicon`: header fields of each word."""
-    lines = len(note.edges)
-    columns = np.array(
-        [_columns(note, at, tags[at], lexicon, vocabulary, lines) for at in range(len(note.tokens))], dtype=np.int32
-    ).reshape(-1, len(COLUMNS))
-    forms = [note.text[token.start : token.end] for token in note.tokens]
-    characters = np.zeros((len(forms), CHARACTERS), dtype=np.int32)
-    for at, form in enumerate(forms):
-        numbers = [vocabulary.character.get(character, UNSEEN) for character in _ends(form.lower())]
-        characters[at, : len(numbers)] = numbers
-    grams = np.array([_grams(each.lower) for each in note.words], dtype=np.int32).reshape(-1, GRAMS)
-    return Rows(columns, characters, grams, context)
+class Forms(dict[str, int]):
+    """The numbers that depend only on the form of a token, computed once for each form: columns, characters, n-grams.
+
+    Maps forms to rows of a table. A table with MOST_FORMS rows is emptied before the next note, which bounds memory.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, lexicon: Mapping[str, Sequence[str]]) -> None:
+        super().__init__()
+        self.vocabulary, self._lexicon = vocabulary, lexicon
+        self._table = np.zeros((1 << 10, len(OF_FORM) + CHARACTERS + GRAMS), dtype=np.int32)
+        # Rows that were emptied. Added to the number of a row, so that no number has two meanings.
+        self._emptied = 0
+
+    def numbers(self, forms: Sequence[str]) -> tuple[Any, Any]:
+        """The numbers of these forms [forms], and their rows [forms, values]."""
+        if len(self) > MOST_FORMS:
+            self._emptied += len(self)
+            self.clear()
+        rows = np.fromiter(map(self.__getitem__, forms), dtype=np.int64, count=len(forms))
+        return rows + self._emptied, self._table[rows]
+
+    def __missing__(self, form: str) -> int:
+        row, each, vocabulary = len(self), word(form), self.vocabulary
+        if row == len(self._table):
+            self._table = np.concatenate([self._table, np.zeros_like(self._table)])
+        known = [name.rpartition("/")[0] for name in self._lexicon.get(each.lower, ())]
+        characters = [vocabulary.character.get(character, UNSEEN) for character in _ends(each.lower)]
+        self._table[row] = (
+            vocabulary.word.get(each.norm, UNSEEN),
+            vocabulary.shape.get(each.shape, UNSEEN),
+            vocabulary.short.get(each.short, UNSEEN),
+            _first(vocabulary.field, known),
+            *characters, *[0] * (CHARACTERS - len(characters)),
+            *_grams(each.lower),
+        )  # fmt: skip
+        self[form] = row
+        return row
 
 
-def _columns(
-    note: Note, at: int, tag: str, lexicon: Mapping[str, Sequence[str]], vocabulary: Vocabulary, lines: int
-) -> tuple[int, ...]:
-    each, position = note.words[at], note.positions[at]
-    return (
-        vocabulary.word.get(each.norm, UNSEEN),
-        vocabulary.shape.get(each.shape, UNSEEN),
-        vocabulary.short.get(each.short, UNSEEN),
-        _number(vocabulary.rule, tag),
-        _number(vocabulary.field, position.field),
-        min(position.since, 9) + 1,
-        _first(vocabulary.field, note.memory.get(each.lower, ())),
-        _first(vocabulary.field, [name.rpartition("/")[0] for name in lexicon.get(each.lower, ())]),
-        min(position.into, INTO) + 1,
-        min(position.line, TOP) + 1,
-        min(lines - 1 - position.line, BOTTOM) + 1,
-        _glued(note, at),
-    )
+def rows(note: Note, tags: Sequence[str], forms: Forms, context: Any) -> Rows:
+    """The numbers of a note's tokens. `tags`: tags of the rules."""
+    numbers, spelled = forms.numbers(note.forms)
+    columns = np.zeros((len(note.tokens), len(COLUMNS)), dtype=np.int32)
+    for at, name in enumerate(OF_FORM):
+        columns[:, COLUMNS.index(name)] = spelled[:, at]
+    for name, values in _positional(note, tags, forms.vocabulary).items():
+        columns[:, COLUMNS.index(name)] = values
+    first = len(OF_FORM) + CHARACTERS
+    return Rows(columns, spelled[:, len(OF_FORM) : first], spelled[:, first:], context, numbers)
+
+
+def _positional(note: Note, tags: Sequence[str], vocabulary: Vocabulary) -> dict[str, Any]:
+    """The columns that depend on more than the form of a token."""
+    at, lines = np.arange(len(note.tokens)), len(note.edges)
+    glued = touching(note.tokens)
+    sizes = [past - first for first, past, *_ in note.stretches]
+    in_line = np.repeat(np.arange(lines), [past - first for first, past in note.edges])
+    starts = np.array([first for first, _ in note.edges], dtype=np.int64)[in_line]
+    since = np.repeat(np.array([each.since for each in note.stretches], dtype=np.int64), sizes)
+    fields = np.array([_number(vocabulary.field, each.field) for each in note.stretches], dtype=np.int64)
+    memory = {lower: _first(vocabulary.field, found) for lower, found in note.memory.items()}
+    return {
+        "rule": [_number(vocabulary.rule, tag) for tag in tags],
+        "field": np.repeat(fields, sizes),
+        "since": np.minimum(at - since, FURTHEST) + 1,
+        "memory": [memory.get(each.lower, 0) for each in note.words] if memory else 0,
+        "into": np.minimum(at - starts, INTO) + 1,
+        "top": np.minimum(in_line, TOP) + 1,
+        "bottom": np.minimum(lines - 1 - in_line, BOTTOM) + 1,
+        # Whether a token directly touches the one before it (1) and the one after it (2).
+        "glued": glued[:-1] + 2 * glued[1:],
+    }
 
 
 def _number(numbers: Mapping[str, int], value: str) -> int:
@@ -153,14 +197,6 @@ def _number(numbers: Mapping[str, int], value: str) -> int:
 
 def _first(numbers: Mapping[str, int], values: Sequence[str]) -> int:
     return next((numbers[value] for value in values if value in numbers), UNSEEN if values else 0)
-
-
-def _glued(note: Note, at: int) -> int:
-    """Whether a token directly touches the one before it (1) and the one after it (2)."""
-    tokens = note.tokens
-    before = at > 0 and tokens[at - 1].end == tokens[at].start
-    behind = at + 1 < len(tokens) and tokens[at].end == tokens[at + 1].start
-    return int(before) + 2 * int(behind)
 
 
 def _ends(form: str) -> str:

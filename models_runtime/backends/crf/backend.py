@@ -14,7 +14,7 @@ from annotations.domain.spans import Span, overlaps
 from annotations.domain.tokens import Token, covered
 from annotations.domain.whitespace import trim
 from models_runtime.backends.crf.emissions import Emissions
-from models_runtime.backends.crf.features import Features, families
+from models_runtime.backends.crf.features import earlier_tags
 from models_runtime.backends.crf.model import Model, load_model
 from models_runtime.backends.crf.paths import Path as TagPath
 from models_runtime.backends.crf.paths import best_paths
@@ -22,12 +22,15 @@ from models_runtime.backends.crf.weights import Floats
 from models_runtime.backends.marginals import Marginals, Marked
 from models_runtime.backends.notes.note import read
 from models_runtime.backends.notes.pieces import pieces
-from models_runtime.backends.notes.rule_tags import rules_of
+from models_runtime.backends.notes.rule_tags import rule_tags, rules_of
 
 VERSION: Final = "2"
-# Paths are computed for this many notes or tokens at a time, which halves the cost of a note.
-NOTES: Final = 32
-TOKENS: Final = 16_000
+# This many notes or tokens are read together. Paths are computed for groups of sequences of similar length, because a
+# step from token to token costs hardly more for many sequences than for one.
+NOTES: Final = 64
+TOKENS: Final = 32_000
+# The largest group, in tokens with padding.
+GROUP: Final = 16_000
 
 
 @dataclass(slots=True)
@@ -75,7 +78,7 @@ class CrfBackend:
         self._earlier = CrfBackend._of(model.earlier) if model.earlier else None
         self._trained_labels = model.trained_labels
         self._tags, self._steps = model.weights.tags, model.weights.steps
-        self._emissions = Emissions(families(model.lexicon, staged=model.earlier is not None), model.weights)
+        self._emissions = Emissions(model.lexicon, model.weights, staged=self._earlier is not None)
         self._rules = rules_of(model.card.rules_set)
         self.label_set = model.card.label_set
         self.labels = model.card.labels
@@ -146,11 +149,10 @@ class CrfBackend:
         note = read(pending.text)
         if not note.tokens:
             return
-        features = Features(note, self._rules.predict([pending.text])[0], pending.earlier)
+        tags = rule_tags(note, self._rules.predict([pending.text])[0])
+        earlier = earlier_tags(note, pending.earlier or ())
         for first, past in pieces(note):
-            yield _Sequence(
-                pending, note.tokens[first:past], self._emissions.of(features.of(first, past), past - first)
-            )
+            yield _Sequence(pending, note.tokens[first:past], self._emissions.of(note, tags, earlier, first, past))
 
     def _predict_waiting(self, waiting: Sequence[_Sequence], *, marginals: bool) -> None:
         """Find the spans of these sequences and add them to their notes, with `marginals` in the order of sequences."""
@@ -176,10 +178,10 @@ class CrfBackend:
 
 
 def _grouped(stretches: Iterable[_Sequence]) -> Iterator[list[_Sequence]]:
-    """Groups of sequences, longest first, that padded to equal length have at most TOKENS tokens."""
+    """Groups of sequences, longest first, that padded to equal length have at most GROUP tokens."""
     some: list[_Sequence] = []
     for each in sorted(stretches, key=lambda each: -len(each.tokens)):
-        if some and (len(some) + 1) * len(some[0].tokens) > TOKENS:
+        if some and (len(some) + 1) * len(some[0].tokens) > GROUP:
             yield some
             some = []
         some.append(each)

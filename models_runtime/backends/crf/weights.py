@@ -42,8 +42,8 @@ class Weights:
     steps: Floats
     features: dict[bytes, int]
     _starts: list[int]
-    _targets: NDArray[np.intp]
-    _weights: Floats
+    _targets: list[int]
+    _weights: list[float]
 
     def numbers(self, features: Iterable[str]) -> list[int]:
         """The ids of the features that the model has."""
@@ -55,7 +55,7 @@ class Weights:
         sums = [0.0] * len(self.tags)
         for number in numbers:
             here = slice(self._starts[number], self._starts[number + 1])
-            for target, weight in zip(self._targets[here].tolist(), self._weights[here].tolist(), strict=True):
+            for target, weight in zip(self._targets[here], self._weights[here], strict=True):
                 sums[target] += weight
         return sums
 
@@ -83,7 +83,7 @@ def read_weights(file: bytes) -> Weights:
     own = own[np.argsort(own["source"], kind="stable")]
     starts = np.searchsorted(own["source"], np.arange(len(names) + 1)).tolist()
     features = {name: number for number, name in enumerate(names) if name}
-    return Weights(tuple(tags), steps, features, starts, own["target"].astype(np.intp), own["weight"].copy())
+    return Weights(tuple(tags), steps, features, starts, own["target"].tolist(), own["weight"].tolist())
 
 
 def _beyond(rows: Any, sources: int, targets: int) -> bool:

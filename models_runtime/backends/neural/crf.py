@@ -1,6 +1,6 @@
 """The linear-chain CRF layer (Lample et al. 2016, section 2.2), in torch."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -61,6 +61,23 @@ class Crf(nn.Module):  # type: ignore[misc]  # torch has no types where it is no
             leaf = scores.detach().float().requires_grad_()
             (found,) = torch.autograd.grad(self._normalizer(leaf, mask).sum(), leaf)
         return found
+
+    def as_scores(self, items: Iterable[Any]) -> tuple[list[Any], Any]:
+        """The scores of items [tokens, tags], with those of the first and the last tag, and the scores of steps
+        [from, to]: the input of `models_runtime.backends.crf.paths`.
+
+        At each token, the highest score is 0. This changes no path and no probability, and keeps exponentials small.
+        """
+        first = (self.first + self.barred_first).detach().cpu().numpy()
+        steps = (self.steps + self.barred_steps).detach().cpu().numpy()
+        last = self.last.detach().cpu().numpy()
+        found = []
+        for item in items:
+            own = np.array(item, dtype=np.float32)
+            own[0] += first
+            own[-1] += last
+            found.append(own - own.max(axis=1, keepdims=True))
+        return found, steps
 
     def paths(self, scores: Any, lengths: Sequence[int]) -> list[list[int]]:
         """The best tags of each item (Viterbi)."""

@@ -1,10 +1,13 @@
 """A note as input of trained backends: tokens with their properties, lines, header fields, document memory."""
 
 import re
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from annotations.domain.tokens import Token, tokenize
@@ -12,7 +15,11 @@ from annotations.domain.tokens import Token, tokenize
 # Only short lines are header lines: in a paragraph, a colon says little about words far behind it.
 FIELD_LINE: Final = 40
 FIELD_WORDS: Final = 3
+# Greater distances from a header field are all the same.
+FURTHEST: Final = 9
 _DIGIT: Final = re.compile(r"\d")
+_BREAK: Final = re.compile(r"[\r\n]+")
+_start = attrgetter("start")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,49 +67,88 @@ class Position(NamedTuple):
     since: int
 
 
+class Stretch(NamedTuple):
+    """Consecutive tokens of a line with the same header field before them.
+
+    `first` and `past`: their indexes in the note. `field` is empty before the first colon of a line. `since`: the index
+    of the colon, or of the line's first token where there is none.
+    """
+
+    first: int
+    past: int
+    line: int
+    field: str
+    since: int
+
+
 @dataclass(slots=True)
 class Note:
-    """The tokens of a text. `edges`: the first and the past-the-last token of each line that has tokens."""
+    """The tokens of a text. `edges`: the first and the past-the-last token of each line that has tokens.
+
+    `stretches`: all tokens by line and header field, in order. `words`: see `word`.
+    """
 
     text: str
     tokens: list[Token]
+    forms: list[str]
     words: list[Word]
-    positions: list[Position]
     edges: list[tuple[int, int]]
+    stretches: list[Stretch]
     memory: dict[str, tuple[str, ...]]
+    _positions: list[Position] | None = None
+
+    @property
+    def positions(self) -> list[Position]:
+        """The position of each token, made at the first use."""
+        if self._positions is None:
+            self._positions = [
+                Position(line, at - self.edges[line][0], field, min(at - since, FURTHEST))
+                for first, past, line, field, since in self.stretches
+                for at in range(first, past)
+            ]
+        return self._positions
 
 
 def read(text: str) -> Note:
     """Split a text into tokens and lines. Lines end at LF, CR or CR LF."""
     tokens = tokenize(text)
-    forms = [text[token.start : token.end] for token in tokens]
-    words = [word(form) for form in forms]
+    forms = [text[start:end] for start, end in tokens]
+    words = list(map(word, forms))
     edges = _edges(text, tokens)
-    positions = [position for line, edge in enumerate(edges) for position in _positions(forms, words, line, edge)]
-    return Note(text, tokens, words, positions, edges, _memory(forms, words, positions, edges))
+    stretches = list(_stretches(forms, words, edges))
+    return Note(text, tokens, forms, words, edges, stretches, _memory(forms, words, edges, stretches))
 
 
 def _edges(text: str, tokens: Sequence[Token]) -> list[tuple[int, int]]:
-    breaks = [match.start() for match in re.finditer(r"[\r\n]", text)]
-    edges, first, at = [], 0, 0
-    for index, token in enumerate(tokens):
-        crossed = False
-        while at < len(breaks) and breaks[at] < token.start:
-            at, crossed = at + 1, True
-        if crossed and index > first:
-            edges.append((first, index))
-            first = index
-    return [*edges, (first, len(tokens))] if tokens else []
+    """See `Note.edges`. A line without tokens has no edges."""
+    edges, first = [], 0
+    for found in _BREAK.finditer(text):
+        past = bisect_left(tokens, found.start(), first, key=_start)
+        if past > first:
+            edges.append((first, past))
+            first = past
+    return [*edges, (first, len(tokens))] if first < len(tokens) else edges
 
 
-def _positions(forms: Sequence[str], words: Sequence[Word], line: int, edge: tuple[int, int]) -> list[Position]:
-    first, past = edge
-    field, since, found = "", first, []
-    for at in range(first, past):
-        found.append(Position(line, at - first, field, min(at - since, 9)))
-        if forms[at] == ":" and at > first and forms[at - 1][0].isalpha():
-            field, since = _field(forms, words, first, at), at
-    return found
+def _stretches(forms: Sequence[str], words: Sequence[Word], edges: Sequence[tuple[int, int]]) -> Iterator[Stretch]:
+    for line, (first, past) in enumerate(edges):
+        field, since, begin = "", first, first
+        for at in _colons(forms, first, past):
+            if at > first and forms[at - 1][0].isalpha():
+                yield Stretch(begin, at + 1, line, field, since)
+                field, since, begin = _field(forms, words, first, at), at, at + 1
+        if begin < past:
+            yield Stretch(begin, past, line, field, since)
+
+
+def _colons(forms: Sequence[str], first: int, past: int) -> Iterator[int]:
+    """The indexes of the colons among these tokens."""
+    at = first
+    with suppress(ValueError):
+        while True:
+            at = forms.index(":", at, past)
+            yield at
+            at += 1
 
 
 def _field(forms: Sequence[str], words: Sequence[Word], first: int, colon: int) -> str:
@@ -114,14 +160,15 @@ def _field(forms: Sequence[str], words: Sequence[Word], first: int, colon: int) 
 
 
 def _memory(
-    forms: Sequence[str], words: Sequence[Word], positions: Sequence[Position], edges: Sequence[tuple[int, int]]
+    forms: Sequence[str], words: Sequence[Word], edges: Sequence[tuple[int, int]], stretches: Iterable[Stretch]
 ) -> dict[str, tuple[str, ...]]:
     """For each capitalized word of a header line, the fields in which it occurs. The whole note uses this memory."""
     found: dict[str, set[str]] = defaultdict(set)
-    for first, past in edges:
-        if past - first > FIELD_LINE:
+    for first, past, line, field, _ in stretches:
+        begin, end = edges[line]
+        if not field or end - begin > FIELD_LINE:
             continue
         for at in range(first, past):
-            if positions[at].field and len(forms[at]) > 2 and forms[at][0].isupper():
-                found[words[at].lower].add(positions[at].field)
+            if len(forms[at]) > 2 and forms[at][0].isupper():
+                found[words[at].lower].add(field)
     return {lower: tuple(sorted(fields)) for lower, fields in found.items()}

@@ -1,0 +1,113 @@
+"""Tables of summed weights: the scores that the features of a key add to the tags of tokens."""
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models_runtime.backends.crf.weights import Floats, Weights
+
+Numbers = NDArray[np.intp]
+Spell = Callable[[Any], Sequence[Sequence[str]]]
+"""A function that gives the features of a key, for each of the tokens that the key is seen from."""
+
+# A table with more sums or keys is cleared before the next sequence. This bounds memory.
+MOST_SUMS: Final = 1 << 14
+MOST_KEYS: Final = 1 << 16
+_FIRST: Final = 64
+# Bits of a number in a key that consists of several numbers. A sequence has at most 2000 tokens, so that no number
+# needs more bits before the tables are cleared.
+_BITS: Final = 20
+
+
+class Names(dict[Hashable, int]):
+    """Numbers names in the order of their first use; `names` has them by number."""
+
+    def __init__(self, *names: Hashable) -> None:
+        super().__init__()
+        self.names: list[Any] = []
+        self.of(names)
+
+    def __missing__(self, name: Hashable) -> int:
+        self[name] = number = len(self.names)
+        self.names.append(name)
+        return number
+
+    def of(self, names: Sequence[Hashable]) -> Numbers:
+        """The number of each name."""
+        return np.fromiter(map(self.__getitem__, names), np.intp, len(names))
+
+    @property
+    def is_full(self) -> bool:
+        return len(self) > MOST_KEYS
+
+
+class Sums(dict[Any, int]):
+    """The row of each key's sums; 0 for a key without features in the model.
+
+    `shifts`: the distances from a token to the keys that it sees, in ascending order.
+    """
+
+    def __init__(self, weights: Weights, shifts: Sequence[int], spell: Spell) -> None:
+        super().__init__()
+        self._weights, self._shifts, self._spell = weights, shifts, spell
+        # Indexed by shift, row, tag.
+        self._sums = np.zeros((len(shifts), _FIRST, len(weights.tags)))
+        self._past = 1
+
+    @property
+    def is_full(self) -> bool:
+        return self._past > MOST_SUMS or len(self) > MOST_KEYS
+
+    def clear(self) -> None:
+        super().clear()
+        self._past = 1
+
+    def rows(self, keys: Sequence[Any]) -> Numbers:
+        """The row of each key."""
+        return np.fromiter(map(self.__getitem__, keys), np.intp, len(keys))
+
+    def add(self, rows: Numbers, scores: Floats, spare: Floats) -> None:
+        """Add to `scores` [tokens, tags] the sums of these rows. `spare` is a buffer of the same size.
+
+        The first row is that of the key that the first token sees at the first shift.
+        """
+        for sums, shift in zip(self._sums, self._shifts, strict=True):
+            first = shift - self._shifts[0]
+            np.take(sums, rows[first : first + len(scores)], axis=0, out=spare, mode="clip")
+            scores += spare
+
+    def add_few(self, rows: Numbers, scores: Floats) -> None:
+        """Do what `add` does, in less time where most rows are 0."""
+        some = np.flatnonzero(rows)
+        for sums, shift in zip(self._sums, self._shifts, strict=True):
+            at = some - (shift - self._shifts[0])
+            inside = (at >= 0) & (at < len(scores))
+            scores[at[inside]] += sums[rows[some[inside]]]
+
+    def __missing__(self, key: Any) -> int:
+        known = [self._weights.numbers(features) for features in self._spell(key)]
+        if not any(known):
+            self[key] = 0
+            return 0
+        if self._past == self._sums.shape[1]:
+            self._sums = np.concatenate([self._sums, np.zeros_like(self._sums)], axis=1)
+        for sums, numbers in zip(self._sums, known, strict=True):
+            sums[self._past] = self._weights.sums(numbers) if numbers else 0.0
+        self[key] = number = self._past
+        self._past += 1
+        return number
+
+
+def joined(*numbers: Any) -> Any:
+    """One key of up to three numbers."""
+    key = numbers[0]
+    for number in numbers[1:]:
+        key = key << _BITS | number
+    return key
+
+
+def parts(key: int, count: int) -> list[int]:
+    """The numbers of a joined key."""
+    return [key >> _BITS * at & (1 << _BITS) - 1 for at in range(count - 1, -1, -1)]

@@ -1,0 +1,213 @@
+"""The CRF and the BiLSTM-CRF read with summed and kept weights. Their results equal those of plain computations."""
+
+import copy
+import random
+from collections.abc import Sequence
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from models_runtime.backends.crf import sums
+from models_runtime.backends.crf.backend import CrfBackend
+from models_runtime.backends.crf.emissions import Emissions
+from models_runtime.backends.crf.features import Features, earlier_tags, families
+from models_runtime.backends.crf.model import load_model
+from models_runtime.backends.crf.paths import best_paths
+from models_runtime.backends.crf.rows import Rows
+from models_runtime.backends.crf.training import train
+from models_runtime.backends.notes.note import Note, read
+from models_runtime.backends.notes.rule_tags import rule_tags, rules_for
+from tests.backends.contract import HOSTILE
+from tests.backends.made import made_notes
+
+CHARACTERS = "aAbñÑéß|_:.,-/ \n\r\t0123456789\u0301\U0001d400日"
+
+
+def random_texts() -> list[str]:
+    """Texts of random characters, of random words from notes, and without tokens."""
+    chance = random.Random(4)
+    words = [word for text, _ in made_notes(5) for word in text.split(" ")]
+    found = ["".join(chance.choices(CHARACTERS, k=chance.randrange(300))) for _ in range(8)]
+    found += [" ".join(chance.choices(words, k=chance.randrange(1, 120))) for _ in range(5)]
+    return [*found, "|", "a|b ||| c|d: x", *(text for text in HOSTILE.values() if len(text) < 1000)]
+
+
+TEXTS = random_texts()
+
+
+@pytest.fixture(scope="module", params=["plain", "staged"])
+def crf(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("crf")
+    first, second = folder / "first.zip", folder / "second.zip"
+    notes = [*made_notes(8), (TEXTS[3] + TEXTS[10], [])]
+    train(notes, first, label_set="meddocan", iterations=12)
+    if request.param == "plain":
+        return first
+    train(notes, second, label_set="meddocan", iterations=8, base=first)
+    return second
+
+
+@pytest.mark.parametrize("most", [None, 3], ids=["kept", "cleared"])
+def test_scores_of_the_crf_are_the_sums_of_the_weights_of_all_features(
+    crf: Path, monkeypatch: pytest.MonkeyPatch, most: int | None
+) -> None:
+    if most:
+        monkeypatch.setattr(sums, "MOST_SUMS", most)
+        monkeypatch.setattr(sums, "MOST_KEYS", most)
+    model, rules = load_model(crf), rules_for("meddocan")
+    earlier = CrfBackend(str(crf.with_name("first.zip"))) if model.earlier else None
+    rows = Rows(families(model.lexicon, staged=earlier is not None))
+    fast = Emissions(model.lexicon, model.weights, staged=earlier is not None)
+    compared = 0
+    for text in TEXTS:
+        note, spans = read(text), rules.predict([text])[0]
+        before = earlier.predict([text])[0] if earlier else None
+        tags, tenths = rule_tags(note, spans), earlier_tags(note, before or ())
+        columns = Features(note, spans, before)
+        size = len(note.tokens)
+        for first, past in {(0, size), (0, size // 2), (size // 2, size)}:
+            if first == past:
+                continue
+            plain = [
+                model.weights.sums(model.weights.numbers(feature.decode() for feature in row))
+                for row in rows.of(columns.of(first, past), past - first)
+            ]
+            found = fast.of(note, tags, tenths, first, past)
+            assert np.allclose(found, plain, rtol=0, atol=1e-9)
+            compared += past - first
+    assert compared > 1000
+
+
+torch = pytest.importorskip("torch")
+
+from models_runtime.backends.bilstm_crf import fast_scores, vocabulary  # noqa: E402 - needs torch
+from models_runtime.backends.bilstm_crf.backend import BiLstmCrfBackend  # noqa: E402
+from models_runtime.backends.bilstm_crf.encoding import Item, NoteEncoder, confident_spans  # noqa: E402
+from models_runtime.backends.bilstm_crf.fast_scores import FastScores  # noqa: E402
+from models_runtime.backends.bilstm_crf.model import Loaded  # noqa: E402
+from models_runtime.backends.bilstm_crf.model import load_model as load_network  # noqa: E402
+from models_runtime.backends.bilstm_crf.network import batch  # noqa: E402
+from models_runtime.backends.bilstm_crf.training import learn  # noqa: E402
+from models_runtime.backends.learner import TrainingTask  # noqa: E402
+from models_runtime.backends.neural.crf import Crf  # noqa: E402
+from models_runtime.backends.neural.device import Placement, cpu_device  # noqa: E402
+from models_runtime.backends.neural.tags import Tags  # noqa: E402
+
+
+@pytest.fixture(scope="module", params=[0, 1], ids=["no language", "language"])
+def network(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("bilstm") / "model.zip"
+    learn(TrainingTask(made_notes(30), "meddocan", iterations=8, adapt=request.param), path)
+    return path
+
+
+def items_of(model: Loaded, texts: Sequence[str]) -> list[tuple[Note, list[Item]]]:
+    context = []
+    if model.characters is not None:
+        placement, characters = Placement(cpu_device(""), model.characters), model.characters
+        context = [lambda note: characters.vectors(note, placement)]
+    encoder = NoteEncoder(rules_for("meddocan"), model.lexicon, model.card.grouped, *context)
+    return [(note, encoder.items(note, tags, model.vocabulary)) for note, tags in map(encoder.rule_tags, texts)]
+
+
+@pytest.mark.parametrize("most", [None, 3], ids=["kept", "cleared"])
+def test_scores_of_the_bilstm_are_those_of_its_network(
+    network: Path, monkeypatch: pytest.MonkeyPatch, most: int | None
+) -> None:
+    """Within rounding: the network computes in single precision."""
+    if most:
+        monkeypatch.setattr(fast_scores, "MOST_KEPT", most)
+        monkeypatch.setattr(fast_scores, "CHUNK", most)
+    model = load_network(network)
+    slow, fast = model.network, FastScores(model.network)
+    exact = copy.deepcopy(slow).double()
+    rows = [item.rows for _, items in items_of(model, TEXTS) for item in items]
+    assert len({len(each.columns) for each in rows}) > 5
+    with torch.no_grad():
+        shown = batch(rows, "cpu")
+        plain, right = slow(shown).numpy(), exact(shown | {"context": shown["context"].double()}).numpy()
+    for some in (range(len(rows)), range(0, len(rows), 3), [1]):
+        found = fast.of([rows[at] for at in some])
+        for at, scores in zip(some, found, strict=True):
+            size = len(rows[at].columns)
+            assert np.abs(scores - plain[at, :size]).max() < 1e-5
+            assert np.abs(scores - right[at, :size]).max() < 1e-5
+
+
+def test_spans_of_notes_read_together_are_those_of_each_note_by_itself(network: Path) -> None:
+    backend, model = BiLstmCrfBackend(str(network), device="cpu"), load_network(network)
+    layer, texts = model.network.crf, [*TEXTS, *(text for text, _ in made_notes(12))]
+    count = 0
+    for (note, items), spans in zip(items_of(model, texts), backend.predict(texts), strict=True):
+        paths, flat = [], []
+        for item in items:
+            shown = batch([item.rows], "cpu")
+            with torch.no_grad():
+                scores = model.network(shown)
+            paths += layer.paths(scores, [len(item)])
+            shares = layer.marginals(scores, shown["mask"])[0].numpy()
+            flat += [float(row[tag]) for row, tag in zip(shares, paths[-1], strict=True)]
+        plain = confident_spans(note, items, paths, flat, model.tags, spans[0].source if spans else "")
+        assert spans == plain
+        for one, two in zip(spans, plain, strict=True):
+            assert one.confidence == pytest.approx(two.confidence, abs=1.1e-3)  # the last digit may be rounded
+        count += len(spans)
+    assert count > 30
+
+
+def test_rows_are_those_of_each_token_by_itself() -> None:
+    """Columns, characters and n-grams, also after the table of forms was emptied."""
+    notes = [read(text) for text in TEXTS]
+    tags = [[("", "B-CALLE")[at % 5 == 0] for at in range(len(note.tokens))] for note in notes]
+    known = vocabulary.Vocabulary.learned(notes[::2], tags[::2])
+    forms = vocabulary.Forms(known, {"a": ("x/3",)})
+    spellings: dict[int, str] = {}
+    for note, given_tags in zip(notes, tags, strict=True):
+        found = vocabulary.rows(note, given_tags, forms, None)
+        for at, (form, word, position) in enumerate(zip(note.forms, note.words, note.positions, strict=True)):
+            named = dict(zip(vocabulary.COLUMNS, found.columns[at].tolist(), strict=True))
+            assert spellings.setdefault(int(found.forms[at]), form) == form
+            assert named["word"] == known.word.get(word.norm, 1)
+            assert named["shape"] == known.shape.get(word.shape, 1)
+            assert named["field"] == (known.field.get(position.field, 1) if position.field else 0)
+            assert named["since"] == position.since + 1 and named["into"] == min(position.into, 12) + 1
+            assert named["top"] == min(position.line, 24) + 1
+            assert named["bottom"] == min(len(note.edges) - 1 - position.line, 8) + 1
+            assert named["rule"] == (known.rule.get(given_tags[at], 1) if given_tags[at] else 0)
+            assert named["memory"] > 0 or word.lower not in note.memory
+            touches = [at > 0 and note.tokens[at - 1].end == note.tokens[at].start]
+            touches += [at + 1 < len(note.tokens) and note.tokens[at + 1].start == note.tokens[at].end]
+            assert named["glued"] == touches[0] + 2 * touches[1]
+            ends = word.lower if len(word.lower) <= 16 else word.lower[:8] + word.lower[-8:]
+            numbers = [known.character.get(character, 1) for character in ends]
+            assert found.characters[at].tolist() == numbers + [0] * (16 - len(numbers))
+    assert len(spellings) > 100
+
+
+@settings(max_examples=25)
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=5), st.booleans(), st.integers(0, 2**31))
+def test_paths_and_probabilities_are_those_of_the_layer(lengths: list[int], every: bool, seed: int) -> None:
+    tags = Tags.of(["A", "B"])
+    torch.manual_seed(seed)
+    layer = Crf(tags)
+    for part in layer.parameters():
+        torch.nn.init.normal_(part)
+    items = [torch.randn(length, len(tags)) + 2 * (torch.arange(len(tags)) == 0) for length in lengths]
+    scores, steps = layer.as_scores([item.numpy() for item in items])
+    for item, path in zip(items, best_paths(scores, steps, marginals=every, outside=0), strict=True):
+        assert path.tags == layer.paths(item[None], [len(item)])[0]
+        plain = layer.marginals(item[None].double(), torch.ones((1, len(item)), dtype=torch.bool))[0].numpy()
+        if every:
+            assert np.abs(path.marginals - plain).max() < 1e-5
+        if every or any(path.tags):
+            assert path.odds == pytest.approx([row[tag] for row, tag in zip(plain, path.tags, strict=True)], abs=1e-5)
+        else:
+            assert path.odds == [1.0] * len(item)
+
+
+def test_texts_are_varied() -> None:
+    assert {":", "|", "_"} <= set(chain.from_iterable(TEXTS)) and any("\r" in text for text in TEXTS)
