@@ -219,7 +219,7 @@ class JourneyCommand(BaseCommand):
 
     def failure(self, result: dict[str, Any]) -> str:
         """Why the command ends with status 1 after it said its result. Empty if it succeeded."""
-        return str(result.get("failed", ""))
+        return str(result.get("failed") or "")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:

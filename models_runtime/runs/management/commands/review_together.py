@@ -9,7 +9,7 @@ from annotations.core.errors import ServiceError
 from annotations.jobs.waiting import wait_for
 from annotations.models import Job, User
 from models_runtime.runs.services.merging import review_together
-from models_runtime.runs.services.runs import run_counts
+from models_runtime.runs.services.runs import failed_notes, run_counts, run_errors
 
 
 class Command(JourneyCommand):
@@ -40,7 +40,15 @@ class Command(JourneyCommand):
             )
         members = [member["name"] for member in run.params["members"]]
         known = {"run": run.author.name, "run_id": run.author_id, "job": job.number, "state": job.state}
-        return known | {"members": members} | run_counts(run) | {"left_out": run.params["left_out"]}
+        return (
+            known
+            | {"members": members}
+            | run_counts(run)
+            | {
+                "errors": run_errors(run),
+                "left_out": run.params["left_out"],
+            }
+        )
 
     def say(self, result: dict[str, Any]) -> str:
         said = (
@@ -50,3 +58,6 @@ class Command(JourneyCommand):
         if result["left_out"]:
             said += f" Excluded because not every run annotated them: {result['left_out']} notes."
         return said
+
+    def failure(self, result: dict[str, Any]) -> str:
+        return failed_notes(result)
