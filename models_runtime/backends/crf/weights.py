@@ -5,6 +5,7 @@ The layout is that of crf1d_model.c and cqdb.c (crfsuite 0.12): a header, a list
 """
 
 import struct
+from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
@@ -42,8 +43,8 @@ class Weights:
     steps: Floats
     features: dict[bytes, int]
     _starts: list[int]
-    _targets: list[int]
-    _weights: list[float]
+    _targets: "array[int]"
+    _weights: "array[float]"
 
     def numbers(self, features: Iterable[str]) -> list[int]:
         """The ids of the features that the model has."""
@@ -83,7 +84,9 @@ def read_weights(file: bytes) -> Weights:
     own = own[np.argsort(own["source"], kind="stable")]
     starts = np.searchsorted(own["source"], np.arange(len(names) + 1)).tolist()
     features = {name: number for number, name in enumerate(names) if name}
-    return Weights(tuple(tags), steps, features, starts, own["target"].tolist(), own["weight"].tolist())
+    return Weights(
+        tuple(tags), steps, features, starts, array("q", own["target"].tolist()), array("d", own["weight"].tolist())
+    )
 
 
 def _beyond(rows: Any, sources: int, targets: int) -> bool:
