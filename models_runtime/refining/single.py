@@ -1,8 +1,13 @@
-"""The method *single*: one question to a language model about each annotation. Each decision is kept at once."""
+"""The method *single*: one question to a language model about each annotation.
 
+Each answer is stored as soon as it arrives, and then the decision, so that no answer is asked for again.
+"""
+
+import json
 from collections.abc import Iterator
 from contextlib import closing
 
+from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
@@ -11,9 +16,12 @@ from annotations.domain.refining.todo import Todo
 from annotations.jobs.runner import Claim
 from annotations.models import Document
 from models_runtime.backends.base import BackendError
-from models_runtime.backends.llm.asking import Completion
-from models_runtime.backends.llm.correcting import Example, applied, question_about
+from models_runtime.backends.llm.asking import Answer, Completion
+from models_runtime.backends.llm.cache import cached_or_asked
+from models_runtime.backends.llm.correcting import Example, applied, question_about, shown_about
 from models_runtime.backends.llm.driver import Conversation, FixedCapacity, ServerQueue, converse
+from models_runtime.backends.llm.prompts import digest
+from models_runtime.core.llm import KeptReplies
 from models_runtime.core.registry import COMPLETION
 from models_runtime.models import Refinement
 from models_runtime.refining.by_model import ModelRefiner
@@ -35,6 +43,7 @@ class _Refiner(ModelRefiner):
         super().__init__(claim, row)
         completion = self.made(COMPLETION, self.server, row.model, self.meter)
         self._completion: Completion = Timed(completion, self.meter)
+        self._replies = KeptReplies(row.project, self.meter)
         self._examples = Examples(row, int(row.params.get("examples", 0)))
         self._todos: dict[int, Todo] = {}
         self._failed: list[BackendError] = []
@@ -73,19 +82,26 @@ class _Refiner(ModelRefiner):
                 self._finish_if_decided(note)
 
     def _conversation(self, note: int, number: int, examples: list[Example]) -> Conversation[None]:
-        """Ask and keep the decision. An answer that arrives after the job was stopped is kept, too."""
+        """Ask, and keep the answer and the decision. An answer that arrives after the job was stopped is kept, too."""
         todo = self._todos.get(note)
         if todo is None:
             return
-        answer = yield question_about(self.row.prompt, todo, number, examples)
+        row = self.row
+        question = question_about(row.prompt, todo, number, examples)
+        shown = shown_about(todo, number, examples)
+        key = digest("single", row.server, row.model, row.prompt, shown, *sorted(todo.labels))
+        reply = yield from cached_or_asked(self._replies, key, todo.text, question, _written, self.meter)
         todo = self._todos.get(note)
         if todo is None:
             return
-        found = applied(todo, number, answer.text)
-        self.meter.add(unreadable=int(found.unreadable), not_applied=int(found.refused))
-        self.meter.record()
+        found = applied(todo, number, json.loads(reply))
+        # One transaction, so that a decision and what is counted with it are stored together or not at all.
+        with transaction.atomic():
+            kept = keep(row, note, [found.todo.item(number)], self.claim.fence)
+            self.meter.add(unreadable=int(found.unreadable), not_applied=int(found.refused))
+            self.meter.record()
         self._todos[note] = found.todo
-        if not keep(self.row, note, [found.todo.item(number)], self.claim.fence):
+        if not kept:
             del self._todos[note]
 
     def _finish_if_decided(self, note: int) -> None:
@@ -94,3 +110,8 @@ class _Refiner(ModelRefiner):
             return
         self.finish(note, settled(todo))
         del self._todos[note]
+
+
+def _written(answer: Answer) -> str:
+    """The text of an answer as a string of ASCII: it may hold what databases reject."""
+    return json.dumps(answer.text)

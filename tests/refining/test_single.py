@@ -12,7 +12,6 @@ from annotations.models import AnnotationSet, Document, Job, Span
 from annotations.ops.services.erasing import erase_patient
 from models_runtime.models import RefinedItem, Refinement
 from models_runtime.refining import keeping
-from models_runtime.refining.services.asking import Asked
 from models_runtime.refining.services.starting import start_refinement
 from tests import factories as make
 from tests.backends.llm.scripted import Reply
@@ -127,35 +126,6 @@ def test_instructions_in_a_note_change_nothing(few, settings):
     strict = server.requests[0]["response_format"]["json_schema"]["schema"]
     assert strict["additionalProperties"] is False and "tools" not in server.requests[0]
     assert all(order not in body["messages"][0]["content"] for body in server.requests)
-
-
-@pytest.mark.both_databases
-def test_a_killed_worker_s_successor_asks_nothing_twice(few, settings, monkeypatch):
-    with asked(settings, honest) as server:
-        row = start_refinement(
-            project=few.project, source="few", method="single", actor=few.mia, key="k", asked=Asked(server="ward")
-        )
-        kept, killed_at = keeping.keep, 13
-
-        def until_killed(*arguments):
-            done = kept(*arguments)
-            if len(server.requests) == killed_at:
-                raise KeyboardInterrupt
-            return done
-
-        monkeypatch.setattr("models_runtime.refining.single.keep", until_killed)
-        with pytest.raises(KeyboardInterrupt):
-            work(row.job_id)
-        assert RefinedItem.objects.exclude(action="").count() == killed_at
-        assert RefinedItem.objects.filter(action="").count() == 2 * PER_NOTE - killed_at
-        assert AnnotationSet.objects.filter(author=row.author).count() == 1
-        Job.objects.update(state="queued", lease_until=None)
-        work(row.job_id)
-    job = Job.objects.get()
-    assert (job.state, job.result["notes"], job.result["calls"]) == ("done", NOTES, PER_NOTE * NOTES)
-    questions = [(one["before"], one["annotated"]) for one in map(shown, server.requests)]
-    assert len(questions) == len(set(questions)) == PER_NOTE * NOTES
-    assert not RefinedItem.objects.filter(action="").exists()
 
 
 def test_annotations_without_an_answer_stay_open_and_a_retry_asks_only_about_them(few, settings):

@@ -72,6 +72,11 @@ class Applied:
 
 def question_about(prompt: str, todo: Todo, number: int, examples: Sequence[Example] = ()) -> Question:
     """The question about annotation `number`. `prompt`: the system message."""
+    return Question(prompt, fenced(shown_about(todo, number, examples)), _TOKENS, schema_of_answer(todo.labels))
+
+
+def shown_about(todo: Todo, number: int, examples: Sequence[Example] = ()) -> str:
+    """What the question about annotation `number` shows, as JSON. The fence around it is random in each question."""
     text, span = todo.text, todo.item(number).span
     shown: dict[str, Any] = {
         "before": text[: span.start],
@@ -81,7 +86,7 @@ def question_about(prompt: str, todo: Todo, number: int, examples: Sequence[Exam
     }
     if examples:
         shown["examples"] = [one.shown() for one in examples]
-    return Question(prompt, fenced(json.dumps(shown, ensure_ascii=False)), _TOKENS, schema_of_answer(todo.labels))
+    return json.dumps(shown, ensure_ascii=False)
 
 
 def schema_of_answer(labels: frozenset[str]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
@@ -133,19 +133,29 @@ class _Driver(Generic[K, T]):
                 queue.capacity.leave()
 
     def _wait_for_answers(self) -> None:
-        """Wait for open questions, which cost money in any case, so that conversations can cache the answers."""
-        for future in wait(self._open).done:
-            conversation = self._open.pop(future)[-1]
-            with suppress(BackendError, StopIteration):
-                conversation.send(future.result())
-            conversation.close()
+        """Wait for open questions, which cost money in any case, so that conversations can cache the answers.
+
+        An error of one conversation, such as a lost lease, is raised after all others got their answers.
+        """
+        with ExitStack() as closing_all:
+            for future in wait(self._open).done:
+                conversation = self._open.pop(future)[-1]
+                closing_all.callback(self._close_with_answer, conversation, future)
+
+    @staticmethod
+    def _close_with_answer(conversation: Conversation[T], future: "Future[Answer]") -> None:
+        with closing(conversation), suppress(BackendError, StopIteration):
+            conversation.send(future.result())
 
     def _rounds(self, pool: ThreadPoolExecutor) -> Results[K, T]:
         while True:
             for queue in self._queues:
                 self._ask(pool, queue)
             ended, self._ended = self._ended, []
-            yield from ended
+            for one in ended:
+                # The caller may work on a result for a while, so conversations first get the answers that are here.
+                self._hand_over()
+                yield one
             if not ended:
                 if not self._open and all(queue.ended and not queue.waiting for queue in self._queues):
                     return
@@ -162,6 +172,7 @@ class _Driver(Generic[K, T]):
                 queue.asking += 1
                 self._open[pool.submit(completion.complete, question)] = queue, name, completion, conversation
             elif (following := next(queue.conversations, None)) is not None:
+                self._hand_over()
                 self._advance(queue, *following, None)
             else:
                 queue.ended = True
@@ -170,7 +181,12 @@ class _Driver(Generic[K, T]):
         """Wait for answers, at most one TICK."""
         if not self._open:  # the server has no free capacity
             time.sleep(TICK)
-        for future in wait(self._open, timeout=TICK, return_when=FIRST_COMPLETED).done:
+        wait(self._open, timeout=TICK, return_when=FIRST_COMPLETED)
+        self._hand_over()
+
+    def _hand_over(self) -> None:
+        """Continue all conversations whose answer is here."""
+        for future in [future for future in self._open if future.done()]:
             queue, name, completion, conversation = self._open.pop(future)
             queue.asking -= 1
             self._advance(queue, name, completion, conversation, future)

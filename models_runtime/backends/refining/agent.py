@@ -171,7 +171,6 @@ class LlmAgent:
             work.tokens += answer.tokens
             called = actions(answer)
             unreadable = 0 if called else unreadable + 1
-            self.meter.add(unreadable=int(not called))
             if unreadable >= UNREADABLE:
                 break
             before = work.state.todo
@@ -236,7 +235,8 @@ class LlmAgent:
             self._calls_tools = False
             self.meter.record()
             return None
-        self.meter.add(cut=int(answer.cut))
+        # Counted here, so that an answer counts once, although a worker that takes over reads it from the store.
+        self.meter.add(cut=int(answer.cut), unreadable=int(not actions(answer)))
         self._answers.keep(key, work.state.todo.text, written(answer))
         return answer
 

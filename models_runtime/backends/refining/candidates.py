@@ -28,6 +28,8 @@ class Read:
     note: Note
     rules: dict[Bounds, str]
     by_token: list[str]
+    norms: list[str]
+    """The normal form of each token, with CONTEXT edges before the first and after the last one."""
 
 
 def read_note(text: str, rules: FeatureRules) -> Read:
@@ -38,7 +40,9 @@ def read_note(text: str, rules: FeatureRules) -> Read:
     for span in found:
         for at in range(*covered(note.tokens, span.start, span.end)):
             by_token[at] = span.label
-    return Read(note, {(span.start, span.end): span.label for span in found}, by_token)
+    edges = [EDGE] * CONTEXT
+    norms = [*edges, *(word.norm for word in note.words), *edges]
+    return Read(note, {(span.start, span.end): span.label for span in found}, by_token, norms)
 
 
 def features(own: Read, start: int, end: int) -> list[str]:
@@ -48,7 +52,7 @@ def features(own: Read, start: int, end: int) -> list[str]:
     if first >= past:
         return ["bias"]
     words = note.words[first:past]
-    norms = [word.norm for word in words]
+    norms = own.norms[first + CONTEXT : past + CONTEXT]
     found = [
         "bias",
         f"n={min(len(words), 6)}",
@@ -67,8 +71,8 @@ def features(own: Read, start: int, end: int) -> list[str]:
     found += [f"field={position.field}", f"since={position.since}", f"into={min(position.into, 3)}"]
     found += [f"fq={position.field}|{words[0].short}", f"line={min(position.line, 12)}"]
     found += [f"memory={field}" for field in note.memory.get(words[0].lower, ())]
-    around = [note.words[at].norm if 0 <= at < len(note.words) else EDGE for at in range(first - CONTEXT, first)]
-    after = [note.words[at].norm if at < len(note.words) else EDGE for at in range(past, past + CONTEXT)]
+    around = own.norms[first : first + CONTEXT]
+    after = own.norms[past + CONTEXT : past + 2 * CONTEXT]
     found += [f"l{CONTEXT - at}={norm}" for at, norm in enumerate(around)]
     found += [f"r{at + 1}={norm}" for at, norm in enumerate(after)]
     found += [f"l2l1={around[-2]} {around[-1]}", f"r1r2={after[0]} {after[1]}", f"l1r1={around[-1]} {after[0]}"]
@@ -85,9 +89,9 @@ def not_gold(own: Read, gold: Sequence[Span], most: int) -> list[Bounds]:
     for span in gold:
         taken[span.start : span.end] = b"\1" * (span.end - span.start)
     found = {
-        bounds: _lot(own.note.text, bounds)
+        bounds: lot
         for kind, bounds in _stretches(own)
-        if taken.find(1, *bounds) < 0 and _lot(own.note.text, bounds) % _ONE_IN[kind] == 0
+        if taken.find(1, *bounds) < 0 and (lot := _lot(own.note.text, bounds)) % _ONE_IN[kind] == 0
     }
     return sorted(sorted(found, key=lambda bounds: (found[bounds], bounds))[:most])
 

@@ -1,24 +1,19 @@
 """A logistic model that tells where an identifier begins and ends: an annotation may have a token too many or too few.
 
-It learns from gold: the ends that gold has are right, and those a token or two away are wrong. crfsuite fits it.
+It learns from gold: the ends that gold has are right, and those a token or two away are wrong.
 """
 
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
-from typing import Any, Final, NamedTuple
-
-import pycrfsuite
+from typing import Final, NamedTuple
 
 from annotations.domain.spans import Span
 from annotations.domain.tokens import covered
 from models_runtime.backends.notes.note import Note
 from models_runtime.backends.refining.candidates import EDGE
+from models_runtime.backends.refining.logistic import Example, Logistic, Vocabulary, fit
 
 NEAR: Final = 2
 """Ends at most so many tokens away are compared with the annotation's own."""
-RIGHT, WRONG = "1", "0"
-_PARAMS: Final[dict[str, Any]] = {"c1": 0.0, "c2": 0.3, "max_iterations": 60}
 
 
 class Ends(NamedTuple):
@@ -28,18 +23,14 @@ class Ends(NamedTuple):
     past: int
 
 
-EndExample = tuple[pycrfsuite.ItemSequence, str]
-"""The features of a begin or an end, and whether it is right."""
-
-
-def end_examples(note: Note, gold: Sequence[Span]) -> list[EndExample]:
+def end_examples(note: Note, gold: Sequence[Span], vocabulary: Vocabulary) -> list[Example]:
     """What gold teaches about begins and ends, for `learn_ends`."""
     found = []
     for span in gold:
         own = Ends(*covered(note.tokens, span.start, span.end))
         if own.first < own.past:
             found += [
-                (_items(note, ends, span.label, last), RIGHT if ends == own else WRONG)
+                Example(vocabulary.add(_features(note, ends, span.label, last)), ends == own)
                 for last in (False, True)
                 for ends in _moved(note, own, last)
             ]
@@ -56,46 +47,46 @@ def _moved(note: Note, own: Ends, last: bool) -> Iterator[Ends]:
             yield ends
 
 
-def _items(note: Note, ends: Ends, label: str, last: bool) -> pycrfsuite.ItemSequence:
+def _features(note: Note, ends: Ends, label: str, last: bool) -> list[str]:
+    """The features of a begin, or with `last` of an end: two tokens on each side, in the line of the inner one."""
     inner, outer, step = (ends.past - 1, ends.past, 1) if last else (ends.first, ends.first - 1, -1)
-    side = f"{'e' if last else 'b'}|{label}"
-
-    def norm(at: int) -> str:
-        line = note.positions[inner].line
-        return note.words[at].norm if 0 <= at < len(note.words) and note.positions[at].line == line else EDGE
-
-    def short(at: int) -> str:
-        return EDGE if norm(at) == EDGE else note.words[at].short
-
-    size = min(ends.past - ends.first, 5)
+    words, positions = note.words, note.positions
+    line = positions[inner].line
+    near = [
+        words[at] if 0 <= at < len(words) and positions[at].line == line else None
+        for at in (inner - step, inner, outer, outer + step)
+    ]
+    ii, i, o, oo = [EDGE if one is None else one.norm for one in near]
+    iis, is_, os, oos = [EDGE if one is None else one.short for one in near]
+    letter = "e" if last else "b"
+    side = f"{letter}|{label}"
     found = [
         side,
-        f"{side} n={size}",
-        f"{side} i={norm(inner)}",
-        f"{side} o={norm(outer)}",
-        f"{side} is={short(inner)}",
-        f"{side} os={short(outer)}",
-        f"{side} i={norm(inner - step)} {norm(inner)}",
-        f"{side} o={norm(outer)} {norm(outer + step)}",
-        f"{side} io={norm(inner)} {norm(outer)}",
-        f"{side} ios={short(inner)} {short(outer)}",
-        f"{side} iios={short(inner - step)} {short(inner)} {short(outer)}",
-        f"{side} ioos={short(inner)} {short(outer)} {short(outer + step)}",
-        f"{side} iio={norm(inner - step)} {norm(inner)} {norm(outer)}",
-        f"{'e' if last else 'b'} io={norm(inner)} {norm(outer)}",
+        f"{side} n={min(ends.past - ends.first, 5)}",
+        f"{side} i={i}",
+        f"{side} o={o}",
+        f"{side} is={is_}",
+        f"{side} os={os}",
+        f"{side} i={ii} {i}",
+        f"{side} o={o} {oo}",
+        f"{side} io={i} {o}",
+        f"{side} ios={is_} {os}",
+        f"{side} iios={iis} {is_} {os}",
+        f"{side} ioos={is_} {os} {oos}",
+        f"{side} iio={ii} {i} {o}",
+        f"{letter} io={i} {o}",
     ]
-    if norm(outer) != EDGE:
+    if near[2] is not None:
         a, b = sorted((inner, outer))
-        found.append(f"{side} gap={note.text[note.tokens[a].end : note.tokens[b].start] == ''}")
-    return pycrfsuite.ItemSequence([found])
+        found.append(f"{side} gap={note.tokens[a].end == note.tokens[b].start}")
+    return found
 
 
 class EndsModel:
     """Probabilities of begins and ends."""
 
-    def __init__(self, file: Path) -> None:
-        self._tagger = pycrfsuite.Tagger()
-        self._tagger.open(str(file))
+    def __init__(self, model: Logistic) -> None:
+        self._model = model
 
     def chances(self, note: Note, span: Span, last: bool) -> dict[tuple[int, int], float]:
         """The probability that the begin (or with `last` the end) is right, for the span's bounds and those near it."""
@@ -104,22 +95,14 @@ class EndsModel:
             return {}
         found = {}
         for ends in _moved(note, own, last):
-            self._tagger.set(_items(note, ends, span.label, last))
             if last:
                 bounds = span.start, span.end if ends == own else note.tokens[ends.past - 1].end
             else:
                 bounds = span.start if ends == own else note.tokens[ends.first].start, span.end
-            found[bounds] = self._tagger.marginal(RIGHT, 0)
+            found[bounds] = self._model.probability(_features(note, ends, span.label, last))
         return found
 
 
-def learn_ends(notes: Iterable[Sequence[EndExample]]) -> EndsModel:
+def learn_ends(vocabulary: Vocabulary, notes: Iterable[Sequence[Example]]) -> EndsModel:
     """Learn from the examples of notes, of which there is at least one. Deterministic."""
-    trainer = pycrfsuite.Trainer(algorithm="lbfgs", params=_PARAMS, verbose=False)
-    for note in notes:
-        for items, one in note:
-            trainer.append(items, [one])
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder, "model")
-        trainer.train(str(file))
-        return EndsModel(file)
+    return EndsModel(fit(vocabulary, [one for note in notes for one in note]))

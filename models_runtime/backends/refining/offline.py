@@ -16,10 +16,10 @@ from models_runtime.backends.notes.note import Note
 from models_runtime.backends.notes.rule_tags import rules_for
 from models_runtime.backends.refining.candidates import read_note
 from models_runtime.backends.refining.ends import EndsModel
-from models_runtime.backends.refining.learned import NOTHING, Learned, Taught, examples, learn
+from models_runtime.backends.refining.learned import NOTHING, Learned, Taught, Vocabularies, examples, learn
 
 # Chosen by cross-validation on MEDDOCAN train (docs/refinement.md); higher ones catch less and change less gold.
-REMOVE_ABOVE: Final = 0.98
+REMOVE_ABOVE: Final = 0.97
 """The mean probability of no identifier above which an annotation is removed."""
 CHANGE_ABOVE: Final = 0.75
 """The mean probability of another label, among all labels, above which the label is changed."""
@@ -36,14 +36,15 @@ class OfflineAgent:
 
     def __init__(self, label_set: str) -> None:
         self._rules = rules_for(label_set)
+        self._vocabularies = Vocabularies.empty()
 
     def examples(self, text: str, gold: Sequence[Span]) -> Taught:
-        """What a note with gold teaches, for `learn`."""
-        return examples(read_note(text, self._rules), gold)
+        """What a note with gold teaches, for `learn` of this agent."""
+        return examples(read_note(text, self._rules), gold, self._vocabularies)
 
     def learn(self, notes: Iterable[Taught]) -> Learned | None:
         """Learn from the examples of notes. None if there are too few."""
-        return learn(notes)
+        return learn(notes, self._vocabularies)
 
     def refine(self, todo: Todo, model: Learned) -> Todo:
         """Decide about every annotation of a note."""
