@@ -121,7 +121,7 @@ class BiLstmCrfBackend:
 
     def _scores(self, items: Sequence[Rows]) -> Iterable[Any]:
         """Scores [tokens, tags] of each item."""
-        if not self.device.is_gpu:
+        if not self.device.is_gpu and self.device.dtype == torch.float32:
             self._fast = self._fast or FastScores(self._network)
             return self._fast.of(items)
         shown = batch(items, self.device.name)
