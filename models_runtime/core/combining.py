@@ -26,7 +26,7 @@ from models_runtime.backends.base import Backend, Budget, OfPatients, budget_of
 from models_runtime.backends.ensemble import EnsembleBackend, Votes
 from models_runtime.core.model_files import load_backend, load_model
 from models_runtime.core.registry import ENSEMBLE, MERGED
-from models_runtime.models import OF_MODEL, Run, TrainedModel
+from models_runtime.models import OF_MODEL, Refinement, Run, TrainedModel
 
 Predict = Callable[[Sequence[Document]], list[list[DomainSpan]]]
 
@@ -90,13 +90,17 @@ def _merged(sources: Sequence[Backend | Author], revisions: Sequence[str], codes
 
 
 def models_behind(run: Run) -> list[TrainedModel]:
-    """List the trained models that a run's suggestions come from: its own model, or those of its members."""
+    """List the trained models that a run's suggestions come from: its own model, or those of its members.
+
+    A refined member's suggestions come from the run that was refined.
+    """
     if run.model is not None:
         return [run.model]
     members = run.params.get("members", []) if run.backend == ENSEMBLE else []
     own = [each["backend"].removeprefix(OF_MODEL) for each in members if each.get("backend", "").startswith(OF_MODEL)]
     found = list(TrainedModel.objects.filter(project=run.project_id, pk__in=own).select_related("gold_version"))
     authors = [each["author"] for each in members if "author" in each]
+    authors += Refinement.objects.filter(author__in=authors).values_list("source", flat=True)
     for one in Run.objects.filter(author__in=authors).select_related("model__gold_version", "project"):
         found += models_behind(one)
     return found

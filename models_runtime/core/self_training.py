@@ -7,22 +7,24 @@ runs don't show where they doubt that a stretch has no label, so nothing is lear
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Final
+from typing import Any, Final
 
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
+from annotations.domain.gold.splits import Split
 from annotations.domain.spans import Span
 from annotations.models import AnnotationSet, Author, Document, GoldVersion, GoldVersionNote, Job, Project
 from annotations.models import Span as SpanRow
 from annotations.review.selectors.doubtful import is_doubtful
 from annotations.scores.selectors import codes_of, label_words
+from models_runtime.backends.marginals import is_added
 from models_runtime.backends.self_labels import SURE, SelfLabeled, is_sure, self_labeled
 from models_runtime.core.combining import models_behind
 from models_runtime.core.gold_sources import unseen_by
 from models_runtime.core.registry import ENSEMBLE, MERGED
 from models_runtime.core.stages import learned_from
-from models_runtime.models import Run
+from models_runtime.models import Refinement, Run
 
 # The key of the parameter, the field and the error code.
 SELF_TRAINING: Final = "self_training"
@@ -41,7 +43,8 @@ def chosen_run(project: Project, word: str, versions: Sequence[GoldVersion], lan
     """Return the finished run with this name. `versions`: those of the training, the own one first.
 
     Raises ServiceError `self_training` for an unknown run, one that is not finished or doesn't show where it is unsure,
-    one whose model learned from notes that the training holds out or tests on, and one without notes to learn from.
+    one that left spans out because the project lacks their labels, one whose model or refinement learned from notes
+    that the training holds out or tests on, and one without notes to learn from.
     """
     rows = Run.objects.filter(project=project).select_related("author", "project", "model__gold_version", "job")
     run = rows.filter(author__name=word).first()
@@ -60,15 +63,23 @@ def chosen_run(project: Project, word: str, versions: Sequence[GoldVersion], lan
             )
             % {"name": word, "threshold": f"{1 - SURE:.2g}"}
         )
+    if left_out := sum(member.spans_without_label for member in _members(run)):
+        raise _refused(
+            _(
+                "The run “%(name)s” left %(count)s spans out, because this project has no label for them. The training "
+                "would learn that they are no identifiers. Choose a run that maps all its labels."
+            )
+            % {"name": word, "count": left_out}
+        )
     unseen = unseen_by(versions, language)
-    for model in models_behind(run):
-        if shared := len(learned_from(model) & unseen):
+    for name, learned in _learned(run):
+        if shared := len(learned & unseen):
             raise _refused(
                 _(
-                    "The model “%(model)s” of this run learned from %(count)s notes that this training must not see "
-                    "before scoring. Choose a run of a model of the same split."
+                    "“%(model)s”, which is behind this run, learned from %(count)s notes that this training must not "
+                    "see before scoring. Choose a run of a model of the same split."
                 )
-                % {"model": model.name, "count": shared}
+                % {"model": name, "count": shared}
             )
     if not notes_without_gold(run, versions, language):
         raise _refused(_("The run “%(name)s” has annotated no note without gold to learn from.") % {"name": word})
@@ -80,8 +91,8 @@ def notes_without_gold(
 ) -> list[int]:
     """List up to MOST_NOTES notes that the run has annotated and that are in no gold version and not in the gold set.
 
-    Notes of a patient whose notes are held out or for tests are left out, and notes with the same text as a note of the
-    training's versions. `newest`: the highest id. Sorted by id.
+    Notes of a patient are left out if a note of theirs is held out by the training, or for tests in any version, and so
+    are notes with the same text as a note of the training's versions. `newest`: the highest id. Sorted by id.
     """
     project = run.project
     inside = GoldVersionNote.objects.filter(version__project=project).values("document")
@@ -95,8 +106,9 @@ def notes_without_gold(
     if newest is not None:
         rows = rows.filter(pk__lte=newest)
     unseen = unseen_by(versions, language)
-    own = GoldVersionNote.objects.filter(version__in=versions, version__project=project)
-    patients = {patient for pk, patient in own.values_list("document", "document__patient_id") if pk in unseen}
+    own = GoldVersionNote.objects.filter(version__project=project)
+    columns = own.values_list("document", "split", "document__patient_id")
+    patients = {patient for pk, split, patient in columns if split == Split.TEST or pk in unseen}
     patients.discard("")
     pairs = rows.order_by("pk").values_list("pk", "patient_id").iterator()
     return list(islice((pk for pk, patient in pairs if patient not in patients), MOST_NOTES))
@@ -115,10 +127,37 @@ def labels_of(run: Run, ids: Sequence[int]) -> Iterator[tuple[int, str, SelfLabe
             *columns
         ):
             span = Span(start, end, merged.get(code, code), confidence, source)
-            agreed = is_sure(span) if not _is_merged(run) else provenance.get("agree") == provenance.get("of")
+            agreed = is_sure(span) if not _is_merged(run) else _all_agree(provenance)
             (sure if agreed and not is_doubtful(provenance) else unsure)[note].append(span)
         for pk, text in Document.objects.filter(pk__in=some).order_by("pk").values_list("pk", "text"):
             yield pk, text, self_labeled(text, sure[pk], unsure[pk])
+
+
+def _all_agree(provenance: dict[str, Any]) -> bool:
+    """Whether all runs of a merged list suggest the span, none of them only because of its masking threshold."""
+    says = provenance.get("runs", [])
+    return provenance.get("agree") == provenance.get("of") and not any(is_added(each["source"]) for each in says)
+
+
+def _members(run: Run) -> list[Run]:
+    """The run itself and, of a merged list, its members; of a refined member, the run that was refined."""
+    authors = [run.author_id, *_member_authors(run)]
+    sources = Refinement.objects.filter(author__in=authors).values_list("source", flat=True)
+    return list(Run.objects.filter(author__in=[*authors, *sources]))
+
+
+def _member_authors(run: Run) -> list[int]:
+    return [each["author"] for each in run.params.get("members", []) if "author" in each]
+
+
+def _learned(run: Run) -> Iterator[tuple[str, set[int]]]:
+    """The models and refinements behind a run by name, with the notes from which each learned."""
+    for model in models_behind(run):
+        yield model.name, learned_from(model)
+    refined = Refinement.objects.filter(author__in=_member_authors(run), gold_version__isnull=False)
+    for row in refined.select_related("author"):
+        notes = GoldVersionNote.objects.filter(version=row.gold_version_id)
+        yield row.author.name, set(notes.values_list("document", flat=True))
 
 
 def _is_merged(run: Run) -> bool:

@@ -17,7 +17,7 @@ from annotations.jobs.runner import Claim
 from annotations.models import Document
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.llm.asking import Answer, Completion
-from models_runtime.backends.llm.cache import cached_or_asked
+from models_runtime.backends.llm.cache import AnswerCache, NoCache, cached_or_asked
 from models_runtime.backends.llm.correcting import Example, applied, question_about, shown_about
 from models_runtime.backends.llm.driver import Conversation, FixedCapacity, ServerQueue, converse
 from models_runtime.backends.llm.prompts import digest
@@ -89,8 +89,11 @@ class _Refiner(ModelRefiner):
         row = self.row
         question = question_about(row.prompt, todo, number, examples)
         shown = shown_about(todo, number, examples)
-        key = digest("single", row.server, row.model, row.prompt, shown, *sorted(todo.labels))
-        reply = yield from cached_or_asked(self._replies, key, todo.text, question, _written, self.meter)
+        # An answer belongs to one refinement: a later one asks anew, for example after the server was repaired.
+        key = digest("single", str(row.pk), row.server, row.model, row.prompt, shown, *sorted(todo.labels))
+        # Erasing a patient deletes the answers about their notes. With examples, an answer may quote another patient.
+        replies: AnswerCache[str] = NoCache() if examples else self._replies
+        reply = yield from cached_or_asked(replies, key, todo.text, question, _written, self.meter)
         todo = self._todos.get(note)
         if todo is None:
             return

@@ -10,7 +10,7 @@ from annotations.jobs.runner import run as work
 from annotations.jobs.services.queue import retry
 from annotations.models import AnnotationSet, Document, Job, Span
 from annotations.ops.services.erasing import erase_patient
-from models_runtime.models import RefinedItem, Refinement
+from models_runtime.models import LlmAnswer, RefinedItem, Refinement
 from models_runtime.refining import keeping
 from models_runtime.refining.services.starting import start_refinement
 from tests import factories as make
@@ -82,6 +82,7 @@ def test_examples_come_from_gold_of_other_patients(few, settings):
         assert {each["right"]["answer"] for each in one["examples"]} == {"correct", "remove"}
         for each in one["examples"]:
             assert not any(each["before"] + each["annotated"] + each["after"] in text for text in own)
+    assert not LlmAnswer.objects.exists(), "an answer may quote an example of another patient"
     with pytest.raises(CommandError, match="from 0 to 30, not 31"):
         command("refine", "ward", "few", "--method", "single", "--examples", 31)
 
@@ -96,6 +97,9 @@ def test_unreadable_answers_and_changes_that_cannot_be_applied_keep_the_original
     assert (found["kept"], found["updated"], found["removed"]) == (PER_NOTE * NOTES, 0, 0)
     assert (found["unreadable"], found["not_applied"]) == (NOTES, 8 * NOTES)
     assert spans_of("few-single-1") == spans_of("few")
+    with asked(settings, honest) as server:
+        found = command("refine", "ward", "few", "--method", "single", "--wait")
+    assert found["unreadable"] == 0 and len(server.requests) == PER_NOTE * NOTES, "a later refinement asks anew"
 
 
 @pytest.mark.both_databases

@@ -16,14 +16,16 @@ from annotations.domain.gold.splits import Split
 from annotations.gold.services.splitting import split_version
 from annotations.jobs.runner import run as work
 from annotations.jobs.services.sweep import sweep
-from annotations.models import Document, GoldVersionNote, Job, Span
+from annotations.models import Author, Document, GoldVersion, GoldVersionNote, Job, Span
 from annotations.ops.services.erasing import delete_note, erase_patient
 from annotations.scores.selectors import learned_notes
 from models_runtime.backends import children
+from models_runtime.backends.marginals import ABOVE
+from models_runtime.core.combining import models_behind
 from models_runtime.core.gold_notes import training_notes
-from models_runtime.core.self_training import labels_of, notes_without_gold
+from models_runtime.core.self_training import chosen_run, labels_of, notes_without_gold
 from models_runtime.core.stages import learned_from
-from models_runtime.models import Run, TrainedModel
+from models_runtime.models import Refinement, Run, TrainedModel
 from models_runtime.runs.services.merging import review_together
 from models_runtime.runs.services.runs import start_run
 from models_runtime.runs.services.thresholds import Wanted
@@ -102,6 +104,38 @@ def test_members_of_a_merged_list_must_agree(ward, trained):
     assert lines and all(found is None or not found.spans for found in alone)
 
 
+def test_a_span_above_a_threshold_only_is_not_agreed_on(ward):
+    plain = done(start_run(**ward.at, backend=f"model:{ward.model.pk}", key="plain"))
+    merged = done(review_together(**ward.at, runs=[ward.name, plain.author.name], key="m"))
+
+    def sure():
+        found = [one for *_, one in labels_of(merged, notes_without_gold(merged, [ward.world.version], "")) if one]
+        return sum(len(one.spans) for one in found)
+
+    assert sure()
+    says = [{"run": name, "confidence": 0.06, "source": f"crf{ABOVE}0.05"} for name in ("a", "b")]
+    Span.objects.filter(annotation_set__author=merged.author).update(provenance={"runs": says, "agree": 2, "of": 2})
+    assert not sure()
+
+
+def test_what_a_refined_member_learned_from_counts(ward):
+    plain = done(start_run(**ward.at, backend=f"model:{ward.model.pk}", key="plain"))
+    author = make.make_author(ward.project, kind=Author.Kind.REFINED, name="refined-1")
+    for note in ward.project.documents.all():
+        make.make_set(note, author, [], submitted=True)
+    refinement = Refinement.objects.create(
+        project=ward.project, source=ward.run.author, author=author, method=Refinement.Method.OFFLINE
+    )
+    merged = done(review_together(**ward.at, runs=["refined-1", plain.author.name], key="m"))
+    Run.objects.filter(pk=plain.pk).update(model=None)
+    assert [model.name for model in models_behind(merged)] == [ward.model.name]
+    assert chosen_run(ward.project, merged.author.name, [ward.world.version], "") == merged
+    refinement.gold_version = ward.world.version
+    refinement.save()
+    with pytest.raises(ServiceError, match="“refined-1”, which is behind this run, learned from 4 notes"):
+        chosen_run(ward.project, merged.author.name, [ward.world.version], "")
+
+
 def test_notes_of_the_hold_out_and_of_tests_are_never_learned_from(ward, trained):
     split_version(
         version=ward.world.version, seed="s", shares={"train": 60, "dev": 20, "test": 20}, actor=ward.world.manager
@@ -126,6 +160,12 @@ def test_notes_with_gold_later_notes_and_notes_of_held_out_patients_are_left_out
     patient = Document.objects.get(pk=held_out[0]).patient_id
     Document.objects.filter(pk=found[0]).update(patient_id=patient)
     assert notes_without_gold(ward.run, [ward.world.version], "") == found[1:], "the patient is held out"
+    new = Document.objects.get(name="nuovo-21")
+    other = make.make_note(ward.project, "Un testo.", "prova", patient_id=new.patient_id)
+    version = GoldVersion.objects.create(project=ward.project, number=2, note_count=1, span_count=0)
+    GoldVersionNote.objects.create(version=version, document=other, split=Split.TEST, spans=[])
+    assert new.pk in found[1:]
+    assert new.pk not in notes_without_gold(ward.run, [ward.world.version], ""), "the patient is for tests elsewhere"
 
 
 def test_what_a_training_can_t_learn_from_is_refused(ward):
@@ -141,6 +181,9 @@ def test_what_a_training_can_t_learn_from_is_refused(ward):
     waiting = start_run(**ward.at, backend=f"model:{ward.model.pk}", wanted=Wanted(threshold=0.01), key="w")
     assert "is not finished" in refused(self_training=waiting.author.name)
     assert "spaCy can't learn from labels of a run" in refused(backend="spacy", self_training=ward.name)
+    Run.objects.filter(pk=ward.run.pk).update(spans_without_label=3)
+    assert "left 3 spans out, because this project has no label" in refused(self_training=ward.name)
+    Run.objects.filter(pk=ward.run.pk).update(spans_without_label=0)
     Document.objects.filter(name__startswith="altro").delete()
     Document.objects.filter(name__startswith="nuovo").delete()
     assert "has annotated no note without gold" in refused(self_training=ward.name)
@@ -175,6 +218,8 @@ def test_the_form_the_command_and_the_api_start_it(ward):
     assert made.status_code == 202
     told = program.post("/projects/ward/models", {"gold": 1, "self_training": "x"})
     assert told.status_code == 422 and "There is no run “x”." in told.content.decode()
+    told = program.post("/projects/ward/models", {"gold": 1, "kind": "spacy", "self_training": ward.name})
+    assert told.status_code == 422 and "spaCy can't learn from labels of a run" in told.content.decode()
     wanted = {"run": ward.run.pk, "name": ward.name}
     assert TrainedModel.objects.filter(params__self_training=wanted).count() == 3
 
@@ -210,9 +255,12 @@ def test_a_killed_self_training_gives_the_same_model_and_an_erasure_ends_it(ward
         monkeypatch.setattr(children, "train", killed)
         key = f"killed-{round_number}"
         model = start_training(**ward.at, gold=1, key=key, iterations=8, self_training=ward.name)
+        TrainedModel.objects.filter(pk=model.pk).update(losses=[0.5])  # of an earlier attempt, in its second round
         with pytest.raises(Killed):
             work(model.job_id)
         monkeypatch.undo()
+        model.refresh_from_db()
+        assert model.losses == []
         Job.objects.filter(pk=model.job_id).update(lease_until=Now() - timedelta(seconds=1))
         sweep()
         work(model.job_id)

@@ -168,6 +168,7 @@ def _started(
     wanted = check(form)
     given = form.settings
     given["settings"] = {key: str(value) for key, value in body.settings.items()}
+    given["self_training"] = body.self_training  # The form leaves it out for kinds that can't use it.
     own = {key: f"settings.{key}" for key in body.settings}
     fields = {
         name: name

@@ -69,10 +69,16 @@ class Watch:
         return self._most
 
     def first_round(self, report: dict[str, Any] | None) -> bool:
-        """Receive a report of the first round of self-training, which never ends early. It is only counted."""
+        """Receive a report of the first round of self-training, which never ends early. It is only counted.
+
+        Writing stops the training after an erasure, and removes the losses of an attempt that was killed.
+        """
         if report is not None and not report["adapting"]:
             self._first, self._first_most = int(report["iteration"]), int(report["most"])
-        self._report()
+        if time.monotonic() - self._written < WRITE_EVERY:
+            self._report()
+        else:
+            self._write()
         return False
 
     def begin_refit(self, most: int) -> None:
