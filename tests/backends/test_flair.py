@@ -242,6 +242,15 @@ def test_the_list_and_the_backend_read_the_same_labels(
     assert {span.label for span in spans} <= set(labels.values())
 
 
+def test_a_snapshot_of_the_hub_has_the_name_of_its_repository(folder: Path, tmp_path: Path) -> None:
+    other = shutil.copytree(folder, tmp_path / "models--org--small" / "snapshots" / ("a" * 40))
+    spans = FlairBackend(str(other), "set", MAP).predict(RECORDED["texts"])[0]
+    assert spans and all(str(span.source).startswith("flair-small-") for span in spans)
+    (other / "words.json").unlink()
+    with pytest.raises(BackendError, match="The folder “small” lacks"):
+        FlairBackend(str(other), "set", MAP)
+
+
 class _Embeddings:
     """Stands for Flair's classes of embeddings, which are told apart by their type."""
 
