@@ -33,6 +33,11 @@ def _mark_and_label(name: str) -> tuple[str, str]:
     return found[1] or "", found[2]
 
 
+def without_special(names: Iterable[str]) -> list[str]:
+    """The tags with O for those that no span has, such as `<START>` and `<unk>` of Flair."""
+    return [OUTSIDE if name.startswith("<") and name.endswith(">") else name for name in names]
+
+
 def labels_in(names: Iterable[str]) -> tuple[str, ...]:
     """The labels in these tag names, sorted. Raises ValueError for an empty name."""
     return tuple(sorted({label for _, label in marks_and_labels(list(names)) if label}))

@@ -5,6 +5,7 @@ is self-training (Yarowsky 1995) with labels of one model, and co-training (Blum
 several models agree.
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -33,14 +34,22 @@ def self_labeled(text: str, sure: Sequence[Span], unsure: Sequence[Span]) -> Sel
     A sure span that touches a left-out line is left out with all its lines, so that no part of a span is learned from.
     """
     lines = _lines(text)
+    starts = [start for start, _ in lines]
+    # The lines that each span touches. A span is gone through once for each of its lines.
+    touched: dict[int, list[int]] = {}
+    for number, span in enumerate(sure):
+        for at in _lines_of(span, starts):
+            touched.setdefault(at, []).append(number)
     out: set[int] = set()
-    pending, kept = list(unsure), list(sure)
+    left_out: set[int] = set()
+    pending = list(unsure)
     while pending:
-        for span in pending:
-            out.update(at for at, (start, end) in enumerate(lines) if span.start < end and start < span.end)
-        cut = [lines[at] for at in sorted(out)]
-        pending = [span for span in kept if any(span.start < end and start < span.end for start, end in cut)]
-        kept = [span for span in kept if span not in pending]
+        new = {at for span in pending for at in _lines_of(span, starts)} - out
+        out |= new
+        reached = {number for at in new for number in touched.get(at, ())} - left_out
+        left_out |= reached
+        pending = [sure[number] for number in sorted(reached)]
+    kept = [span for number, span in enumerate(sure) if number not in left_out]
     found: list[Bounds] = []
     for at, (start, end) in enumerate(lines):
         if at in out:
@@ -63,6 +72,11 @@ def labeled_by(backend: GivesMarginals, text: str) -> SelfLabeled | None:
 def is_sure(span: Span) -> bool:
     """Whether the span is on the best path and sure."""
     return not is_added(span.source) and (span.confidence is None or span.confidence >= SURE)
+
+
+def _lines_of(span: Span, starts: Sequence[int]) -> range:
+    """The indexes of the lines that a span touches. `starts`: where the lines start."""
+    return range(bisect_right(starts, span.start) - 1, bisect_left(starts, span.end))
 
 
 def _lines(text: str) -> list[Bounds]:

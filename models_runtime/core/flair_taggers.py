@@ -1,7 +1,7 @@
 """Find the folders of converted Flair taggers in DATA_DIR/weights. No library is imported."""
 
 from annotations.domain.names import bad_character
-from annotations.domain.tag_names import labels_in
+from annotations.domain.tag_names import labels_in, without_special
 from models_runtime.core import weights
 from models_runtime.core.external_model import ExternalModel
 from models_runtime.core.registry import FLAIR
@@ -22,8 +22,7 @@ def flair_taggers() -> list[ExternalModel]:
         if config.get("format") != FORMAT or not isinstance(tags, list):
             continue
         try:
-            # Tags such as <START> and <unk> are no labels.
-            labels = labels_in(str(tag) for tag in tags if not str(tag).startswith("<"))
+            labels = labels_in(without_special(map(str, tags)))
         except ValueError:
             continue
         if labels and not any(map(bad_character, labels)):

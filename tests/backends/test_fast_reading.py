@@ -3,6 +3,7 @@
 import copy
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from models_runtime.backends import BackendError
 from models_runtime.backends.crf import sums
 from models_runtime.backends.crf.backend import CrfBackend
 from models_runtime.backends.crf.emissions import Emissions
@@ -82,13 +84,43 @@ def test_scores_of_the_crf_are_the_sums_of_the_weights_of_all_features(
     assert compared > 1000
 
 
+class _Ones:
+    """Weights in which every feature has the weight 1 for each of 100 tags."""
+
+    tags = tuple(range(100))
+
+    def numbers(self, features: Sequence[str]) -> Sequence[str]:
+        return features
+
+    def sums(self, numbers: Sequence[str]) -> np.ndarray:
+        return np.full(len(self.tags), float(len(numbers)))
+
+
+def test_tables_of_sums_are_limited_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A new sequence doesn't double a table that is nearly full; a very long one gets what it needs, for itself."""
+    monkeypatch.setattr(sums, "MOST_BYTES", 8 << 20)
+    table = sums.Sums(_Ones(), range(-1, 2), lambda key: [["x"]] * 3)
+    cleared = 0
+    for number in range(6):
+        assert len(table.rows(range(1500 * number, 1500 * (number + 1)))) == 1500
+        assert table.nbytes <= 8 << 20
+        if table.is_full:
+            table.clear()
+            cleared += 1
+    assert cleared == 3
+    rows = table.rows(range(5000))
+    assert len(set(rows.tolist())) == 5000 and table.nbytes > 8 << 20
+    table.clear()
+    assert table.nbytes < 1 << 20
+
+
 torch = pytest.importorskip("torch")
 
 from models_runtime.backends.bilstm_crf import fast_scores, vocabulary  # noqa: E402 - needs torch
 from models_runtime.backends.bilstm_crf.backend import BiLstmCrfBackend  # noqa: E402
 from models_runtime.backends.bilstm_crf.encoding import Item, NoteEncoder, confident_spans  # noqa: E402
 from models_runtime.backends.bilstm_crf.fast_scores import FastScores  # noqa: E402
-from models_runtime.backends.bilstm_crf.model import Loaded  # noqa: E402
+from models_runtime.backends.bilstm_crf.model import Loaded, save_model  # noqa: E402
 from models_runtime.backends.bilstm_crf.model import load_model as load_network  # noqa: E402
 from models_runtime.backends.bilstm_crf.network import batch  # noqa: E402
 from models_runtime.backends.bilstm_crf.training import learn  # noqa: E402
@@ -136,6 +168,33 @@ def test_scores_of_the_bilstm_are_those_of_its_network(
             size = len(rows[at].columns)
             assert np.abs(scores - plain[at, :size]).max() < 1e-5
             assert np.abs(scores - right[at, :size]).max() < 1e-5
+
+
+def test_kept_inputs_are_limited_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fast_scores, "MOST_BYTES", 1 << 20)
+    kept = fast_scores._Kept(1000)
+    for first in (*range(0, 1000, 50), 0):
+        numbers = np.arange(first, first + 50).repeat(2)
+        at = kept.found(
+            numbers, lambda chosen, first=first: torch.tensor(chosen / 2.0 + first)[:, None].expand(-1, 1000)
+        )
+        assert kept.rows[:, at].eq(torch.from_numpy(numbers)[None, :, None]).all()
+        assert kept.rows.nbytes <= 1 << 20
+    for numbers in (np.arange(400), np.arange(2)):
+        kept.found(numbers, lambda chosen: torch.zeros(len(chosen), 1000))
+    kept.found(np.arange(900, 902), lambda chosen: torch.zeros(len(chosen), 1000))
+    assert kept.rows.nbytes <= 1 << 20, "the table of a very long batch isn't kept"
+
+
+def test_a_model_whose_vocabulary_has_other_numbers_is_refused(network: Path, tmp_path: Path) -> None:
+    """A number behind the last one would be a row of the next table."""
+    model = load_network(network)
+    one, two, *_ = (shape := model.vocabulary.shape)
+    for change in ({one: shape[two]}, {one: len(shape) + 2}, {one: 1}, {one: float(shape[one])}, {one: True}):
+        changed = replace(model.vocabulary, shape=shape | change)
+        save_model(tmp_path / "m.zip", model.card, model.network, changed, model.lexicon, model.characters)
+        with pytest.raises(BackendError, match="its weights don't fit its card"):
+            load_network(tmp_path / "m.zip")
 
 
 def test_spans_of_notes_read_together_are_those_of_each_note_by_itself(network: Path) -> None:

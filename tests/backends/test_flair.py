@@ -1,5 +1,6 @@
 """Taggers of Flair: equal tags on small random models, probabilities, words, and folders that are refused."""
 
+import json
 import re
 import shutil
 import sys
@@ -18,7 +19,10 @@ from safetensors.torch import load_file, save_file  # noqa: E402 - as torch
 from annotations.domain.bio import as_bio, decode  # noqa: E402
 from annotations.domain.tokens import Token, tokenize  # noqa: E402
 from models_runtime.backends import Backend, BackendError  # noqa: E402
-from models_runtime.backends.flair.backend import FlairBackend, _words  # noqa: E402
+from models_runtime.backends.flair.backend import MOST_CHARACTERS, FlairBackend, _words  # noqa: E402
+from models_runtime.backends.neural.device import CPU_BUDGET  # noqa: E402
+from models_runtime.core import weights  # noqa: E402
+from models_runtime.core.flair_taggers import flair_taggers  # noqa: E402
 from tests.backends.contract import BackendContract  # noqa: E402
 from tests.backends.made_flair import RECORDED, made_flair, word_tagger  # noqa: E402
 
@@ -154,6 +158,97 @@ def test_unusable_folders(folder: Path, tmp_path: Path, monkeypatch: pytest.Monk
     save_file(tensors | {name: tensors[name][:3].clone()}, short / "model.safetensors")
     with pytest.raises(BackendError, match="can't be used"):
         FlairBackend(str(short), "set", MAP)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("linear.bias", torch.nan),
+        # Without a check, an LSTM with this width would need 16 TB.
+        ("rnn.weight_hh_l0", torch.ones(0, 10**6)),
+        ("embeddings.list_embedding_0.embedding.weight", torch.ones(0, 8)),
+    ],
+)
+def test_damaged_tensors(folder: Path, tmp_path: Path, name: str, value: Any) -> None:
+    other = shutil.copytree(folder, tmp_path / "t")
+    tensors = load_file(other / "model.safetensors")
+    damaged = torch.full_like(tensors[name], value) if isinstance(value, float) else value
+    save_file(tensors | {name: damaged}, other / "model.safetensors")
+    with pytest.raises(BackendError, match=r"can't be used \(ValueError\)"):
+        FlairBackend(str(other), "set", MAP)
+
+
+def test_a_repeated_word_or_character_is_refused(tmp_path: Path) -> None:
+    """The rows of all others would be those of other words, without any error."""
+    made_flair(tmp_path / "words")
+    words = json.loads((tmp_path / "words" / "words.json").read_text())
+    words = {number: [*own[:-1], own[0]] for number, own in words.items()}
+    (tmp_path / "words" / "words.json").write_text(json.dumps(words))
+    embeddings = [
+        each | {"characters": [each["characters"][0], *each["characters"][:-1]]} if "characters" in each else each
+        for each in RECORDED["cases"]["crf"]["config"]["embeddings"]
+    ]
+    made_flair(tmp_path / "characters", embeddings=embeddings)
+    for name in ("words", "characters"):
+        with pytest.raises(BackendError, match="can't be used"):
+            FlairBackend(str(tmp_path / name), "set", MAP)
+
+
+def test_scores_that_are_not_finite_are_an_error_and_not_a_note_without_identifiers(folder: Path) -> None:
+    backend = FlairBackend(str(folder), "set", MAP)
+    backend._network.linear.bias.data.fill_(torch.nan)
+    with pytest.raises(BackendError, match="the weights are damaged") as caught:
+        backend.predict(["Anna di Rovigo."])
+    assert caught.value.permanent
+
+
+def test_batches_and_sentences_are_limited_in_characters(names: FlairBackend, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A word of a hundred letters takes as much memory as twenty of five."""
+    given: list[list[list[str]]] = []
+    plain = names._network.forward
+
+    def forward(sentences: list[list[str]], device: str) -> list[Any]:
+        given.append(sentences)
+        return plain(sentences, device)
+
+    monkeypatch.setattr(names._network, "forward", forward)
+    text = f"{'a' * 150} " * 80
+    (marked,) = names.predict_marginals([text + "Anna Bianchi"])
+    assert [text.label for text in marked[0]] == ["PATIENT"] and len(marked[1].tokens) == 82
+    sizes = [[sum(map(len, words)) for words in sentences] for sentences in given]
+    assert sum(map(sum, sizes)) == 80 * 150 + 11
+    assert all(max(batch) <= MOST_CHARACTERS for batch in sizes)
+    assert all(sum(batch) <= CPU_BUDGET for batch in sizes)
+
+
+@pytest.mark.parametrize(
+    ("tags", "labels"),
+    [
+        (["<unk>", "O", "E-MAIL", "PER"], {"E-MAIL": "EMAIL", "PER": "PATIENT"}),
+        (["O", "B_PER", "I_PER", "<START>"], {"PER": "PATIENT"}),
+        (["O", "B-PER", "M-PER", "E-PER"], {"PER": "PATIENT"}),
+    ],
+)
+def test_the_list_and_the_backend_read_the_same_labels(
+    tags: list[str], labels: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(weights, "home", lambda: tmp_path)
+    tag_of = dict(zip(["un", "di", "Anna", "Maria"], tags, strict=True))
+    word_tagger(tmp_path / "t", tag_of, sorted(tags, key=lambda tag: tag != "O"))
+    (listed,) = flair_taggers()
+    assert listed.labels == tuple(sorted(labels))
+    spans = FlairBackend(str(tmp_path / "t"), "set", labels).predict(["Anna un Anna Maria"])[0]
+    assert spans[0].label == labels[max(labels, key=lambda label: label in tags[2])]
+    assert {span.label for span in spans} <= set(labels.values())
+
+
+def test_a_snapshot_of_the_hub_has_the_name_of_its_repository(folder: Path, tmp_path: Path) -> None:
+    other = shutil.copytree(folder, tmp_path / "models--org--small" / "snapshots" / ("a" * 40))
+    spans = FlairBackend(str(other), "set", MAP).predict(RECORDED["texts"])[0]
+    assert spans and all(str(span.source).startswith("flair-small-") for span in spans)
+    (other / "words.json").unlink()
+    with pytest.raises(BackendError, match="The folder “small” lacks"):
+        FlairBackend(str(other), "set", MAP)
 
 
 class _Embeddings:

@@ -11,6 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from safetensors.torch import load_file, save_file  # noqa: E402 - as torch
+from tokenizers import Tokenizer  # noqa: E402 - as torch
 
 from models_runtime.backends import Backend, BackendError  # noqa: E402
 from models_runtime.backends.gliner.backend import GlinerBackend, _split  # noqa: E402
@@ -119,6 +120,19 @@ def test_older_files_with_stored_positions_are_read(folder: Path, loaded: Gliner
         ({"max_width": 0}, "max_width in gliner_config.json must be"),
         ({"ent_token": "<<NONE>>"}, "has no piece <<NONE>>"),
         ({"hidden_size": 14}, "model.safetensors in “changed” can't be used"),
+        ({"max_width": 101}, "max_width in gliner_config.json must be a whole number between 1 and 100"),
+        ({"num_rnn_layers": 5}, "can't be used (num_rnn_layers)"),
+        ({"num_rnn_layers": "1"}, "can't be used (num_rnn_layers)"),
+        ({"encoder_config": {"model_type": []}}, "The encoder of “changed” ([])"),
+        ({"encoder_config": {"model_type": "\ud800"}}, "The encoder of “changed” (\ufffd)"),
+        ({"encoder_config": {"model_type": "bert", "num_hidden_layers": 10**9}}, "the number of layers"),
+        ({"encoder_config": {"model_type": "bert", "max_position_embeddings": "512"}}, "gliner_config.json in"),
+        ({"ent_token": "\ud800"}, "gliner_config.json in “changed” can't be used"),
+        # A network with these numbers would need 8 TB. It is compared with the tensors without being built.
+        (
+            {"encoder_config": RECORDED["cases"]["bert"]["config"]["encoder_config"] | {"intermediate_size": 10**11}},
+            "model.safetensors in “changed” can't be used (ValueError)",
+        ),
     ],
 )
 def test_unusable_configurations(changes: dict[str, Any], words: str, tmp_path: Path) -> None:
@@ -147,6 +161,58 @@ def test_unusable_folders(folder: Path, tmp_path: Path, monkeypatch: pytest.Monk
             GlinerBackend(str(other), "set", PROMPTS)
     with pytest.raises(BackendError, match="Add the folder"):
         GlinerBackend(str(tmp_path / "nowhere"), "set", PROMPTS)
+
+
+EMBEDDINGS = "token_rep_layer.bert_layer.model.embeddings.word_embeddings.weight"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        (EMBEDDINGS, torch.tensor(1.0)),
+        (EMBEDDINGS, torch.ones(0, 8)),
+        ("prompt_rep_layer.3.bias", torch.full((12,), torch.nan)),
+    ],
+)
+def test_damaged_tensors(folder: Path, tmp_path: Path, name: str, value: Any) -> None:
+    other = shutil.copytree(folder, tmp_path / "tiny")
+    tensors = load_file(other / "model.safetensors")
+    save_file(tensors | {name: value}, other / "model.safetensors")
+    with pytest.raises(BackendError, match=r"model\.safetensors in “tiny” can't be used"):
+        GlinerBackend(str(other), "set", PROMPTS)
+
+
+def test_scores_that_are_not_finite_are_an_error_and_not_a_note_without_identifiers(folder: Path) -> None:
+    backend = GlinerBackend(str(folder), "set", PROMPTS)
+    backend._folder.network.prompt_rep_layer[3].bias.data.fill_(torch.nan)
+    with pytest.raises(BackendError, match="the weights are damaged") as caught:
+        backend.predict([TEXT])
+    assert caught.value.permanent
+
+
+def test_every_piece_of_the_tokenizer_has_a_row(folder: Path, tmp_path: Path) -> None:
+    other = shutil.copytree(folder, tmp_path / "tiny")
+    tokenizer = Tokenizer.from_file(str(other / "tokenizer.json"))
+    tokenizer.add_tokens(["more"])
+    tokenizer.save(str(other / "tokenizer.json"))
+    with pytest.raises(BackendError, match=r"tokenizer\.json in “tiny” can't be used \(a piece has no row"):
+        GlinerBackend(str(other), "set", PROMPTS)
+
+
+def test_a_snapshot_of_the_hub_has_the_name_of_its_repository(folder: Path, tmp_path: Path) -> None:
+    other = shutil.copytree(folder, tmp_path / "models--org--small" / "snapshots" / ("a" * 40))
+    spans = GlinerBackend(str(other), "set", PROMPTS).predict([TEXT])[0]
+    assert spans and all(str(span.source).startswith("gliner-small-") for span in spans)
+    (other / "tokenizer.json").unlink()
+    with pytest.raises(BackendError, match="The folder “small” lacks"):
+        GlinerBackend(str(other), "set", PROMPTS)
+
+
+def test_the_implementation_of_attention_is_not_taken_from_the_folder(folder: Path, tmp_path: Path) -> None:
+    """It can be the name of a kernel that the library would download and run."""
+    encoder = RECORDED["cases"]["bert"]["config"]["encoder_config"] | {"attn_implementation": "org/kernel"}
+    backend = GlinerBackend(str(made_gliner(tmp_path / "kernel", encoder_config=encoder)), "set", PROMPTS)
+    assert found(backend, TEXT) == found(GlinerBackend(str(folder), "set", PROMPTS), TEXT)
 
 
 def test_loading_runs_no_code_from_the_folder(folder: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from time import process_time
 
 import pytest
 
@@ -40,6 +41,22 @@ def test_a_span_over_two_lines_is_learned_from_as_a_whole_or_not_at_all():
 def test_a_note_without_a_sure_line_is_not_used():
     assert self_labeled("Ana\n \n", [], [Span(0, 3, "PATIENT")]) is None
     assert self_labeled("", [], []) is None
+
+
+def test_a_chain_of_spans_is_left_out_as_a_whole():
+    """Each sure span touches the next line; the first line has an unsure one."""
+    text = "Ana\n" * 20 + "Luis\n"
+    chain = [Span(4 * at + 1, 4 * at + 6, "PATIENT") for at in range(10)]
+    found = self_labeled(text, [*chain, Span(80, 84, "DOCTOR")], [Span(0, 1, "CITY")])
+    assert found == SelfLabeled(text, [Span(80, 84, "DOCTOR")], [(44, 85)])
+
+
+def test_the_time_grows_with_the_lines_and_not_with_their_square():
+    lines = 20_000
+    spans = [Span(4 * at, 4 * at + 3, "PATIENT") for at in range(lines)]
+    begin = process_time()
+    assert self_labeled("Ana\n" * lines, spans, spans) is None
+    assert process_time() - begin < 3
 
 
 def test_the_sequences_of_the_sure_stretches():

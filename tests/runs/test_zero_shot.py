@@ -82,6 +82,8 @@ def test_wrong_prompts_are_refused_and_the_form_keeps_the_rest(ward, client):
         assert answer.status_code == 422 and why in check_page(answer)
     assert not Run.objects.exists()
     assert client.get(reverse("run_zero_shot", args=["ward", "none"])).status_code == 404
+    Label.objects.filter(label_set__project=ward).delete()
+    assert "This project has no labels to write prompts for." in check_page(client.get(page()))
 
 
 def told(capsys, *words):
@@ -96,8 +98,14 @@ def test_from_the_command_line(ward, capsys):
     told(capsys)
     again = Run.objects.get(author__name="tiny-2").params["labels"]
     assert again == {"name of a person": "PATIENT", "city": "CITY"}, "without --map, those of the last run"
+    told(capsys, "--map", "ward = unit=HOSPITAL")
+    assert Run.objects.latest("pk").params["labels"] == {"ward = unit": "HOSPITAL"}, "a prompt can contain “=”"
     with pytest.raises(CommandError, match="no label KING"):
         told(capsys, "--map", "king=KING")
+    with pytest.raises(CommandError, match="“city” two labels: CITY and HOSPITAL"):
+        told(capsys, "--map", "city=CITY,city =HOSPITAL")
+    with pytest.raises(CommandError, match="has a character that can't be stored"):
+        told(capsys, "--map", "ci\udc80ty=CITY")
     with pytest.raises(CommandError, match="threshold"):
         told(capsys, "--threshold", "0.05")
     with pytest.raises(CommandError, match="Available: tiny"):
@@ -112,5 +120,10 @@ def test_by_the_api(ward):
     started = {"backend": "gliner", "model": "tiny"}
     assert boss.post(f"{RUNS}/external", started | {"labels": {"person": "PATIENT"}}).status_code == 202
     assert Run.objects.get().params["labels"] == {"person": "PATIENT"}
-    refused = boss.post(f"{RUNS}/external", started | {"labels": {"person": "KING"}})
-    assert (refused.status_code, refused.json()["errors"][0]["field"]) == (422, "labels")
+    for labels, why in (
+        ({"person": "KING"}, "no label KING"),
+        ({"city": "CITY", " city ": "HOSPITAL"}, "The prompt “city” stands for two labels: CITY and HOSPITAL."),
+    ):
+        refused = boss.post(f"{RUNS}/external", started | {"labels": labels})
+        assert (refused.status_code, refused.json()["errors"][0]["field"]) == (422, "labels")
+        assert why in refused.json()["errors"][0]["reason"]

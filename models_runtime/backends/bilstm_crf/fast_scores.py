@@ -16,8 +16,9 @@ from torch import nn
 from models_runtime.backends.bilstm_crf.network import BiLstmCrf
 from models_runtime.backends.bilstm_crf.vocabulary import COLUMNS, OF_FORM, Rows
 
-# Spellings or positions that are kept. With the default size of the network, one takes 6.4 KB.
+# Spellings or positions that are kept, and their bytes. With the default size of the network, one takes 6.4 KB.
 MOST_KEPT: Final = 1 << 13
+MOST_BYTES: Final = 64 << 20
 # Tokens whose input is summed up at a time, so that it stays in the processor's cache.
 CHUNK: Final = 1024
 _SPELLED: Final = [COLUMNS.index(name) for name in OF_FORM]
@@ -121,22 +122,30 @@ class _Kept(dict[int, int]):
 
     def __init__(self, width: int) -> None:
         super().__init__()
-        self.rows = torch.empty((2, 0, width // 2))
+        self._width = width // 2
+        self._most = min(MOST_KEPT, MOST_BYTES // (4 * width))
+        self.rows = self._empty(0)
+
+    def _empty(self, count: int) -> Any:
+        return torch.empty((2, count, self._width), dtype=torch.float32)
 
     def found(self, numbers: Any, make: Callable[[Any], Any]) -> Any:
         """The row of each number. `make` computes the inputs [chosen, gates] of the tokens with these indexes."""
         distinct, first, of = np.unique(numbers, return_index=True, return_inverse=True)
         keys = distinct.tolist()
         new = [at for at, key in enumerate(keys) if key not in self]
-        if len(self) + len(new) > MOST_KEPT:
+        if len(self) + len(new) > self._most:
             self.clear()
             new = list(range(len(keys)))
+            # A batch with more keys than are kept has left a larger table.
+            if self.rows.shape[1] > self._most:
+                self.rows = self._empty(0)
         if new:
             made, begin = make(first[new]), len(self)
-            more = begin + len(new) - self.rows.shape[1]
+            size = self.rows.shape[1]
+            more = begin + len(new) - size
             if more > 0:
-                spare = torch.empty((2, max(more, self.rows.shape[1]), self.rows.shape[2]))
-                self.rows = torch.cat([self.rows, spare], dim=1)
+                self.rows = torch.cat([self.rows, self._empty(max(more, min(size, self._most - size)))], dim=1)
             for side, part in enumerate(made.chunk(2, dim=1)):
                 self.rows[side, begin : begin + len(new)] = part
             self.update(zip((keys[at] for at in new), range(begin, begin + len(new)), strict=True))

@@ -79,7 +79,18 @@ class Vocabulary:
 
     @classmethod
     def read(cls, data: Mapping[str, Mapping[str, int]]) -> "Vocabulary":
-        return cls(**{name: dict(data[name]) for name in cls.__dataclass_fields__})
+        """The vocabulary in a file. Raises ValueError for numbers other than those of `learned`.
+
+        With others, a token would get the row of another value, or of another column, without an error.
+        """
+        found = {name: dict(data[name]) for name in cls.__dataclass_fields__}
+        for numbers in found.values():
+            used = list(numbers.values())
+            if not all(type(number) is int for number in used) or sorted(used) != [
+                *range(UNSEEN + 1, UNSEEN + 1 + len(used))
+            ]:
+                raise ValueError("numbers that no vocabulary has")
+        return cls(**found)
 
     def as_data(self) -> dict[str, Any]:
         return asdict(self)

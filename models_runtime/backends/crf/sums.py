@@ -12,12 +12,14 @@ Numbers = NDArray[np.intp]
 Spell = Callable[[Any], Sequence[Sequence[str]]]
 """A function that gives the features of a key, for each of the tokens that the key is seen from."""
 
-# A table with more sums or keys is cleared before the next sequence. This bounds memory.
+# A table with more sums, bytes or keys is cleared before the next sequence. This bounds memory.
 MOST_SUMS: Final = 1 << 14
+MOST_BYTES: Final = 64 << 20
 MOST_KEYS: Final = 1 << 16
+# Keys of a sequence: at most 2000 tokens, with some more around them.
+SEQUENCE: Final = 1 << 11
 _FIRST: Final = 64
-# Bits of a number in a key that consists of several numbers. A sequence has at most 2000 tokens, so that no number
-# needs more bits before the tables are cleared.
+# Bits of a number in a key that consists of several numbers. No number needs more before the tables are cleared.
 _BITS: Final = 20
 
 
@@ -53,16 +55,28 @@ class Sums(dict[Any, int]):
         super().__init__()
         self._weights, self._shifts, self._spell = weights, shifts, spell
         # Indexed by shift, row, tag.
-        self._sums = np.zeros((len(shifts), _FIRST, len(weights.tags)))
+        self._sums = self._rows_of(_FIRST)
         self._past = 1
+        self._most = max(1, min(MOST_SUMS, MOST_BYTES // (self._sums[:, 0].nbytes or 1)))
+
+    def _rows_of(self, count: int) -> Floats:
+        return np.zeros((len(self._shifts), count, len(self._weights.tags)))
 
     @property
     def is_full(self) -> bool:
-        return self._past > MOST_SUMS or len(self) > MOST_KEYS
+        """Whether the keys of one more sequence could exceed the limit."""
+        return self._past > self._most - min(SEQUENCE, self._most // 2) or len(self) > MOST_KEYS
+
+    @property
+    def nbytes(self) -> int:
+        """The size of the sums."""
+        return self._sums.nbytes
 
     def clear(self) -> None:
         super().clear()
         self._past = 1
+        if self._sums.shape[1] > max(self._most, _FIRST):
+            self._sums = self._rows_of(_FIRST)
 
     def rows(self, keys: Sequence[Any]) -> Numbers:
         """The row of each key."""
@@ -92,7 +106,11 @@ class Sums(dict[Any, int]):
             self[key] = 0
             return 0
         if self._past == self._sums.shape[1]:
-            self._sums = np.concatenate([self._sums, np.zeros_like(self._sums)], axis=1)
+            # Up to the limit, the table doubles. A sequence with more keys than that gets what it needs.
+            more = min(self._past, self._most - self._past)
+            self._sums = np.concatenate(
+                [self._sums, self._rows_of(more if more > 0 else max(_FIRST, self._past // 8))], axis=1
+            )
         for sums, numbers in zip(self._sums, known, strict=True):
             sums[self._past] = self._weights.sums(numbers) if numbers else 0.0
         self[key] = number = self._past

@@ -13,29 +13,35 @@ import torch
 from annotations.domain.bio import OUTSIDE, as_bio, decode
 from annotations.domain.sentences import sentences
 from annotations.domain.spans import Span
+from annotations.domain.tag_names import marks_and_labels, without_special
 from annotations.domain.tokens import Token, covered, tokenize
 from annotations.domain.whitespace import trim
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.flair.folder import load_tagger
 from models_runtime.backends.marginals import Marginals, Marked
 from models_runtime.backends.neural.device import Device, Placement, choose_device
+from models_runtime.backends.neural.stored import check_scores, name_of
 
 VERSION: Final = "1"
 BLOCK: Final = 16
-# Words in a sentence. A longer one is cut.
+# Words and characters in a sentence. A longer one is cut.
 MOST_WORDS: Final = 200
+MOST_CHARACTERS: Final = 2000
 # Characters of a word that are read; the language models need none of the others to tell what the word is.
 MOST_LETTERS: Final = 200
 JOINERS: Final = frozenset("-./:,'’@_")
 DECIMALS: Final = 3
+# Prefixes that our own tags don't have: none, and that for the middle of a span in BMES.
+MARKS: Final = {"": "I", "M": "I"}
 
 
 @dataclass(frozen=True, slots=True)
 class _Sentence:
-    """Words of a text, each with the first and the past-the-last of its tokens."""
+    """Words of a text, each with the first and the past-the-last of its tokens. `size`: characters that are read."""
 
     text: int
     words: list[tuple[int, int]]
+    size: int
 
 
 class FlairBackend:
@@ -51,8 +57,9 @@ class FlairBackend:
     def __init__(self, path: str, label_set: str, labels: Mapping[str, str | None], device: str = "auto") -> None:
         folder = Path(path)
         self._network, digest = load_tagger(folder)
-        self._names = [_tag(name) for name in self._network.tags]
-        self._theirs = [split_tag_label(name) for name in self._names]
+        split = _split(self._network.tags)
+        self._theirs = [label for _, label in split]
+        self._names = [f"{MARKS.get(mark, mark)}-{label}" if label else OUTSIDE for mark, label in split]
         if missing := sorted({label for label in self._theirs if label} ^ set(labels)):
             raise BackendError(
                 f"The label map and the tagger differ in: {', '.join(missing)}. Map the tagger's labels.",
@@ -63,7 +70,7 @@ class FlairBackend:
         self.labels = tuple(sorted({label for label in labels.values() if label}))
         mapped = hashlib.sha256(f"{sorted(labels.items())}{label_set}".encode()).hexdigest()
         self.revision = f"{VERSION}-{digest}-{mapped[:8]}"
-        self._source = f"flair-{folder.name[:60]}-{digest[:8]}"
+        self._source = f"flair-{name_of(folder)[:60]}-{digest[:8]}"
         self.placement = Placement(choose_device(device), self._network)
 
     @property
@@ -90,10 +97,12 @@ class FlairBackend:
         def tag(batch: Sequence[int]) -> None:
             given = [_forms(texts[work[at].text], tokens[work[at].text], work[at].words) for at in batch]
             with torch.inference_mode():
-                for at, scores in zip(batch, self._network(given, self.device.name), strict=True):
-                    read[at] = self._network.read(scores)
+                found = self._network(given, self.device.name)
+            check_scores(bool(np.isfinite(scores).all()) for scores in found)
+            for at, scores in zip(batch, found, strict=True):
+                read[at] = self._network.read(scores)
 
-        self.placement.each([len(sentence.words) for sentence in work], tag)
+        self.placement.each([sentence.size for sentence in work], tag)
         found: list[Marked] = []
         spans: list[list[Span]] = [[] for _ in texts]
         shares = [np.zeros((len(own), len(self.labels))) for own in tokens]
@@ -127,24 +136,26 @@ class FlairBackend:
                 yield Span(start, end, ours, round(least, DECIMALS), self._source)
 
 
-def split_tag_label(name: str) -> str:
-    """The label of a tag with a prefix; empty for O."""
-    return "" if name == OUTSIDE else name.partition("-")[2]
-
-
-def _tag(name: str) -> str:
-    """A tag with a prefix; O for O and for tags that no span has, such as `<unk>`. A tag without a prefix gets I-."""
-    if name.startswith("<") and name.endswith(">"):
-        return OUTSIDE
-    return name if name == OUTSIDE or name[1:2] == "-" else f"I-{name}"
+def _split(tags: Sequence[str]) -> list[tuple[str, str]]:
+    """The prefix and the label of each tag. Raises BackendError (permanent) for a tag with an empty name."""
+    try:
+        return marks_and_labels(without_special(tags))
+    except ValueError as error:
+        raise BackendError(str(error), permanent=True) from None
 
 
 def _cut(number: int, text: str, tokens: Sequence[Token]) -> Iterator[_Sentence]:
     """The sentences of a text, in words."""
     for start, end in sentences(text):
         words = _words(text, tokens, *covered(tokens, start, end))
-        for at in range(0, len(words), MOST_WORDS):
-            yield _Sentence(number, words[at : at + MOST_WORDS])
+        first = size = 0
+        for at, form in enumerate(_forms(text, tokens, words)):
+            if at == first + MOST_WORDS or size + len(form) >= MOST_CHARACTERS:
+                yield _Sentence(number, words[first:at], size)
+                first, size = at, 0
+            size += len(form) + 1
+        if first < len(words):
+            yield _Sentence(number, words[first:], size)
 
 
 def _words(text: str, tokens: Sequence[Token], first: int, past: int) -> list[tuple[int, int]]:

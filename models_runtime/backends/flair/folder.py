@@ -2,33 +2,40 @@
 
 import hashlib
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.flair.network import START, STOP, Characters, FlairNetwork, Words
+from models_runtime.backends.neural.stored import check_fit, name_of
 
 CONFIG: Final = "config.json"
 WORDS: Final = "words.json"
 WEIGHTS: Final = "model.safetensors"
 FORMAT: Final = "deidreview-flair-1"
+SWITCHES: Final = ("reproject", "lstm", "crf")
+# Characters that a language model reads before each sentence.
+MOST_START: Final = 100
 
 
 def load_tagger(folder: Path) -> tuple[FlairNetwork, str]:
     """The network and a hash of its files. Raises BackendError (permanent) for a folder that can't be used."""
+    name = name_of(folder)
     if not folder.is_dir():
-        raise BackendError(f"There is no folder “{folder.name}” on this worker. Add the folder.", permanent=True)
+        raise BackendError(f"There is no folder “{name}” on this worker. Add the folder.", permanent=True)
     if missing := [file for file in (CONFIG, WORDS, WEIGHTS) if not (folder / file).is_file()]:
         raise BackendError(
-            f"The folder “{folder.name}” lacks {', '.join(missing)}. Convert the tagger as docs/flair.md says.",
+            f"The folder “{name}” lacks {', '.join(missing)}. Convert the tagger as docs/flair.md says.",
             permanent=True,
         )
     whole = hashlib.sha256()
-    for name in (CONFIG, WORDS, WEIGHTS):
-        with (folder / name).open("rb") as file:
+    for file_name in (CONFIG, WORDS, WEIGHTS):
+        with (folder / file_name).open("rb") as file:
             whole.update(hashlib.file_digest(file, "sha256").digest())
     try:
         config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
@@ -40,21 +47,19 @@ def load_tagger(folder: Path) -> tuple[FlairNetwork, str]:
             raise ValueError("no embeddings")
         if config["crf"] and not {START, STOP} <= set(tags):
             raise ValueError("a CRF without its tags")
-        tensors = load_file(folder / WEIGHTS)
-        network = FlairNetwork(
-            [_part(each, words.get(str(number))) for number, each in enumerate(config["embeddings"])],
-            tags,
-            {name: tuple(tensor.shape) for name, tensor in tensors.items()},
-            reproject=bool(config["reproject"]),
-            lstm=bool(config["lstm"]),
-            crf=bool(config["crf"]),
-        )
-        network.load_state_dict({name: tensor.float() for name, tensor in tensors.items()})
+        tensors = {key: tensor.float() for key, tensor in load_file(folder / WEIGHTS).items()}
+        shapes = {key: tuple(tensor.shape) for key, tensor in tensors.items()}
+        parts = [_part(each, words.get(str(number))) for number, each in enumerate(config["embeddings"])]
+        build = partial(FlairNetwork, parts, tags, shapes, **{key: bool(config[key]) for key in SWITCHES})
+        with torch.device("meta"):
+            planned = build()
+        check_fit(planned, tensors)
+        network = build()
+        network.load_state_dict(tensors)
         _check(network)
     except (ValueError, LookupError, TypeError, AttributeError, RuntimeError, OSError, SafetensorError) as error:
         raise BackendError(
-            f"The tagger in “{folder.name}” can't be used ({type(error).__name__}). Convert it again as docs/flair.md "
-            "says.",
+            f"The tagger in “{name}” can't be used ({type(error).__name__}). Convert it again as docs/flair.md says.",
             permanent=True,
         ) from None
     network.eval()
@@ -63,15 +68,25 @@ def load_tagger(folder: Path) -> tuple[FlairNetwork, str]:
 
 def _part(said: dict[str, Any], words: Any) -> Characters | Words:
     if said["kind"] == "words":
-        return Words({str(word): at for at, word in enumerate(words)})
-    numbers = {str(character): at for at, character in enumerate(said["characters"])}
+        return Words(_numbered(words))
+    start = str(said["start"])
+    if len(start) > MOST_START:
+        raise ValueError("a long start")
     return Characters(
-        numbers,
+        _numbered(said["characters"]),
         forward=bool(said["forward"]),
         lower=bool(said["lower"]),
         after_space=bool(said["after_space"]),
-        start=str(said["start"]),
+        start=start,
     )
+
+
+def _numbered(items: Any) -> dict[str, int]:
+    """The number of each item. Raises ValueError for a repeated one, after which the others' numbers would be wrong."""
+    numbers = {str(item): at for at, item in enumerate(items)}
+    if len(numbers) != len(items):
+        raise ValueError("a repeated item")
+    return numbers
 
 
 def _check(network: FlairNetwork) -> None:

@@ -9,6 +9,7 @@ import torch
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from models_runtime.backends.neural.stored import MOST_LAYERS
 from models_runtime.backends.neural.tags import best_path
 from models_runtime.backends.stacked.embeddings import spellings
 
@@ -62,7 +63,10 @@ class FlairNetwork(nn.Module):  # type: ignore[misc]  # torch has no types where
         self, parts: Sequence[Characters | Words], tags: Sequence[str], shapes: dict[str, Sequence[int]], *,
         reproject: bool, lstm: bool, crf: bool,
     ) -> None:  # fmt: skip
-        """`shapes`: those of the stored tensors, from which the widths and numbers of layers are taken."""
+        """`shapes`: those of the stored tensors, from which the widths and numbers of layers are taken.
+
+        Raises ValueError or LookupError for shapes that no LSTM or table has.
+        """
         super().__init__()
         self.parts, self.tags = list(parts), list(tags)
         self.embeddings = nn.ModuleDict()
@@ -75,14 +79,14 @@ class FlairNetwork(nn.Module):  # type: ignore[misc]  # torch has no types where
             else:
                 rows, small = shapes[f"embeddings.{name}.lm.encoder.weight"]
                 prefix = f"embeddings.{name}.lm.rnn."
-                size = shapes[f"{prefix}weight_hh_l0"][1]
+                size = _hidden(shapes, prefix)
                 model = {"encoder": nn.Embedding(rows, small), "rnn": nn.LSTM(small, size, _layers(shapes, prefix))}
                 self.embeddings[name] = nn.ModuleDict({"lm": nn.ModuleDict(model)})
             width += size
         self.embedding2nn = nn.Linear(width, width) if reproject else None
         self.rnn = None
         if lstm:
-            hidden = shapes["rnn.weight_hh_l0"][1]
+            hidden = _hidden(shapes, "rnn.")
             self.rnn = nn.LSTM(width, hidden, _layers(shapes, "rnn."), bidirectional=True, batch_first=True)
             width = 2 * hidden
         self.linear = nn.Linear(width, len(tags))
@@ -131,8 +135,19 @@ class FlairNetwork(nn.Module):  # type: ignore[misc]  # torch has no types where
         return best_path(ended, first, steps), _softmax(np.array(onward) + np.array(behind[::-1]))
 
 
+def _hidden(shapes: dict[str, Sequence[int]], prefix: str) -> int:
+    """The width of an LSTM, whose gates have four times as many rows."""
+    gates, size = shapes[f"{prefix}weight_hh_l0"]
+    if not 0 < gates == 4 * size:
+        raise ValueError("no LSTM")
+    return size
+
+
 def _layers(shapes: dict[str, Sequence[int]], prefix: str) -> int:
-    return sum(name.startswith(f"{prefix}weight_hh_l") and not name.endswith("_reverse") for name in shapes)
+    found = sum(name.startswith(f"{prefix}weight_hh_l") and not name.endswith("_reverse") for name in shapes)
+    if found > MOST_LAYERS:
+        raise ValueError("too many layers")
+    return found
 
 
 def _softmax(scores: Any) -> Any:

@@ -15,8 +15,9 @@ from annotations.domain.whitespace import trim
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.gliner.folder import CONFIG, GlinerFolder
 from models_runtime.backends.neural.device import Device, Placement, choose_device
+from models_runtime.backends.neural.stored import check_scores
 from models_runtime.backends.token_classification.encoding import FILE
-from models_runtime.backends.token_classification.network import WEIGHTS, padding, room
+from models_runtime.backends.token_classification.network import WEIGHTS
 
 VERSION: Final = "1"
 # GLiNER's rule of words (its splitter “whitespace”).
@@ -75,9 +76,9 @@ class GlinerBackend:
         self.labels = tuple(sorted(set(self._codes)))
         digest = _digest(folder)
         self.revision = f"{VERSION}-{digest}-{hashlib.sha256(repr(asked).encode()).hexdigest()[:8]}"
-        self._source = f"gliner-{folder.path.name[:60]}-{digest[:8]}"
+        self._source = f"gliner-{folder.name[:60]}-{digest[:8]}"
         self._before, self._after = folder.pieces.around
-        self._room = room(folder.encoder) - len(self._before) - len(self._after)
+        self._room = folder.room - len(self._before) - len(self._after)
         self._groups = list(self._grouped([prompt for prompt, _ in asked]))
         self.placement = Placement(choose_device(device), folder.network)
 
@@ -156,7 +157,7 @@ class GlinerBackend:
         """The probabilities [windows, words, widths, prompts]."""
         lengths = [self._length(texts, window) for window in windows]
         counts = [window.past - window.start for window in windows]
-        pieces = np.full((len(windows), max(lengths)), padding(self._folder.encoder), dtype=np.int64)
+        pieces = np.full((len(windows), max(lengths)), self._folder.pad, dtype=np.int64)
         firsts = np.full((len(windows), max(counts)), -1, dtype=np.int64)
         for row, window in enumerate(windows):
             given = [*self._before, *group.pieces]
@@ -172,7 +173,11 @@ class GlinerBackend:
         at = torch.tensor(group.at, device=device.name)
         with torch.inference_mode(), device.precision():
             logits = self._folder.network(given_at[0], given_at[1], at, given_at[2], torch.tensor(counts))
-        return torch.sigmoid(logits.float()).cpu().numpy()
+        logits = logits.float().cpu()
+        # Spans that leave their text have scores without meaning.
+        inside = np.add.outer(np.arange(logits.shape[1]), np.arange(logits.shape[2])) < np.array(counts)[:, None, None]
+        check_scores([bool(torch.isfinite(logits[torch.from_numpy(inside)]).all())])
+        return torch.sigmoid(logits).numpy()
 
     def _spans(self, text: str, words: _Words, scores: Mapping[Candidate, float]) -> list[Span]:
         taken = np.zeros(len(words.bounds), dtype=bool)

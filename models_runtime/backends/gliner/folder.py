@@ -5,19 +5,24 @@ from pathlib import Path
 from typing import Any, Final
 
 import torch
-from safetensors import SafetensorError
 from safetensors.torch import load_file
 from transformers import AutoConfig, AutoModel
 
+from annotations.domain.names import keepable, unkeepable
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.gliner.network import SpanNetwork
+from models_runtime.backends.neural.stored import MOST_LAYERS, check_fit, name_of
 from models_runtime.backends.token_classification.encoding import FILE, Pieces
-from models_runtime.backends.token_classification.network import WEIGHTS, read_pieces
+from models_runtime.backends.token_classification.network import WEIGHTS, padding, read_pieces, room
 
 CONFIG: Final = "gliner_config.json"
 # Transformers that read a text in both directions, with one vector for each piece.
 ENCODERS: Final = frozenset(
     {"bert", "camembert", "deberta", "deberta-v2", "distilbert", "electra", "modernbert", "roberta", "xlm-roberta"}
+)
+# Settings of the encoder that are not given to the library; those of attention can name code to download.
+UNREAD: Final = frozenset(
+    {"model_type", "attn_implementation", "_attn_implementation", "_attn_implementation_internal"}
 )
 # Settings of other GLiNER architectures, with the values that mean that they are not used.
 PLAIN: Final = {
@@ -34,32 +39,40 @@ PLAIN: Final = {
 }
 EMBEDDINGS: Final = ("embeddings.word_embeddings.weight", "embeddings.tok_embeddings.weight")
 ENCODER: Final = "token_rep_layer.bert_layer.model."
+# The longest span in words, and the layers of the LSTM.
+MOST_WIDTH: Final = 100
+MOST_RNN_LAYERS: Final = 4
 
 
 class GlinerFolder:
     """A folder that GLiNER's `save_pretrained` wrote with `safe_serialization=True`.
 
-    `max_words`: the most words of a text that the model reads at once. `ent` and `sep`: the ids of the pieces before
-    each prompt and after all prompts. `after`: whether a prompt's vector is that of the piece after `ent`. Raises
-    BackendError (permanent) for a folder that this version can't use.
+    `max_words`: the most words of a text that the model reads at once. `room`: the most pieces, special ones included.
+    `pad`, `ent` and `sep`: the ids of the pieces that fill a window, before each prompt, and after all prompts.
+    `after`: whether a prompt's vector is that of the piece after `ent`. Raises BackendError (permanent) for a folder
+    that this version can't use.
     """
 
     def __init__(self, path: str) -> None:
         self.path = Path(path)
+        self.name = name_of(self.path)
         self._check()
         said = self._config()
         self.encoder = self._encoder(said)
-        self.width = _whole(said, "max_width", 12)
+        self.width = _whole(said, "max_width", 12, MOST_WIDTH)
         self.max_words = _whole(said, "max_len", 384)
         self.max_prompts = _whole(said, "max_types", 25)
         self.after = not said.get("embed_ent_token", True)
+        self.room, self.pad = self._limits()
         self.pieces: Pieces = read_pieces(self.path)
         self.ent = self._piece(said.get("ent_token", "<<ENT>>"))
         self.sep = self._piece(said.get("sep_token", "<<SEP>>"))
         self.network = self._network(said)
+        if not 0 <= max(self.pieces.last, self.pad) < self.encoder.vocab_size:
+            raise self._unusable(FILE, "a piece has no row in the embeddings")
 
     def _check(self) -> None:
-        name = self.path.name
+        name = self.name
         if not self.path.is_dir():
             raise BackendError(f"There is no folder “{name}” on this worker. Add the folder.", permanent=True)
         missing = [file for file in (CONFIG, FILE, WEIGHTS) if not (self.path / file).is_file()]
@@ -78,7 +91,7 @@ class GlinerFolder:
         for key, plain in PLAIN.items():
             if key in said and said[key] not in plain:
                 raise BackendError(
-                    f"The folder “{self.path.name}” has another architecture ({key}). Choose a model with “markerV0” "
+                    f"The folder “{self.name}” has another architecture ({key}). Choose a model with “markerV0” "
                     "spans and one encoder.",
                     permanent=True,
                 )
@@ -89,50 +102,65 @@ class GlinerFolder:
         given = said.get("encoder_config")
         if not isinstance(given, dict):
             raise BackendError(
-                f"The file {CONFIG} in “{self.path.name}” has no encoder_config. Save the model again with GLiNER's "
+                f"The file {CONFIG} in “{self.name}” has no encoder_config. Save the model again with GLiNER's "
                 "save_pretrained.",
                 permanent=True,
             )
         kind = given.get("model_type", "deberta-v2")
-        if "auto_map" in given or kind not in ENCODERS:
+        if "auto_map" in given or not isinstance(kind, str) or kind not in ENCODERS:
             raise BackendError(
-                f"The encoder of “{self.path.name}” ({str(kind)[:40]}) can't be used. Encoders: "
+                f"The encoder of “{self.name}” ({keepable(str(kind)[:40])}) can't be used. Encoders: "
                 f"{', '.join(sorted(ENCODERS))}.",
                 permanent=True,
             )
         try:
-            return AutoConfig.for_model(kind, **{key: given[key] for key in given if key != "model_type"})
+            encoder = AutoConfig.for_model(kind, **{key: given[key] for key in given if key not in UNREAD})
+            layers = encoder.num_hidden_layers
         except Exception as error:  # the library raises errors of many types
+            raise self._unusable(CONFIG, type(error).__name__) from None
+        if type(layers) is not int or layers > MOST_LAYERS:
+            raise self._unusable(CONFIG, "the number of layers")
+        return encoder
+
+    def _limits(self) -> tuple[int, int]:
+        try:
+            return room(self.encoder), padding(self.encoder)
+        except (TypeError, ValueError, OverflowError) as error:
             raise self._unusable(CONFIG, type(error).__name__) from None
 
     def _piece(self, token: object) -> int:
-        found = self.pieces.id_of(str(token))
+        if not isinstance(token, str) or unkeepable(token):
+            raise self._unusable(CONFIG, "a name of a piece")
+        found = self.pieces.id_of(token)
         if found is None:
             raise BackendError(
-                f"The tokenizer of “{self.path.name}” has no piece {str(token)[:40]}. Save the model again with "
-                "GLiNER's save_pretrained.",
+                f"The tokenizer of “{self.name}” has no piece {token[:40]}. Save the model again with GLiNER's "
+                "save_pretrained.",
                 permanent=True,
             )
         return found
 
     def _network(self, said: dict[str, Any]) -> SpanNetwork:
+        hidden = _whole(said, "hidden_size", 512)
+        layers = said.get("num_rnn_layers", 1)
+        if type(layers) is not int or layers > MOST_RNN_LAYERS:
+            raise self._unusable(CONFIG, "num_rnn_layers")
+
+        def built() -> SpanNetwork:
+            encoder = AutoModel.from_config(self.encoder, trust_remote_code=False, dtype=torch.float32)
+            return SpanNetwork(encoder, hidden=hidden, width=self.width, layers=max(0, layers))
+
         try:
             tensors = load_file(self.path / WEIGHTS)
-        except (OSError, ValueError, SafetensorError) as error:
-            raise self._unusable(WEIGHTS, type(error).__name__) from None
-        # Positions are counted, not stored; files of older versions have them.
-        tensors = {name: tensor.float() for name, tensor in tensors.items() if not name.endswith("position_ids")}
-        rows = next((len(tensors[ENCODER + name]) for name in EMBEDDINGS if ENCODER + name in tensors), None)
-        if rows is not None:
-            self.encoder.vocab_size = rows
-        try:
-            encoder = AutoModel.from_config(self.encoder, trust_remote_code=False, dtype=torch.float32)
-            network = SpanNetwork(
-                encoder,
-                hidden=_whole(said, "hidden_size", 512),
-                width=self.width,
-                layers=max(0, int(said.get("num_rnn_layers", 1))),
-            )
+            # Positions are counted, not stored; files of older versions have them.
+            tensors = {name: tensor.float() for name, tensor in tensors.items() if not name.endswith("position_ids")}
+            for name in EMBEDDINGS:
+                if ENCODER + name in tensors:
+                    self.encoder.vocab_size, _ = tensors[ENCODER + name].shape
+            with torch.device("meta"):
+                planned = built()
+            check_fit(planned, tensors)
+            network = built()
             network.load_state_dict(tensors)
         except Exception as error:  # the libraries raise errors of many types
             raise self._unusable(WEIGHTS, type(error).__name__) from None
@@ -140,11 +168,13 @@ class GlinerFolder:
         return network
 
     def _unusable(self, file: str, why: str) -> BackendError:
-        return BackendError(f"The file {file} in “{self.path.name}” can't be used ({why}).", permanent=True)
+        return BackendError(f"The file {file} in “{self.name}” can't be used ({why}).", permanent=True)
 
 
-def _whole(said: dict[str, Any], key: str, usual: int) -> int:
+def _whole(said: dict[str, Any], key: str, usual: int, most: int = 100_000) -> int:
     value = said.get(key, usual)
-    if type(value) is not int or not 0 < value <= 100_000:
-        raise BackendError(f"The value of {key} in {CONFIG} must be a positive whole number.", permanent=True)
+    if type(value) is not int or not 0 < value <= most:
+        raise BackendError(
+            f"The value of {key} in {CONFIG} must be a whole number between 1 and {most}.", permanent=True
+        )
     return value

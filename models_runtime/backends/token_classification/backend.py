@@ -8,6 +8,7 @@ from typing import Final
 from annotations.domain.spans import Span
 from models_runtime.backends.marginals import Marked
 from models_runtime.backends.neural.device import Device, Placement, choose_device
+from models_runtime.backends.neural.stored import name_of
 from models_runtime.backends.token_classification.encoding import FILE
 from models_runtime.backends.token_classification.foreign import Columns
 from models_runtime.backends.token_classification.network import (
@@ -47,7 +48,7 @@ class TokenClassificationBackend:
         network = read_network(folder)
         self.placement = Placement(choose_device(device), network)
         scorer = Scorer(network, pieces.around, most=room(config), pad=padding(config))
-        source = f"{_name_of(folder)[:60]}-{digest[:8]}"
+        source = f"{name_of(folder)[:60]}-{digest[:8]}"
         self._tagger = Tagger(
             pieces, scorer, columns.tags, columns, source, probabilities=columns.probabilities, barred=columns.barred
         )
@@ -78,11 +79,6 @@ def _digest(folder: Path) -> str:
         with (folder / name).open("rb") as file:
             whole.update(hashlib.file_digest(file, "sha256").digest())
     return whole.hexdigest()[:12]
-
-
-def _name_of(folder: Path) -> str:
-    """The folder's name; for a snapshot of the Hugging Face Hub's client, the name of the repository."""
-    return folder.parents[1].name.rpartition("--")[2] if folder.parent.name == "snapshots" else folder.name
 
 
 def _short(text: str) -> str:

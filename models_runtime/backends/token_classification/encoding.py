@@ -73,6 +73,11 @@ class Pieces:
         found: int | None = self._tokenizer.token_to_id(piece)
         return found
 
+    @property
+    def last(self) -> int:
+        """The highest id of a piece; -1 without pieces."""
+        return max(self._tokenizer.get_vocab(with_added_tokens=True).values(), default=-1)
+
     def of_words(self, words: Sequence[str]) -> tuple[list[int], list[int]]:
         """The pieces of words that are given one by one, and the index of each piece's word."""
         if not words:

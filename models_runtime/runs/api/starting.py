@@ -96,7 +96,8 @@ class NewExternalRun(Body):
 
     A label that is missing there gets the project's usual one; if there is none, that is an error. For a zero-shot
     model, `labels` gives the label of each prompt; if there are none, the usual prompts are asked.
-    `may_leave`: the notes may be sent to another machine. `threshold`: only for a transformer, as for other runs.
+    `may_leave`: the notes may be sent to another machine. `threshold`: only for a transformer or a Flair tagger, as for
+    other runs.
     """
 
     backend: str = Field(max_length=40)

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.utils.translation import gettext
 
 from annotations.core.errors import ServiceError
-from annotations.domain.names import unkeepable
+from annotations.domain.names import keepable, unkeepable
 from annotations.jobs.services.starting import started_with
 from annotations.models import Project, User
 from annotations.projects.selectors.labels import accepted_labels, labels_of
@@ -204,8 +204,24 @@ def _decided(project: Project, model: ExternalModel, labels: Mapping[str, str]) 
 def _prompts(project: Project, labels: Mapping[str, str]) -> dict[str, str | None]:
     """Check the prompts of a zero-shot model, and leave out those that stand for nothing."""
     accepted, _ = accepted_labels(project)
-    wanted = {" ".join(prompt.split()): code for prompt, code in labels.items() if code}
-    if strange := [prompt for prompt in wanted if not prompt or len(prompt) > MOST_PROMPT or unkeepable(prompt)]:
+    wanted: dict[str, str] = {}
+    for given, code in labels.items():
+        prompt = " ".join(given.split())
+        if code and accepted.get(wanted.setdefault(prompt, code)) != accepted.get(code):
+            raise ServiceError(
+                gettext(
+                    "The prompt “%(prompt)s” stands for two labels: %(one)s and %(two)s. Change one of the prompts."
+                )
+                % {"prompt": keepable(prompt[:40]), "one": wanted[prompt], "two": code},
+                code="map",
+            )
+    if strange := [prompt for prompt in wanted if unkeepable(prompt)]:
+        raise ServiceError(
+            gettext("The prompt “%(prompt)s” has a character that can't be stored. Remove it.")
+            % {"prompt": keepable(strange[0][:40])},
+            code="map",
+        )
+    if strange := [prompt for prompt in wanted if not prompt or len(prompt) > MOST_PROMPT]:
         raise ServiceError(
             gettext("A prompt must have 1 to %(most)d characters: “%(prompt)s”.")
             % {"most": MOST_PROMPT, "prompt": strange[0][:40]},

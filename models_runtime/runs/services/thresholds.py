@@ -57,7 +57,7 @@ def at_threshold(choice: Chosen, wanted: Wanted) -> tuple[Chosen, dict[str, Any]
         raise _refused(
             _(
                 "“%(name)s” gives no probabilities of labels, so it can't use a threshold. Choose a CRF, a "
-                "BiLSTM-CRF or a transformer."
+                "BiLSTM-CRF, a transformer or a Flair tagger."
             )
             % {"name": choice.stem}
         )

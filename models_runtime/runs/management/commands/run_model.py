@@ -107,7 +107,8 @@ class Command(JourneyCommand):
             default="",
             metavar="PER=PATIENT,MISC=",
             help="Project labels for the labels of an external model. An empty label is ignored. For a zero-shot "
-            "model: project labels for its prompts, such as “name of a city=CITY”. Default: the names of the labels.",
+            "model: project labels for its prompts, such as “name of a city=CITY”; a prompt can't contain a comma. "
+            "Default: the names of the labels.",
         )
         parser.add_argument("--name", default="", help="Name of the run, for --set run:NAME.")
         parser.add_argument(
@@ -205,13 +206,18 @@ class Command(JourneyCommand):
         model = find_external(backend, options[NAMED_BY[backend]] or "")
         usual = [] if model.zero_shot and options["map"] else choices_of(project, model)
         labels = {row.label: row.ours for row in usual if row.ours is not None}
+        mapped: dict[str, str] = {}
         for pair in filter(None, options["map"].split(",")):
-            theirs, equals, ours = pair.partition("=")
+            # A prompt can contain “=”.
+            theirs, equals, ours = pair.rpartition("=") if model.zero_shot else pair.partition("=")
             if not equals:
                 raise ServiceError(
                     f"--map contains “{pair}”, which has no “=”. Write MODEL_LABEL=PROJECT_LABEL.", code="map"
                 )
-            labels[theirs.strip()] = ours.strip()
+            theirs, ours = theirs.strip(), ours.strip()
+            if mapped.setdefault(theirs, ours) != ours:
+                raise ServiceError(f"--map gives “{theirs}” two labels: {mapped[theirs]} and {ours}.", code="map")
+        labels |= mapped
         name, key = options["name"], uuid.uuid4().hex
         return start_external(
             project=project, backend=backend, model=model.name, labels=labels, actor=actor, name=name, key=key,
