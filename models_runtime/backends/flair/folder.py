@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -48,7 +49,7 @@ def load_tagger(folder: Path) -> tuple[FlairNetwork, str]:
         if config["crf"] and not {START, STOP} <= set(tags):
             raise ValueError("a CRF without its tags")
         tensors = {key: tensor.float() for key, tensor in load_file(folder / WEIGHTS).items()}
-        shapes = {key: tuple(tensor.shape) for key, tensor in tensors.items()}
+        shapes: dict[str, Sequence[int]] = {key: tuple(tensor.shape) for key, tensor in tensors.items()}
         parts = [_part(each, words.get(str(number))) for number, each in enumerate(config["embeddings"])]
         build = partial(FlairNetwork, parts, tags, shapes, **{key: bool(config[key]) for key in SWITCHES})
         with torch.device("meta"):
