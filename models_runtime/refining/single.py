@@ -97,7 +97,7 @@ class _Refiner(ModelRefiner):
         todo = self._todos.get(note)
         if todo is None:
             return
-        found = applied(todo, number, json.loads(reply))
+        found = applied(todo, number, json.loads(reply), examples)
         # One transaction, so that a decision and what is counted with it are stored together or not at all.
         with transaction.atomic():
             kept = keep(row, note, [found.todo.item(number)], self.claim.fence)

@@ -83,6 +83,18 @@ def test_examples_come_from_gold_of_other_patients(few, settings):
         for each in one["examples"]:
             assert not any(each["before"] + each["annotated"] + each["after"] in text for text in own)
     assert not LlmAnswer.objects.exists(), "an answer may quote an example of another patient"
+    assert RefinedItem.objects.exclude(reason="").exists()
+
+    def quoting(body):
+        return answer("correct", reason=f"Like {shown(body)['examples'][0]['annotated']}.")
+
+    with asked(settings, quoting):
+        command("refine", "ward", "few", "--method", "single", "--examples", 6, "--wait")
+    last = Refinement.objects.latest("pk")
+    quotes = {one["annotated"] for body in server.requests for one in shown(body)["examples"]}
+    for item in last.items.select_related("document"):
+        assert not any(quote in item.reason and quote not in item.document.text for quote in quotes)
+    assert last.items.filter(reason="").exists()
     with pytest.raises(CommandError, match="from 0 to 30, not 31"):
         command("refine", "ward", "few", "--method", "single", "--examples", 31)
 

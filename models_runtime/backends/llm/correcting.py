@@ -20,6 +20,7 @@ ANSWERS: Final = ("correct", "update", "remove")
 _TOKENS: Final = 4096
 # Characters of a changed text. Longer ones are parts of the note, not entities.
 _LONGEST: Final = 300
+_WORD: Final = re.compile(r"\w+")
 # Characters around a span in which a changed text is looked for, since its white space may be longer in the note.
 _AROUND: Final = 1000
 UNREADABLE: Final = "The model's answer could not be read, so the annotation stays."
@@ -106,23 +107,41 @@ def correction_in(answer: str) -> Correction | None:
     return next((found for found in map(Correction.read, objects_in(answer)) if found is not None), None)
 
 
-def applied(todo: Todo, number: int, answer: str) -> Applied:
-    """Decide about annotation `number` by the model's answer. What can't be read or applied keeps the original."""
+def applied(todo: Todo, number: int, answer: str, examples: Sequence[Example] = ()) -> Applied:
+    """Decide about annotation `number` by the model's answer. What can't be read or applied keeps the original.
+
+    A reason that quotes one of the `examples` of the question is left out.
+    """
     found = correction_in(answer)
     if found is None:
         return Applied(todo.keep(number, UNREADABLE), unreadable=True)
+    reason = "" if _quotes(found.reason, examples, todo.text) else found.reason
     if found.answer == "correct":
-        return Applied(todo.keep(number, found.reason))
+        return Applied(todo.keep(number, reason))
     if found.answer == "remove":
-        return Applied(todo.remove(number, found.reason))
+        return Applied(todo.remove(number, reason))
     bounds = anchored(todo.text, todo.item(number).span, found.text)
     if bounds is not None:
         try:
             label = found.type.strip() or None
-            return Applied(todo.update(number, found.reason, start=bounds[0], end=bounds[1], label=label))
+            return Applied(todo.update(number, reason, start=bounds[0], end=bounds[1], label=label))
         except Refused:
             pass
     return Applied(todo.keep(number, NOT_APPLIED), refused=True)
+
+
+def _quotes(reason: str, examples: Sequence[Example], text: str) -> bool:
+    """Whether a reason has a capitalized word or a number of an example that the note itself lacks.
+
+    Examples are of other patients, and erasing one of those would not delete a reason about this note.
+    """
+    theirs = {word for one in examples for word in _names(f"{one.before} {one.annotated} {one.after}")}
+    return bool(_names(reason) & (theirs - _names(text)))
+
+
+def _names(text: str) -> set[str]:
+    """The words with a capital letter or a digit, folded."""
+    return {word.casefold() for word in _WORD.findall(text) if not word.islower()}
 
 
 def anchored(text: str, old: Span, words: str) -> Bounds | None:
