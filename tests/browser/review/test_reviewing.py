@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from annotations.models import AnnotationSet, Decision, DocumentSource, Label, Review, Span, StoredFile
 from tests import factories as make
@@ -23,6 +23,7 @@ from tests.browser.review.steps import (
     suggest,
     world,
 )
+from tests.waiting import wait_for
 
 __all__ = ["opened", "world"]
 
@@ -66,6 +67,21 @@ def test_a_note_by_mouse(opened: Page, world: SimpleNamespace) -> None:
     opened.wait_for_url(f"**/review/{world.run.pk}/{world.notes[1].pk}/")
     assert Review.objects.get().finished_by == world.rita
     assert AnnotationSet.objects.get(author__kind="gold").state == "submitted"
+
+
+def test_a_click_during_which_an_answer_arrives_counts(opened: Page) -> None:
+    held: list[Route] = []
+    opened.route("**/*", lambda route: held.append(route) if route.request.method == "POST" else route.continue_())
+    act(opened, "accept").click()
+    expect(chosen(opened)).to_contain_text("12/03/2021")
+    act(opened, "reject").hover()
+    opened.mouse.down()
+    wait_for(lambda: (opened.wait_for_timeout(20), held)[1], what="the decision's request")
+    held[0].continue_()
+    saved(opened)
+    opened.mouse.up()
+    expect(chosen(opened)).to_contain_text("Torino")
+    opened.unroute_all()
 
 
 @pytest.mark.parametrize("by", ["keys", "mouse"])

@@ -55,11 +55,17 @@ export class Panel extends Bar {
   }
 }
 
-/** Replace the content of `root`. Focus returns to the same button (by its data attribute `name`), or else to the note. */
+/**
+ * Replace the content of `root`. Focus returns to the same button (by its data attribute `name`), or else to the note.
+ * Equal content stays: a click is lost if its button is replaced while the mouse is down, as when an answer arrives.
+ */
 export function fill(root, nodes, name) {
   const focused = document.activeElement;
   const held = focused instanceof HTMLElement && root.contains(focused) ? focused.dataset[name] : undefined;
-  root.replaceChildren(...nodes.filter(Boolean));
+  const wanted = nodes.filter(Boolean);
+  const now = root.childNodes;
+  if (now.length === wanted.length && wanted.every((node, at) => now[at].isEqualNode(node))) return;
+  root.replaceChildren(...wanted);
   if (held === undefined) return;
   const again = root.querySelector(`[data-${name}="${CSS.escape(held)}"]:not(:disabled)`);
   (again ?? byId("note")).focus({ preventScroll: true });
