@@ -132,6 +132,26 @@ def test_a_worker_without_its_lease_writes_nothing():
     assert not Document.objects.exists()
 
 
+def test_the_job_ends_with_the_last_transaction_and_before_the_upload_is_deleted():
+    row = stage(make_project(), zipped(*brat()))
+
+    class Lost(BaseException):
+        pass
+
+    def lose(report):
+        assert StoredFile.objects.exists(), "deleting the upload doesn't delay the end"
+        raise Lost
+
+    with pytest.raises(Lost):
+        importing.run_import(import_id=row.pk, progress=silent, finish=lose)
+    assert Import.objects.get().state == Import.State.RUNNING, "a worker without its lease doesn't end the import"
+    finished = []
+    report = importing.run_import(import_id=row.pk, progress=silent, finish=finished.append)
+    assert finished == [report]
+    assert (report["notes"], report["spans"]) == (1, 2)
+    assert not StoredFile.objects.exists()
+
+
 def test_a_discarded_import_adds_nothing():
     row = stage(make_project(), many(5), format="text", written_as="")
     Import.objects.update(state=Import.State.CANCELED)

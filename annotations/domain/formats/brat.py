@@ -50,7 +50,10 @@ from annotations.domain.spans import Span, check_bounds
 from annotations.domain.tokens import Tokenizer, tokenize
 from annotations.domain.whitespace import WHITE_SPACE, trim
 
-_PLAIN_LINE: Final = re.compile(r"(T[^\s]+)\t([^\s]+) ([0-9]{1,9}) ([0-9]{1,9})\t(.*)", re.DOTALL)
+# A span in one piece, whose quote has no white space at its ends (see `annotations.domain.whitespace`).
+_PLAIN_LINE: Final = re.compile(
+    r"^(T\S+)\t(\S+) ([0-9]{1,9}) ([0-9]{1,9})\t([^\s\u200b\ufeff](?:.*[^\s\u200b\ufeff])?)$", re.MULTILINE
+)
 _LABEL: Final = re.compile(r"^T[^\t\n]+\t([^ \t\n]+) [0-9]", re.MULTILINE)
 _FRAGMENTS: Final = re.compile(r"[0-9]{1,9} [0-9]{1,9}(;[0-9]{1,9} [0-9]{1,9})*")
 _OTHER_LINE: Final = re.compile(r"([REN])[0-9]\S*\t|(\*)\t|(#)")
@@ -200,25 +203,33 @@ class _Reader:
         self._held: dict[tuple[int, int, str], dict[str, str | bool]] = {}
 
     def read(self, annotations: str) -> None:
-        text, ids, spans, find_label = self.text, self._ids, self.spans, self.find_label
+        if self._read_plain(annotations):
+            return
         for self._line, row in enumerate(annotations.split("\n"), 1):
-            match = _PLAIN_LINE.fullmatch(row)
-            if match is None or row[-1] == "\r":
-                self._read_odd(row.removesuffix("\r"))
-                continue
-            identity, label, first, past, quote = match.groups()
-            start, end, code = int(first), int(past), find_label(label)
-            # A fast check for valid lines, which are the usual case. `_take` finds all problems of the other lines.
-            if code and quote and text[start:end] == quote and start + len(quote) == end and identity not in ids:
-                span = (start, end, code)
-                if span not in spans and quote[0] not in WHITE_SPACE and quote[-1] not in WHITE_SPACE:
-                    ids[identity] = [span]
-                    spans.add(span)
-                    continue
-            self._take(identity, label, [(start, end)], quote)
+            self._read_line(row.removesuffix("\r"))
         self._place()
         for attribute in self._attributes:
             self._attach(attribute)
+
+    def _read_plain(self, annotations: str) -> bool:
+        """Read a file of valid spans in one piece each, the usual case, in half the time that `_read_line` takes.
+
+        Return False, and keep nothing, if anything else is in the file.
+        """
+        rows = _PLAIN_LINE.findall(annotations)
+        if len(rows) < annotations.count("\n") + (not annotations.endswith("\n")):
+            return False
+        text, find_label = self.text, self.find_label
+        spans = set()
+        for _, label, first, past, quote in rows:
+            start, end, code = int(first), int(past), find_label(label)
+            if code is None or not text.startswith(quote, start) or start + len(quote) != end:
+                return False
+            spans.add((start, end, code))
+        if len(spans) < len(rows) or len({identity for identity, *_ in rows}) < len(rows):
+            return False
+        self.spans = spans
+        return True
 
     def found(self) -> list[Span]:
         """The spans in text order, with their attributes."""
@@ -234,8 +245,8 @@ class _Reader:
     def _warn(self, code: str, message: str) -> None:
         self.warnings.append(Problem(self.file, self._line, code, message))
 
-    def _read_odd(self, row: str) -> None:
-        """Read a line that isn't a text-bound annotation in one piece, or that ends with CR LF."""
+    def _read_line(self, row: str) -> None:
+        """Read a line of any kind."""
         if row == _SPACED:
             self.spaced = True
             return

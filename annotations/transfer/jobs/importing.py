@@ -10,7 +10,14 @@ COUNTS = ("notes", "spans", "sets", "already_there", "refused_notes", "refused_f
 def run(claim: Claim) -> dict[str, Any]:
     """Run a staged import, batch by batch. If a worker is killed, the next worker continues with the next batch."""
     import_id = int(claim.params["import_id"])
-    return _result(import_id, run_import(import_id=import_id, progress=claim.progress, fence=claim.fence))
+    report = run_import(
+        import_id=import_id,
+        progress=claim.progress,
+        fence=claim.fence,
+        # The job's page shows the end before the upload is deleted, which takes as long as a tenth of the import.
+        finish=lambda report: claim.finish(_result(import_id, report)),
+    )
+    return _result(import_id, report)
 
 
 def undo(params: dict[str, Any], state: str) -> dict[str, Any] | None:

@@ -60,10 +60,17 @@ class LabelWords(TypedDict):
     mapping: NotRequired[str]
 
 
-def run_import(*, import_id: int, progress: Progress, fence: Callable[[], None] | None = None) -> dict[str, Any]:
+def run_import(
+    *,
+    import_id: int,
+    progress: Progress,
+    fence: Callable[[], None] | None = None,
+    finish: Callable[[dict[str, Any]], None] | None = None,
+) -> dict[str, Any]:
     """Run a staged import in short transactions, starting where an earlier attempt stopped. Return the report.
 
-    `fence` is called inside every transaction, so that a worker that lost its lease can't commit.
+    `fence` is called inside every transaction, so that a worker that lost its lease can't commit. `finish` gets the
+    report inside the last one. The upload is deleted afterwards, or expires if the worker is killed before that.
     """
     row = Import.objects.select_related("project", "created_by", "stored_file").get(pk=import_id)
     if row.state in (Import.State.DONE, Import.State.CANCELED, Import.State.FAILED):
@@ -78,7 +85,7 @@ def run_import(*, import_id: int, progress: Progress, fence: Callable[[], None] 
         return dict(row.report)
     row.refresh_from_db()
     with opened(row) as source:
-        report = _run(row, source, row.created_by, progress, fence)
+        report = _run(row, source, row.created_by, progress, fence, finish=finish)
     if row.stored_file is not None:
         row.stored_file.delete()
     return report
@@ -184,6 +191,7 @@ def _run(
     progress: Progress,
     fence: Callable[[], None] | None,
     patients: dict[str, str] | None = None,
+    finish: Callable[[dict[str, Any]], None] | None = None,
 ) -> dict[str, Any]:
     context = import_context(row, source, actor, patients=patients)
     groups, strays = grouped(row.format, source)
@@ -214,6 +222,8 @@ def _run(
                 "refused": context.report.refused_notes,
             },
         )
+        if finish:
+            finish(row.report)
     return dict(row.report)
 
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 import pytest
 from brat.server.src.annotation import TextAnnotations
 from hypothesis import given
+from hypothesis import strategies as st
 
 from annotations.domain.formats import FORMATS
 from annotations.domain.formats.base import Loaded
@@ -12,7 +13,7 @@ from annotations.domain.formats.brat_config import oklch_hex
 from annotations.domain.labels import CategoryDef, LabelDef, LabelSetDef
 from annotations.domain.notes import NoteError
 from annotations.domain.spans import Span
-from tests.domain.formats.helpers import facts, read_one, refused, said, write_one
+from tests.domain.formats.helpers import facts, read_all, read_one, refused, said, write_one
 from tests.domain.strategies import texts_with_spans
 
 TEXT = "Dr. Anna Neri\nVia Roma 1,\r\n  20100 Milano"
@@ -51,6 +52,39 @@ def test_fragments_over_a_line_break_are_one_span() -> None:
 def test_a_line_break_written_as_a_space_in_the_quote() -> None:
     note = read_one("brat", ann("T1\tNAME 9 17\tNeri Via\n"))
     assert note.spans == [Span(9, 17, "NAME")]
+
+
+ROWS = (
+    "T1\tNAME 4 8\tAnna",
+    "T2\tNAME 9 13\tNeri",
+    "T2\tID-1 29 34\t20100",
+    "T3\tNAME 4 8\tAnna",
+    "T4\tNAME 3 8\t Anna",
+    "T5\tNAME 9 14\tNeri\r",
+    "T6\tNAME 4 8\tAnnA",
+    "T7\tNAME 4 9\tAnna",
+    "T8\tNAME 400 404\tAnna",
+    "T9\tNOBODY 4 8\tAnna",
+    "T10\tNAME 14 25;29 34\tVia Roma 1, 20100",
+    "A1\tSure T1",
+    "#1\tAnnotatorNotes T1\tsure",
+    "T11\tNAME 36 37\t\u200b",
+    "T12\tNAME 4 8\t",
+    "nothing",
+)
+
+
+@given(st.lists(st.sampled_from(ROWS), min_size=1, max_size=4))
+def test_a_file_is_read_alike_with_an_empty_line_at_its_end(rows: list[str]) -> None:
+    """Files of plain spans are read in another way, and an empty line makes a file no longer plain."""
+    text = f"{TEXT} \u200b"
+
+    def found(annotations: str) -> list[object]:
+        notes = read_all("brat", ann(annotations, text))
+        return [note.problems if isinstance(note, NoteError) else (note.spans, note.warnings) for note in notes]
+
+    plain = "\n".join(rows)
+    assert found(plain) == found(f"{plain}\n") == found(f"{plain}\n\n")
 
 
 def test_label_names_whatever_the_case() -> None:
