@@ -109,7 +109,7 @@ def test_the_command_imports_lists_runs_and_counts(project, tmp_path, capsys):
     assert (found["allow"], found["deny"]) == ({"added": 1, "already": 0}, {"added": 2, "already": 0})
     assert (found["patients"], found["notes"], found["covered"]) == (2, 4, 2)
     assert found["run"] | {"job": 0} == {
-        "run": "known-a", "job": 0, "spans": 6, "done": 4, "failed": 0, "pending": 0,
+        "run": "known-a", "job": 0, "spans": 6, "done": 4, "failed": 0, "pending": 0, "errors": [],
     }  # fmt: skip
     call_command("known_identifiers", "ward")
     assert "The project knows 2 patients." in capsys.readouterr().out
@@ -118,3 +118,16 @@ def test_the_command_imports_lists_runs_and_counts(project, tmp_path, capsys):
 def test_the_command_says_which_file_is_missing(project, tmp_path):
     with pytest.raises(CommandError, match="can't be read"):
         call_command("known_identifiers", "ward", master=str(tmp_path / "none.csv"))
+
+
+def test_the_command_ends_with_a_sentence_about_notes_that_failed(known, tmp_path, capsys, monkeypatch):
+    def fail(self, notes):
+        if any(patient == "P-9" for patient, _text in notes):
+            raise ValueError
+        return [[] for _note in notes]
+
+    monkeypatch.setattr("models_runtime.backends.known.KnownBackend.predict_notes", fail)
+    with pytest.raises(CommandError, match=r"Failed notes: 1. The first is “"):
+        call_command("known_identifiers", "ward", run="known-a", json=True)
+    found = json.loads(capsys.readouterr().out)["run"]
+    assert (found["done"], found["failed"], len(found["errors"])) == (3, 1, 1)

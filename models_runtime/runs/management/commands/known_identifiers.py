@@ -18,7 +18,7 @@ from annotations.known.services.lists import add_labeled_terms
 from annotations.known.services.master import FORMATS, report_of, store_people
 from annotations.models import Job, ListedTerm, Project, Span, User
 from models_runtime.core.registry import KNOWN
-from models_runtime.runs.services.runs import run_counts, start_run
+from models_runtime.runs.services.runs import failed_notes, run_counts, run_errors, start_run
 
 
 class Command(JourneyCommand):
@@ -67,7 +67,10 @@ class Command(JourneyCommand):
                 f"The run “{run.author.name}” is not complete. {job.get_state_display()}: {job.error}", code="run"
             )
         spans = Span.objects.filter(annotation_set__author=run.author).count()
-        return {"run": run.author.name, "job": job.number, "spans": spans} | run_counts(run)
+        return {"run": run.author.name, "job": job.number, "spans": spans} | run_counts(run) | {"errors": run_errors(run)}
+
+    def failure(self, result: dict[str, Any]) -> str:
+        return failed_notes(result["run"]) if "run" in result else ""
 
     def say(self, result: dict[str, Any]) -> str:
         said = []
