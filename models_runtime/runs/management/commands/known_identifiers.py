@@ -67,7 +67,8 @@ class Command(JourneyCommand):
                 f"The run “{run.author.name}” is not complete. {job.get_state_display()}: {job.error}", code="run"
             )
         spans = Span.objects.filter(annotation_set__author=run.author).count()
-        return {"run": run.author.name, "job": job.number, "spans": spans} | run_counts(run) | {"errors": run_errors(run)}
+        said = {"run": run.author.name, "job": job.number, "spans": spans}
+        return said | run_counts(run) | {"errors": run_errors(run)}
 
     def failure(self, result: dict[str, Any]) -> str:
         return failed_notes(result["run"]) if "run" in result else ""
