@@ -22,7 +22,7 @@ help:
 	@echo "make shell         open Django's shell on the data of make run (DEIDREVIEW_DATA)"
 	@echo "make debug         serve the data of make run with Django's debug toolbar, for this machine only"
 	@echo "make bench         measure speed and memory"
-	@echo "make quality       measure trained models, the effort of review, known identifiers, an attack on surrogates, and documents"
+	@echo "make quality       measure trained models, review, surrogates and more, and write the tables to docs/quality.md"
 	@echo "make lock          pin the newest versions that pyproject.toml allows"
 
 run: setup
@@ -64,19 +64,7 @@ bench: test-tools
 	@$(PY) -m fixtures.bench
 
 quality: $(STAMPS)/dev
-	@$(PY) -m fixtures.quality
-	@$(PY) -m fixtures.quality.thresholds
-	@$(PY) -m fixtures.quality.self_training --without-gold 100 --iterations 30 --gold 100 --dev
-	@$(PY) -m fixtures.quality.effort
-	@$(PY) -m fixtures.quality.strategies
-	@$(PY) -m fixtures.quality.catelli
-	@PYTHONHASHSEED=0 $(PY) -m fixtures.quality.known
-	@$(PY) -m fixtures.quality.surrogates
-	@$(PY) -m fixtures.quality.attacker
-	@$(PY) -m fixtures.quality.documents
-	@$(PY) -m fixtures.quality.transfer
-	@$(PY) -m fixtures.quality.styles --algorithm ap
-	@$(PY) -m fixtures.quality.bulk
+	@$(PY) -m fixtures.quality.report
 
 lock:
 	@.ci/lock
