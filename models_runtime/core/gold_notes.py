@@ -12,6 +12,7 @@ from annotations.domain.spans import Span
 from annotations.gold.services.splitting import patient_key
 from annotations.models import Document, GoldVersion, GoldVersionNote
 from annotations.scores.selectors import codes_of, label_words
+from models_runtime.models.cards import TrainingParams
 
 # The split of a version that is not split itself: always the same, so that two models of it can be compared.
 SEED: Final = "hold-out"
@@ -39,12 +40,15 @@ class TrainingNotes:
     of_version: bool
 
 
-def training_notes(version: GoldVersion, language: str = "") -> TrainingNotes:
+def training_notes(version: GoldVersion, params: TrainingParams | None = None) -> TrainingNotes:
     """Return the version's train and dev notes. Without dev notes or a split, hold out one fifth by patient.
 
-    With a `language`, only notes in it are returned; the split of the others does not change.
+    `params` are those of the training. With `random_split`, the train and dev notes are put together, and one fifth by
+    patient is drawn from them with this seed. With a `language`, only notes in it are returned; the split of the others
+    does not change.
     """
-    notes = _training_notes(version)
+    params = params or {}
+    notes, language = _training_notes(version, params.get("random_split")), params.get("language", "")
     if not language:
         return notes
     in_language = _notes_in(version, language)
@@ -52,7 +56,7 @@ def training_notes(version: GoldVersion, language: str = "") -> TrainingNotes:
     return replace(notes, train=train, hold_out=hold_out)
 
 
-def _training_notes(version: GoldVersion) -> TrainingNotes:
+def _training_notes(version: GoldVersion, drawn: int | None) -> TrainingNotes:
     rows = list(
         GoldVersionNote.objects.filter(version=version)
         .order_by("document_id")
@@ -60,18 +64,19 @@ def _training_notes(version: GoldVersion) -> TrainingNotes:
     )
     if version.split_seed:
         rows = [row for row in rows if row[3] in (Split.TRAIN, Split.DEV)]
-        if any(split == Split.DEV for *_, split in rows):
+        if drawn is None and any(split == Split.DEV for *_, split in rows):
             train, dev = ([pk for pk, *_, split in rows if split == wanted] for wanted in (Split.TRAIN, Split.DEV))
             return TrainingNotes(train, dev, version.split_seed, of_version=True)
     patient_of = {pk: patient_key(patient_id, name) for pk, patient_id, name, _ in rows}
     counts: dict[str, int] = {}
     for key in patient_of.values():
         counts[key] = counts.get(key, 0) + 1
-    chosen = split_patients([Patient(key, notes) for key, notes in counts.items()], seed=SEED, shares=SHARES)
+    seed = SEED if drawn is None else str(drawn)
+    chosen = split_patients([Patient(key, notes) for key, notes in counts.items()], seed=seed, shares=SHARES)
     train, dev = (
         [pk for pk, key in patient_of.items() if chosen[key] is wanted] for wanted in (Split.TRAIN, Split.DEV)
     )
-    return TrainingNotes(train, dev, SEED, of_version=False)
+    return TrainingNotes(train, dev, seed, of_version=False)
 
 
 def gold_notes(version: GoldVersion, documents: Sequence[int]) -> Iterator[Note]:

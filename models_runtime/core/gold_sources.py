@@ -20,6 +20,7 @@ from annotations.projects.selectors.labels import accepted_labels
 from annotations.scores.selectors import label_words
 from models_runtime.core.gold_notes import Note, TrainingNotes, gold_notes, training_notes
 from models_runtime.models import TrainedModel
+from models_runtime.models.cards import TrainingParams
 
 # The parameter of a training that holds the ids of other projects' gold versions.
 ALSO = "also"
@@ -68,8 +69,10 @@ def _relabeled(spans: Sequence[Span], labels: Mapping[str, str | None]) -> list[
     return [Span(span.start, span.end, label) for span in spans if (label := labels[span.label]) is not None]
 
 
-def gold_sources(project: Project, versions: Sequence[GoldVersion], language: str = "") -> list[GoldSource]:
-    """Return the notes of a training in `project` on several versions, the own one first.
+def gold_sources(
+    project: Project, versions: Sequence[GoldVersion], params: TrainingParams | None = None
+) -> list[GoldSource]:
+    """Return the notes of a training in `project` on several versions, the own one first. `params`: its parameters.
 
     The hold-out of each version is respected, also where a note of another version has the same text. Raises
     ServiceError `also` for labels that can't be mapped.
@@ -77,7 +80,7 @@ def gold_sources(project: Project, versions: Sequence[GoldVersion], language: st
     sources = [
         GoldSource(
             version,
-            notes := training_notes(version, language),
+            notes := training_notes(version, params),
             None if version.project_id == project.pk else labels_into(project, version),
             everything=sorted([*notes.train, *notes.hold_out]),
         )
@@ -86,7 +89,8 @@ def gold_sources(project: Project, versions: Sequence[GoldVersion], language: st
     if len(sources) == 1:
         return sources
     hashes = [_hashes(version) for version in versions]
-    unseen = [_unseen(version) for version in versions]
+    in_all_languages = params and params | {"language": ""}
+    unseen = [unseen_by([version], in_all_languages) for version in versions]
     tests = [_tests(version) for version in versions]
     found = []
     for at, source in enumerate(sources):
@@ -109,22 +113,16 @@ def _hashes(version: GoldVersion) -> dict[int, str]:
     return dict(GoldVersionNote.objects.filter(version=version).values_list("document_id", "document__sha256"))
 
 
-def _unseen(version: GoldVersion) -> set[int]:
-    """Return the notes of the version that no training may learn from: its hold-out and its test notes."""
-    return _tests(version).union(training_notes(version).hold_out)
-
-
 def _tests(version: GoldVersion) -> set[int]:
     rows = GoldVersionNote.objects.filter(version=version, split=Split.TEST)
     return set(rows.values_list("document_id", flat=True))
 
 
-def unseen_by(versions: Sequence[GoldVersion], language: str) -> set[int]:
-    """Return the notes that a training on these versions holds out in a language, or that are for tests."""
+def unseen_by(versions: Sequence[GoldVersion], params: TrainingParams | None = None) -> set[int]:
+    """Return the notes that a training on these versions with these parameters holds out, or that are for tests."""
     found: set[int] = set()
     for version in versions:
-        tested = GoldVersionNote.objects.filter(version=version, split=Split.TEST)
-        found.update(training_notes(version, language).hold_out, tested.values_list("document_id", flat=True))
+        found.update(training_notes(version, params).hold_out, _tests(version))
     return found
 
 

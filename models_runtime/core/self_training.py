@@ -25,6 +25,7 @@ from models_runtime.core.gold_sources import unseen_by
 from models_runtime.core.registry import ENSEMBLE, MERGED
 from models_runtime.core.stages import learned_from
 from models_runtime.models import Refinement, Run
+from models_runtime.models.cards import TrainingParams
 
 # The key of the parameter, the field and the error code.
 SELF_TRAINING: Final = "self_training"
@@ -39,8 +40,8 @@ def usable_runs(project: Project) -> list[Run]:
     return [run for run in rows.order_by("-pk") if _shows_doubt(run)]
 
 
-def chosen_run(project: Project, word: str, versions: Sequence[GoldVersion], language: str) -> Run:
-    """Return the finished run with this name. `versions`: those of the training, the own one first.
+def chosen_run(project: Project, word: str, versions: Sequence[GoldVersion], params: TrainingParams) -> Run:
+    """Return the finished run with this name. `versions`, `params`: those of the training, the own version first.
 
     Raises ServiceError `self_training` for an unknown run, one that is not finished or doesn't show where it is unsure,
     one that left spans out because the project lacks their labels, one whose model or refinement learned from notes
@@ -71,7 +72,7 @@ def chosen_run(project: Project, word: str, versions: Sequence[GoldVersion], lan
             )
             % {"name": word, "count": left_out}
         )
-    unseen = unseen_by(versions, language)
+    unseen = unseen_by(versions, params)
     for name, learned in _learned(run):
         if shared := len(learned & unseen):
             raise _refused(
@@ -81,13 +82,13 @@ def chosen_run(project: Project, word: str, versions: Sequence[GoldVersion], lan
                 )
                 % {"model": name, "count": shared}
             )
-    if not notes_without_gold(run, versions, language):
+    if not notes_without_gold(run, versions, params):
         raise _refused(_("The run “%(name)s” has annotated no note without gold to learn from.") % {"name": word})
     return run
 
 
 def notes_without_gold(
-    run: Run, versions: Sequence[GoldVersion], language: str, newest: int | None = None
+    run: Run, versions: Sequence[GoldVersion], params: TrainingParams, newest: int | None = None
 ) -> list[int]:
     """List up to MOST_NOTES notes that the run has annotated and that are in no gold version and not in the gold set.
 
@@ -101,11 +102,11 @@ def notes_without_gold(
     done = AnnotationSet.objects.filter(author=run.author, state=AnnotationSet.State.SUBMITTED).values("document")
     rows = Document.objects.filter(project=project, pk__in=done)
     rows = rows.exclude(pk__in=inside).exclude(pk__in=gold).exclude(sha256__in=texts)
-    if language:
+    if language := params.get("language", ""):
         rows = rows.filter(language__in=codes_of(project, language))
     if newest is not None:
         rows = rows.filter(pk__lte=newest)
-    unseen = unseen_by(versions, language)
+    unseen = unseen_by(versions, params)
     own = GoldVersionNote.objects.filter(version__project=project)
     columns = own.values_list("document", "split", "document__patient_id")
     patients = {patient for pk, split, patient in columns if split == Split.TEST or pk in unseen}

@@ -46,7 +46,7 @@ def _learned(model: TrainedModel) -> set[int]:
     found: set[int] = set()
     for version in versions_of(model):
         if held_out is None:
-            found.update(training_notes(version, language).train)
+            found.update(training_notes(version, model.params | {"language": language}).train)
         else:
             rows = GoldVersionNote.objects.filter(version=version).exclude(split=Split.TEST)
             if language:

@@ -139,6 +139,8 @@ class ModelCard(TypedDict, total=False):
     spans: int
     held_out: int
     held_out_notes: list[int]
+    # The seed of a hold-out that was drawn for this training, from train and dev notes together.
+    random_split: int
     # Notes without gold from which the model learned, too. They are in none of the other counts.
     self_training: SelfTraining
     # Counts are of all versions together. `also`: gold versions of other projects. `languages`: those of all versions.
@@ -200,6 +202,8 @@ class TrainingParams(TypedDict, total=False):
     base_model: int
     settings: dict[str, int | float | str | bool]
     embeddings: list[WantedEmbedding]
+    # The seed with which this training draws a hold-out of its own, from train and dev notes together.
+    random_split: int
     # The first model of a group that was started together, with different seeds or as an ablation.
     group: int
     variant: str

@@ -129,6 +129,11 @@ class TrainForm(forms.Form):
         required=False,
         help_text=_("1 if empty. The model's page shows the mean and the standard deviation of their F1."),
     )
+    random_splits = forms.BooleanField(
+        label=_("A random hold-out for each training"),
+        required=False,
+        help_text=_("Draws one fifth of the patients, from dev notes too, by the seed. Test notes stay out."),
+    )
     name = _name_field(_("Name"), help_text=_("If empty, the model gets a number as its name."))
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

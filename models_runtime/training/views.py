@@ -36,6 +36,7 @@ from models_runtime.training.services.model_cards import (
     few_notes_of,
     headline,
     held_out_losses,
+    held_out_share,
     kept_with,
     made_with,
     other_versions,
@@ -126,6 +127,7 @@ def _model(request: Request, access: Access, row: TrainedModel, rename: RenameFo
         "headline": headline(row.card),
         "few_notes": few_notes_of(row.card),
         "also": other_versions(row, access.user),
+        "held_out_share": held_out_share(row.card),
         "erased_since": erased_since(row),
         "self_trained": self_trained(row.card),
         "in_first_round": in_first_round(row),
@@ -169,6 +171,7 @@ def model_train(request: Request, slug: str) -> HttpResponse:
                 key=form_key(request, access),
                 name=form.cleaned_data["name"],
                 runs=form.cleaned_data["runs"] or 1,
+                random_splits=form.cleaned_data["random_splits"],
                 **form.settings,
             )[0]
             return redirect("model", slug, row.pk)

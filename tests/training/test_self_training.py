@@ -100,7 +100,7 @@ def test_members_of_a_merged_list_must_agree(ward, trained):
     # As if only one of the two had suggested each span: they agree on no line with a span, only on others.
     lines = model.card["self_training"]["spans"]
     Span.objects.filter(annotation_set__author=merged.author).update(provenance={"runs": [], "agree": 1, "of": 2})
-    alone = [found for *_, found in labels_of(merged, notes_without_gold(merged, [ward.world.version], ""))]
+    alone = [found for *_, found in labels_of(merged, notes_without_gold(merged, [ward.world.version], {}))]
     assert lines and all(found is None or not found.spans for found in alone)
 
 
@@ -109,7 +109,7 @@ def test_a_span_above_a_threshold_only_is_not_agreed_on(ward):
     merged = done(review_together(**ward.at, runs=[ward.name, plain.author.name], key="m"))
 
     def sure():
-        found = [one for *_, one in labels_of(merged, notes_without_gold(merged, [ward.world.version], "")) if one]
+        found = [one for *_, one in labels_of(merged, notes_without_gold(merged, [ward.world.version], {})) if one]
         return sum(len(one.spans) for one in found)
 
     assert sure()
@@ -129,11 +129,11 @@ def test_what_a_refined_member_learned_from_counts(ward):
     merged = done(review_together(**ward.at, runs=["refined-1", plain.author.name], key="m"))
     Run.objects.filter(pk=plain.pk).update(model=None)
     assert [model.name for model in models_behind(merged)] == [ward.model.name]
-    assert chosen_run(ward.project, merged.author.name, [ward.world.version], "") == merged
+    assert chosen_run(ward.project, merged.author.name, [ward.world.version], {}) == merged
     refinement.gold_version = ward.world.version
     refinement.save()
     with pytest.raises(ServiceError, match="“refined-1”, which is behind this run, learned from 4 notes"):
-        chosen_run(ward.project, merged.author.name, [ward.world.version], "")
+        chosen_run(ward.project, merged.author.name, [ward.world.version], {})
 
 
 def test_notes_of_the_hold_out_and_of_tests_are_never_learned_from(ward, trained):
@@ -153,19 +153,19 @@ def test_notes_of_the_hold_out_and_of_tests_are_never_learned_from(ward, trained
 def test_notes_with_gold_later_notes_and_notes_of_held_out_patients_are_left_out(ward):
     note = Document.objects.get(name="nuovo-20")
     make.make_set(note, make.make_author(ward.project, kind="gold", name="gold"), [], submitted=True)
-    found = notes_without_gold(ward.run, [ward.world.version], "")
+    found = notes_without_gold(ward.run, [ward.world.version], {})
     assert note.pk not in found and len(found) == 7
-    assert notes_without_gold(ward.run, [ward.world.version], "", found[0]) == found[:1]
+    assert notes_without_gold(ward.run, [ward.world.version], {}, found[0]) == found[:1]
     held_out = training_notes(ward.world.version).hold_out
     patient = Document.objects.get(pk=held_out[0]).patient_id
     Document.objects.filter(pk=found[0]).update(patient_id=patient)
-    assert notes_without_gold(ward.run, [ward.world.version], "") == found[1:], "the patient is held out"
+    assert notes_without_gold(ward.run, [ward.world.version], {}) == found[1:], "the patient is held out"
     new = Document.objects.get(name="nuovo-21")
     other = make.make_note(ward.project, "Un testo.", "prova", patient_id=new.patient_id)
     version = GoldVersion.objects.create(project=ward.project, number=2, note_count=1, span_count=0)
     GoldVersionNote.objects.create(version=version, document=other, split=Split.TEST, spans=[])
     assert new.pk in found[1:]
-    assert new.pk not in notes_without_gold(ward.run, [ward.world.version], ""), "the patient is for tests elsewhere"
+    assert new.pk not in notes_without_gold(ward.run, [ward.world.version], {}), "the patient is for tests elsewhere"
 
 
 def test_what_a_training_can_t_learn_from_is_refused(ward):

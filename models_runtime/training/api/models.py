@@ -59,7 +59,8 @@ class ModelItem(Schema):
 
     `f1` is that of exact spans by label on held-out notes; `perplexity` is only of language models. `trouble` says why
     a ready model can't run. `notes`, `held_out` and all figures are those of the held-out model, also after a `refit`.
-    `refit_elsewhere`: of an uploaded model, how many of its notes had chosen the iterations of a refit.
+    `random_split`: the seed of a hold-out that was drawn for this training. `refit_elsewhere`: of an uploaded model,
+    how many of its notes had chosen the iterations of a refit.
     """
 
     id: int
@@ -71,6 +72,7 @@ class ModelItem(Schema):
     algorithm: str | None
     notes: int | None
     held_out: int | None
+    random_split: int | None
     f1: float | None
     perplexity: float | None
     refit: RefitOut | None
@@ -85,7 +87,8 @@ class ModelItem(Schema):
         return cls(
             id=model.pk, name=model.name, kind=model.backend, state=model.state,
             job=model.job.number if model.job else None, gold=found["gold"], algorithm=found["algorithm"],
-            notes=found["notes"], held_out=found["held_out"], f1=found["f1"], perplexity=found["perplexity"],
+            notes=found["notes"], held_out=found["held_out"], random_split=found["random_split"],
+            f1=found["f1"], perplexity=found["perplexity"],
             refit=RefitOut(**found["refit"]) if found["refit"] else None,
             self_training=SelfTrainedOut(**found["self_training"]) if found["self_training"] else None,
             refit_elsewhere=found["refit_elsewhere"], trouble=found["trouble"], created_at=model.created_at, **more,

@@ -96,6 +96,7 @@ class TrainingChoices(Schema):
 class NewTraining(Body):
     """What to train on which gold version. `runs` trainings differ in their seeds.
 
+    With `random_splits`, each draws its own hold-out: one fifth of the patients, from train and dev notes together.
     `base`: weights or a model to start from. `adapt`: epochs of language pre-training. `grouping`: sentences read
     together. `language`: only notes in it. `also`: gold of other projects. `self_training`: the name of a run, from
     whose sure labels of notes without gold the model learns, too. Without an algorithm, the kind's first one.
@@ -113,6 +114,7 @@ class NewTraining(Body):
     refit: bool = False
     self_training: str = Field("", max_length=80)
     runs: int | None = None
+    random_splits: bool = False
     name: str = Field("", max_length=80)
     settings: dict[str, str | bool | int | float] = Field({}, max_length=50)
 
@@ -182,6 +184,7 @@ def _started(
             "refit",
             "self_training",
             "runs",
+            "random_splits",
             "name",
         )
     }
@@ -189,7 +192,7 @@ def _started(
     with named({"algorithm": "algorithm"} | own | fields | at):
         models: list[TrainedModel] = start_group(
             project=access.project, gold=wanted["gold"], actor=access.user, key=new_key(access), name=wanted["name"],
-            runs=wanted["runs"] or 1, variants=variants, **given,
+            runs=wanted["runs"] or 1, variants=variants, random_splits=wanted["random_splits"], **given,
         )  # fmt: skip
     if models[0].job is not None:
         response["Location"] = job_address(access.project.slug, models[0].job)

@@ -37,6 +37,8 @@ def card_of(row: TrainedModel, sources: Sequence[GoldSource], watch: Watch) -> M
         card["unlabeled"] = watch.unlabeled
     if "base" in row.params:
         card["base"] = row.params["base"]
+    if "random_split" in row.params:
+        card["random_split"] = row.params["random_split"]
     if "language" in row.params:
         card["language"] = row.params["language"]
     return card

@@ -50,7 +50,7 @@ def self_labels(
             % {"name": wanted["name"]},
             code=SELF_TRAINING,
         )
-    notes = notes_without_gold(teacher, [source.version for source in sources], row.params.get("language", ""), newest)
+    notes = notes_without_gold(teacher, [source.version for source in sources], row.params, newest)
     texts: dict[int, str] = {}
     first: dict[int, SelfLabeled] = {}
     for pk, text, found in labels_of(teacher, notes):

@@ -61,7 +61,7 @@ def run(claim: Claim) -> dict[str, Any]:
     begun = time.monotonic()
     versions = _versions(row, claim)
     erased = {one.project_id: erasures_of(one.project_id) for one in versions}
-    sources = gold_sources(row.project, versions, row.params.get("language", ""))
+    sources = gold_sources(row.project, versions, row.params)
     watch = Watch(claim, row, erased)
     with tempfile.TemporaryDirectory(prefix="deidreview-train-") as folder:
         path, newest = Path(folder) / "model.zip", int(claim.params["newest"])

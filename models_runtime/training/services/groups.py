@@ -1,4 +1,7 @@
-"""Trainings that belong together: the same one with several seeds, or an ablation with parts left out."""
+"""Trainings that belong together: the same one with several seeds, or an ablation with parts left out.
+
+Members of an ensemble differ more if each training also draws its own hold-out, so that it learns from other notes.
+"""
 
 import statistics
 from collections.abc import Mapping, Sequence
@@ -50,6 +53,11 @@ class Row:
         """The figures of exact spans by label, by category and by bounds only."""
         return [self.figures.get(f"entity {granularity}") for granularity in ("subcategory", "category", "binary")]
 
+    @property
+    def random_splits(self) -> bool:
+        """Whether each training drew a hold-out of its own, so that the figures are of different notes."""
+        return any("random_split" in model.params for model in self.models)
+
     def as_dict(self) -> dict[str, Any]:
         figures = {level: {"mean": each.mean, "deviation": each.deviation} for level, each in self.figures.items()}
         return {"variant": self.name, "models": [model.name for model in self.models], "f1": figures}
@@ -64,12 +72,14 @@ def start_group(
     name: str = "",
     runs: int = 1,
     variants: Sequence[Variant] = (Variant(COMPLETE),),
+    random_splits: bool = False,
     **given: Unpack[TrainingSettings],
 ) -> list[TrainedModel]:
     """Start a training for each variant and seed, all or none. The seeds follow one another.
 
-    A repeated call with the same `key` returns the same models. Raises ServiceError as start_training does, `runs` for
-    a number out of range, and `seed` for a type of model whose training has no chance in it.
+    `random_splits`: each training draws its hold-out with its seed. A repeated call with the same `key` returns the
+    same models. Raises ServiceError as start_training does, and `runs` for a number out of range or for several
+    trainings that would all give the same model.
     """
     if not 1 <= runs <= MOST_RUNS:
         raise ServiceError(
@@ -79,25 +89,32 @@ def start_group(
         )
     kind = _kind(given.get("backend", ""))
     seeded = any(setting.key == "seed" for setting in kind.settings)
-    if runs > 1 and not seeded:
+    if runs > 1 and not seeded and not random_splits:
         able = ", ".join(_(each.title) for each in TRAINABLE.values() if any(s.key == "seed" for s in each.settings))
         raise ServiceError(
-            _("%(title)s has no seed, so several trainings would give the same model. Choose one of: %(able)s.")
+            _(
+                "%(title)s has no seed, so several trainings would give the same model. Choose random hold-outs, or "
+                "one of: %(able)s."
+            )
             % {"title": _(kind.title), "able": able},
             code="runs",
         )
-    if runs == 1 and len(variants) == 1:
-        return [start_training(project=project, gold=gold, actor=actor, key=key, name=name, **given)]
     settings = given.get("settings", {})
     first = _first_seed(settings)
+    if runs == 1 and len(variants) == 1:
+        if random_splits:
+            given["random_split"] = first
+        return [start_training(project=project, gold=gold, actor=actor, key=key, name=name, **given)]
     found: list[TrainedModel] = []
     with transaction.atomic():
         for variant in variants:
             for run in range(runs):
                 changed: dict[str, object] = {**settings, **variant.settings}
-                if runs > 1:
+                if runs > 1 and seeded:
                     changed["seed"] = first + run
                 own: TrainingSettings = {**given, "settings": changed}
+                if random_splits:
+                    own["random_split"] = first + run
                 if variant.grouping:
                     own["grouping"] = variant.grouping
                 row = start_training(

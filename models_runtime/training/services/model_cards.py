@@ -36,7 +36,8 @@ class Summary(TypedDict):
     """A model as commands print it. Scores are None for an uploaded model and for one without a hold-out.
 
     `notes`, `held_out` and all figures are those of the held-out model, also where `refit` tells of a later one. Notes
-    of a `self_training` are not counted in `notes`. `refit_elsewhere`: of an uploaded model, how many of its notes had
+    of a `self_training` are not counted in `notes`. `random_split`: the seed of a hold-out that was drawn for this
+    training; None for that of its gold version. `refit_elsewhere`: of an uploaded model, how many of its notes had
     chosen its iterations. `thresholds`: figures of the held-out notes at each masking threshold, empty for a model that
     gives no probabilities.
     """
@@ -52,6 +53,7 @@ class Summary(TypedDict):
     algorithm: str | None
     notes: int | None
     held_out: int | None
+    random_split: int | None
     refit: Refit | None
     refit_elsewhere: int | None
     self_training: SelfTrained | None
@@ -99,6 +101,12 @@ def perplexity(card: ModelCard) -> float | None:
 def held_out_losses(card: ModelCard) -> list[float]:
     """Return the losses on held-out notes after each epoch: of a language model, or of language pre-training."""
     return card.get("held_out_losses") or card.get("adapted_held_out", [])
+
+
+def held_out_share(card: ModelCard) -> float | None:
+    """Return the share of the hold-out in the notes that the training read, in percent; None without a hold-out."""
+    held_out = card.get("held_out")
+    return 100 * held_out / (card["notes"] + held_out) if held_out else None
 
 
 def kept_with(model: TrainedModel) -> "QuerySet[TrainedModel]":
@@ -175,6 +183,7 @@ def summary(model: TrainedModel) -> Summary:
         "algorithm": model.card.get("algorithm") or model.params.get("algorithm"),
         "notes": model.card.get("notes"),
         "held_out": model.card.get("held_out"),
+        "random_split": model.card.get("random_split"),
         "refit": model.card.get("refit"),
         "refit_elsewhere": model.card.get("refit_elsewhere"),
         "self_training": self_trained(model.card),

@@ -24,7 +24,7 @@ def wanted_run(
             % {"title": _(kind.title), "able": able},
             code=SELF_TRAINING,
         )
-    run = chosen_run(project, name.strip(), versions, params.get("language", ""))
+    run = chosen_run(project, name.strip(), versions, params)
     return {"run": run.pk, "name": run.author.name}
 
 

@@ -45,7 +45,7 @@ class TrainingSettings(TypedDict, total=False):
     models of one language, of all languages, or of one language after the other by `base`. `settings`: those of the
     kind (`TrainableKind.settings`), by key. `refit`: once the hold-out has chosen the iterations, train again on all
     notes, test notes aside. `self_training`: the name of a run, from whose sure labels of notes without gold the model
-    learns, too.
+    learns, too. `random_split`: the seed of a hold-out of its own, see training_notes.
     """
 
     backend: str
@@ -59,6 +59,7 @@ class TrainingSettings(TypedDict, total=False):
     settings: Mapping[str, object]
     refit: bool
     self_training: str
+    random_split: int | None
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,7 @@ class _Settings:
     settings: Mapping[str, object] = field(default_factory=dict)
     refit: bool = False
     self_training: str = ""
+    random_split: int | None = None
 
 
 def start_training(
@@ -101,7 +103,7 @@ def start_training(
     version = _version(project, gold, params.get("language", ""), also, spans=trainable_kind(backend).predicts)
     if also:
         params["also"] = [one.pk for one in also]
-        gold_sources(project, [version, *also])  # Raises ServiceError for labels that can't be mapped.
+        gold_sources(project, [version, *also], params)  # Raises ServiceError for labels that can't be mapped.
     _check_hold_out(project, params, [version, *also])
     if settings.self_training:
         params["self_training"] = wanted_run(project, backend, settings.self_training, [version, *also], params)
@@ -237,6 +239,8 @@ def _params(project: Project, settings: _Settings) -> TrainingParams:
         params["iterations"] = iterations
     if settings.language:
         params["language"] = settings.language
+    if settings.random_split is not None:
+        params["random_split"] = settings.random_split
     if settings.adapt:
         params["adapt"] = settings.adapt
     if settings.refit:
@@ -345,7 +349,7 @@ def _check_hold_out(project: Project, params: TrainingParams, versions: Sequence
     bases = TrainedModel.objects.filter(project=project, pk__in=used)
     if not bases:
         return
-    unseen = unseen_by(versions, params.get("language", ""))
+    unseen = unseen_by(versions, params)
     for base in bases:
         if shared := len(learned_from(base) & unseen):
             raise ServiceError(

@@ -95,6 +95,11 @@ class Command(JourneyCommand):
             "merged list of runs, or has a masking threshold of at most 0.05.",
         )
         parser.add_argument("--runs", type=int, default=1, metavar="N", help="Trainings with different seeds.")
+        parser.add_argument(
+            "--random-splits",
+            action="store_true",
+            help="Hold out another fifth of the patients in each training, drawn by its seed from train and dev notes.",
+        )
         parser.add_argument("--wait", action="store_true", help="Wait for the end.")
 
     def act(self, actor: User | None, **options: Any) -> dict[str, Any]:
@@ -105,6 +110,7 @@ class Command(JourneyCommand):
             key=uuid.uuid4().hex,
             name=options["name"],
             runs=options["runs"],
+            random_splits=options["random_splits"],
             backend=options["backend"] or _kind_of(options["algorithm"]),
             settings=key_values(options["set"]),
             also=options["also"],
@@ -145,6 +151,8 @@ def _line(result: dict[str, Any]) -> str:
     if result["f1"] is not None:
         f1 = with_interval(result["f1"], result["few_notes"])
         line += f" Hold-out: {f1}, characters found {result['character_recall']:.4f}."
+    if result["random_split"] is not None:
+        line += f" Its {result['held_out']} held-out notes were drawn at random with seed {result['random_split']}."
     if (refit := result["refit"]) is not None:
         line += (
             f" Refitted on {refit['notes']} notes, the hold-out among them, for {refit['iterations']} iterations. "

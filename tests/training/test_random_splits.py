@@ -1,0 +1,159 @@
+"""Several trainings at once, each with a random hold-out of its own: members of an ensemble that differ."""
+
+import io
+import json
+
+import pytest
+from django.core.management import call_command
+from django.urls import reverse
+
+from annotations.core.errors import ServiceError
+from annotations.domain.gold.splits import Split
+from annotations.gold.services.splitting import split_version
+from annotations.jobs.runner import run as work
+from annotations.models import Document, GoldVersionNote, Job
+from annotations.ops.services.erasing import erase_patient
+from annotations.scores.selectors import learned_notes
+from models_runtime.calibration.jobs import calibration_by
+from models_runtime.core.gold_notes import training_notes
+from models_runtime.core.stages import learned_from
+from models_runtime.models import Calibration, Run, TrainedModel
+from models_runtime.runs.services.ensembles import MemberChoice, start_ensemble
+from models_runtime.runs.services.runs import start_run
+from models_runtime.training.services.groups import start_group
+from models_runtime.training.services.model_cards import erased_since
+from tests.worlds.checks import check_page
+from tests.worlds.programs import Program
+
+pytestmark = [pytest.mark.queue, pytest.mark.once]
+
+
+@pytest.fixture
+def members(world):
+    """Split the version into train, dev and test notes, and train two CRFs with random hold-outs."""
+    split_version(version=world.version, seed="s", shares={"train": 60, "dev": 20, "test": 20}, actor=None)
+    rows = start_group(
+        project=world.project, gold=1, actor=world.manager, key="k", name="one", runs=2, random_splits=True,
+        algorithm="ap", iterations=8,
+    )  # fmt: skip
+    for row in rows:
+        work(row.job_id)
+        row.refresh_from_db()
+    return rows
+
+
+def of_split(split=None):
+    rows = GoldVersionNote.objects.all()
+    return set((rows.filter(split=split) if split else rows).values_list("document_id", flat=True))
+
+
+def ran(job):
+    work(job.job_id)
+    return Run.objects.select_related("author", "project", "model__gold_version").get(pk=job.pk)
+
+
+def test_a_random_hold_out_is_drawn_by_patient_from_train_and_dev(world):
+    split_version(version=world.version, seed="s", shares={"train": 60, "dev": 20, "test": 20}, actor=None)
+    world.version.refresh_from_db()
+    tested, dev = of_split(Split.TEST), of_split(Split.DEV)
+    found = [training_notes(world.version, {"random_split": seed}) for seed in range(8)]
+    patients = dict(Document.objects.values_list("pk", "patient_id"))
+    for notes in found:
+        train, hold_out = set(notes.train), set(notes.hold_out)
+        assert train | hold_out == of_split() - tested and not train & hold_out
+        assert not {patients[pk] for pk in train} & {patients[pk] for pk in hold_out}
+        assert not notes.of_version
+    assert len({tuple(notes.hold_out) for notes in found}) > 1
+    assert any(dev & set(notes.train) for notes in found), "dev notes are learned from, too"
+    assert found[3] == training_notes(world.version, {"random_split": 3})
+
+
+def test_each_member_was_scored_and_calibrated_on_the_notes_that_it_has_not_learned_from(world, members, monkeypatch):
+    everything = of_split() - of_split(Split.TEST)
+    one, two = members
+    assert (one.params["random_split"], two.params["random_split"]) == (7, 8)
+    assert one.card["held_out_notes"] != two.card["held_out_notes"] and one.card["sha256"] != two.card["sha256"]
+    for row in members:
+        held_out = set(row.card["held_out_notes"])
+        assert learned_from(row) == everything - held_out
+        assert (row.card["notes"] + row.card["held_out"], row.card["scores"]["notes"]) == (16, len(held_out))
+        assert (row.card["seed"], row.card["split_of_version"]) == (str(row.params["random_split"]), False)
+    card = dict(one.card)
+    one.card.pop("held_out_notes")
+    assert learned_from(one) == everything - set(card["held_out_notes"]), "the parameters say it, too"
+
+    monkeypatch.setattr("annotations.domain.calibration.fitting.LEAST", 1)
+    run = ran(start_run(project=world.project, backend=f"model:{two.pk}", actor=None, key="r"))
+    assert learned_notes(run.author, everything) == two.card["notes"]
+    made = calibration_by(run, world.version)
+    assert (made.notes, made.left_out["learned"]) == (two.card["held_out"], two.card["notes"])
+
+    both = [MemberChoice(f"model:{row.pk}") for row in members]
+    ensemble = ran(start_ensemble(project=world.project, members=both, method="union", actor=None, key="e"))
+    assert learned_notes(ensemble.author, of_split()) == len(learned_from(one) | learned_from(two))
+
+    assert not erased_since(two)
+    patient = Document.objects.get(pk=two.card["held_out_notes"][0]).patient_id
+    erase_patient(project=world.project, patient_id=patient, actor=world.manager)
+    assert erased_since(TrainedModel.objects.get(pk=two.pk)) and erased_since(TrainedModel.objects.get(pk=one.pk))
+
+
+def test_a_training_calibrates_on_its_own_random_hold_out(world, monkeypatch):
+    monkeypatch.setattr("annotations.domain.calibration.fitting.LEAST", 10)
+    (row,) = start_group(
+        project=world.project, gold=1, actor=None, key="k", random_splits=True, algorithm="ap", iterations=8
+    )
+    work(row.job_id)
+    row.refresh_from_db()
+    assert Calibration.objects.get().notes == row.card["held_out"] == len(row.card["held_out_notes"])
+    assert row.params["random_split"] == 7 and "group" not in row.params
+
+
+def test_a_starting_model_must_not_have_learned_from_a_random_hold_out(world, members):
+    one, _ = members
+    given = {"project": world.project, "gold": 1, "actor": None, "random_splits": True, "base": one.name}
+    with pytest.raises(ServiceError, match=r"learned from \d+ notes that this training must not see"):
+        start_group(key="a", runs=2, **given)
+    assert start_group(key="b", **given)[0].params["random_split"] == 7, "the same hold-out as that of the model"
+
+
+def test_the_command_trains_members_with_random_hold_outs(world):
+    out = io.StringIO()
+    words = ["--gold", "1", "--algorithm", "ap", "--iterations", "5", "--runs", "2", "--random-splits", "--wait"]
+    call_command("train_model", "ward", *words, "--json", stdout=out)
+    found = json.loads(out.getvalue())
+    assert [each["random_split"] for each in found["models"]] == [7, 8]
+    assert set(found["f1"]) >= {"entity subcategory"}
+    out = io.StringIO()
+    call_command("train_model", "ward", *words[:-4], "--random-splits", "--wait", stdout=out)
+    assert "4 held-out notes were drawn at random with seed 7." in out.getvalue()
+
+
+def test_the_form_and_the_pages_of_the_members(world, client):
+    client.force_login(world.manager)
+    data = {"gold": 1, "algorithm": "crf:ap", "iterations": 5, "runs": 2, "random_splits": "on", "token": "t"}
+    assert client.post(reverse("model_train", args=["ward"]), data).status_code == 302
+    one, two = TrainedModel.objects.order_by("pk")
+    for row in (one, two):
+        work(row.job_id)
+    html = check_page(client.get(reverse("model", args=["ward", two.pk])))
+    assert "4 notes (20%), drawn at random by patient for this training, seed 8" in html
+    assert "2 trainings with different hold-outs" in html and "scored on a hold-out of its own" in html
+    again = client.post(reverse("model_train", args=["ward"]), data | {"random_splits": "", "token": "u"})
+    assert again.status_code == 422 and "Choose random hold-outs, or one of" in again.content.decode()
+    assert Job.objects.count() == 2
+
+
+def test_the_api_trains_members_with_random_hold_outs(world):
+    mia, path = Program(world.manager), "/projects/ward/models"
+    wanted = {"gold": 1, "kind": "bilstm", "settings": {"seed": 20}, "runs": 3, "random_splits": True}
+    items = mia.post(path, wanted).json()["items"]
+    rows = [TrainedModel.objects.get(pk=each["id"]).params for each in items]
+    assert [(row["random_split"], row["settings"]["seed"]) for row in rows] == [(20, 20), (21, 21), (22, 22)]
+    mia.post(path, {"gold": 1, "algorithm": "ap", "iterations": 5, "random_splits": True})
+    job = Job.objects.latest("pk")
+    work(job.pk)
+    read = mia.get(f"{path}/{TrainedModel.objects.get(job=job).pk}").json()
+    assert (read["random_split"], read["held_out"]) == (7, 4)
+    plain = mia.post(path, {"gold": 1, "algorithm": "ap"}).json()["items"]
+    assert plain[0]["random_split"] is None
