@@ -17,19 +17,22 @@ def names(kind: str, language: str) -> list[str]:
     return (DATA / f"{kind}_{language}.txt").read_text(encoding="utf-8").splitlines()
 
 
-def marked(lexicon: Mapping[str, list[str]]) -> dict[str, list[str]]:
-    """The lexicon with the marks of all listed words behind the header fields of each word."""
-    marks = _marks()
+def marked(lexicon: Mapping[str, list[str]], language: str) -> dict[str, list[str]]:
+    """The lexicon with the marks of all listed words behind the header fields of each word.
+
+    `language`: that of the notes. For a language without lists, those of all languages count.
+    """
+    marks = _marks(language)
     return {word: [*lexicon.get(word, ()), *marks.get(word, ())] for word in sorted({*lexicon, *marks})}
 
 
 @cache
-def _marks() -> dict[str, tuple[str, ...]]:
+def _marks(language: str) -> dict[str, tuple[str, ...]]:
     """For each lower-cased word, a mark for each kind of list that has it: `@town`, or `@town+` as part of a name."""
     found: dict[str, set[str]] = {}
     for kind in KINDS:
-        for language in LANGUAGES:
-            for word, whole in _words(names(kind, language)):
+        for each in (language,) if language in LANGUAGES else LANGUAGES:
+            for word, whole in _words(names(kind, each)):
                 found.setdefault(word, set()).add(f"@{kind}" if whole else f"@{kind}+")
     return {word: tuple(sorted(marks)) for word, marks in found.items()}
 
