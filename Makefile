@@ -67,6 +67,7 @@ quality: $(STAMPS)/dev
 	@$(PY) -m fixtures.quality
 	@$(PY) -m fixtures.quality.thresholds
 	@$(PY) -m fixtures.quality.self_training --without-gold 100 --iterations 30 --gold 100 --dev
+	@$(PY) -m fixtures.quality.ablation
 	@$(PY) -m fixtures.quality.effort
 	@$(PY) -m fixtures.quality.strategies
 	@$(PY) -m fixtures.quality.catelli
