@@ -268,6 +268,16 @@ SURROGATES = Setting(
 )
 
 
+# A model with this setting has the vectors of a trained language model as features.
+LANGUAGE_MODEL = Setting(
+    "characters",
+    _("Character language model"),
+    "text",
+    most=100,
+    help=_("Name of one of this project, whose vectors become features; reading takes longer. None if empty."),
+)
+
+
 # The keys are those of models_runtime.backends.stacked.training.Hyperparameters.
 STACKED = (
     Setting(
@@ -275,7 +285,10 @@ STACKED = (
         _("Embeddings"),
         "text",
         most=400,
-        help=_("File names in the folder for embeddings, and names of character language models, with commas."),
+        help=_(
+            "Files in the folder for embeddings, and character language models, with commas. If empty, the project's "
+            "newest character language model."
+        ),
     ),
     Setting("batch", _("Sequences in a batch"), "whole", least=1, most=256),
     Setting("hidden", _("Width of each LSTM"), "whole", least=1, most=2048, help=_("256 if empty.")),
@@ -464,7 +477,7 @@ TRAINABLE: dict[str, TrainableKind] = {
         queue="gpu",
         adapts=_("predicting the next character"),
         grouped=True,
-        settings=(RULES, SEED, HEADER_DROPOUT, SURROGATES),
+        settings=(RULES, SEED, LANGUAGE_MODEL, HEADER_DROPOUT, SURROGATES),
         marginals=True,
         self_trains=True,
     ),

@@ -160,6 +160,7 @@ class TrainForm(forms.Form):
         languages: Sequence[str],
         also: Sequence[GoldVersion],
         language_names: Sequence[str] = (),
+        default_embeddings: str = "",
         runs: Sequence[str] = (),
     ) -> None:
         """Set the choices of the lists."""
@@ -185,8 +186,12 @@ class TrainForm(forms.Form):
         ]
         for key, kind in TRAINABLE.items():
             if kind.stacked:
+                self.fields[f"{key}-embeddings"].initial = default_embeddings
                 self.fields[f"{key}-embeddings"].help_text = format_html(
-                    _now("With commas, of files in {home} and character language models: {choices}."),
+                    _now(
+                        "With commas, of files in {home} and character language models: {choices}. If empty, the "
+                        "newest character language model."
+                    ),
                     home=embeddings.home(),
                     choices=", ".join([*embeddings.word_files(), *language_names]) or _now("none yet"),
                 )

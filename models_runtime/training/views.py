@@ -23,13 +23,13 @@ from models_runtime.core import embeddings, weights
 from models_runtime.core.abilities import lacking
 from models_runtime.core.gold_notes import languages_of
 from models_runtime.core.health import State, Workers
-from models_runtime.core.registry import SURROGATES, TRAINABLE, TrainableKind, trainable_kind
+from models_runtime.core.registry import LANGUAGE_MODEL, SURROGATES, TRAINABLE, TrainableKind, trainable_kind
 from models_runtime.core.self_training import usable_runs
 from models_runtime.core.training_settings import Value, shown
 from models_runtime.models import TrainedModel
 from models_runtime.training.forms import REFUSED_AT, RenameForm, TrainForm, UploadModelForm
 from models_runtime.training.services.carrying import content_of
-from models_runtime.training.services.embeddings import language_models, missing_files
+from models_runtime.training.services.embeddings import default_embeddings, language_models, missing_files
 from models_runtime.training.services.groups import group_of, start_group
 from models_runtime.training.services.model_cards import (
     erased_since,
@@ -89,6 +89,7 @@ def _models(
         languages=languages,
         also=lendable,
         language_names=[row.name for row in language_models(access.project)],
+        default_embeddings=default_embeddings(access.project),
         runs=[run.author.name for run in usable_runs(access.project)] if access.can(Can.MANAGE) else [],
     )
     rows_shown = [(row, headline(row.model.card), few_notes_of(row.model.card)) for row in model_rows(page)]
@@ -176,7 +177,9 @@ def model_train(request: Request, slug: str) -> HttpResponse:
             )[0]
             return redirect("model", slug, row.pk)
         except ServiceError as error:
-            own = {key: f"{form.settings['backend']}-{key}" for key in ("embeddings", SURROGATES.key)}
+            own = {
+                key: f"{form.settings['backend']}-{key}" for key in ("embeddings", LANGUAGE_MODEL.key, SURROGATES.key)
+            }
             add_error(form, error, REFUSED_AT | own)
     return _models(request, access, train=form)
 

@@ -17,14 +17,18 @@ from annotations.domain.tokens import tokenize
 from annotations.gold.services.splitting import split_version
 from annotations.jobs.runner import run as work
 from annotations.models import AnnotationSet, Document, Job
+from models_runtime.core.model_files import cached
 from models_runtime.models import Run, TrainedModel
 from models_runtime.runs.services.runs import start_run
 from models_runtime.training.services.groups import Variant, ablation, group_of, start_group
 from models_runtime.training.services.training import start_training
 from tests.backends.made_vectors import as_word2vec_text, made_vectors
 from tests.worlds.checks import check_page
+from tests.worlds.programs import Program
 
 pytest.importorskip("torch")
+bilstm = pytest.importorskip("models_runtime.backends.bilstm_crf.model")
+characters = pytest.importorskip("models_runtime.backends.characters.model")
 
 pytestmark = [pytest.mark.queue, pytest.mark.once]
 
@@ -81,6 +85,58 @@ def test_a_language_model_that_read_the_hold_out_is_refused(world, language):
     split_version(version=world.version, seed="other", shares={"train": 40, "dev": 30, "test": 30}, actor=None)
     code = refused(world, "“letters” learned from .* notes that this training", settings={"embeddings": "letters"})
     assert code == "embeddings"
+
+
+def test_the_project_s_newest_language_model_is_the_default(world, client, language):
+    """On the page it is filled in, and can be changed; without a name, the command and the API use it, too."""
+    TrainedModel.objects.create(project=world.project, name="no file", backend="characters", state=State.READY)
+    client.force_login(world.manager)
+    field = client.get(page("models")).context["train"]["stacked-embeddings"]
+    assert field.value() == "letters" and 'value="letters"' in str(field)
+    choices = Program(world.manager).get("/projects/ward/training-choices").json()
+    assert choices["default_embeddings"] == "letters"
+    words = ["--gold", "1", "--backend", "stacked", "--iterations", "1", "--set", "hidden=16", "--name", "it"]
+    call_command("train_model", "ward", *words, stdout=io.StringIO())
+    row = TrainedModel.objects.get(name="it")
+    assert row.params["embeddings"] == [{"name": "letters", "model": language.pk}]
+    assert row.params["settings"] == {"embeddings": "letters", "hidden": 16}
+
+
+def test_a_bilstm_crf_takes_a_language_model_of_the_project(world, trained, client, language):
+    """The model contains it and learns none of its own; the page names it."""
+    options = {"backend": "bilstm", "algorithm": "quick", "iterations": 1, "settings": {"characters": "letters"}}
+    model, job = trained("b", name="with", **options)
+    assert (job.state, job.error) == (Job.State.DONE, "")
+    inside = bilstm.load_model(cached(model)).characters.state_dict()
+    own = characters.load_model(cached(language))[1].state_dict()
+    assert inside.keys() == own.keys() and all(inside[name].equal(own[name]) for name in own)
+    client.force_login(world.manager)
+    shown = check_page(client.get(page("model", model.pk)))
+    assert "<dt>Character language model</dt><dd>letters</dd>" in shown
+    run = start_run(project=world.project, backend="with", actor=world.manager, key="r")
+    work(run.job_id)
+    assert AnnotationSet.objects.filter(author=run.author).count() == 22
+
+
+def test_what_is_wrong_with_a_language_model_is_said_beside_it(world, trained, client, language):
+    client.force_login(world.manager)
+    form = {"gold": 1, "algorithm": "bilstm:quick", "token": "t", "bilstm-characters": "other"}
+    bad = client.post(page("model_train"), form)
+    assert bad.status_code == 422
+    error = "There is no character language model “other”. Choose one of: letters."
+    assert bad.context["train"].errors["bilstm-characters"] == [error]
+    given = {"project": world.project, "gold": 1, "actor": None, "key": "k", "backend": "bilstm"}
+    base, _ = trained("q", backend="bilstm", algorithm="quick", iterations=1, name="first")
+    with pytest.raises(ServiceError, match="brings its own language model") as caught:
+        start_training(**given, base=base.name, settings={"characters": "letters"})
+    assert caught.value.code == "characters"
+    split_version(version=world.version, seed="other", shares={"train": 40, "dev": 30, "test": 30}, actor=None)
+    with pytest.raises(ServiceError, match=r"“letters” learned from .* notes that this training") as caught:
+        start_training(**given, settings={"characters": "letters"})
+    assert caught.value.code == "characters"
+    TrainedModel.objects.filter(backend="characters").update(state=State.RETIRED)
+    with pytest.raises(ServiceError, match="This project has no character language model"):
+        start_training(**given, settings={"characters": "letters"})
 
 
 def test_from_the_form_with_two_seeds_to_a_run(world, client, language, vectors):

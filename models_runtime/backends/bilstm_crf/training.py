@@ -16,11 +16,12 @@ import torch
 from annotations.domain.bio import encode_tokens
 from annotations.domain.spans import Bounds, Span
 from models_runtime.backends.augmenting.augmented import augmented
-from models_runtime.backends.bilstm_crf.characters import LANGUAGE_HYPERPARAMETERS, learn_characters
+from models_runtime.backends.bilstm_crf.characters import LANGUAGE_HYPERPARAMETERS, Characters, learn_characters
 from models_runtime.backends.bilstm_crf.encoding import Item, NoteEncoder, no_context, spans_of
 from models_runtime.backends.bilstm_crf.model import Card, Loaded, load_model, save_model
 from models_runtime.backends.bilstm_crf.network import BiLstmCrf, Shape, batch
 from models_runtime.backends.bilstm_crf.vocabulary import Vocabulary
+from models_runtime.backends.characters.model import load_model as load_characters
 from models_runtime.backends.learner import TrainingTask, labels_of, task_key
 from models_runtime.backends.neural.continuing import copy_network, copy_steps, shared_rows
 from models_runtime.backends.neural.device import Device, Placement, choose_device
@@ -69,7 +70,7 @@ def learn(task: TrainingTask, path: Path) -> str:
     seed, gold_notes, task = task.settings.get("seed", SEED), len(task.notes), augmented(task)
     device = replace(choose_device(), stays=True)  # the optimizer's state can't move to the CPU
     key = task_key(task, str(hyper), str(LANGUAGE_HYPERPARAMETERS), torch.__version__, device.name)
-    characters = base.characters if base else None
+    characters = base.characters if base else _shared(task)
     if task.adapt:
         characters = learn_characters(task, key, device, seed, earlier=characters)
     context = partial(characters.vectors, placement=Placement(device, characters)) if characters else no_context
@@ -82,6 +83,11 @@ def learn(task: TrainingTask, path: Path) -> str:
     done = run_epochs(task, training.loop, training.orders, key, training.f1)
     card = Card(task.label_set, labels, name, rules.label_set, hyper.grouped, hyper.hidden, gold_notes, done)
     return save_model(path, card, training.network, training.vocabulary, lexicon, characters)
+
+
+def _shared(task: TrainingTask) -> Characters | None:
+    """The trained language model that the task names, if any. Raises BackendError (permanent) for an invalid file."""
+    return next((load_characters(Path(path))[1] for _, _, path in task.embeddings), None)
 
 
 class _Training:

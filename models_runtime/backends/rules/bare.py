@@ -5,17 +5,20 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from models_runtime.backends.rules.gazetteers import alternatives, listed, word_set
+from models_runtime.backends.rules.gazetteers import alternatives, listed, open_given, word_set
 from models_runtime.backends.rules.kinds import Kind
 from models_runtime.backends.rules.persons import NOT_BEFORE
 from models_runtime.backends.rules.phrases import APOSTROPHE, LETTER, SMALL_LETTER, UP, before
 from models_runtime.backends.rules.rule import Finder, Found
 
-GIVEN: Final[frozenset[str]] = frozenset(listed("everyday_names")).union(
-    *(word_set(f"{list}given_{language}") for list in ("", "more_") for language in ("it", "es", "en"))
+_COMMON: Final[frozenset[str]] = frozenset(listed("everyday_names")).union(
+    open_given("es", "it"),
+    *(word_set(f"{list}given_{language}") for list in ("", "more_") for language in ("it", "es", "en")),
 )
+GIVEN: Final = _COMMON | open_given("en")
 """Given names, rare ones too: they count only by the words around them."""
-_EVERYDAY: Final = frozenset(listed("everyday_names")) | word_set("eponyms")
+# Names that need a verb that only persons have. Many English names of the open list are also surnames or places.
+_EVERYDAY: Final = frozenset(listed("everyday_names")) | word_set("eponyms") | (open_given("en") - _COMMON)
 _ACRONYMS: Final = frozenset(listed("acronyms"))
 _OPENS: Final = re.compile(r"(?:\A|[.!?:;\n\t•*\"“(\-] ?)\Z")
 _ENDS: Final = re.compile(rf"[ ](?={SMALL_LETTER})|[.,;:!?)\n]|\Z")
@@ -39,7 +42,8 @@ class Words:
 def alone(language: Words) -> Finder:
     """A known given name before a verb, after a preposition, or between them, without a surname.
 
-    A name that is also an everyday word or an eponym ("Rosa", "Hope", "Thomas") needs a verb that only persons have.
+    A name that is also an everyday word or an eponym ("Rosa", "Hope", "Thomas"), or that only the English open list
+    has, needs a verb that only persons have.
     """
     verbs = [word.replace("_", " ") for word in language.does]
     between = rf"(?:,[ ])?(?:[ ]?(?:{alternatives(language.between)}))*"

@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from models_runtime.backends.open_lists.lists import names
 from models_runtime.backends.rules.kinds import Kind
 
 _DATA: Final = Path(__file__).with_name("data")
@@ -28,6 +29,13 @@ def _words(name: str) -> list[str]:
 def word_set(name: str) -> frozenset[str]:
     """The words of a file, lower-cased."""
     return frozenset(word.lower() for word in _words(name))
+
+
+@cache
+def open_given(*languages: str) -> frozenset[str]:
+    """The given names of these languages' open lists, lower-cased, without those that are words of clinical notes."""
+    words = (name.lower() for language in languages for name in names("given", language))
+    return frozenset(words) - word_set("not_names") - word_set("eponyms") - {*listed("persons", "sentence_starts")}
 
 
 def phrases(name: str) -> Iterator[str]:

@@ -20,7 +20,7 @@ from models_runtime.core.training_settings import Setting
 from models_runtime.models import OF_MODEL, TrainedModel
 from models_runtime.training.api.models import ModelItem
 from models_runtime.training.forms import REFUSED_AT, TrainForm
-from models_runtime.training.services.embeddings import language_models, names_in
+from models_runtime.training.services.embeddings import default_embeddings, language_models, names_in
 from models_runtime.training.services.groups import COMPLETE, Variant, ablation, start_group
 from models_runtime.training.services.training import (
     DEFAULT,
@@ -81,14 +81,15 @@ class KindOut(Schema):
 class TrainingChoices(Schema):
     """What trainings can use: kinds, starting weights, models to start from (`model:ID` and name), embeddings.
 
-    `also` are gold versions of other projects that the person manages, as `project:number`. `self_training` are the
-    runs from whose labels a training can learn.
+    `default_embeddings`: those of a stack that names none. `also` are gold versions of other projects that the person
+    manages, as `project:number`. `self_training` are the runs from whose labels a training can learn.
     """
 
     kinds: list[KindOut]
     weights: list[str]
     bases: dict[str, str]
     embeddings: list[str]
+    default_embeddings: str
     also: list[str]
     self_training: list[str]
 
@@ -141,6 +142,7 @@ def read_training_choices(request: ApiRequest, slug: str) -> TrainingChoices:
         weights=[one.name for one in weights.weights()],
         bases={f"{OF_MODEL}{row.pk}": row.name for row in all_base_models(access.project)},
         embeddings=[*embeddings.word_files(), *(row.name for row in language_models(access.project))],
+        default_embeddings=default_embeddings(access.project),
         also=[f"{version.project.slug}:{version.number}" for version in lendable],
         self_training=[run.author.name for run in usable_runs(access.project)],
     )

@@ -1,13 +1,16 @@
 """The stack of embeddings of a training: files of word vectors, and character language models of the project."""
 
+from collections.abc import Mapping
+
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
 from annotations.models import Project
 from models_runtime.core import embeddings
-from models_runtime.core.registry import CHARACTERS
+from models_runtime.core.registry import CHARACTERS, LANGUAGE_MODEL, TrainableKind
+from models_runtime.core.training_settings import Value
 from models_runtime.models import OF_MODEL, TrainedModel
-from models_runtime.models.cards import ModelCard, WantedEmbedding
+from models_runtime.models.cards import ModelCard, TrainingParams, WantedEmbedding
 
 
 def language_models(project: Project) -> list[TrainedModel]:
@@ -16,9 +19,40 @@ def language_models(project: Project) -> list[TrainedModel]:
     return list(rows.exclude(stored_file=None).order_by("name"))
 
 
+def default_embeddings(project: Project) -> str:
+    """Return the embeddings of a stack that names none: the newest language model of the project; empty without."""
+    newest = max(language_models(project), key=lambda row: row.pk, default=None)
+    return newest.name if newest is not None else ""
+
+
 def names_in(text: str) -> list[str]:
     """Return the names in the setting `embeddings`, in order."""
     return list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+
+
+def with_embeddings(
+    project: Project, kind: TrainableKind, chosen: Mapping[str, Value], *, base: bool
+) -> TrainingParams:
+    """Return the embeddings of a training with these settings, if its kind uses any.
+
+    `base`: the training starts from a model, which brings its own. Raises ServiceError `embeddings` or `characters`.
+    """
+    language_model, named = str(chosen.get(LANGUAGE_MODEL.key, "")), str(chosen.get("embeddings", ""))
+    if base and language_model:
+        raise ServiceError(
+            _("A starting model brings its own language model. Leave the language model empty."),
+            code=LANGUAGE_MODEL.key,
+        )
+    if base and named:
+        raise ServiceError(
+            _("A starting model brings its own embeddings. Leave the embeddings empty."), code="embeddings"
+        )
+    if language_model:
+        return {"embeddings": [wanted_language_model(project, language_model)]}
+    if base or not kind.stacked:
+        return {}
+    named = named or default_embeddings(project)
+    return {"embeddings": wanted_embeddings(project, named), "settings": {**chosen, "embeddings": named}}
 
 
 def wanted_embeddings(project: Project, text: str) -> list[WantedEmbedding]:
@@ -36,6 +70,21 @@ def wanted_embeddings(project: Project, text: str) -> list[WantedEmbedding]:
     if not found:
         raise _unknown("", models)
     return found
+
+
+def wanted_language_model(project: Project, name: str) -> WantedEmbedding:
+    """Return the language model with this name or id. Raises ServiceError `characters`, with the choices."""
+    models = language_models(project)
+    for row in models:
+        if name in (row.name, f"{OF_MODEL}{row.pk}"):
+            return {"name": row.name, "model": row.pk}
+    raise ServiceError(
+        _("There is no character language model “%(name)s”. Choose one of: %(choices)s.")
+        % {"name": name, "choices": ", ".join(row.name for row in models)}
+        if models
+        else _("This project has no character language model. Train one first, or leave this empty."),
+        code=LANGUAGE_MODEL.key,
+    )
 
 
 def _unknown(name: str, models: list[TrainedModel]) -> ServiceError:

@@ -19,13 +19,13 @@ from models_runtime.core.gold_notes import languages_of
 from models_runtime.core.gold_sources import gold_sources, lending_project, unseen_by
 from models_runtime.core.model_files import missing_labels
 from models_runtime.core.model_names import free_name, good_model_name, taken
-from models_runtime.core.registry import SURROGATES, TRAINABLE, trainable_kind
+from models_runtime.core.registry import LANGUAGE_MODEL, SURROGATES, TRAINABLE, trainable_kind
 from models_runtime.core.stages import learned_from
 from models_runtime.core.training_settings import checked
 from models_runtime.models import OF_MODEL, TrainedModel
 from models_runtime.models.cards import TrainingParams
 from models_runtime.training.events import GOLD_LENT, MODEL_TRAINED, GoldLent
-from models_runtime.training.services.embeddings import wanted_embeddings
+from models_runtime.training.services.embeddings import with_embeddings
 from models_runtime.training.services.self_training import in_first_round, wanted_run
 
 DEFAULT = next(iter(TRAINABLE))
@@ -252,14 +252,7 @@ def _params(project: Project, settings: _Settings) -> TrainingParams:
             _("Surrogates can only be made for a label set that comes with the program. Set their copies to 0."),
             code=SURROGATES.key,
         )
-    if kind.stacked:
-        named = str(params.get("settings", {}).get("embeddings", ""))
-        if settings.base and named:
-            raise ServiceError(
-                _("A starting model brings its own embeddings. Leave the embeddings empty."), code="embeddings"
-            )
-        if not settings.base:
-            params["embeddings"] = wanted_embeddings(project, named)
+    params |= with_embeddings(project, kind, chosen, base=bool(settings.base))
     if kind.based or settings.base:
         return params | _base(project, settings, folders=kind.based)
     return params
@@ -350,6 +343,7 @@ def _check_hold_out(project: Project, params: TrainingParams, versions: Sequence
     if not bases:
         return
     unseen = unseen_by(versions, params)
+    by_name = LANGUAGE_MODEL.key in params.get("settings", {})
     for base in bases:
         if shared := len(learned_from(base) & unseen):
             raise ServiceError(
@@ -358,7 +352,7 @@ def _check_hold_out(project: Project, params: TrainingParams, versions: Sequence
                     "Choose a model of the same split, or train a new one."
                 )
                 % {"name": base.name, "count": shared},
-                code="base" if base.pk == used[0] else "embeddings",
+                code="base" if base.pk == used[0] else LANGUAGE_MODEL.key if by_name else "embeddings",
             )
 
 

@@ -20,12 +20,17 @@ LEFT = [
     "La donna tre mesi più tardi sta meglio",
     "FAMILY HISTORY: no cancer",
     "Rosa de Bengala negativo. Hope is a strength.",
+    "fracture of Stewart and Milford type B",  # a name of the English open list only, without a verb
+    "Son denies pain in Normal saline",
 ]
 FOUND = [
     "{PATIENT|Anna} è una donna di {AGE|47} anni",
     "{PATIENT|Osvaldo}, anni {AGE|52}, iperteso",
     "Ayer {PATIENT|Adelaida} caminó sin ayuda",
     "I spoke with {PATIENT|Clarissa} about discharge",
+    "Le explico a {PATIENT|Ainara} el resultado",  # names of open lists
+    "{PATIENT|Uberto}, anni {AGE|52}, iperteso",
+    "{PATIENT|Mozelle} denies chest pain",
 ]
 
 
