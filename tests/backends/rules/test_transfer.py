@@ -20,12 +20,29 @@ LEFT = [
     "La donna tre mesi più tardi sta meglio",
     "FAMILY HISTORY: no cancer",
     "Rosa de Bengala negativo. Hope is a strength.",
+    "HOSPITAL COURSE BY SYSTEM: stable",
+    "Survival at 5 years was 82%, supervivencia a 5 años del 74 %",
+    "The 2-year-old prosthesis showed no loosening",
+    "presented with three weeks of worsening dyspnea",
+    "Of these, 1932 had an event",
+    "Gold D. Borg 4; Balthazar D. Child A",
+    "Pt. Voided 300. Pz. Apiretico. Dr. Avvisato.",
+    "Marcus Gunn pupil, Charles Bonnet probable, Sister Mary Joseph nodule",
+    "tornillos de Herbert, aneurysm at the circle of Willis, Polígono de Willis normal",
+    "Hamilton 22, Beck 31",
+    "American College of Gastroenterology guidance",
+    "University of Wisconsin solution",
+    "Dosis de 50000 UI semanales en 41 centros. Se incluyeron 10455. Análisis intermedio.",
+    "Enjoys Bridge and crosswords. Cardiac Rehabilitation referral placed.",
+    "Medicare Part D covers drugs; Camino de Santiago a pie",
 ]
 FOUND = [
     "{PATIENT|Anna} è una donna di {AGE|47} anni",
     "{PATIENT|Osvaldo}, anni {AGE|52}, iperteso",
     "Ayer {PATIENT|Adelaida} caminó sin ayuda",
     "I spoke with {PATIENT|Clarissa} about discharge",
+    "Acude D. {PATIENT|Anselmo Bravo} por tos",
+    "El estado de {PATIENT|Casilda} es estable",
 ]
 
 
