@@ -45,11 +45,23 @@ _SPAN_AFTER: Final = re.compile(
     r"ago|later|before|after|history|"
     r"since|prior|earlier|follow|of (?:history|treatment|therapy|follow))"
 )
+# "with three weeks of worsening dyspnea"
+_SYMPTOM_AFTER: Final = re.compile(
+    r"[ ](?:de|di|of) (?!edad|vida|età|vita|age|life|raza|razza|sexo|sesso|etnia|origen|origine|nacionalidad|padres|"
+    r"genitori|embarazo|nacid)"
+)
 _SPAN_BEFORE: Final = re.compile(
     r"(?<![a-zà-ÿ])(?:hace|durante|desde|tras|cada|[uú]ltim[oa]s|pr[oó]xim[oa]s|primer[oa]s|en|por|unos|m[aá]s de|"
     r"menos de|despu[eé]s de|plazo de|periodo de|intervalo de|al cabo de|evoluci[oó]n de|duraci[oó]n de|"
     r"seguimiento de|historia de|tratamiento de|da|per|da circa|oltre|dopo|ogni|ultimi|prossimi|entro|tra|fra|"
     r"for|in|over|last|past|next|every|after|within|x|than|about)[ ]\Z"
+)
+# As in "Survival at 5 years was 82%".
+_OUTCOME_BEFORE: Final = re.compile(
+    r"\b(?:surviv\w+|mortalit\w+|recurrence|relapse|rates?|risk|outcomes?|results?|supervivencia|mortalidad|recidivas?|"
+    r"recurrencia|riesgo|resultados|incidencia|tasas?|probabilidad|sopravvivenza|mortalità|recidiva|rischio|risultati|"
+    r"incidenza|tassi?|probabilità|follow-up|seguimiento|revisi[oó]n|contr(?:ol|ollo|olli))\b(?!.*desde)"
+    r"[a-zà-ÿ ]{0,24}[ ](?:at|a|a los)[ ]\Z"
 )
 # "Rosa Cabrera, 54 años": a name, or nothing, before years that end the phrase.
 _AFTER_NAME: Final = re.compile(rf"(?:(?<!{LETTER})[{UP}]{SMALL_LETTER}+,[ ](?:de[ ])?|[.|:][ ]|[\n(])\Z")
@@ -71,11 +83,13 @@ def _of_person(text: str, match: re.Match[str]) -> bool:
     if _SPAN_AFTER.match(ahead):
         return False
     unit = match["unit"].lower()
+    if not unit.startswith(("a", "y")) and _SYMPTOM_AFTER.match(ahead):
+        return False
     years = unit.startswith(("a", "y"))
     person = _PERSON_BEFORE.search(behind)
     if person:
         return not ("gest" in person["person"] and "seman" in unit)
-    if not years or _SPAN_BEFORE.search(behind):
+    if not years or _SPAN_BEFORE.search(behind) or _OUTCOME_BEFORE.search(behind):
         return False
     if _AT_AGE.search(behind):
         return True
@@ -98,7 +112,9 @@ _FREE: Final = r"(?<![0-9A-Za-z])(?<![0-9][.,/\-])"
 _OLD: Final = (
     rf"(?i){_FREE}(?P<whole>(?P<number>[0-9]{{1,3}})(?:[ \-]?(?:years?|yrs?|yr|y|months?|mo|weeks?|wk|"
     rf"days?)[ .\-]{{0,2}}old"
-    r"|[ ]?y/o|[ ]?y\.o\.?|[ ]?yo))(?![a-z])"
+    r"|[ ]?y/o|[ ]?y\.o\.?|[ ]?yo))(?![a-z]|[ ](?:[a-z]+[ ])?(?:prosthes[ie]s|implants?|stents?|grafts?|devices?|"
+    r"pacemaker|generator|scars?|fractures?|shunts?|fistulas?|lesions?|wounds?|strokes?|injur(?:y|ies)|infarcts?|"
+    r"hematomas?|burns?|catheters?|valves?|data|study|films?|imaging|bruises?))"
 )
 _FIELD: Final = (
     rf"(?i)(?:edad|età|eta|age|anni)[ ]?:[ ]{{0,3}}(?P<whole>(?P<number>[0-9]{{1,3}})(?:[ ]{{0,3}}(?:{_UNITS_FIELD}))?"

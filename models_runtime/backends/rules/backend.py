@@ -24,6 +24,7 @@ from models_runtime.backends.rules import (
     labels,
     memory,
     names,
+    numbered,
     organizations,
     people,
     persons,
@@ -36,7 +37,6 @@ from models_runtime.backends.rules.kinds import SOFT, VARIANTS
 from models_runtime.backends.rules.rule import Hit, Rule
 
 VERSION: Final = "2"
-LANGUAGES: Final = ("it", "es", "en")
 FAMILIES: Final = (
     ages,
     codes,
@@ -47,6 +47,7 @@ FAMILIES: Final = (
     institutions,
     memory,
     names,
+    numbered,
     organizations,
     people,
     persons,
@@ -55,6 +56,7 @@ FAMILIES: Final = (
     traps,
 )
 BY_LANGUAGE: Final = {"it": it.RULES, "es": es.RULES, "en": en.RULES}
+LANGUAGES: Final = tuple(BY_LANGUAGE)
 RULES: Final[tuple[Rule, ...]] = (
     *(rule for family in FAMILIES for rule in family.RULES),
     *(replace(rule, languages=frozenset({code})) for code, rules in BY_LANGUAGE.items() for rule in rules),

@@ -5,15 +5,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from models_runtime.backends.rules.gazetteers import alternatives, listed, open_given, word_set
+from models_runtime.backends.rules.gazetteers import GIVEN_NAMES, alternatives, listed, open_given, places, word_set
 from models_runtime.backends.rules.kinds import Kind
 from models_runtime.backends.rules.persons import NOT_BEFORE
 from models_runtime.backends.rules.phrases import APOSTROPHE, LETTER, SMALL_LETTER, UP, before
-from models_runtime.backends.rules.rule import Finder, Found
+from models_runtime.backends.rules.rule import Finder, Found, Rule
 
 _COMMON: Final[frozenset[str]] = frozenset(listed("everyday_names")).union(
     open_given("es", "it"),
-    *(word_set(f"{list}given_{language}") for list in ("", "more_") for language in ("it", "es", "en")),
+    *(word_set(f"{list}given_{language}") for list in ("", "more_") for language in GIVEN_NAMES),
 )
 GIVEN: Final = _COMMON | open_given("en")
 """Given names, rare ones too: they count only by the words around them."""
@@ -22,6 +22,11 @@ _EVERYDAY: Final = frozenset(listed("everyday_names")) | word_set("eponyms") | (
 _ACRONYMS: Final = frozenset(listed("acronyms"))
 _OPENS: Final = re.compile(r"(?:\A|[.!?:;\n\t•*\"“(\-] ?)\Z")
 _ENDS: Final = re.compile(rf"[ ](?={SMALL_LETTER})|[.,;:!?)\n]|\Z")
+# "Hemoglobin Constant Spring and Bart excluded"
+_FINDING: Final = re.compile(
+    r"[ ](?:(?:exclud|excluid|esclus)[a-z]{1,2}|(?:negati|positi)v[eoa]|absent|ausente|assente|norm(?:al|ale)|"
+    r"dudos[oa]|dubbi[oa])(?![a-z])"
+)
 _POSSESSIVE: Final = re.compile(rf"['’]s[ ](?={SMALL_LETTER})")
 
 
@@ -39,9 +44,55 @@ class Words:
     leads: Iterable[str]
 
 
-def alone(language: Words) -> Finder:
+@dataclass(frozen=True, slots=True)
+class Age:
+    """The words of a language for somebody's age, after a name: trigger words, and an expression that starts there."""
+
+    triggers: frozenset[str]
+    expression: str
+    confidence: float
+
+
+def given_names(language: str, around: Words, described: Age, figures: Age) -> tuple[Rule, ...]:
+    """The rules of a language for given names alone.
+
+    `around`: the words around names. `described`: an age after any capitalized word ("Anna è una donna di 47 anni").
+    `figures`: an age in figures, which other words precede too, so that only known names count ("Osvaldo, anni 52").
+    """
+    return (
+        Rule(f"name.bare.{language}", GIVEN, alone(around, _own(language)), 0.8, rank=28, capital=True),
+        Rule(
+            f"name.aged.{language}",
+            described.triggers,
+            aged(described.expression, known=False),
+            described.confidence,
+            rank=45,
+            strong=True,
+        ),
+        Rule(
+            f"name.aged.{language}.figures",
+            figures.triggers,
+            aged(figures.expression, known=True),
+            figures.confidence,
+            rank=45,
+            strong=True,
+        ),
+    )
+
+
+def _own(language: str) -> frozenset[str]:
+    """The given names of a language, the rare and the everyday ones included."""
+    listed_here = word_set(f"given_{language}") | word_set(f"more_given_{language}") | open_given(language)
+    return listed_here | frozenset(listed("everyday_names"))
+
+
+_OF: Final = re.compile(r"(?:de|di|y|e|ed)[ ]\Z")
+
+
+def alone(language: Words, own: frozenset[str]) -> Finder:
     """A known given name before a verb, after a preposition, or between them, without a surname.
 
+    `own`: the language's own given names. After "de" or "di", other names are rather eponyms ("tornillos de Herbert").
     A name that is also an everyday word or an eponym ("Rosa", "Hope", "Thomas"), or that only the English open list
     has, needs a verb that only persons have.
     """
@@ -59,8 +110,13 @@ def alone(language: Words) -> Finder:
         elif has.match(text, end):
             accepted = True
         else:
-            accepted = bool(_ENDS.match(text, end) or _POSSESSIVE.match(text, end)) and bool(
-                leads.search(before(text, start, 20)) or (_POSSESSIVE.match(text, end))
+            behind = before(text, start, 20)
+            eponym = bool(_OF.search(behind)) and text[start:end].lower() not in own
+            accepted = bool(_POSSESSIVE.match(text, end)) or (
+                not eponym
+                and not _FINDING.match(text, end)
+                and bool(_ENDS.match(text, end))
+                and bool(leads.search(behind))
             )
         if accepted and not NOT_BEFORE.search(before(text, start, 32)):
             yield start, end, Kind.PERSON
@@ -105,8 +161,10 @@ def aged(expression: str, *, known: bool) -> Finder:
             match is None
             or word in listed("month_given")
             or word in no_names
+            or word in places()
             or word in _EVERYDAY - GIVEN
             or (known and word not in GIVEN)
+            or (known and not match["comma"] and word in _EVERYDAY)
         ):
             return
         yield low + match.start("name"), low + match.end("name"), Kind.PERSON

@@ -83,7 +83,10 @@ def _called(kind: Kind) -> Finder:
     return find
 
 
-def _mobile(text: str, start: int, end: int) -> Iterator[Found]:
+def _international(text: str, start: int, end: int) -> Iterator[Found]:
+    """A number with the code of a country: `+39 …`, `(+39) …`."""
+    if text[start] == "(" and text[end : end + 1] != "+":
+        return
     stop = _read_number(text, start)
     if _digits(text[start:stop]) >= 7 and text[stop : stop + 1] not in ("%", "/"):
         yield start, stop, Kind.PHONE
@@ -105,14 +108,16 @@ _ALONE: Final = re.compile(
     # Spain: nine digits from 6-9, in groups
     r"[6-9][0-9]{2}[ .\-][0-9]{3}[ .\-]?[0-9]{3}|[6-9][0-9]{2}[ .\-][0-9]{2}[ .\-][0-9]{2}[ .\-][0-9]{2}"
     r"|9[0-9][ .\-][0-9]{3}[ .\-][0-9]{2}[ .\-][0-9]{2}"
-    # Italy: mobile, and area codes that begin with 0
-    r"|3[2-9][0-9][ .\-/]?[0-9]{3}[ .\-]?[0-9]{3,4}|0[1-9][0-9]{0,2}[ .\-/][0-9]{3,4}[ .\-]?[0-9]{3,4}"
+    # Italy: mobile, and area codes that begin with 0; Britain's are longer
+    r"|3[1-9][0-9][ .\-/]?[0-9]{3}[ .\-]?[0-9]{3,4}|0[1-9][0-9]{0,3}[ .\-/][0-9]{3,4}[ .\-]?[0-9]{3,4}"
+    r"|3[1-9][0-9](?:[ .\-][0-9]{2}){2}[ .\-][0-9]{3}|0[1-9][0-9]{1,2}[/\-][0-9]{6,7}"
+    r"|0[0-9]{2,4}[ \-][0-9]{3,4}[ \-][0-9]{3,4}|07[0-9]{3}[ \-][0-9]{6}"
+    # An area code in brackets
+    r"|\(0[0-9]{1,5}\)[ .\-]?[0-9]{2,4}(?:[ .\-]?[0-9]{2,4}){1,2}|\(9[0-9]{1,2}\)[ ]?[0-9]{2,3}(?:[ .\-]?[0-9]{2}){2,3}"
     # North America, and its short form with 555
-    r"|(?:1[ .\-])?\(?[2-9][0-9]{2}\)?[ .\-][2-9][0-9]{2}[.\-][0-9]{4}|555-[0-9]{4}"
-    # Britain
-    r"|0[0-9]{2,4}[ ][0-9]{3,4}[ ][0-9]{3,4}|07[0-9]{3}[ ][0-9]{6}"
-    # With the code of a country, and Italian numbers in other groups
-    r"|00(?:34|39|44)[ ]?[0-9]{9,10}|3[2-9][0-9](?:[ ][0-9]{2}){2}[ ][0-9]{3}|0[1-9][0-9]{1,2}[/\-][0-9]{6,7}"
+    r"|(?:1[ .\-])?(?:\([2-9][0-9]{2}\)[ ]?|[2-9][0-9]{2}[ .\-/])[2-9][0-9]{2}[ .\-][0-9]{4}|555-[0-9]{4}"
+    # With the code of a country
+    r"|00(?:34|39|44)(?:[ .\-]?[0-9]){9,11}"
     r")" + _ENDS
 )
 _OTHERWISE: Final = re.compile(
@@ -123,7 +128,7 @@ _OTHERWISE: Final = re.compile(
 _CALL_WORDS: Final = re.compile(
     r"(?:llam|avis|contact|marcar|recado|localiz|atiende|urgencia|farmacia|móvil|número|fijo|chiam|contatti|reperib|"
     r"riferimento|risponde|caregiver|badante|sms|numero|cell|call|dial|reach|text|message|number is|emergency|notify|"
-    r"pharmacy|family)[^0-9]{0,40}(?:[0-9 +()./\-]{7,18}[^0-9]{1,12})?\Z"
+    r"pharmacy|family|mobile|mob[.: ]|contatto|avvis)[^0-9]{0,40}(?:[0-9 +()./\-]{7,18}[^0-9]{1,12})?\Z"
 )
 _UNGROUPED: Final = re.compile(
     r"(?<![0-9A-Za-z,./\-+])(?:[679][0-9]{8}|3[0-9]{8,9}|0[1-9][0-9]{7,9}|[2-9][0-9]{9})(?![0-9A-Za-z])"
@@ -140,7 +145,7 @@ PHONE_WORDS: Final = words(
     "tel tfno tfn tlf tlfs telf telfs tf tlfno teléfono telefono teléfonos telefoni tfnos tfo telephone phone phones "
     "ph cell "
     "cellulare cellphone mobile móvil movil mobil pager pgr beeper centralino centralita whatsapp "
-    "recapito recapiti"
+    "recapito recapiti mob landline hotline helpline freephone tollfree"
 )
 _URL_TAIL: Final = r"[^\s<>\"“”«»(){}\[\],;]{0,300}"
 
@@ -188,7 +193,7 @@ RULES: Final = (
         rank=59,
         strong=True,
     ),
-    Rule("contact.phone.plus", words("+"), _mobile, 0.9, rank=60),
+    Rule("contact.phone.plus", words("+ ("), _international, 0.9, rank=60),
     Rule("contact.phone.ungrouped", frozenset({DIGITS[9]}), _ungrouped, 0.85, rank=45),
-    Rule("contact.phone.groups", frozenset((*DIGITS[1:5], DIGITS[9], "(")), _alone, 0.85, rank=45),
+    Rule("contact.phone.groups", frozenset((*DIGITS[1:6], DIGITS[9], "(")), _alone, 0.85, rank=45),
 )

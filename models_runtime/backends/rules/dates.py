@@ -18,12 +18,14 @@ FULL: Final = re.compile(
     rf"|(?P<a>[0-9]{{1,2}})(?P<t>{_SEP})(?P<b>[0-9]{{1,2}})(?:(?P=t)|{_SEP})(?P<y>[0-9]{{4}}|'?[0-9]{{2}}))"
     r"(?![0-9]|[/\-.,][0-9])"
 )
-_MEASURE: Final = re.compile(
+MEASURE: Final = re.compile(
     r"[ ]?(?:%|mg|ml|mmhg|mm\b|cm\b|kg|mcg|µg|ug\b|g\b|gr\b|l\b|ui\b|u\b|u/|meq|mmol|mg/|bpm|lpm|x[ ]?[0-9]|°|º[cC]?|"
     r"cc\b|"
     r"ng|pg|pacientes|casos|c[eé]lulas|pazienti|hz|kcal|rpm|j\b|kv|micras|puntos|/campo|por (?:campo|mm|min)|cigar|"
     r"unidades|veces|"
-    r"d[ií]as)"
+    r"d[ií]as|(?:wom[ae]n|men|patients|subjects|participants|adults|children|controls|cases|people|deaths|events|births|samples|records|"
+    r"admissions|mujeres|hombres|sujetos|niños|controles|personas|individuos|adultos|muestras|fallecidos|donne|uomini|"
+    r"soggetti|controlli|casi|bambini|persone|adulti|eventi|decessi|campioni|interventi|euros?|dollars|passi|pasos|steps)\b)"
 )
 _BIRTH: Final = re.compile(
     r"(?:nacimiento|f\.? ?nac\.?|nac|fn|nacid[oa] el|dob|d\.o\.b\.|born|birth|nascita|nat[oa] (?:[a-zà-ÿ' ]{1,30} "
@@ -39,7 +41,7 @@ def is_birth(text: str, at: int) -> bool:
 
 def _full(text: str, start: int, end: int) -> Iterator[Found]:
     match = FULL.match(text, start)
-    if match is not None and _exists(match) and not _MEASURE.match(after(text, match.end())):
+    if match is not None and _exists(match) and not MEASURE.match(after(text, match.end())):
         yield match.start(), match.end(), Kind.BIRTH_DATE if is_birth(text, start) else Kind.DATE
 
 
@@ -89,7 +91,7 @@ _LISTED: Final = re.compile(
 
 def could_be_part(text: str, match: re.Match[str]) -> bool:
     """Whether no words around a day and month make it a score, a pressure or a measurement."""
-    return not _SCORE.search(before(text, match.start(), 24)) and not _MEASURE.match(after(text, match.end()))
+    return not _SCORE.search(before(text, match.start(), 24)) and not MEASURE.match(after(text, match.end()))
 
 
 def _part(text: str, start: int, end: int) -> Iterator[Found]:
@@ -132,16 +134,20 @@ _EDITION: Final = re.compile(
     rf"dell['’]|guidelines?))?,?[ ]"
     rf"(?:\(|del?[ ])?\Z"
 )
+# "Of these, 1932 had an event."
+_COUNT_AFTER: Final = re.compile(r"[ ][a-zà-ÿ]{3}")
 _YEAR_WORD: Final = re.compile(r"(?<![a-zà-ÿ])(?:año|años)[ ]\Z")
 
 
 def _year(text: str, start: int, end: int) -> Iterator[Found]:
     """A year after a word or bracket that announces one, or a range of two years."""
     match = _YEAR_ALONE.match(text, start)
-    if match is None or _MEASURE.match(after(text, match.end())):
+    if match is None or MEASURE.match(after(text, match.end())):
         return
     behind = before(text, start)
     if _EDITION.search(behind):
+        return
+    if _COUNT_AFTER.match(text, match.end()) and behind.endswith(", "):
         return
     if not match["range"] and (not _IN_YEAR.search(behind) or _NO_YEAR.search(behind)):
         return

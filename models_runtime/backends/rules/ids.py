@@ -124,7 +124,7 @@ RULES: Final = (
     _rule(
         "id.plan",
         "member policy póliza poliza mutua subscriber insurance afiliado",
-        _named(Kind.HEALTH_PLAN, r"[A-Z]{0,4}[\- ]?[0-9]{2,}(?:[\-/][0-9A-Z]+)*"),
+        _named(Kind.HEALTH_PLAN, r"(?!(?:19|20)[0-9]{2}[ .,;)])[A-Z]{0,4}[\- ]?[0-9]{2,}(?:[\-/][0-9A-Z]+)*"),
         0.92,
         78,
     ),

@@ -4,11 +4,13 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from models_runtime.backends.rules.gazetteers import listed, word_set
+from models_runtime.backends.rules.gazetteers import either, listed, word_set
 from models_runtime.backends.rules.kinds import Kind
 from models_runtime.backends.rules.phrases import LETTER, UP, before, read_phrase
 from models_runtime.backends.rules.rule import Finder, Found, Rule, words
 
+# "University of Wisconsin solution", "Maryland Hospital score"
+_NO_INSTITUTION: Final = re.compile(rf"[ ](?:{either('eponym_tails')})(?!{LETTER})")
 _WORDS: Final = re.compile(rf"{LETTER}{{2,}}")
 _ARTICLES: Final = frozenset(
     {"la", "el", "los", "las", "il", "lo", "le", "de", "del", "di", "della", "the", "of", "und"}
@@ -41,6 +43,8 @@ def headed(kind: Kind, *, suffix: str = "", low: bool = True) -> Finder:
             return
         if text[start:end].lower() in ("clínica", "clinica") and _SPECIALTY.search(text[max(0, start - 16) : start]):
             return
+        if _NO_INSTITUTION.match(text, stop):
+            return
         named_words = [word for word in _WORDS.findall(text, match.end(), stop) if word.lower() not in _ARTICLES]
         named = [word for word in named_words if word.lower() not in _GENERAL]
         if named or (text[start].isupper() and any(word[0].isupper() for word in named_words)):
@@ -62,12 +66,20 @@ _PIECES: Final = re.compile(r"[^ ]+")
 _GENERAL_EN: Final = frozenset(listed("general_en"))
 
 
-def ended(kind: Kind, tail: str = "", *, least: int = 1, general: frozenset[str] = _GENERAL_EN) -> Finder:
+# "American College of Gastroenterology" is a society, whose guidelines are cited.
+_SOCIETY: Final = re.compile(r"(?:American|Royal|European|International|National|Canadian|British)[ ]\Z")
+
+
+def ended(
+    kind: Kind, tail: str = "", *, least: int = 1, general: frozenset[str] = _GENERAL_EN, lead: str = ""
+) -> Finder:
     """An institution that ends with the trigger word ("Mercy Hospital"): the capitalized words before it belong to it.
 
-    `tail` (a pattern) must follow the trigger word, and at least `least` words must precede it. `general`: words that
-    make no name alone.
+    `tail` (a pattern) must follow the trigger word, and at least `least` words must precede it. `lead` (a pattern) must
+    match the end of the text before them. `general`: words that make no name alone.
     """
+    leading = re.compile(lead)
+
     more = re.compile(tail)
 
     def find(text: str, start: int, end: int) -> Iterator[Found]:
@@ -82,6 +94,10 @@ def ended(kind: Kind, tail: str = "", *, least: int = 1, general: frozenset[str]
         pieces = [(low + found.start() + piece.start(), piece[0]) for piece in _PIECES.finditer(found[0])]
         while pieces and _opens_no_name(pieces[0][1]):
             pieces.pop(0)
+        if text.startswith(" of ", end) and _SOCIETY.search(text, low, start):
+            return
+        if pieces and not leading.search(text[low : pieces[0][0]]):
+            return
         if pieces and text[start:end].isupper() and not pieces[0][1].isupper():
             return  # "Normales RX"
         if len(pieces) >= least and any(piece.lower() not in general for _, piece in pieces):

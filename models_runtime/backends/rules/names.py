@@ -10,6 +10,7 @@ from models_runtime.backends.rules.phrases import APOSTROPHE, LETTER, SMALL_LETT
 from models_runtime.backends.rules.rule import Finder, Found, Rule, pattern, words
 
 ALL_GIVEN: Final[frozenset[str]] = frozenset().union(*(word_set(name) for name in GIVEN_NAMES.values()))
+GIVEN_OR_SURNAMES: Final = ALL_GIVEN | word_set("surnames")
 _TITLE: Final = (
     r"(?i:dott\.?(?:ssa)?|dr\.?(?:ssa|a)?|prof\.?(?:ssa)?|profesora?|professor|doctora?|dottore(?:ssa)?|"
     r"sig\.?(?:ra|na|r\.ra)?|signora?|sra?|srta|don|doña|dña|d|dª|mr|mrs|ms|miss|avv|ing|enf|lic|médico|md)"
@@ -66,6 +67,10 @@ _PERSON_TITLE: Final = re.compile(
     r"Mrs\.?|Ms\.?|Miss|[Ss]eñora?)[ ]{1,2}"
 )
 _OUR_LADY: Final = re.compile(r"(?:n[ªt]?r?a\.?|nuestra|nª|ntra\.|nuestro|n\.)[ ]\Z")
+# "Gold D.", "Mapleson D.", "anti-D.": a grade or a type, and no title. "D. Juan" follows punctuation or a small word.
+_GRADE: Final = re.compile(
+    rf"(?:(?P<word>[{UP}]{LETTER}*)|[0-9]|vitaminas?|hepatitis|epatite|virus|grado|grade|tipo|type)[ ]\Z|-\Z"
+)
 _LONE_INITIAL: Final = re.compile(rf"[{UP}](?![\w’'/])(?!\.[ ]?[{UP}]\.)")
 
 
@@ -74,7 +79,7 @@ def _titled(kind: Kind, title: re.Pattern[str], *, lone_initial: bool = False, m
 
     def find(text: str, start: int, end: int) -> Iterator[Found]:
         match = title.match(text, start)
-        if match is None or _OUR_LADY.search(before(text, start, 12)):
+        if match is None or _OUR_LADY.search(before(text, start, 12)) or _is_grade(text, start):
             return
         more = _TITLES.match(text, match.end())
         at = more.end() if more else match.end()
@@ -89,6 +94,12 @@ def _titled(kind: Kind, title: re.Pattern[str], *, lone_initial: bool = False, m
             yield at, at + 1, kind
 
     return find
+
+
+def _is_grade(text: str, start: int) -> bool:
+    """Whether the title `D.` is the letter of a grade or a type."""
+    grade = _GRADE.search(text[max(0, start - 24) : start]) if text[start : start + 2] == "D." else None
+    return grade is not None and (grade["word"] or "").lower() not in listed("persons")
 
 
 _DEGREE_BEFORE: Final = re.compile(
@@ -156,8 +167,18 @@ def _patient(text: str, start: int, end: int) -> Iterator[Found]:
     first = name.split()[0].lower() if name else ""
     if not name or name.isupper() or first in _NOT_PATIENT or first in listed("sentence_starts"):
         return
-    if " " in name or not PROSE.match(text, stop):
+    if " " in name or not (PROSE.match(text, stop) or _begins_sentence(first, text[stop : stop + 2])):
         yield gap.end(), stop, Kind.PATIENT
+
+
+_SENTENCE_ENDINGS: Final = ("ed", "ing", "mente", "bile", "able", "ible", "issimo", "issima")
+
+
+def _begins_sentence(word: str, following: str) -> bool:
+    """Whether a single word after `Pt.` is a verb, an adjective or a number's noun: `Pt. Voided 300`."""
+    if word in GIVEN_OR_SURNAMES:
+        return False
+    return word.endswith(_SENTENCE_ENDINGS) or (following[:1] == " " and following[1:].isdigit())
 
 
 _USER: Final = (

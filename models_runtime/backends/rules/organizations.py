@@ -37,7 +37,7 @@ def _company(text: str, start: int, end: int) -> Iterator[Found]:
 
 
 _EN: Final = frozenset({"en"})
-_KNOWN: Final = "INPS|INAIL|INPDAP|INSALUD|SACYL|SESCAM|Osakidetza|OSAKIDETZA|SERGAS|Medicare|Medicaid"
+_KNOWN: Final = "INPS|INAIL|INPDAP|INSALUD|SACYL|SESCAM|Osakidetza|OSAKIDETZA|SERGAS"
 
 RULES: Final = (
     Rule(
@@ -97,7 +97,7 @@ RULES: Final = (
     Rule(
         "place.named.en",
         words("park bridge lake beach mall island county"),
-        ended(Kind.PLACE),
+        ended(Kind.PLACE, lead=r"(?:^|[ (])(?:at|in|near|on|over|from|to|the|of|by|outside|around|through|for)[ ]\Z"),
         0.75,
         40,
         languages=_EN,
@@ -108,7 +108,7 @@ RULES: Final = (
     ),
     Rule(
         "org.known",
-        words("inps inail inpdap insalud sacyl sescam osakidetza sergas medicare medicaid"),
+        words("inps inail inpdap insalud sacyl sescam osakidetza sergas"),
         exact(Kind.ORGANIZATION, rf"(?P<name>{_KNOWN})(?!{LETTER})"),
         0.75,
         rank=45,

@@ -31,6 +31,8 @@ def _relative(text: str, start: int, end: int) -> Iterator[Found]:
     first = _FIRST_WORD.match(text, at, stop)
     if first is None or first[0].lower() in listed("not_relatives") or len(first[0]) < 3:
         return
+    if text[at:stop] in listed("eponym_pairs"):  # "Sister Mary Joseph nodule"
+        return
     if not first[0].isupper() or (text[start:end].islower() and " " in text[at:stop]):
         yield at, stop, Kind.RELATIVE
 
@@ -79,7 +81,7 @@ NOT_BEFORE: Final = re.compile(
     r"san|santa|santo|st\.?|instituto|istituto|colegio|fundaci[oó]n|virgen de|s[ií]ndrome(?: de)?|enfermedad de|"
     r"morbo di|"
     r"malattia di|test (?:de|di)|signo de|segno di|escala de|scala di|[ée]ndice de|m[eé]todo de|t[eé]cnica de|"
-    r"maniobra de|"
+    r"maniobra de|camino de|cammino di|"
     r"tipo|infecci[oó]n por|infecciones por|acueducto de|acquedotto di|acueducto del|cisura de|"
     r"scissura di|polígono de|circolo di|asa de|"
     r"manovra di)[ ]?\Z"

@@ -7,6 +7,7 @@ from typing import Final
 
 from models_runtime.backends.rules.gazetteers import places
 from models_runtime.backends.rules.kinds import Kind
+from models_runtime.backends.rules.located import addressed, located
 from models_runtime.backends.rules.phrases import LETTER, TOWN, UP, after, before, cut_town
 from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, pattern, words
 
@@ -25,14 +26,8 @@ def by_first_word() -> dict[str, tuple[str, ...]]:
     return {first: tuple(sorted(phrases, key=len, reverse=True)) for first, phrases in found.items()}
 
 
-_BEFORE_PLACE: Final = re.compile(
-    r"(?:(?<![a-zà-ÿ])(?:a|ad|da|in|en|di|de|desde|from|to|at|near|hacia|por|natural de|residente en|nat[oa] a|"
-    r"residente in|località|comune di|provincia de|city of|lives in)[ ]|\(|[0-9]{5}[ ,.\-–]{1,3}|[a-zà-ÿ],[ ])\Z"
-)
-
-
 def _listed(text: str, start: int, end: int) -> Iterator[Found]:
-    """A listed place name with a capital letter. An ambiguous name counts only after a preposition or the like."""
+    """A listed place name with a capital letter, where the words around it make it a location."""
     if not text[start].isupper() or (start and text[start - 1] in "-_@./"):
         return
     for phrase in by_first_word()[text[start:end].lower()]:
@@ -43,7 +38,12 @@ def _listed(text: str, start: int, end: int) -> Iterator[Found]:
         kind, unambiguous = places()[phrase]
         if phrase in _CAPITALS and not piece.isupper():
             return
-        if unambiguous or (_BEFORE_PLACE.search(before(text, start)) and not piece.isupper()):
+        accepted = located(text, start, stop, kind)
+        # An ambiguous name needs a comma before it in an address: "Hospital Regional, Concepción. Chile".
+        if not accepted and (unambiguous or text[start - 2 : start] == ", "):
+            accepted = addressed(text, start, stop)
+        accepted = accepted and (unambiguous or not piece.isupper())
+        if accepted:
             yield start, stop, kind
         return
 
@@ -56,8 +56,8 @@ _BRACKETED: Final = re.compile(rf"[ ]?[,.]?[ ]?\([ ]?(?P<town>{TOWN})[ ]?\)")
 _ZIP_FIELD: Final = re.compile(r"(?:\bcp|c\.p\.?|c[oó]digo postal|\bcap|zip(?: code)?)[ :.]{0,3}\Z")
 _ADDRESS: Final = re.compile(
     r"(?:\bc[/\\]|calle|avda|avenida|avinguda|\bav\b|\bavd|plaza|plaça|paseo|passeig|ctra|carretera|camino|carrer|"
-    r"hospital|cl[ií]nica|\bs/n|c\.?p\.?[ :]|[ºª]|via |viale|piazza|corso|residente|centro|universi|instituto|"
-    r"[0-9][ ]?[,.\-–]{0,2}[ ]*(?:e-)?\Z|apartado|servicio|edificio|\bno?\b|\be-\Z|[a-z],[ ]\Z)"
+    r"hospital|cl[ií]nica|\bs/n|c\.?p\.?[ :]|[ºª]|via |viale|piazza|corso|residente|centro\b|universi|instituto|"
+    r"[0-9][ ]?[,.\-–]{0,2}[ ]*(?:e-)?\Z|apartado|servicio|edificio|\bno?[.º°]{0,2}[ ]?[0-9]|\be-\Z|[a-z],[ ]\Z)"
 )
 
 
@@ -70,8 +70,11 @@ def _zip_town(text: str, start: int, end: int) -> Iterator[Found]:
     fielded = _ZIP_FIELD.search(behind)
     town = cut_town(match["town"] or "")
     bracketed = behind.endswith("(") and text[match.end("zip") : match.end("zip") + 1] == ")"
-    addressed = town and (_ADDRESS.search(behind) or town.lower() in places())
-    if not (fielded or bracketed or addressed):
+    sentence = text[match.end("zip") : match.end("zip") + 1] == "."
+    unit = len(town) < 4 and town.isupper()
+    known = town.lower() in places()
+    is_addressed = town and (known or (not sentence and not unit and _ADDRESS.search(behind)))
+    if not (fielded or bracketed or is_addressed):
         return
     yield match.start("zip"), match.end("zip"), Kind.ZIP
     if town and text[match.end("zip")] in " ,-.–":
@@ -163,6 +166,8 @@ def _city_state(text: str, start: int, end: int) -> Iterator[Found]:
 
 def _city_region(text: str, start: int, end: int) -> Iterator[Found]:
     """The town before the name of a state or region: `Nájera, La Rioja`, `East Harbor, Maine`."""
+    if text[start - 2 : start] != ", ":
+        return
     if any(kind in (Kind.STATE, Kind.REGION) for _, _, kind in _listed(text, start, end)):
         town = _town_before(text, start)
         if town is not None and text[max(0, town[0] - 2) : town[0]] not in ("y ", "e "):

@@ -81,6 +81,10 @@ def _with_town(text: str, start: int, stop: int) -> Iterator[Found]:
         yield town.start("town"), town.end("town"), Kind.CITY
 
 
+# "Polígono de Willis" is an artery, "Camino de Santiago" a pilgrimage.
+_NO_STREETS: Final = ("de Willis", "de Santiago")
+
+
 def _typed(*, number: bool) -> Finder:
     """A street type and a name. `number`: a number must follow, because the type is also a common word."""
 
@@ -92,7 +96,7 @@ def _typed(*, number: bool) -> Finder:
         stop, numbered = read_street(text, at)
         if stop > at and numbered:
             yield from _with_town(text, start, stop)
-        elif stop > at and text[start].isupper() and not number:
+        elif stop > at and text[start].isupper() and not number and text[at:stop] not in _NO_STREETS:
             yield start, stop, Kind.STREET
         elif not number and (small := _SMALL_NAME.match(text, at)):
             yield start, small.end(), Kind.STREET

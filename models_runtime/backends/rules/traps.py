@@ -70,6 +70,7 @@ def _town(text: str, start: int, end: int) -> Iterator[Found]:
         yield match.start(), match.end(), Kind.TRAP
 
 
+_PAIR: Final = rf"(?P<pair>{either('eponym_pairs')})(?!{LETTER})"
 _FRACTION: Final = (
     r"(?<![0-9/.,\-])(?P<value>[1-4]/[2-5])(?=[ ](?:proximal|distal|medi[oa]s?|superior|inferior|extern[oa]|intern[oa]|"
     r"inferiore|superiore|prossimale|distale|anterior|posterior|middle|upper|lower|of|del|della|de|di|dell)(?![0-9]))"
@@ -93,6 +94,13 @@ RULES: Final = (
     Rule("trap.drug", word_set("drugs"), _drug, 1.0),
     Rule("trap.eponym.head", frozenset(listed("eponym_heads")), _headed, 1.0),
     Rule("trap.eponym.tail", frozenset(listed("eponym_tails")), _tailed, 1.0),
+    Rule(
+        "trap.eponym.pair",
+        frozenset(re.split(r"[ -]", pair)[0].lower() for pair in listed("eponym_pairs")),
+        pattern(_PAIR, pair=Kind.TRAP),
+        1.0,
+        capital=True,
+    ),
     Rule("trap.eponym.word", word_set("eponyms"), _eponym, 1.0),
     Rule(
         "trap.pressure",

@@ -18,6 +18,14 @@ FOUND = [
     "Tel. {PHONE|0773 555 300} int. {PHONE|412}",  # extension
     "{PHONE|602-555-0114} x{PHONE|206}",
     "pgr {PHONE|3391}",
+    "Ambulatorio {PHONE|(06) 49970155} lun-ven",
+    "Per urgenze {PHONE|(+39) 340 2287715}",
+    "allo {PHONE|0039 011 6335512}",
+    "call {PHONE|(646)555-0137} or {PHONE|617/555-0148}",
+    "Home {PHONE|773 555 0126}",
+    "GP surgery {PHONE|01632 960 441}, from abroad {PHONE|0044 20 7946 0772}",
+    "Mob: {PHONE|07700900318}",
+    "Numero verde {PHONE|800-447722}",
     "Fax: {FAX|973 70 52 63}",
     "(fax {FAX|201-555-0186})",  # the bracket stays out
     "Scrivere a {EMAIL|g.neri@example.org}.",

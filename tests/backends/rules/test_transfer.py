@@ -22,6 +22,21 @@ LEFT = [
     "Rosa de Bengala negativo. Hope is a strength.",
     "fracture of Stewart and Milford type B",  # a name of the English open list only, without a verb
     "Son denies pain in Normal saline",
+    "HOSPITAL COURSE BY SYSTEM: stable",
+    "Survival at 5 years was 82%, supervivencia a 5 años del 74 %",
+    "The 2-year-old prosthesis showed no loosening",
+    "presented with three weeks of worsening dyspnea",
+    "Of these, 1932 had an event",
+    "Gold D. Borg 4; Balthazar D. Child A",
+    "Pt. Voided 300. Pz. Apiretico. Dr. Avvisato.",
+    "Marcus Gunn pupil, Charles Bonnet probable, Sister Mary Joseph nodule",
+    "tornillos de Herbert, aneurysm at the circle of Willis, Polígono de Willis normal",
+    "Hamilton 22, Beck 31",
+    "American College of Gastroenterology guidance",
+    "University of Wisconsin solution",
+    "Dosis de 50000 UI semanales en 41 centros. Se incluyeron 10455. Análisis intermedio.",
+    "Enjoys Bridge and crosswords. Cardiac Rehabilitation referral placed.",
+    "Medicare Part D covers drugs; Camino de Santiago a pie",
 ]
 FOUND = [
     "{PATIENT|Anna} è una donna di {AGE|47} anni",
@@ -31,6 +46,8 @@ FOUND = [
     "Le explico a {PATIENT|Ainara} el resultado",  # names of open lists
     "{PATIENT|Uberto}, anni {AGE|52}, iperteso",
     "{PATIENT|Mozelle} denies chest pain",
+    "Acude D. {PATIENT|Anselmo Bravo} por tos",
+    "El estado de {PATIENT|Casilda} es estable",
 ]
 
 

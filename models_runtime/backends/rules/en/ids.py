@@ -3,103 +3,44 @@
 from typing import Final
 
 from models_runtime.backends.rules.kinds import Kind
-from models_runtime.backends.rules.rule import Rule, pattern, words
-
-_NO: Final = r"(?:[ ](?:n[ºo°.]{1,2}|no\.|n\.|núm\.?|num\.?|número|numero|number|id|code))?[ ]?[:.]?[ ]{0,2}"
+from models_runtime.backends.rules.numbered import numbered
 
 RULES: Final = (
-    Rule(
-        "id.employee.en",
-        words("employee badge"),
-        pattern(rf"(?i)\w+{_NO}(?P<code>[A-Z]{{0,4}}-?[0-9]{{4,9}})(?![0-9A-Za-z])", code=Kind.LICENSE),
-        0.85,
-        rank=78,
-        strong=True,
-    ),
-    Rule(
+    numbered("id.employee.en", "employee badge", r"[A-Z]{0,4}-?[0-9]{4,9}", Kind.LICENSE),
+    numbered("id.license.en", "gmc nmc pin", r"[0-9]{2}[A-Z][0-9]{4}[A-Z]|[0-9]{7}", Kind.LICENSE),
+    numbered(
         "id.social.en",
-        words("social"),
-        pattern(
-            rf"(?i)social(?:[ ]security)?{_NO}(?:is[ ])?"
-            rf"(?P<code>[0-9]{{3}}[ \-]?[0-9]{{2}}[ \-]?[0-9]{{4}})(?![0-9A-Za-z])",
-            code=Kind.SOCIAL_SECURITY,
-        ),
-        0.85,
-        rank=78,
-        strong=True,
+        "social",
+        r"[0-9]{3}[ \-]?[0-9]{2}[ \-]?[0-9]{4}",
+        Kind.SOCIAL_SECURITY,
+        middle=r"(?:[ ]security)?(?:[ ]number)?(?:[ ]is)?",
     ),
-    Rule(
-        "id.record.en",
-        words("record chart"),
-        pattern(
-            rf"(?i)\w+{_NO}(?P<code>[0-9]{{2,3}}-[0-9]{{2}}-[0-9]{{2}}|[0-9]{{6,10}})(?![0-9A-Za-z])", code=Kind.RECORD
-        ),
-        0.85,
-        rank=78,
-        strong=True,
-    ),
-    Rule(
+    numbered("id.record.en", "record chart", r"[0-9]{2,3}-[0-9]{2}-[0-9]{2}|[0-9]{6,10}", Kind.RECORD),
+    numbered("id.encounter.en", "csn rx", r"[0-9]{1,2}-[0-9]{5,8}|[0-9]{6,12}", Kind.EPISODE),
+    numbered(
         "id.mbi.en",
-        words("medicare"),
-        pattern(
-            rf"(?i)medicare{_NO}(?P<code>[1-9][A-Z][A-Z0-9][0-9]-?[A-Z][A-Z0-9][0-9]-?[A-Z]{{2}}[0-9]{{2}})(?![0-9A-Za-z])",
-            code=Kind.HEALTH_PLAN,
-        ),
-        0.85,
-        rank=78,
-        strong=True,
+        "medicare",
+        r"[1-9][A-Z][A-Z0-9][0-9]-?[A-Z][A-Z0-9][0-9]-?[A-Z]{2}[0-9]{2}",
+        Kind.HEALTH_PLAN,
     ),
-    Rule(
+    numbered("id.medicaid.en", "medicaid insurance", r"[A-Z]{0,3}[0-9]{5,12}[A-Z]?", Kind.HEALTH_PLAN),
+    numbered(
         "id.nino.en",
-        words("insurance ni"),
-        pattern(
-            rf"(?i)\w+{_NO}(?P<code>[A-Z]{{2}}[ ]?[0-9]{{2}}[ ]?[0-9]{{2}}[ ]?[0-9]{{2}}[ ]?[A-D])(?![0-9A-Za-z])",
-            code=Kind.SOCIAL_SECURITY,
-        ),
-        0.85,
-        rank=78,
-        strong=True,
+        "insurance ni nino",
+        r"[A-Z]{2}[ ]?[0-9]{2}[ ]?[0-9]{2}[ ]?[0-9]{2}[ ]?[A-D]",
+        Kind.SOCIAL_SECURITY,
     ),
-    Rule(
-        "id.driving.en",
-        words("license"),
-        pattern(
-            rf"(?i)license{_NO}(?P<code>[A-Z]?[0-9]{{3}}-[0-9]{{4}}-[0-9]{{4}}|[A-Z]?[0-9]{{7,9}})(?![0-9A-Za-z])",
-            code=Kind.LICENSE,
-        ),
-        0.85,
-        rank=78,
-        strong=True,
-    ),
-    Rule(
+    numbered("id.specimen.en", "specimen case", r"(?:19|20)?[0-9]{2}-[A-Z]{1,3}-[0-9]{3,7}", Kind.CASE),
+    numbered("id.driving.en", "license", r"[A-Z]?[0-9]{3}-[0-9]{4}-[0-9]{4}|[A-Z]?[0-9]{7,9}", Kind.LICENSE),
+    numbered(
         "id.plate.en",
-        words("plate"),
-        pattern(
-            rf"(?i)plate{_NO}(?P<code>(?=[A-Z0-9 \-]{{0,5}}[0-9])(?=[A-Z0-9 "
-            rf"\-]{{0,5}}[A-Z])[A-Z0-9]{{3,4}}[ \-]?[A-Z0-9]{{3,4}})(?![0-9A-Za-z])",
-            code=Kind.VEHICLE,
-        ),
-        0.85,
-        rank=78,
-        strong=True,
+        "plate registration",
+        r"(?=[A-Z0-9 \-]{0,5}[0-9])(?=[A-Z0-9 \-]{0,5}[A-Z])[A-Z0-9]{3,4}[ \-]?[A-Z0-9]{3,4}",
+        Kind.VEHICLE,
     ),
-    Rule(
-        "id.account.en",
-        words("account policy"),
-        pattern(
-            rf"(?i)\w+{_NO}(?P<code>[A-Z]{{0,3}}[0-9]{{3,10}}(?:-[0-9]{{2,6}}){{0,2}})(?![0-9A-Za-z])",
-            code=Kind.ACCOUNT,
-        ),
-        0.85,
-        rank=78,
-        strong=True,
+    numbered("id.vin.en", "vin", r"(?=[A-Z0-9]{0,12}[0-9]{5})[A-HJ-NPR-Z0-9]{17}", Kind.VEHICLE),
+    numbered(
+        "id.account.en", "account policy", r"[A-Z]{0,3}(?:[0-9]{5,10}|[0-9]{2,4}(?:-[0-9]{2,6}){1,2})", Kind.ACCOUNT
     ),
-    Rule(
-        "id.passport.en",
-        words("passport"),
-        pattern(rf"(?i)passport{_NO}(?P<code>[A-Z]?[0-9]{{8,9}})(?![0-9A-Za-z])", code=Kind.NATIONAL),
-        0.85,
-        rank=78,
-        strong=True,
-    ),
+    numbered("id.passport.en", "passport", r"[A-Z]?[0-9]{8,9}", Kind.NATIONAL),
 )

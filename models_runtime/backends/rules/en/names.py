@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from models_runtime.backends.rules.bare import GIVEN, Words, aged, alone
-from models_runtime.backends.rules.rule import DIGITS, Rule, words
+from models_runtime.backends.rules.bare import Age, Words, given_names
+from models_runtime.backends.rules.rule import DIGITS, words
 
 WORDS: Final = Words(
     does=words(
@@ -26,26 +26,18 @@ WORDS: Final = Words(
     ),
 )
 
-RULES: Final = (
-    Rule("name.bare.en", GIVEN, alone(WORDS), 0.8, rank=28, capital=True),
-    Rule(
-        "name.aged.en",
+RULES: Final = given_names(
+    "en",
+    WORDS,
+    described=Age(
         words("is was a"),
-        aged(
-            r"(?:is|was)?[ ]?(?:an?|now)[ ](?:[a-z\-]+[ ]){0,2}[0-9]{1,3}[\- ](?:year|month|week|"
-            r"day)s?[\- ]old(?![a-z])",
-            known=False,
-        ),
+        r"(?:is|was)?[ ]?(?:an?|now)[ ](?:[a-z\-]+[ ]){0,2}[0-9]{1,3}[\- ](?:year|month|week|"
+        r"day)s?[\- ]old(?![a-z])",
         0.9,
-        rank=45,
-        strong=True,
     ),
-    Rule(
-        "name.aged.en.figures",
+    figures=Age(
         frozenset(DIGITS[1:4]),
-        aged(r"[1-9][0-9]?(?:,|[ ](?:years|yrs)(?![a-z]))(?![0-9])", known=True),
+        r"[1-9][0-9]?(?:,|[ ](?:years|yrs)(?![a-z]))(?![0-9])",
         0.85,
-        rank=45,
-        strong=True,
     ),
 )

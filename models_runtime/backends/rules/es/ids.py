@@ -3,60 +3,39 @@
 from typing import Final
 
 from models_runtime.backends.rules.kinds import Kind
-from models_runtime.backends.rules.rule import DIGITS, Rule, pattern, words
-
-_NO: Final = r"(?:[ ](?:n[ºo°.]{1,2}|no\.|n\.|núm\.?|num\.?|número|numero|number|id|code))?[ ]?[:.]?[ ]{0,2}"
+from models_runtime.backends.rules.numbered import numbered
+from models_runtime.backends.rules.rule import DIGITS, Rule, pattern
 
 RULES: Final = (
-    Rule(
-        "id.employee.es",
-        words("empleado empleada funcionario funcionaria"),
-        pattern(rf"(?i)\w+{_NO}(?P<code>[A-Z]{{0,4}}-?[0-9]{{4,9}})(?![0-9A-Za-z])", code=Kind.LICENSE),
-        0.85,
-        rank=78,
-        strong=True,
-    ),
-    Rule(
+    numbered("id.employee.es", "empleado empleada funcionario funcionaria", r"[A-Z]{0,4}-?[0-9]{4,9}", Kind.LICENSE),
+    numbered(
         "id.license.es",
-        words("colegiado colegiada"),
-        pattern(
-            rf"(?i)\w+{_NO}(?P<code>[0-9]{{2,4}}(?:[/ ][0-9]{{2,5}}){{1,2}}|[0-9]{{5,9}})(?![0-9A-Za-z])",
-            code=Kind.LICENSE,
-        ),
-        0.85,
-        rank=78,
-        strong=True,
+        "colegiado colegiada",
+        r"[0-9]{2,4}(?:[/ ][0-9]{2,5}){1,2}|[0-9]{5,9}",
+        Kind.LICENSE,
     ),
-    Rule(
+    numbered(
         "id.social.es",
-        words("seguridad"),
-        pattern(
-            rf"(?i)seguridad[ ]social{_NO}(?P<code>[0-9]{{2}}[ /\-]?[0-9]{{8}}[ /\-]?[0-9]{{2}})(?![0-9A-Za-z])",
-            code=Kind.SOCIAL_SECURITY,
-        ),
-        0.85,
-        rank=78,
-        strong=True,
+        "seguridad afiliación",
+        r"[0-9]{2}[ /\-]?[0-9]{8}[ /\-]?[0-9]{2}",
+        Kind.SOCIAL_SECURITY,
+        middle=r"(?:[ ]social)?",
     ),
-    Rule(
-        "id.record.es",
-        words("historia"),
-        pattern(
-            rf"(?i)historia(?:[ ]cl[ií]nica)?{_NO}(?P<code>[0-9]{{4,9}}(?:/[0-9]{{2}})?)(?![0-9A-Za-z])",
-            code=Kind.RECORD,
-        ),
-        0.85,
-        rank=78,
-        strong=True,
+    numbered(
+        "id.social.short.es",
+        "n",
+        r"[0-9]{2}[ /\-]?[0-9]{8}[ /\-]?[0-9]{2}",
+        Kind.SOCIAL_SECURITY,
+        middle=r"\.[ ]?S\.[ ]?S\.",
+        capital=True,
     ),
-    Rule(
-        "id.passport.es",
-        words("pasaporte"),
-        pattern(rf"(?i)pasaporte{_NO}(?P<code>[A-Z]{{2,3}}[0-9]{{6}})(?![0-9A-Za-z])", code=Kind.NATIONAL),
-        0.85,
-        rank=78,
-        strong=True,
-    ),
+    numbered("id.record.es", "historia", r"[0-9]{4,9}(?:/[0-9]{2})?", Kind.RECORD, middle=r"(?:[ ]cl[ií]nica)?"),
+    numbered("id.card.es", "tarjeta", r"[A-Z]{2,8}[0-9]{6,14}", Kind.HEALTH_CARD, middle=r"(?:[ ]sanitaria)"),
+    numbered("id.passport.es", "pasaporte", r"[A-Z]{2,3}[0-9]{6}", Kind.NATIONAL),
+    numbered("id.nie.es", "nie", r"[XYZ]-[0-9]{7}-?[A-Z]", Kind.NATIONAL),
+    numbered("id.case.es", "expediente atestado diligencias", r"[0-9]{2,7}/[0-9]{2,6}|[0-9]{5,12}", Kind.CASE),
+    numbered("id.vehicle.es", "matrícula matricula placa", r"[A-Z]{1,2}[ \-]?[0-9]{4}[ \-]?[A-Z]{1,2}", Kind.VEHICLE),
+    numbered("id.chassis.es", "bastidor", r"(?=[A-Z0-9]{0,11}[0-9]{5})[A-HJ-NPR-Z0-9]{17}", Kind.VEHICLE),
     Rule(
         "id.vehicle.form.es",
         frozenset({DIGITS[4]}),
@@ -68,14 +47,16 @@ RULES: Final = (
         0.8,
         rank=40,
     ),
+    # A Spanish bank account before the IBAN: bank, branch, check digits and account.
     Rule(
-        "id.vehicle.es",
-        words("matrícula matricula placa"),
+        "id.account.form.es",
+        frozenset({DIGITS[4]}),
         pattern(
-            r"(?i:\w+)[ :]{1,2}(?P<code>[A-Z]{1,2}[ \-]?[0-9]{4}[ \-]?[A-Z]{1,2})(?![0-9A-Za-z])", code=Kind.VEHICLE
+            r"(?<![0-9A-Za-z.,\-/])(?P<code>[0-9]{4}[ \-][0-9]{4}[ \-][0-9]{2}[ \-][0-9]{10})(?![0-9A-Za-z])",
+            code=Kind.ACCOUNT,
         ),
-        0.85,
-        rank=78,
+        0.9,
+        rank=83,
         strong=True,
     ),
 )

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from models_runtime.backends.rules.bare import GIVEN, Words, aged, alone
-from models_runtime.backends.rules.rule import DIGITS, Rule, words
+from models_runtime.backends.rules.bare import Age, Words, given_names
+from models_runtime.backends.rules.rule import DIGITS, words
 
 WORDS: Final = Words(
     does=words(
@@ -26,27 +26,19 @@ WORDS: Final = Words(
     ),
 )
 
-RULES: Final = (
-    Rule("name.bare.es", GIVEN, alone(WORDS), 0.8, rank=28, capital=True),
-    Rule(
-        "name.aged.es",
+RULES: Final = given_names(
+    "es",
+    WORDS,
+    described=Age(
         words("es de"),
-        aged(
-            r"(?:es[ ](?:un|una)[ ](?:varón|mujer|hombre|niñ[oa]|paciente|chic[oa]|joven|señora?|lactante|"
-            r"ancian[oa])(?:[ ][a-z]+)?"
-            r"[ ]de|de)[ ](?:[0-9]{1,3}|[a-z]{4,12})[ ](?:años|meses)(?![a-z])(?![ ](?:de[ ]evol|de[ ]segui|después))",
-            known=False,
-        ),
+        r"(?:es[ ](?:un|una)[ ](?:varón|mujer|hombre|niñ[oa]|paciente|chic[oa]|joven|señora?|lactante|"
+        r"ancian[oa])(?:[ ][a-z]+)?"
+        r"[ ]de|de)[ ](?:[0-9]{1,3}|[a-z]{4,12})[ ](?:años|meses)(?![a-z])(?![ ](?:de[ ]evol|de[ ]segui|después))",
         0.85,
-        rank=45,
-        strong=True,
     ),
-    Rule(
-        "name.aged.es.figures",
+    figures=Age(
         frozenset(DIGITS[1:4]),
-        aged(r"[0-9]{1,3}[ ](?:años|meses)(?=[,.;: )\n]|\Z)(?![ ](?:de[ ](?!edad)|después|antes|tras))", known=True),
+        r"[0-9]{1,3}[ ](?:años|meses)(?=[,.;: )\n]|\Z)(?![ ](?:de[ ](?!edad)|después|antes|tras))",
         0.85,
-        rank=45,
-        strong=True,
     ),
 )

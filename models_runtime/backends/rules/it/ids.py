@@ -1,53 +1,102 @@
 """Numbers that are identifiers in Italian text, by their form and the words before them."""
 
+import re
+from collections.abc import Iterator
 from typing import Final
 
+from models_runtime.backends.rules.checks import looks_like_codice_fiscale
 from models_runtime.backends.rules.kinds import Kind
-from models_runtime.backends.rules.rule import Rule, pattern, words
+from models_runtime.backends.rules.numbered import numbered
+from models_runtime.backends.rules.rule import DIGITS, Found, Rule, pattern
 
-_NO: Final = r"(?:[ ](?:n[ºo°.]{1,2}|no\.|n\.|núm\.?|num\.?|número|numero|number|id|code))?[ ]?[:.]?[ ]{0,2}"
+_OF_DOCTORS: Final = "(?:[ ](?:dei|degli|al|con|il|medici|chirurghi|infermieri|psicologi|ostetriche))"
+_LETTERS: Final = re.compile(r"(?<![A-Za-z])[A-Za-z]{3}[ ]?[A-Za-z]{3}[ ]?\Z")
+_REST: Final = re.compile(r"[0-9]{2}[ ]?[A-Za-z][0-9]{2}[ ]?[A-Za-z][0-9]{3}[A-Za-z](?![0-9A-Za-z])")
+
+
+def _tax_code(text: str, start: int, end: int) -> Iterator[Found]:
+    """A tax code in small letters or in groups, `RSS MRA 80A01 H501U`, by the digits of the year in it."""
+    rest = _REST.match(text, start)
+    letters = _LETTERS.search(text[max(0, start - 9) : start]) if rest else None
+    if rest and letters and looks_like_codice_fiscale(letters[0] + rest[0]):
+        yield start - len(letters[0]), rest.end(), Kind.NATIONAL
+
 
 RULES: Final = (
-    Rule(
+    numbered(
         "id.employee.it",
-        words("dipendente matricola"),
-        pattern(
-            rf"(?i)\w+(?:[ ]aziendale)?{_NO}(?P<code>[A-Z]{{0,4}}-?[0-9]{{4,9}})(?![0-9A-Za-z])", code=Kind.LICENSE
-        ),
-        0.85,
-        rank=78,
-        strong=True,
+        "dipendente matricola matr tesserino badge",
+        r"[A-Z]{0,4}-?[0-9]{4,10}",
+        Kind.LICENSE,
+        middle=r"\.?(?:[ ](?:aziendale|inps|inail|matricola))?",
     ),
-    Rule(
+    numbered(
         "id.license.it",
-        words("albo ordine"),
-        pattern(
-            rf"(?i)\w+(?:[ ](?:dei|al|medici))*{_NO}(?P<code>(?:[A-Z]{{2}}-)?[0-9]{{3,6}})(?![0-9A-Za-z])",
-            code=Kind.LICENSE,
-        ),
-        0.85,
-        rank=78,
-        strong=True,
+        "albo ordine omceo",
+        r"(?:[A-Z]{2}-)?[0-9]{3,6}",
+        Kind.LICENSE,
+        middle=rf"(?:(?<=ordine){_OF_DOCTORS}{{1,5}}|(?<=albo){_OF_DOCTORS}{{0,5}}|(?<=omceo)(?:[ ](?:di[ ])?[a-z]+)?)",
     ),
-    Rule(
+    numbered(
         "id.record.it",
-        words("cartella nosologico"),
-        pattern(
-            rf"(?i)\w+(?:[ ]clinica)?{_NO}(?P<code>[0-9]{{4,10}}(?:/[0-9]{{3,6}})?)(?![0-9A-Za-z])", code=Kind.RECORD
-        ),
-        0.85,
-        rank=78,
-        strong=True,
+        "cartella nosologico",
+        r"[0-9]{4,10}(?:/[0-9]{3,6})?|[0-9]{2}/[0-9]{4,7}",
+        Kind.RECORD,
+        middle=r"(?:[ ]clinica)?",
     ),
-    Rule(
+    numbered(
+        "id.code.it",
+        "codice cod",
+        r"[A-Z]{0,3}[0-9]{6,16}",
+        Kind.RECORD,
+        middle=r"\.?[ ](?:paziente|sanitario|assistito|stp|eni|regionale)",
+    ),
+    numbered(
         "id.national.it",
-        words("carta documento passaporto patente"),
-        pattern(
-            rf"(?i)\w+(?:[ ](?:di[ ]|d['’])(?:identità|guida))?{_NO}"
-            rf"(?P<code>[A-Z][A-Z0-9][0-9]{{5,7}}[A-Z]{{0,2}})(?![0-9A-Za-z])",
-            code=Kind.NATIONAL,
-        ),
-        0.85,
+        "carta documento passaporto patente permesso",
+        r"[A-Z][A-Z0-9][ ]?[0-9]{5,8}[A-Z]{0,2}|U1[A-Z0-9]{7}[A-Z]",
+        Kind.NATIONAL,
+        middle=r"(?:[ ](?:(?:di[ ]|d['’])(?:identità|guida|soggiorno|riconoscimento)|italiano|(?:cat\.?[ ])?[AB]))?",
+    ),
+    numbered(
+        "id.national.short.it",
+        "i",
+        r"[A-Z]{2}[ ]?[0-9]{5,7}(?:[A-Z]{2})?",
+        Kind.NATIONAL,
+        middle=r"(?<=C\.I)(?:\.E)?",
+        capital=True,
+    ),
+    numbered(
+        "id.card.it",
+        "tessera ts team",
+        r"8038(?:[ ]?[0-9]){16}",
+        Kind.HEALTH_CARD,
+        middle=r"(?:[ ](?:sanitaria|team|europea))*",
+    ),
+    numbered(
+        "id.vehicle.it",
+        "targa targato targata",
+        r"[A-Z]{2}[ ]?(?:[0-9]{3}[ ]?[A-Z]{2}|[0-9]{5})|[a-z]{2}[0-9]{3}[a-z]{2}",
+        Kind.VEHICLE,
+    ),
+    numbered("id.position.it", "posizione pratica", r"[0-9]{8,12}", Kind.CASE, middle=r"[ ](?:inps|inail)"),
+    numbered("id.plan.it", "polizza", r"[A-Z]{0,3}[0-9]{2,10}(?:[/\-][0-9]{3,9})?", Kind.HEALTH_PLAN),
+    numbered("id.chassis.it", "telaio", r"(?=[A-Z0-9]{0,11}[0-9]{5})[A-HJ-NPR-Z0-9]{17}", Kind.VEHICLE),
+    numbered(
+        "id.vat.it",
+        "p partita vat",
+        r"(?:IT)?[0-9]{11}",
+        Kind.NATIONAL,
+        middle=r"(?:\.?[ ]?I\.?(?:V\.?A\.?)?)?",
+        capital=True,
+    ),
+    Rule("id.national.cf.it", frozenset({DIGITS[2]}), _tax_code, 0.98, rank=85, strong=True),
+    # The number of an electronic prescription.
+    Rule(
+        "id.prescription.form.it",
+        frozenset({DIGITS[4]}),
+        pattern(r"(?<![0-9A-Za-z.,\-/])(?P<code>[0-9]{4}[A-Z][ ]?[0-9]{10})(?![0-9A-Za-z])", code=Kind.CASE),
+        0.95,
         rank=78,
         strong=True,
     ),

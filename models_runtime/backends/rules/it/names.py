@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from models_runtime.backends.rules.bare import GIVEN, Words, aged, alone
-from models_runtime.backends.rules.rule import DIGITS, Rule, words
+from models_runtime.backends.rules.bare import Age, Words, given_names
+from models_runtime.backends.rules.rule import DIGITS, words
 
 WORDS: Final = Words(
     does=words(
@@ -25,31 +25,20 @@ WORDS: Final = Words(
     ),
 )
 
-RULES: Final = (
-    Rule("name.bare.it", GIVEN, alone(WORDS), 0.8, rank=28, capital=True),
-    Rule(
-        "name.aged.it",
+RULES: Final = given_names(
+    "it",
+    WORDS,
+    described=Age(
         words("è"),
-        aged(
-            r"è[ ](?:una?[ ]|un['’])(?:donna|uomo|paziente|bambin[oa]|ragazz[oa]|signora?|lattante|"
-            r"anzian[oa]|neonat[oa])(?:[ ][a-zà-ÿ]+)?"
-            r"[ ](?:di|che)(?![a-z])",
-            known=False,
-        ),
+        r"è[ ](?:una?[ ]|un['’])(?:donna|uomo|paziente|bambin[oa]|ragazz[oa]|signora?|lattante|"
+        r"anzian[oa]|neonat[oa])(?:[ ][a-zà-ÿ]+)?"
+        r"[ ](?:di|che)(?![a-z])",
         0.9,
-        rank=45,
-        strong=True,
     ),
-    Rule(
-        "name.aged.it.figures",
+    figures=Age(
         frozenset((*DIGITS[1:4], "anni", "di")),
-        aged(
-            r"(?:(?:di[ ])?anni[ ][0-9]{1,3}|(?:di[ ])?[0-9]{1,3}[ ](?:anni|aa|mesi))(?=[,.;: )\n]|"
-            r"\Z)(?![ ](?:fa|di[ ](?!età)|dopo|prima|dal))",
-            known=True,
-        ),
+        r"(?:(?:di[ ])?anni[ ][0-9]{1,3}|(?:di[ ])?[0-9]{1,3}[ ](?:anni|aa|mesi))(?=[,.;: )\n]|"
+        r"\Z)(?![ ](?:fa|di[ ](?!età)|dopo|prima|dal))",
         0.88,
-        rank=45,
-        strong=True,
     ),
 )

@@ -1,0 +1,85 @@
+"""Identifiers by the word before them: the shape that the rules of all languages share."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from models_runtime.backends.rules.dates import MEASURE
+from models_runtime.backends.rules.gazetteers import either
+from models_runtime.backends.rules.kinds import Kind
+from models_runtime.backends.rules.phrases import LETTER, after, before
+from models_runtime.backends.rules.rule import DIGITS, Found, Rule, pattern, words
+
+SIGN: Final = r"(?:n[ºo°ª.]{1,3}|nr\.?|no\.?|núm\.?|num\.?|número|numero|number|id|code|#)"
+"""Words and signs for "number"."""
+END: Final = r"(?![0-9A-Za-z]|[.,][0-9]|[ ]?(?:%|mg\b|ml\b|UI\b|IU\b|units\b|euros?\b|dollars\b))"
+
+
+def numbered(name: str, triggers: str, code: str, kind: Kind, *, middle: str = "", capital: bool = False) -> Rule:
+    """A rule for a code after a word: `Passaporto n. YA4410278`. `middle`: an expression for words after the trigger.
+
+    Between the word and the code there may be a word or sign for "number", a colon and blanks. Letters of the code are
+    matched as written. `capital`: the word has a capital letter.
+    """
+    gap = rf"(?:[ ]?{SIGN}(?![a-z]))?[ ]?[:.]?[ ]{{0,2}}"
+    expression = rf"(?<![A-Za-z]-)(?i:{LETTER}+{middle}{gap})(?<![A-Za-z0-9])(?P<code>{code}){END}"
+    return Rule(name, words(triggers), pattern(expression, code=kind), 0.85, rank=78, strong=True, capital=capital)
+
+
+_CODE: Final = r"[A-Z]{0,4}[\-/]?[0-9][0-9A-Z]*(?:[\-/][0-9A-Z]+){0,4}"
+# As in "N. pratica 2023/4471", "Nº de registro 44817", "Visit number 44817203" and "ID: P0044817".
+_AFTER_SIGN: Final = re.compile(
+    r"(?:(?i:n[.º°ª]{1,3}|no[.:]|nr[.:]|núm\.|num\.|número|numero|number)"
+    rf"(?:[ ]?(?:(?:de|di|of)[ ])?(?:{either('numbered_things')}))?|"
+    rf"(?<=S/)N|ID)[ ]?[:.#]{{0,2}}[ ]{{0,2}}(?P<code>{_CODE}){END}"
+)
+# "#" is no trigger word, so these codes are found at their digits.
+_AFTER_HASH: Final = re.compile(r"#[:.]?[ ]?(?P<letters>[A-Z]{0,3}-?)\Z")
+_REST: Final = re.compile(rf"[0-9][0-9A-Z]*(?:[\-/][0-9A-Z]+){{0,4}}{END}")
+# Laws, standards and forms have numbers too, and "the number 48210" counts something.
+_LAW: Final = re.compile(
+    r"(?<![a-zà-ÿ])(?:legge|l\.|d\.?[ ]?lgs\.?|decreto|dpcm|dpr|d\.?m\.?|regolamento|direttiva|delibera|dgr|circolare|"
+    r"nota|"
+    r"ley|orden|real decreto|rd|directiva|reglamento|resolución|norma|iso|une|uni|en|act|regulation|directive|rule|law|"
+    r"omb|cas|ce|ue|cee|eu|ec|"
+    r"art\.?|artículo|articolo|aic|form|cat|catálogo|catalogo|chapter|section|the|an?|el|il|un|este|this)"
+    r"(?:[ ]\([a-z]{2,3}\))?[ ,]{1,2}\Z"
+)
+_LEAST: Final = 5
+_GOES_ON: Final = frozenset(" .:º°ª#")
+
+
+def _signed(text: str, start: int, end: int) -> Iterator[Found]:
+    """A code of at least five digits after a word for "number", whatever it is the number of."""
+    if text[end : end + 1] not in _GOES_ON:
+        return
+    match = _AFTER_SIGN.match(text, start)
+    if match is None or not _is_code(match["code"]) or _LAW.search(before(text, start, 24)):
+        return
+    if not MEASURE.match(after(text, match.end())):
+        yield *match.span("code"), Kind.CASE
+
+
+def _no(text: str, start: int, end: int) -> Iterator[Found]:
+    if text[end : end + 1] in (".", ":"):
+        yield from _signed(text, start, end)
+
+
+def _hashed(text: str, start: int, end: int) -> Iterator[Found]:
+    """A number of at least five digits after `#`."""
+    low = max(0, start - 7)
+    hashed = _AFTER_HASH.search(text[low:start]) if text.find("#", low, start) >= 0 else None
+    match = _REST.match(text, start) if hashed else None
+    if hashed and match and _is_code(match[0]):
+        yield start - len(hashed["letters"]), match.end(), Kind.CASE
+
+
+def _is_code(code: str) -> bool:
+    return sum(ch.isdigit() for ch in code) >= _LEAST
+
+
+RULES: Final = (
+    Rule("id.number.sign", words("n nº nª nr núm num número numero number id"), _signed, 0.8, rank=44),
+    Rule("id.number.no", words("no"), _no, 0.8, rank=44),
+    Rule("id.number.hash", frozenset(DIGITS[2:]), _hashed, 0.8, rank=44),
+)
