@@ -30,7 +30,6 @@ def learn(task: TrainingTask, path: Path) -> str:
         stop_after=task.stop_after,
         self_labeled=task.self_labeled,
         use_rules=task.settings.get("rules", True),
-        open_lists=task.language if task.settings.get("lists", False) else None,
         gold_notes=len(task.notes),
     )
 

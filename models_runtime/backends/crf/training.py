@@ -28,7 +28,6 @@ from models_runtime.backends.notes.lexicon import learn
 from models_runtime.backends.notes.note import read
 from models_runtime.backends.notes.pieces import pieces, sure_pieces
 from models_runtime.backends.notes.rule_tags import FeatureRules, rules_for
-from models_runtime.backends.open_lists.lists import marked
 from models_runtime.backends.self_labels import WEIGHT, SelfLabeled
 
 ALGORITHMS: Final[dict[str, dict[str, Any]]] = {
@@ -61,7 +60,6 @@ def train(
     held_out: Sequence[tuple[str, Sequence[Span]]] = (),
     stop_after: int = 0,
     use_rules: bool = True,
-    open_lists: str | None = None,
     gold_notes: int = 0,
     self_labeled: Sequence[SelfLabeled] = (),
 ) -> str:
@@ -70,8 +68,7 @@ def train(
     `unlabeled`: the project's other notes; the lexicon is learned from them too. `base`: the earlier model. Its labels
     stay: spans with labels that these notes lack come from the earlier model. `held_out`: notes that choose the
     iteration (see _Trainer.choose). `stop_after`: the iteration after which to end. `use_rules`: take the tags of the
-    rules as features. `open_lists`: take the marks of words in this language's open lists as
-    features. `gold_notes`: how many of the notes are no copies; 0 for all. `self_labeled`: notes with labels
+    rules as features. `gold_notes`: how many of the notes are no copies; 0 for all. `self_labeled`: notes with labels
     of models, which count WEIGHT as much as gold notes. Deterministic: the same notes in the same order give the same
     file. Raises BackendError (permanent) for notes without spans, an unknown algorithm, or a `base` with MOST_STAGES
     stages.
@@ -92,8 +89,6 @@ def train(
     times = TIMES if self_labeled else 1
     params |= {name: times * params[name] for name in ("c1", "c2") if name in params}
     lexicon = learn([*(text for text, _ in notes), *unlabeled])
-    if open_lists is not None:
-        lexicon = marked(lexicon, open_lists)
     rules = rules_for(label_set, used=use_rules)
     rows = Rows(families(lexicon, staged=earlier is not None))
     trainer = _Trainer(algorithm, params, report)

@@ -6,7 +6,6 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from models_runtime.backends.open_lists.lists import names
 from models_runtime.backends.rules.kinds import Kind
 
 _DATA: Final = Path(__file__).with_name("data")
@@ -33,9 +32,13 @@ def word_set(name: str) -> frozenset[str]:
 
 @cache
 def open_given(*languages: str) -> frozenset[str]:
-    """The given names of these languages' open lists, lower-cased, without those that are words of clinical notes."""
-    words = (name.lower() for language in languages for name in names("given", language))
-    return frozenset(words) - word_set("not_names") - word_set("eponyms") - {*listed("persons", "sentence_starts")}
+    """The given names of these languages' open lists, lower-cased, without words of clinical notes and surnames.
+
+    NOTICE.md tells where the lists come from.
+    """
+    found = frozenset[str]().union(*(word_set(f"open_given_{language}") for language in languages))
+    others = (word_set(name) for name in ("not_names", "eponyms", "surnames"))
+    return found.difference(*others, listed("persons", "sentence_starts"))
 
 
 def phrases(name: str) -> Iterator[str]:

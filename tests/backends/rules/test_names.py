@@ -1,5 +1,10 @@
+from pathlib import Path
+
 import pytest
 
+from models_runtime.backends import rules
+from models_runtime.backends.rules.backend import LANGUAGES
+from models_runtime.backends.rules.gazetteers import open_given
 from tests.backends.rules.helpers import found, marked, read
 
 FOUND = [
@@ -110,3 +115,12 @@ def test_meddocan_tells_patients_relatives_and_staff_apart() -> None:
         "{ID_TITULACION_PERSONAL_SANITARIO|28 28 70973}."
     )
     assert marked(row, "meddocan") == row
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_an_open_list_has_a_source_and_each_name_once(language: str) -> None:
+    folder = Path(rules.__file__).parent
+    listed = (folder / "data" / f"open_given_{language}.txt").read_text(encoding="utf-8").splitlines()
+    assert listed == sorted(set(listed)) and all(len(name) > 2 and " " not in name for name in listed)
+    assert f"`open_given_{language}.txt`" in (folder / "NOTICE.md").read_text(encoding="utf-8")
+    assert {"lady", "man", "parkinson"}.isdisjoint(open_given(language)), "words of notes are no names"

@@ -22,6 +22,7 @@ LEFT = [
     "Rosa de Bengala negativo. Hope is a strength.",
     "fracture of Stewart and Milford type B",  # a name of the English open list only, without a verb
     "Son denies pain in Normal saline",
+    "Old lady Smith's hip, as they say",  # a surname that an open list has as a given name
     "HOSPITAL COURSE BY SYSTEM: stable",
     "Survival at 5 years was 82%, supervivencia a 5 años del 74 %",
     "The 2-year-old prosthesis showed no loosening",
