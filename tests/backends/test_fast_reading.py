@@ -74,10 +74,12 @@ def test_scores_of_the_crf_are_the_sums_of_the_weights_of_all_features(
         for first, past in {(0, size), (0, size // 2), (size // 2, size)}:
             if first == past:
                 continue
-            plain = [
-                model.weights.sums(model.weights.numbers(feature.decode() for feature in row))
-                for row in rows.of(columns.of(first, past), past - first)
-            ]
+            plain = model.weights.sums(
+                [
+                    model.weights.numbers(feature.decode() for feature in row)
+                    for row in rows.of(columns.of(first, past), past - first)
+                ]
+            )
             found = fast.of(note, tags, tenths, first, past)
             assert np.allclose(found, plain, rtol=0, atol=1e-9)
             compared += past - first
@@ -92,8 +94,8 @@ class _Ones:
     def numbers(self, features: Sequence[str]) -> Sequence[str]:
         return features
 
-    def sums(self, numbers: Sequence[str]) -> np.ndarray:
-        return np.full(len(self.tags), float(len(numbers)))
+    def sums(self, features: Sequence[Sequence[str]]) -> np.ndarray:
+        return np.array([[float(len(each))] * len(self.tags) for each in features])
 
 
 def test_tables_of_sums_are_limited_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
