@@ -25,10 +25,10 @@ from models_runtime.backends.notes.rule_tags import rules_of
 
 VERSION: Final = "1"
 # Notes or tokens that are read together.
-NOTES: Final = 32
-TOKENS: Final = 16_384
+NOTES: Final = 64
+TOKENS: Final = 32_768
 # On a CPU, a token takes a fourth of the memory that the network itself would need for it.
-LIGHT: Final = 4
+LIGHT: Final = 8
 OUTSIDE: Final = 0
 """The number of the tag O (see Tags)."""
 

@@ -27,6 +27,13 @@ class Path(NamedTuple):
     odds: list[float]
     marginals: Floats | None = None
 
+    def stretches(self, outside: int | None) -> list[tuple[int, int]]:
+        """The first and the past-the-last token of each stretch of tokens with other tags than `outside`."""
+        inside = np.zeros(len(self.tags) + 2, dtype=bool)
+        inside[1:-1] = np.array(self.tags) != (-1 if outside is None else outside)
+        ends = np.flatnonzero(inside[1:] != inside[:-1]).tolist()
+        return list(zip(ends[::2], ends[1::2], strict=True))
+
 
 @dataclass(frozen=True, slots=True)
 class _Stack:
@@ -128,8 +135,8 @@ class _Ahead:
         found += scores[rows, top][:, None]
         near = scores.take(self._near, axis=1)
         near += self._scores
-        for some in np.split(near, range(len(self._steps), near.shape[1], len(self._steps)), axis=1):
-            np.maximum(found, some, out=found)
+        for first in range(0, near.shape[1], len(self._steps)):
+            np.maximum(found, near[:, first : first + len(self._steps)], out=found)
         others = scores.copy()
         others[rows, top] = -np.inf
         second = others[rows, others.argmax(axis=1)][:, None]
