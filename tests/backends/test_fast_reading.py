@@ -18,6 +18,7 @@ from models_runtime.backends.crf.backend import CrfBackend
 from models_runtime.backends.crf.emissions import Emissions
 from models_runtime.backends.crf.features import Features, earlier_tags, families
 from models_runtime.backends.crf.model import load_model
+from models_runtime.backends.crf.paths import Path as TagPath
 from models_runtime.backends.crf.paths import best_paths
 from models_runtime.backends.crf.rows import Rows
 from models_runtime.backends.crf.training import train
@@ -129,7 +130,7 @@ from models_runtime.backends.bilstm_crf.training import learn  # noqa: E402
 from models_runtime.backends.learner import TrainingTask  # noqa: E402
 from models_runtime.backends.neural.crf import Crf  # noqa: E402
 from models_runtime.backends.neural.device import Placement, cpu_device  # noqa: E402
-from models_runtime.backends.neural.tags import Tags  # noqa: E402
+from models_runtime.backends.neural.tags import Tags, best_path  # noqa: E402
 
 
 @pytest.fixture(scope="module", params=[0, 1], ids=["no language", "language"])
@@ -212,7 +213,8 @@ def test_spans_of_notes_read_together_are_those_of_each_note_by_itself(network: 
             paths += layer.paths(scores, [len(item)])
             shares = layer.marginals(scores, shown["mask"])[0].numpy()
             flat += [float(row[tag]) for row, tag in zip(shares, paths[-1], strict=True)]
-        plain = confident_spans(note, items, paths, flat, model.tags, spans[0].source if spans else "")
+        source = spans[0].source if spans else ""
+        plain = confident_spans(note.text, note.tokens, items, paths, flat, model.tags, source)
         assert spans == plain
         for one, two in zip(spans, plain, strict=True):
             assert one.confidence == pytest.approx(two.confidence, abs=1.1e-3)  # the last digit may be rounded
@@ -268,6 +270,28 @@ def test_paths_and_probabilities_are_those_of_the_layer(lengths: list[int], ever
             assert path.odds == pytest.approx([row[tag] for row, tag in zip(plain, path.tags, strict=True)], abs=1e-5)
         else:
             assert path.odds == [1.0] * len(item)
+
+
+@settings(max_examples=60)
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=5), st.integers(1, 7), st.integers(0, 2**31), st.booleans())
+def test_best_paths_are_those_of_trying_all_steps(lengths: list[int], size: int, seed: int, whole: bool) -> None:
+    """Also where scores are equal (whole numbers), and where the path is over a step that is not among the highest."""
+    chance = np.random.default_rng(seed)
+
+    def some(*shape: int) -> np.ndarray:
+        found: np.ndarray = chance.normal(size=shape) * 3
+        return found.round() if whole else found
+
+    steps, items = some(size, size), [some(length, size) for length in lengths]
+    found = [path.tags for path in best_paths(items, steps)]
+    assert found == [best_path(item, np.zeros(size), steps) for item in items]
+
+
+def test_stretches_are_those_of_other_tags() -> None:
+    path = TagPath([0, 2, 2, 0, 1, 3], [1.0] * 6)
+    assert path.stretches(0) == [(1, 3), (4, 6)]
+    assert path.stretches(3) == [(0, 5)] and path.stretches(None) == [(0, 6)]
+    assert TagPath([0, 0], [1.0] * 2).stretches(0) == [] and best_paths([], np.zeros((2, 2))) == []
 
 
 def test_texts_are_varied() -> None:

@@ -87,7 +87,8 @@ def read_weights(file: bytes) -> Weights:
     own = own[np.argsort(own["source"], kind="stable")]
     starts = np.searchsorted(own["source"], np.arange(len(names) + 1))
     features = {name: number for number, name in enumerate(names) if name}
-    return Weights(tuple(tags), steps, features, starts, own["target"].astype(np.intp), own["weight"].astype(np.float64))
+    targets, weights = own["target"].astype(np.intp), own["weight"].astype(np.float64)
+    return Weights(tuple(tags), steps, features, starts, targets, weights)
 
 
 def _beyond(rows: Any, sources: int, targets: int) -> bool:
