@@ -19,7 +19,7 @@ from models_runtime.backends.crf.emissions import Emissions
 from models_runtime.backends.crf.features import Features, earlier_tags, families
 from models_runtime.backends.crf.model import load_model
 from models_runtime.backends.crf.paths import Path as TagPath
-from models_runtime.backends.crf.paths import best_paths
+from models_runtime.backends.crf.paths import _Ahead, best_paths
 from models_runtime.backends.crf.rows import Rows
 from models_runtime.backends.crf.training import train
 from models_runtime.backends.notes.note import Note, read
@@ -272,19 +272,22 @@ def test_paths_and_probabilities_are_those_of_the_layer(lengths: list[int], ever
             assert path.odds == [1.0] * len(item)
 
 
-@settings(max_examples=60)
-@given(st.lists(st.integers(1, 9), min_size=1, max_size=5), st.integers(1, 7), st.integers(0, 2**31), st.booleans())
-def test_best_paths_are_those_of_trying_all_steps(lengths: list[int], size: int, seed: int, whole: bool) -> None:
-    """Also where scores are equal (whole numbers), and where the path is over a step that is not among the highest."""
+@pytest.mark.parametrize("tags", [1, 2, 3, 4, 12, 41])
+def test_scores_ahead_are_those_of_trying_all_steps(tags: int) -> None:
+    """Also where the best step is not among the highest ones, and not from the tag with the highest score."""
+    chance = np.random.default_rng(tags)
+    for spread in (0.1, 1.0, 10.0):
+        scores, steps = chance.normal(size=(200, tags)), spread * chance.normal(size=(tags, tags))
+        steps[chance.random(steps.shape) < 0.5] = 0
+        assert np.array_equal(_Ahead(steps).of(scores), (scores[:, :, None] + steps).max(axis=1))
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=5), st.integers(1, 7), st.integers(0, 2**31))
+def test_of_equal_paths_the_best_one_has_the_first_tags(lengths: list[int], tags: int, seed: int) -> None:
     chance = np.random.default_rng(seed)
-
-    def some(*shape: int) -> np.ndarray:
-        found: np.ndarray = chance.normal(size=shape) * 3
-        return found.round() if whole else found
-
-    steps, items = some(size, size), [some(length, size) for length in lengths]
+    steps, *items = (chance.integers(-3, 3, (length, tags)).astype(float) for length in (tags, *lengths))
     found = [path.tags for path in best_paths(items, steps)]
-    assert found == [best_path(item, np.zeros(size), steps) for item in items]
+    assert found == [best_path(item, np.zeros(tags), steps) for item in items]
 
 
 def test_stretches_are_those_of_other_tags() -> None:

@@ -78,10 +78,11 @@ def best_paths(
     if asked:
         if len(asked) < len(order):
             stack = _stacked([emissions[order[column]] for column in asked])
-        factors = _factors(stack, steps)
+        forward, backward, scale = _factors(stack, steps)
         for column, rows in zip(asked, stack.rows, strict=True):
-            odds = _product(*(factor[rows, tags[column]] for factor in factors[:2]), factors[2][rows, 0])
-            every = _product(*(factor[rows] for factor in factors)) if marginals else None
+            chosen = rows, tags[column]
+            odds = _product(forward[chosen], backward[chosen], scale[rows, 0])
+            every = _product(forward[rows], backward[rows], scale[rows]) if marginals else None
             paths[order[column]] = Path(paths[order[column]].tags, odds.tolist(), every)
     return [paths[at] for at in range(len(emissions))]
 
@@ -102,7 +103,7 @@ def _tags(stack: _Stack, steps: Floats) -> NDArray[np.intp]:
     best, ahead = stack.scores.copy(), _Ahead(steps.astype(stack.scores.dtype))
     for at in range(1, len(stack.going)):
         best[stack.here(at)] += ahead.of(best[stack.before(at)])
-    found = best.argmax(axis=1)
+    found: NDArray[np.intp] = best.argmax(axis=1)
     into = np.ascontiguousarray(steps.T, best.dtype)
     for at in range(len(stack.going) - 1, 0, -1):
         before = stack.before(at)
@@ -173,6 +174,6 @@ def _factors(stack: _Stack, steps: Floats) -> tuple[Floats, Floats, Floats]:
         back, backward = np.ascontiguousarray(ways.T), np.ones_like(states)
         backward *= scale
         for at in range(len(stack.going) - 1, 0, -1):
-            here = stack.here(at)
-            backward[stack.before(at)] *= (backward[here] * states[here]) @ back
+            rows = stack.here(at)
+            backward[stack.before(at)] *= (backward[rows] * states[rows]) @ back
     return forward, backward, scale

@@ -61,7 +61,8 @@ class Weights:
         at = np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
         size = len(self.tags)
         cells = np.repeat(owners, counts) * size + self._targets[at]
-        return np.bincount(cells, self._weights[at], len(features) * size).reshape(-1, size)
+        sums = np.bincount(cells, self._weights[at], len(features) * size)
+        return np.asarray(sums, np.float64).reshape(-1, size)
 
 
 def read_weights(file: bytes) -> Weights:
