@@ -114,7 +114,7 @@ def _tags(stack: _Stack, steps: Floats) -> NDArray[np.intp]:
 
 
 class _Ahead:
-    """Computes the best score of a path up to each tag of the next token, in a third of the time of trying all steps.
+    """Computes the best score of a path up to each tag of the next token, in half the time of trying all steps.
 
     Tried are the step from the tag whose score is the highest, and the NEAR highest steps to each tag. Another path can
     only be better if the second highest score with the highest of the other steps exceeds what was found. This is rare,
