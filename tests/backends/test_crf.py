@@ -119,7 +119,7 @@ def test_a_model_s_weights_are_read_from_its_file(path: Path) -> None:
     assert set(weights.features) == {name.encode() for name in said.attributes}
     for (name, tag), value in said.state_features.items():
         (number,) = weights.numbers([name])
-        assert weights.sums([number])[weights.tags.index(tag)] == pytest.approx(value, abs=1e-6)
+        assert weights.sums([[number]])[0, weights.tags.index(tag)] == pytest.approx(value, abs=1e-6)
     for one, row in zip(weights.tags, weights.steps, strict=True):
         for two, value in zip(weights.tags, row, strict=True):
             assert value == pytest.approx(said.transitions.get((one, two), 0.0), abs=1e-6)

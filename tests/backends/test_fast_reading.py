@@ -18,7 +18,8 @@ from models_runtime.backends.crf.backend import CrfBackend
 from models_runtime.backends.crf.emissions import Emissions
 from models_runtime.backends.crf.features import Features, earlier_tags, families
 from models_runtime.backends.crf.model import load_model
-from models_runtime.backends.crf.paths import best_paths
+from models_runtime.backends.crf.paths import Path as TagPath
+from models_runtime.backends.crf.paths import _Ahead, best_paths
 from models_runtime.backends.crf.rows import Rows
 from models_runtime.backends.crf.training import train
 from models_runtime.backends.notes.note import Note, read
@@ -74,10 +75,12 @@ def test_scores_of_the_crf_are_the_sums_of_the_weights_of_all_features(
         for first, past in {(0, size), (0, size // 2), (size // 2, size)}:
             if first == past:
                 continue
-            plain = [
-                model.weights.sums(model.weights.numbers(feature.decode() for feature in row))
-                for row in rows.of(columns.of(first, past), past - first)
-            ]
+            plain = model.weights.sums(
+                [
+                    model.weights.numbers(feature.decode() for feature in row)
+                    for row in rows.of(columns.of(first, past), past - first)
+                ]
+            )
             found = fast.of(note, tags, tenths, first, past)
             assert np.allclose(found, plain, rtol=0, atol=1e-9)
             compared += past - first
@@ -92,8 +95,8 @@ class _Ones:
     def numbers(self, features: Sequence[str]) -> Sequence[str]:
         return features
 
-    def sums(self, numbers: Sequence[str]) -> np.ndarray:
-        return np.full(len(self.tags), float(len(numbers)))
+    def sums(self, features: Sequence[Sequence[str]]) -> np.ndarray:
+        return np.array([[float(len(each))] * len(self.tags) for each in features])
 
 
 def test_tables_of_sums_are_limited_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,7 +130,7 @@ from models_runtime.backends.bilstm_crf.training import learn  # noqa: E402
 from models_runtime.backends.learner import TrainingTask  # noqa: E402
 from models_runtime.backends.neural.crf import Crf  # noqa: E402
 from models_runtime.backends.neural.device import Placement, cpu_device  # noqa: E402
-from models_runtime.backends.neural.tags import Tags  # noqa: E402
+from models_runtime.backends.neural.tags import Tags, best_path  # noqa: E402
 
 
 @pytest.fixture(scope="module", params=[0, 1], ids=["no language", "language"])
@@ -210,7 +213,8 @@ def test_spans_of_notes_read_together_are_those_of_each_note_by_itself(network: 
             paths += layer.paths(scores, [len(item)])
             shares = layer.marginals(scores, shown["mask"])[0].numpy()
             flat += [float(row[tag]) for row, tag in zip(shares, paths[-1], strict=True)]
-        plain = confident_spans(note, items, paths, flat, model.tags, spans[0].source if spans else "")
+        source = spans[0].source if spans else ""
+        plain = confident_spans(note.text, note.tokens, items, paths, flat, model.tags, source)
         assert spans == plain
         for one, two in zip(spans, plain, strict=True):
             assert one.confidence == pytest.approx(two.confidence, abs=1.1e-3)  # the last digit may be rounded
@@ -266,6 +270,31 @@ def test_paths_and_probabilities_are_those_of_the_layer(lengths: list[int], ever
             assert path.odds == pytest.approx([row[tag] for row, tag in zip(plain, path.tags, strict=True)], abs=1e-5)
         else:
             assert path.odds == [1.0] * len(item)
+
+
+@pytest.mark.parametrize("tags", [1, 2, 3, 4, 12, 41])
+def test_scores_ahead_are_those_of_trying_all_steps(tags: int) -> None:
+    """Also where the best step is not among the highest ones, and not from the tag with the highest score."""
+    chance = np.random.default_rng(tags)
+    for spread in (0.1, 1.0, 10.0):
+        scores, steps = chance.normal(size=(200, tags)), spread * chance.normal(size=(tags, tags))
+        steps[chance.random(steps.shape) < 0.5] = 0
+        assert np.array_equal(_Ahead(steps).of(scores), (scores[:, :, None] + steps).max(axis=1))
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=5), st.integers(1, 7), st.integers(0, 2**31))
+def test_of_equal_paths_the_best_one_has_the_first_tags(lengths: list[int], tags: int, seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    steps, *items = (chance.integers(-3, 3, (length, tags)).astype(float) for length in (tags, *lengths))
+    found = [path.tags for path in best_paths(items, steps)]
+    assert found == [best_path(item, np.zeros(tags), steps) for item in items]
+
+
+def test_stretches_are_those_of_other_tags() -> None:
+    path = TagPath([0, 2, 2, 0, 1, 3], [1.0] * 6)
+    assert path.stretches(0) == [(1, 3), (4, 6)]
+    assert path.stretches(3) == [(0, 5)] and path.stretches(None) == [(0, 6)]
+    assert TagPath([0, 0], [1.0] * 2).stretches(0) == [] and best_paths([], np.zeros((2, 2))) == []
 
 
 def test_texts_are_varied() -> None:

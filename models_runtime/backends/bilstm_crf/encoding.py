@@ -8,7 +8,7 @@ import numpy as np
 
 from annotations.domain.bio import decode
 from annotations.domain.spans import Bounds, Span
-from annotations.domain.tokens import covered
+from annotations.domain.tokens import Token, covered
 from annotations.domain.whitespace import trim
 from models_runtime.backends.bilstm_crf.vocabulary import Forms, Rows, Vocabulary, rows
 from models_runtime.backends.neural.tags import Tags
@@ -87,31 +87,32 @@ class Part(Protocol):
     def past(self) -> int: ...
 
 
-def spans_of(note: Note, items: Sequence[Part], paths: Sequence[Sequence[int]], tags: Tags) -> list[Span]:
-    """The spans of the tag paths, one path per item. A span never continues from one item into the next."""
+def spans_of(tokens: Sequence[Token], items: Sequence[Part], paths: Sequence[Sequence[int]], tags: Tags) -> list[Span]:
+    """The spans of the tag paths in a note, one path per item. A span never continues from one item into the next."""
     found: list[Span] = []
     for item, path in zip(items, paths, strict=True):
-        found += decode(note.tokens[item.first : item.past], [tags.names[tag] for tag in path])
+        found += decode(tokens[item.first : item.past], [tags.names[tag] for tag in path])
     return found
 
 
 def confident_spans(
-    note: Note,
+    text: str,
+    tokens: Sequence[Token],
     items: Sequence[Part],
     paths: Sequence[Sequence[int]],
     probabilities: Sequence[float],
     tags: Tags,
     source: str,
 ) -> list[Span]:
-    """The spans of the tag paths, trimmed and sorted.
+    """The spans of the tag paths in a note, trimmed and sorted.
 
     Confidence: the lowest probability of the tags of a span's tokens. `probabilities` has one for each token of the
     note.
     """
     found = []
-    for span in spans_of(note, items, paths, tags):
-        least = min(probabilities[slice(*covered(note.tokens, span.start, span.end))])
-        start, end = trim(note.text, span.start, span.end)
+    for span in spans_of(tokens, items, paths, tags):
+        least = min(probabilities[slice(*covered(tokens, span.start, span.end))])
+        start, end = trim(text, span.start, span.end)
         if start < end:
             found.append(Span(start, end, span.label, round(min(max(least, 0.0), 1.0), DECIMALS), source))
     return sorted(found)

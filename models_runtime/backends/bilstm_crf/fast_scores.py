@@ -161,19 +161,21 @@ def _doubled(weights: Any) -> Any:
 def _run(inputs: Callable[[slice], Any], recurrent: Any, steps: Steps, out: Any) -> None:
     """Run an LSTM. `inputs` gives the inputs of its gates for some tokens; `out` [tokens, width] receives its states.
 
-    Items that have not begun have the state 0.
+    Items that have not begun have the state 0. `cell` has twice the value of each cell: see `_doubled`.
     """
-    most, width = max(number for _, number in steps), recurrent.shape[0]
-    state, cell = torch.zeros((2, most, width))
+    cell = torch.zeros((max(number for _, number in steps), recurrent.shape[0]))
+    before, begun = out[:0], 0
     for some in _chunks(steps):
         low = min(some[0][0], some[-1][0])
         gates = inputs(slice(low, max(first + number for first, number in some)))
         for first, number in some:
-            own = gates[first - low : first - low + number].addmm_(state[:number], recurrent).sigmoid_()
-            entering, forgetting, new, output = own.split(width, dim=1)
-            kept = cell[:number].mul_(forgetting).sub_(entering).addcmul_(entering, new, value=2)
-            torch.mul(output, (2 * kept).sigmoid_().mul_(2).sub_(1), out=state[:number])
-            out[first : first + number] = state[:number]
+            own, known = gates[first - low : first - low + number], min(number, begun)
+            if known:
+                own[:known].addmm_(before[:known], recurrent)
+            entering, forgetting, new, output = own.sigmoid_().chunk(4, dim=1)
+            kept = cell[:number].mul_(forgetting).sub_(entering, alpha=2).addcmul_(entering, new, value=4)
+            before, begun = out[first : first + number], number
+            torch.addcmul(output.neg(), output, kept.sigmoid(), value=2, out=before)
 
 
 def _chunks(steps: Steps) -> Iterator[Steps]:

@@ -166,7 +166,7 @@ class _Training:
             with torch.inference_mode():
                 scores = self.network(batch([item.rows for item in part], self.device.name))
             paths += self.network.crf.paths(scores, [len(item) for item in part])
-        return spans_of(note, items, paths, self.tags)
+        return spans_of(note.tokens, items, paths, self.tags)
 
 
 def _continue(base: Loaded, network: BiLstmCrf, tags: Tags) -> None:

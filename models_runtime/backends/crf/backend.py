@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from annotations.domain.bio import decode
+from annotations.domain.bio import OUTSIDE, decode
 from annotations.domain.spans import Span, overlaps
-from annotations.domain.tokens import Token, covered
+from annotations.domain.tokens import Token, covered, tokens_at
 from annotations.domain.whitespace import trim
 from models_runtime.backends.crf.emissions import Emissions
 from models_runtime.backends.crf.features import earlier_tags
@@ -20,17 +21,16 @@ from models_runtime.backends.crf.paths import Path as TagPath
 from models_runtime.backends.crf.paths import best_paths
 from models_runtime.backends.crf.weights import Floats
 from models_runtime.backends.marginals import Marginals, Marked
+from models_runtime.backends.notes.arrays import bounds_of
 from models_runtime.backends.notes.note import read
 from models_runtime.backends.notes.pieces import pieces
 from models_runtime.backends.notes.rule_tags import rule_tags, rules_of
 
 VERSION: Final = "2"
-# This many notes or tokens are read together. Paths are computed for groups of sequences of similar length, because a
-# step from token to token costs hardly more for many sequences than for one.
+# This many notes or tokens are read together, because a step from token to token costs hardly more for many sequences
+# than for one. With 41 tags, 32,000 tokens take 44 MB while their paths are computed.
 NOTES: Final = 64
 TOKENS: Final = 32_000
-# The largest group, in tokens with padding.
-GROUP: Final = 16_000
 
 
 @dataclass(slots=True)
@@ -49,10 +49,13 @@ class _PendingNote:
 
 @dataclass(frozen=True, slots=True)
 class _Sequence:
-    """Tokens of a note that form one sequence."""
+    """Tokens of a note that form one sequence. `bounds`: see bounds_of.
+
+    Python's garbage collection goes through all objects of the process each time the tokens of some 80 notes are kept.
+    """
 
     pending: _PendingNote
-    tokens: Sequence[Token]
+    bounds: NDArray[np.int64]
     emissions: Floats
 
 
@@ -78,6 +81,7 @@ class CrfBackend:
         self._earlier = CrfBackend._of(model.earlier) if model.earlier else None
         self._trained_labels = model.trained_labels
         self._tags, self._steps = model.weights.tags, model.weights.steps
+        self._outside = self._tags.index(OUTSIDE) if OUTSIDE in self._tags else None
         self._emissions = Emissions(model.lexicon, model.weights, staged=self._earlier is not None)
         self._rules = rules_of(model.card.rules_set)
         self.label_set = model.card.label_set
@@ -114,7 +118,7 @@ class CrfBackend:
             notes.append(_PendingNote(text, earlier))
             for sequence in self._sequences(notes[-1]):
                 waiting.append(sequence)
-                tokens += len(sequence.tokens)
+                tokens += len(sequence.bounds)
                 if tokens >= TOKENS:
                     self._predict_waiting(waiting, marginals=marginals)
                     waiting, tokens = [], 0
@@ -151,42 +155,30 @@ class CrfBackend:
             return
         tags = rule_tags(note, self._rules.predict([pending.text])[0])
         earlier = earlier_tags(note, pending.earlier or ())
+        bounds = bounds_of(note.tokens)
         for first, past in pieces(note):
-            yield _Sequence(pending, note.tokens[first:past], self._emissions.of(note, tags, earlier, first, past))
+            yield _Sequence(pending, bounds[first:past], self._emissions.of(note, tags, earlier, first, past))
 
     def _predict_waiting(self, waiting: Sequence[_Sequence], *, marginals: bool) -> None:
-        """Find the spans of these sequences and add them to their notes, with `marginals` in the order of sequences."""
-        shares: dict[int, Floats] = {}
-        for some in _grouped(waiting):
-            paths = best_paths([each.emissions for each in some], self._steps, marginals=marginals)
-            for each, path in zip(some, paths, strict=True):
-                each.pending.spans += self._spans(each, path)
-                if path.marginals is not None:
-                    shares[id(each)] = path.marginals
-        for each in waiting if marginals else ():
-            each.pending.tokens += each.tokens
-            each.pending.marginals.append(shares[id(each)])
+        """Find the spans of these sequences and add them to their notes, with `marginals` also the probabilities."""
+        emissions = [each.emissions for each in waiting]
+        paths = best_paths(emissions, self._steps, marginals=marginals, outside=self._outside)
+        for each, path in zip(waiting, paths, strict=True):
+            each.pending.spans += self._spans(each, path)
+            if path.marginals is not None:
+                each.pending.tokens += tokens_at(each.bounds.tolist())
+                each.pending.marginals.append(path.marginals)
 
     def _spans(self, sequence: _Sequence, path: TagPath) -> Iterator[Span]:
         """The spans of a sequence. Confidence: the lowest marginal probability of the tags of its tokens."""
-        tokens, text = sequence.tokens, sequence.pending.text
-        for span in decode(tokens, [self._tags[number] for number in path.tags]):
-            first, past = covered(tokens, span.start, span.end)
-            start, end = trim(text, span.start, span.end)
-            if start < end:
-                yield Span(start, end, span.label, _confidence(min(path.odds[first:past])), self._source)
-
-
-def _grouped(stretches: Iterable[_Sequence]) -> Iterator[list[_Sequence]]:
-    """Groups of sequences, longest first, that padded to equal length have at most GROUP tokens."""
-    some: list[_Sequence] = []
-    for each in sorted(stretches, key=lambda each: -len(each.tokens)):
-        if some and (len(some) + 1) * len(some[0].tokens) > GROUP:
-            yield some
-            some = []
-        some.append(each)
-    if some:
-        yield some
+        text = sequence.pending.text
+        for first, past in path.stretches(self._outside):
+            tokens, odds = tokens_at(sequence.bounds[first:past].tolist()), path.odds[first:past]
+            for span in decode(tokens, [self._tags[number] for number in path.tags[first:past]]):
+                least = min(odds[slice(*covered(tokens, span.start, span.end))])
+                start, end = trim(text, span.start, span.end)
+                if start < end:
+                    yield Span(start, end, span.label, _confidence(least), self._source)
 
 
 def _confidence(marginal: float) -> float | None:

@@ -5,9 +5,9 @@ The layout is that of crf1d_model.c and cqdb.c (crfsuite 0.12): a header, a list
 """
 
 import struct
-from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Final
 
 import numpy as np
@@ -42,23 +42,27 @@ class Weights:
     tags: tuple[str, ...]
     steps: Floats
     features: dict[bytes, int]
-    _starts: list[int]
-    _targets: "array[int]"
-    _weights: "array[float]"
+    _starts: NDArray[np.intp]
+    _targets: NDArray[np.intp]
+    _weights: Floats
 
     def numbers(self, features: Iterable[str]) -> list[int]:
         """The ids of the features that the model has."""
         number = self.features.get
         return [found for feature in features if (found := number(feature.encode())) is not None]
 
-    def sums(self, numbers: Iterable[int]) -> list[float]:
-        """For each tag, the sum of the weights of these features."""
-        sums = [0.0] * len(self.tags)
-        for number in numbers:
-            here = slice(self._starts[number], self._starts[number + 1])
-            for target, weight in zip(self._targets[here], self._weights[here], strict=True):
-                sums[target] += weight
-        return sums
+    def sums(self, features: Sequence[Sequence[int]]) -> Floats:
+        """For each sequence of ids of features and for each tag, the sum of the weights [sequences, tags]."""
+        numbers = np.fromiter(chain.from_iterable(features), np.intp)
+        owners = np.repeat(np.arange(len(features)), [len(each) for each in features])
+        first = self._starts[numbers]
+        counts = self._starts[numbers + 1] - first
+        # The indexes of all weights of these features, one feature after the other.
+        at = np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
+        size = len(self.tags)
+        cells = np.repeat(owners, counts) * size + self._targets[at]
+        sums = np.bincount(cells, self._weights[at], len(features) * size)
+        return np.asarray(sums, np.float64).reshape(-1, size)
 
 
 def read_weights(file: bytes) -> Weights:
@@ -82,11 +86,10 @@ def read_weights(file: bytes) -> Weights:
     steps = np.zeros((len(tags), len(tags)))
     steps[step["source"], step["target"]] = step["weight"]
     own = own[np.argsort(own["source"], kind="stable")]
-    starts = np.searchsorted(own["source"], np.arange(len(names) + 1)).tolist()
+    starts = np.searchsorted(own["source"], np.arange(len(names) + 1))
     features = {name: number for number, name in enumerate(names) if name}
-    return Weights(
-        tuple(tags), steps, features, starts, array("q", own["target"].tolist()), array("d", own["weight"].tolist())
-    )
+    targets, weights = own["target"].astype(np.intp), own["weight"].astype(np.float64)
+    return Weights(tuple(tags), steps, features, starts, targets, weights)
 
 
 def _beyond(rows: Any, sources: int, targets: int) -> bool:

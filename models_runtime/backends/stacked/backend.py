@@ -88,7 +88,7 @@ class StackedBackend:
 
         self.placement.each([part.past - part.first for part in items], tag)
         flat = [value for row in probabilities for value in row]
-        return confident_spans(note, items, paths, flat, self._tags, self._source), note, whole
+        return confident_spans(text, note.tokens, items, paths, flat, self._tags, self._source), note, whole
 
     def _tagged(self, items: Sequence[Any], *, every: bool) -> tuple[list[list[int]], list[list[float]], list[Any]]:
         """The best tags of each item, their marginal probabilities, and with `every` those of all tags."""

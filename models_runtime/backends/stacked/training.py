@@ -300,4 +300,4 @@ class _Training:
             with torch.inference_mode():
                 scores = self._network(batch([item.vectors for item in part], self._device.name))
             paths += self._network.paths(scores, [len(item) for item in part])
-        return spans_of(note, items, paths, self._tags)
+        return spans_of(note.tokens, items, paths, self._tags)
