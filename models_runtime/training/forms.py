@@ -186,14 +186,15 @@ class TrainForm(forms.Form):
         ]
         for key, kind in TRAINABLE.items():
             if kind.stacked:
-                self.fields[f"{key}-embeddings"].initial = default_embeddings
-                self.fields[f"{key}-embeddings"].help_text = format_html(
-                    _now(
-                        "With commas, of files in {home} and character language models: {choices}. If empty, the "
-                        "newest character language model."
-                    ),
+                stack = self.fields[f"{key}-embeddings"]
+                # The usual embeddings are not the value of the field, since a starting model brings its own.
+                stack.help_text = format_html(
+                    _now("With commas, of files in {home} and character language models: {choices}. If empty, {usual}.")
+                    if default_embeddings
+                    else _now("With commas, of files in {home} and character language models: {choices}."),
                     home=embeddings.home(),
                     choices=", ".join([*embeddings.word_files(), *language_names]) or _now("none yet"),
+                    usual=default_embeddings,
                 )
         self.teaches = bool(runs)
         suggest(self, "self_training", [("", _("none")), *((name, name) for name in runs)])

@@ -88,11 +88,11 @@ def test_a_language_model_that_read_the_hold_out_is_refused(world, language):
 
 
 def test_the_project_s_newest_language_model_is_the_default(world, client, language):
-    """On the page it is filled in, and can be changed; without a name, the command and the API use it, too."""
+    """The page says so beside the empty field; without a name, the page, the command and the API use it."""
     TrainedModel.objects.create(project=world.project, name="no file", backend="characters", state=State.READY)
     client.force_login(world.manager)
     field = client.get(page("models")).context["train"]["stacked-embeddings"]
-    assert field.value() == "letters" and 'value="letters"' in str(field)
+    assert field.value() is None and field.help_text.endswith("If empty, letters.")
     choices = Program(world.manager).get("/projects/ward/training-choices").json()
     assert choices["default_embeddings"] == "letters"
     words = ["--gold", "1", "--backend", "stacked", "--iterations", "1", "--set", "hidden=16", "--name", "it"]
