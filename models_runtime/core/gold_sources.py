@@ -20,7 +20,7 @@ from annotations.projects.selectors.labels import accepted_labels
 from annotations.scores.selectors import label_words
 from models_runtime.core.gold_notes import Note, TrainingNotes, gold_notes, training_notes
 from models_runtime.models import TrainedModel
-from models_runtime.models.cards import TrainingParams
+from models_runtime.models.cards import TrainingParams, parts_of
 
 # The parameter of a training that holds the ids of other projects' gold versions.
 ALSO = "also"
@@ -208,7 +208,7 @@ def models_elsewhere(project: Project) -> list[TrainedModel]:
     found = {row.pk: row for row in rows.filter(params__has_key=ALSO) if versions.intersection(row.params["also"])}
     later = rows.filter(project__in={row.project_id for row in found.values()})
     for row in later:  # An earlier stage has a lower id.
-        if row.params.get("base_model") in found:
+        if found.keys() & parts_of(row.params):
             found[row.pk] = row
     return [found[pk] for pk in sorted(found)]
 

@@ -10,18 +10,25 @@ from models_runtime.core.gold_notes import languages_of, training_notes
 from models_runtime.core.gold_sources import same_texts, versions_of
 from models_runtime.core.registry import language_models
 from models_runtime.models import TrainedModel
+from models_runtime.models.cards import parts_of
 
 MIX = "MIX"
 
 
 def stages(model: TrainedModel | None) -> list[TrainedModel]:
-    """List the model and the models of the project that it started from, the first stage first."""
-    found: list[TrainedModel] = []
-    while model is not None and model not in found:
-        found.insert(0, model)
-        rows = TrainedModel.objects.filter(project=model.project_id, pk=model.params.get("base_model", 0))
-        model = rows.select_related("gold_version__project").first()
-    return found
+    """List the model and the models of the project whose weights it took over, the first stage first.
+
+    These are the models that it and its earlier stages started from, and the language models that they contain.
+    """
+    if model is None:
+        return []
+    found, wanted = {model.pk: model}, set(parts_of(model.params))
+    while wanted:
+        rows = TrainedModel.objects.filter(project=model.project_id, pk__in=wanted)
+        found |= {row.pk: row for row in rows.select_related("gold_version__project")}
+        wanted = {part for row in rows for part in parts_of(row.params)} - found.keys()
+    # A model is newer than its parts.
+    return [found[pk] for pk in sorted(found)]
 
 
 def learned_from(model: TrainedModel | None) -> set[int]:

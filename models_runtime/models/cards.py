@@ -207,3 +207,9 @@ class TrainingParams(TypedDict, total=False):
     # The first model of a group that was started together, with different seeds or as an ablation.
     group: int
     variant: str
+
+
+def parts_of(params: TrainingParams) -> set[int]:
+    """Return the ids of the models whose weights a training takes over: its starting model, and language models."""
+    used = {embedding["model"] for embedding in params.get("embeddings", []) if "model" in embedding}
+    return used | ({params["base_model"]} if "base_model" in params else set())

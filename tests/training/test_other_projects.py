@@ -234,7 +234,9 @@ def test_an_erasure_in_the_other_project_reaches_the_model(both, train, client):
     erased = check_page(client.post(patients, {"do": "erase", "patient_id": "p0", "again": "p0"}))
     assert "2 notes were erased" in erased and ">later</a>" in erased
     assert not checkpoint_of(waiting.pk).exists()
-    assert [one.name for one in models_elsewhere(both.clinic)] == ["both", "later", waiting.name]
+    inside = {"embeddings": [{"name": "both", "model": model.pk}]}
+    TrainedModel.objects.create(project=both.project, name="stack", params=inside)
+    assert [one.name for one in models_elsewhere(both.clinic)] == ["both", "later", waiting.name, "stack"]
     for one in (model, later):
         assert "were erased or deleted since" in page_of(client, one)
     # A manager of the clinic who is not a member of the ward learns that there are models, but not where.

@@ -17,10 +17,13 @@ from annotations.domain.tokens import tokenize
 from annotations.gold.services.splitting import split_version
 from annotations.jobs.runner import run as work
 from annotations.models import AnnotationSet, Document, Job
+from annotations.ops.services.erasing import erase_patient
 from models_runtime.core.model_files import cached
+from models_runtime.core.stages import learned_from, stages
 from models_runtime.models import Run, TrainedModel
 from models_runtime.runs.services.runs import start_run
 from models_runtime.training.services.groups import Variant, ablation, group_of, start_group
+from models_runtime.training.services.model_cards import erased_since
 from models_runtime.training.services.training import start_training
 from tests.backends.made_vectors import as_word2vec_text, made_vectors
 from tests.worlds.checks import check_page
@@ -116,6 +119,20 @@ def test_a_bilstm_crf_takes_a_language_model_of_the_project(world, trained, clie
     run = start_run(project=world.project, backend="with", actor=world.manager, key="r")
     work(run.job_id)
     assert AnnotationSet.objects.filter(author=run.author).count() == 22
+
+
+def test_a_model_has_learned_from_the_notes_of_its_language_model(world, language):
+    """Its own gold version was deleted; what its language model learned from is still known."""
+    row = TrainedModel.objects.create(
+        project=world.project, name="in", backend="bilstm", state=State.READY,
+        params={"embeddings": [{"name": "letters", "model": language.pk}]},
+    )  # fmt: skip
+    assert len(learned_from(row)) == len(learned_from(language)) == language.card["notes"]
+    later = TrainedModel.objects.create(project=world.project, name="later", params={"base_model": row.pk})
+    assert [each.name for each in stages(later)] == ["letters", "in", "later"]
+    assert not erased_since(row)
+    erase_patient(project=world.project, patient_id=Document.objects.first().patient_id, actor=world.manager)
+    assert erased_since(TrainedModel.objects.get(pk=row.pk))
 
 
 def test_what_is_wrong_with_a_language_model_is_said_beside_it(world, trained, client, language):

@@ -23,7 +23,7 @@ from models_runtime.core.registry import LANGUAGE_MODEL, SURROGATES, TRAINABLE, 
 from models_runtime.core.stages import learned_from
 from models_runtime.core.training_settings import checked
 from models_runtime.models import OF_MODEL, TrainedModel
-from models_runtime.models.cards import TrainingParams
+from models_runtime.models.cards import TrainingParams, parts_of
 from models_runtime.training.events import GOLD_LENT, MODEL_TRAINED, GoldLent
 from models_runtime.training.services.embeddings import with_embeddings
 from models_runtime.training.services.self_training import in_first_round, wanted_run
@@ -338,8 +338,7 @@ def lendable_versions(project: Project, person: User) -> list[GoldVersion]:
 
 def _check_hold_out(project: Project, params: TrainingParams, versions: Sequence[GoldVersion]) -> None:
     """Raise ServiceError `base` if the starting model learned from notes that this training holds out or tests on."""
-    used = [params.get("base_model", 0), *(each.get("model", 0) for each in params.get("embeddings", []))]
-    bases = TrainedModel.objects.filter(project=project, pk__in=used)
+    bases = TrainedModel.objects.filter(project=project, pk__in=parts_of(params))
     if not bases:
         return
     unseen = unseen_by(versions, params)
@@ -352,7 +351,7 @@ def _check_hold_out(project: Project, params: TrainingParams, versions: Sequence
                     "Choose a model of the same split, or train a new one."
                 )
                 % {"name": base.name, "count": shared},
-                code="base" if base.pk == used[0] else LANGUAGE_MODEL.key if by_name else "embeddings",
+                code="base" if base.pk == params.get("base_model") else LANGUAGE_MODEL.key if by_name else "embeddings",
             )
 
 
