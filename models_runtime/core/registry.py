@@ -274,7 +274,7 @@ LANGUAGE_MODEL = Setting(
     _("Character language model"),
     "text",
     most=100,
-    help=_("Name of one of this project, whose vectors become features; reading takes longer. None if empty."),
+    help=_("A character language model of this project. Its vectors become features; reading takes longer."),
 )
 
 
@@ -287,7 +287,7 @@ STACKED = (
         most=400,
         help=_(
             "Files in the folder for embeddings, and character language models, with commas. If empty, the project's "
-            "newest character language model."
+            "newest language model that has not read the held-out notes."
         ),
     ),
     Setting("batch", _("Sequences in a batch"), "whole", least=1, most=256),

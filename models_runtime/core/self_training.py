@@ -72,6 +72,14 @@ def chosen_run(project: Project, word: str, versions: Sequence[GoldVersion], par
             )
             % {"name": word, "count": left_out}
         )
+    check_unseen(run, versions, params)
+    if not notes_without_gold(run, versions, params):
+        raise _refused(_("The run “%(name)s” has annotated no note without gold to learn from.") % {"name": word})
+    return run
+
+
+def check_unseen(run: Run, versions: Sequence[GoldVersion], params: TrainingParams) -> None:
+    """Raise ServiceError if a model behind the run learned from notes that the training holds out or tests on."""
     unseen = unseen_by(versions, params)
     for name, learned in _learned(run):
         if shared := len(learned & unseen):
@@ -82,9 +90,6 @@ def chosen_run(project: Project, word: str, versions: Sequence[GoldVersion], par
                 )
                 % {"model": name, "count": shared}
             )
-    if not notes_without_gold(run, versions, params):
-        raise _refused(_("The run “%(name)s” has annotated no note without gold to learn from.") % {"name": word})
-    return run
 
 
 def notes_without_gold(

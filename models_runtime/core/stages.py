@@ -24,8 +24,9 @@ def stages(model: TrainedModel | None) -> list[TrainedModel]:
         return []
     found, wanted = {model.pk: model}, set(parts_of(model.params))
     while wanted:
-        rows = TrainedModel.objects.filter(project=model.project_id, pk__in=wanted)
-        found |= {row.pk: row for row in rows.select_related("gold_version__project")}
+        parts = TrainedModel.objects.filter(project=model.project_id, pk__in=wanted)
+        rows = list(parts.select_related("gold_version__project"))
+        found |= {row.pk: row for row in rows}
         wanted = {part for row in rows for part in parts_of(row.params)} - found.keys()
     # A model is newer than its parts.
     return [found[pk] for pk in sorted(found)]

@@ -18,7 +18,7 @@ from annotations.models import GoldVersion
 from annotations.transfer.services.sources import megabytes
 from models_runtime.core import embeddings
 from models_runtime.core.model_names import LONGEST
-from models_runtime.core.registry import TRAINABLE, TrainableKind
+from models_runtime.core.registry import LANGUAGE_MODEL, TRAINABLE, TrainableKind
 from models_runtime.core.training_settings import Setting, checked
 from models_runtime.core.weights import Weights
 from models_runtime.models import OF_MODEL, TrainedModel
@@ -132,7 +132,7 @@ class TrainForm(forms.Form):
     random_splits = forms.BooleanField(
         label=_("A random hold-out for each training"),
         required=False,
-        help_text=_("Draws one fifth of the patients, from dev notes too, by the seed. Test notes stay out."),
+        help_text=_("Each training holds out a random fifth of the patients of train and dev. Test notes stay out."),
     )
     name = _name_field(_("Name"), help_text=_("If empty, the model gets a number as its name."))
 
@@ -160,7 +160,6 @@ class TrainForm(forms.Form):
         languages: Sequence[str],
         also: Sequence[GoldVersion],
         language_names: Sequence[str] = (),
-        default_embeddings: str = "",
         runs: Sequence[str] = (),
     ) -> None:
         """Set the choices of the lists."""
@@ -186,16 +185,18 @@ class TrainForm(forms.Form):
         ]
         for key, kind in TRAINABLE.items():
             if kind.stacked:
-                stack = self.fields[f"{key}-embeddings"]
-                # The usual embeddings are not the value of the field, since a starting model brings its own.
-                stack.help_text = format_html(
-                    _now("With commas, of files in {home} and character language models: {choices}. If empty, {usual}.")
-                    if default_embeddings
-                    else _now("With commas, of files in {home} and character language models: {choices}."),
+                self.fields[f"{key}-embeddings"].help_text = format_html(
+                    _now(
+                        "With commas, of files in {home} and character language models: {choices}. If empty, the "
+                        "newest language model that has not read the held-out notes."
+                    ),
                     home=embeddings.home(),
                     choices=", ".join([*embeddings.word_files(), *language_names]) or _now("none yet"),
-                    usual=default_embeddings,
                 )
+            if LANGUAGE_MODEL in kind.settings:
+                self.fields[_field_name(key, LANGUAGE_MODEL)].help_text = _now(
+                    "One of: %(choices)s. Its vectors become features, and reading takes longer. None if empty."
+                ) % {"choices": ", ".join(language_names) or _now("none yet")}
         self.teaches = bool(runs)
         suggest(self, "self_training", [("", _("none")), *((name, name) for name in runs)])
         suggest(self, "language", [("", _("all languages together")), *((code, code) for code in languages)])

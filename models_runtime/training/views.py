@@ -29,7 +29,7 @@ from models_runtime.core.training_settings import Value, shown
 from models_runtime.models import TrainedModel
 from models_runtime.training.forms import REFUSED_AT, RenameForm, TrainForm, UploadModelForm
 from models_runtime.training.services.carrying import content_of
-from models_runtime.training.services.embeddings import default_embeddings, language_models, missing_files
+from models_runtime.training.services.embeddings import language_models, missing_files
 from models_runtime.training.services.groups import group_of, start_group
 from models_runtime.training.services.model_cards import (
     erased_since,
@@ -89,7 +89,6 @@ def _models(
         languages=languages,
         also=lendable,
         language_names=[row.name for row in language_models(access.project)],
-        default_embeddings=default_embeddings(access.project),
         runs=[run.author.name for run in usable_runs(access.project)] if access.can(Can.MANAGE) else [],
     )
     rows_shown = [(row, headline(row.model.card), few_notes_of(row.model.card)) for row in model_rows(page)]

@@ -117,16 +117,28 @@ def test_a_starting_model_must_not_have_learned_from_a_random_hold_out(world, me
     assert start_group(key="b", **given)[0].params["random_split"] == 7, "the same hold-out as that of the model"
 
 
+def test_the_hold_out_is_checked_again_when_the_training_begins(world, members):
+    """A new split after the start changes what the training holds out."""
+    one, _ = members
+    row = start_group(
+        project=world.project, gold=1, actor=None, key="a", random_splits=True, base=one.name, algorithm="ap"
+    )[0]
+    split_version(version=world.version, seed="other", shares={"train": 30, "dev": 20, "test": 50}, actor=None)
+    work(row.job_id)
+    job = Job.objects.get(pk=row.job_id)
+    assert job.state == Job.State.FAILED and "notes that this training must not see" in job.error
+
+
 def test_the_command_trains_members_with_random_hold_outs(world):
     out = io.StringIO()
     words = ["--gold", "1", "--algorithm", "ap", "--iterations", "5", "--runs", "2", "--random-splits", "--wait"]
     call_command("train_model", "ward", *words, "--json", stdout=out)
     found = json.loads(out.getvalue())
     assert [each["random_split"] for each in found["models"]] == [7, 8]
-    assert set(found["f1"]) >= {"entity subcategory"}
+    assert set(found["f1"]) >= {"entity subcategory"} and found["random_splits"]
     out = io.StringIO()
     call_command("train_model", "ward", *words[:-4], "--random-splits", "--wait", stdout=out)
-    assert "4 held-out notes were drawn at random with seed 7." in out.getvalue()
+    assert "Notes held out at random with seed 7: 4." in out.getvalue()
 
 
 def test_the_form_and_the_pages_of_the_members(world, client):
@@ -150,10 +162,14 @@ def test_the_api_trains_members_with_random_hold_outs(world):
     items = mia.post(path, wanted).json()["items"]
     rows = [TrainedModel.objects.get(pk=each["id"]).params for each in items]
     assert [(row["random_split"], row["settings"]["seed"]) for row in rows] == [(20, 20), (21, 21), (22, 22)]
-    mia.post(path, {"gold": 1, "algorithm": "ap", "iterations": 5, "random_splits": True})
+    wanted = {"gold": 1, "algorithm": "ap", "iterations": 5, "random_splits": True}
+    assert mia.post(path, wanted).json()["items"][0]["random_split"] == 7, "before the training has ended"
     job = Job.objects.latest("pk")
     work(job.pk)
     read = mia.get(f"{path}/{TrainedModel.objects.get(job=job).pk}").json()
     assert (read["random_split"], read["held_out"]) == (7, 4)
     plain = mia.post(path, {"gold": 1, "algorithm": "ap"}).json()["items"]
     assert plain[0]["random_split"] is None
+    ablation = {"gold": 1, "kind": "stacked", "random_splits": True, "settings": {"embeddings": "a, b"}}
+    refused = mia.post(f"{path}/ablations", ablation)
+    assert refused.status_code == 422 and "scored on the same hold-out" in refused.content.decode()

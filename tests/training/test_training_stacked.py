@@ -94,15 +94,29 @@ def test_the_project_s_newest_language_model_is_the_default(world, client, langu
     """The page says so beside the empty field; without a name, the page, the command and the API use it."""
     TrainedModel.objects.create(project=world.project, name="no file", backend="characters", state=State.READY)
     client.force_login(world.manager)
-    field = client.get(page("models")).context["train"]["stacked-embeddings"]
-    assert field.value() is None and field.help_text.endswith("If empty, letters.")
+    form = client.get(page("models")).context["train"]
+    assert form["stacked-embeddings"].value() is None
+    assert "letters. If empty, the newest language model" in form["stacked-embeddings"].help_text
+    assert form["bilstm-characters"].help_text.startswith("One of: letters.")
     choices = Program(world.manager).get("/projects/ward/training-choices").json()
-    assert choices["default_embeddings"] == "letters"
+    assert choices["language_models"] == choices["embeddings"] == ["letters"]
     words = ["--gold", "1", "--backend", "stacked", "--iterations", "1", "--set", "hidden=16", "--name", "it"]
     call_command("train_model", "ward", *words, stdout=io.StringIO())
     row = TrainedModel.objects.get(name="it")
     assert row.params["embeddings"] == [{"name": "letters", "model": language.pk}]
-    assert row.params["settings"] == {"embeddings": "letters", "hidden": 16}
+    assert row.params["settings"] == {"hidden": 16}
+
+
+def test_the_default_language_model_has_not_read_the_hold_out(world, language):
+    newer = TrainedModel.objects.get(pk=language.pk)
+    newer.pk, newer.name, newer.job = None, "of another split", None
+    newer.card = newer.card | {"held_out_notes": []}
+    newer.save()
+    given = {"project": world.project, "gold": 1, "actor": None, "backend": "stacked"}
+    assert start_training(**given, key="a").params["embeddings"] == [{"name": "letters", "model": language.pk}]
+    with pytest.raises(ServiceError, match="Every character language model of this project learned") as caught:
+        start_training(**given, key="b", random_split=8)
+    assert caught.value.code == "embeddings"
 
 
 def test_a_bilstm_crf_takes_a_language_model_of_the_project(world, trained, client, language):
@@ -144,7 +158,7 @@ def test_what_is_wrong_with_a_language_model_is_said_beside_it(world, trained, c
     assert bad.context["train"].errors["bilstm-characters"] == [error]
     given = {"project": world.project, "gold": 1, "actor": None, "key": "k", "backend": "bilstm"}
     base, _ = trained("q", backend="bilstm", algorithm="quick", iterations=1, name="first")
-    with pytest.raises(ServiceError, match="brings its own language model") as caught:
+    with pytest.raises(ServiceError, match="can't add a language model") as caught:
         start_training(**given, base=base.name, settings={"characters": "letters"})
     assert caught.value.code == "characters"
     split_version(version=world.version, seed="other", shares={"train": 40, "dev": 30, "test": 30}, actor=None)

@@ -20,7 +20,7 @@ from models_runtime.core.training_settings import Setting
 from models_runtime.models import OF_MODEL, TrainedModel
 from models_runtime.training.api.models import ModelItem
 from models_runtime.training.forms import REFUSED_AT, TrainForm
-from models_runtime.training.services.embeddings import default_embeddings, language_models, names_in
+from models_runtime.training.services.embeddings import language_models, names_in
 from models_runtime.training.services.groups import COMPLETE, Variant, ablation, start_group
 from models_runtime.training.services.training import (
     DEFAULT,
@@ -81,15 +81,15 @@ class KindOut(Schema):
 class TrainingChoices(Schema):
     """What trainings can use: kinds, starting weights, models to start from (`model:ID` and name), embeddings.
 
-    `default_embeddings`: those of a stack that names none. `also` are gold versions of other projects that the person
-    manages, as `project:number`. `self_training` are the runs from whose labels a training can learn.
+    `embeddings` are files of word vectors and `language_models`. `also` are gold versions of other projects that the
+    person manages, as `project:number`. `self_training` are the runs from whose labels a training can learn.
     """
 
     kinds: list[KindOut]
     weights: list[str]
     bases: dict[str, str]
     embeddings: list[str]
-    default_embeddings: str
+    language_models: list[str]
     also: list[str]
     self_training: list[str]
 
@@ -137,12 +137,13 @@ def read_training_choices(request: ApiRequest, slug: str) -> TrainingChoices:
     """Read what can be trained here, with all settings."""
     access = enter(request, slug, Can.MANAGE)
     lendable = lendable_versions(access.project, access.user)
+    characters = [row.name for row in language_models(access.project)]
     return TrainingChoices(
         kinds=[KindOut.of(key, kind) for key, kind in TRAINABLE.items()],
         weights=[one.name for one in weights.weights()],
         bases={f"{OF_MODEL}{row.pk}": row.name for row in all_base_models(access.project)},
-        embeddings=[*embeddings.word_files(), *(row.name for row in language_models(access.project))],
-        default_embeddings=default_embeddings(access.project),
+        embeddings=[*embeddings.word_files(), *characters],
+        language_models=characters,
         also=[f"{version.project.slug}:{version.number}" for version in lendable],
         self_training=[run.author.name for run in usable_runs(access.project)],
     )

@@ -17,7 +17,7 @@ from models_runtime.backends.self_labels import WEIGHT, SelfLabeled, labeled_by
 from models_runtime.core.combining import models_behind
 from models_runtime.core.gold_sources import GoldSource
 from models_runtime.core.registry import trainable_kind
-from models_runtime.core.self_training import SELF_TRAINING, labels_of, notes_without_gold
+from models_runtime.core.self_training import SELF_TRAINING, check_unseen, labels_of, notes_without_gold
 from models_runtime.models import Run, TrainedModel
 from models_runtime.models.cards import SelfTraining
 from models_runtime.training.jobs.options import loaded, options_of, unlabeled_texts
@@ -50,7 +50,9 @@ def self_labels(
             % {"name": wanted["name"]},
             code=SELF_TRAINING,
         )
-    notes = notes_without_gold(teacher, [source.version for source in sources], row.params, newest)
+    versions = [source.version for source in sources]
+    check_unseen(teacher, versions, row.params)
+    notes = notes_without_gold(teacher, versions, row.params, newest)
     texts: dict[int, str] = {}
     first: dict[int, SelfLabeled] = {}
     for pk, text, found in labels_of(teacher, notes):

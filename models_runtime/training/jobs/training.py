@@ -38,6 +38,7 @@ from models_runtime.training.jobs.kept_models import Kept, kept_models, store_ke
 from models_runtime.training.jobs.options import loaded, options_of, unlabeled_texts, without_spans
 from models_runtime.training.jobs.self_training import SelfLabels, self_labels
 from models_runtime.training.jobs.watching import Watch, check_unerased
+from models_runtime.training.services.training import check_hold_out
 
 State = TrainedModel.State
 # Settings that keep models besides the training's own. A refit makes only its own.
@@ -62,6 +63,8 @@ def run(claim: Claim) -> dict[str, Any]:
     versions = _versions(row, claim)
     erased = {one.project_id: erasures_of(one.project_id) for one in versions}
     sources = gold_sources(row.project, versions, row.params)
+    # Again, since an erasure or a new split may have changed the hold-out after the start.
+    check_hold_out(row.project, row.params, versions)
     watch = Watch(claim, row, erased)
     with tempfile.TemporaryDirectory(prefix="deidreview-train-") as folder:
         path, newest = Path(folder) / "model.zip", int(claim.params["newest"])

@@ -1,13 +1,14 @@
 """The stack of embeddings of a training: files of word vectors, and character language models of the project."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 from django.utils.translation import gettext as _
 
 from annotations.core.errors import ServiceError
 from annotations.models import Project
 from models_runtime.core import embeddings
-from models_runtime.core.registry import CHARACTERS, LANGUAGE_MODEL, TrainableKind
+from models_runtime.core.registry import CHARACTERS, LANGUAGE_MODEL
+from models_runtime.core.stages import learned_from
 from models_runtime.core.training_settings import Value
 from models_runtime.models import OF_MODEL, TrainedModel
 from models_runtime.models.cards import ModelCard, TrainingParams, WantedEmbedding
@@ -19,10 +20,24 @@ def language_models(project: Project) -> list[TrainedModel]:
     return list(rows.exclude(stored_file=None).order_by("name"))
 
 
-def default_embeddings(project: Project) -> str:
-    """Return the embeddings of a stack that names none: the newest language model of the project; empty without."""
-    newest = max(language_models(project), key=lambda row: row.pk, default=None)
-    return newest.name if newest is not None else ""
+def usual_embeddings(project: Project, unseen: Set[int]) -> list[WantedEmbedding]:
+    """Return the embeddings of a stack that names none: the newest language model that has not learned from `unseen`.
+
+    Raises ServiceError `embeddings` if there is none.
+    """
+    models = language_models(project)
+    for row in sorted(models, key=lambda row: row.pk, reverse=True):
+        if not learned_from(row) & unseen:
+            return [{"name": row.name, "model": row.pk}]
+    if not models:
+        raise _unknown("", models)
+    raise ServiceError(
+        _(
+            "Every character language model of this project learned from notes that this training must not see before "
+            "scoring. Name word vectors as embeddings, or train a language model on the same split."
+        ),
+        code="embeddings",
+    )
 
 
 def names_in(text: str) -> list[str]:
@@ -30,17 +45,15 @@ def names_in(text: str) -> list[str]:
     return list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
 
 
-def with_embeddings(
-    project: Project, kind: TrainableKind, chosen: Mapping[str, Value], *, base: bool
-) -> TrainingParams:
-    """Return the embeddings of a training with these settings, if its kind uses any.
+def named_embeddings(project: Project, chosen: Mapping[str, Value], *, base: bool) -> TrainingParams:
+    """Return the embeddings that the settings of a training name, if any.
 
     `base`: the training starts from a model, which brings its own. Raises ServiceError `embeddings` or `characters`.
     """
     language_model, named = str(chosen.get(LANGUAGE_MODEL.key, "")), str(chosen.get("embeddings", ""))
     if base and language_model:
         raise ServiceError(
-            _("A starting model brings its own language model. Leave the language model empty."),
+            _("A training that starts from a model can't add a language model. Leave the language model empty."),
             code=LANGUAGE_MODEL.key,
         )
     if base and named:
@@ -48,11 +61,9 @@ def with_embeddings(
             _("A starting model brings its own embeddings. Leave the embeddings empty."), code="embeddings"
         )
     if language_model:
-        return {"embeddings": [wanted_language_model(project, language_model)]}
-    if base or not kind.stacked:
-        return {}
-    named = named or default_embeddings(project)
-    return {"embeddings": wanted_embeddings(project, named), "settings": {**chosen, "embeddings": named}}
+        wanted = wanted_language_model(project, language_model)
+        return {"embeddings": [wanted], "settings": {**chosen, LANGUAGE_MODEL.key: wanted["name"]}}
+    return {"embeddings": wanted_embeddings(project, named)} if named else {}
 
 
 def wanted_embeddings(project: Project, text: str) -> list[WantedEmbedding]:

@@ -60,7 +60,8 @@ class Row:
 
     def as_dict(self) -> dict[str, Any]:
         figures = {level: {"mean": each.mean, "deviation": each.deviation} for level, each in self.figures.items()}
-        return {"variant": self.name, "models": [model.name for model in self.models], "f1": figures}
+        models = [model.name for model in self.models]
+        return {"variant": self.name, "models": models, "random_splits": self.random_splits, "f1": figures}
 
 
 def start_group(
@@ -78,14 +79,19 @@ def start_group(
     """Start a training for each variant and seed, all or none. The seeds follow one another.
 
     `random_splits`: each training draws its hold-out with its seed. A repeated call with the same `key` returns the
-    same models. Raises ServiceError as start_training does, and `runs` for a number out of range or for several
-    trainings that would all give the same model.
+    same models. Raises ServiceError as start_training does, `runs` for a number out of range or for several trainings
+    that would all give the same model, and `random_splits` for an ablation, whose variants need the same hold-out.
     """
     if not 1 <= runs <= MOST_RUNS:
         raise ServiceError(
             _("Trainings with different seeds must be between 1 and %(most)s, not %(runs)s.")
             % {"most": MOST_RUNS, "runs": runs},
             code="runs",
+        )
+    if random_splits and len(variants) > 1:
+        raise ServiceError(
+            _("The variants of an ablation are scored on the same hold-out. Leave the random hold-outs out."),
+            code="random_splits",
         )
     kind = _kind(given.get("backend", ""))
     seeded = any(setting.key == "seed" for setting in kind.settings)

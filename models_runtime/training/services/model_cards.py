@@ -183,7 +183,7 @@ def summary(model: TrainedModel) -> Summary:
         "algorithm": model.card.get("algorithm") or model.params.get("algorithm"),
         "notes": model.card.get("notes"),
         "held_out": model.card.get("held_out"),
-        "random_split": model.card.get("random_split"),
+        "random_split": model.card.get("random_split", model.params.get("random_split")),
         "refit": model.card.get("refit"),
         "refit_elsewhere": model.card.get("refit_elsewhere"),
         "self_training": self_trained(model.card),

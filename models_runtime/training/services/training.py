@@ -25,7 +25,7 @@ from models_runtime.core.training_settings import checked
 from models_runtime.models import OF_MODEL, TrainedModel
 from models_runtime.models.cards import TrainingParams, parts_of
 from models_runtime.training.events import GOLD_LENT, MODEL_TRAINED, GoldLent
-from models_runtime.training.services.embeddings import with_embeddings
+from models_runtime.training.services.embeddings import named_embeddings, usual_embeddings
 from models_runtime.training.services.self_training import in_first_round, wanted_run
 
 DEFAULT = next(iter(TRAINABLE))
@@ -104,7 +104,9 @@ def start_training(
     if also:
         params["also"] = [one.pk for one in also]
         gold_sources(project, [version, *also], params)  # Raises ServiceError for labels that can't be mapped.
-    _check_hold_out(project, params, [version, *also])
+    if trainable_kind(backend).stacked and not settings.base and "embeddings" not in params:
+        params["embeddings"] = usual_embeddings(project, unseen_by([version, *also], params))
+    check_hold_out(project, params, [version, *also])
     if settings.self_training:
         params["self_training"] = wanted_run(project, backend, settings.self_training, [version, *also], params)
     name = good_model_name(name) if name.strip() else ""
@@ -252,7 +254,7 @@ def _params(project: Project, settings: _Settings) -> TrainingParams:
             _("Surrogates can only be made for a label set that comes with the program. Set their copies to 0."),
             code=SURROGATES.key,
         )
-    params |= with_embeddings(project, kind, chosen, base=bool(settings.base))
+    params |= named_embeddings(project, chosen, base=bool(settings.base))
     if kind.based or settings.base:
         return params | _base(project, settings, folders=kind.based)
     return params
@@ -336,8 +338,11 @@ def lendable_versions(project: Project, person: User) -> list[GoldVersion]:
     return list(rows.exclude(project=project).select_related("project").order_by("project__name", "-number"))
 
 
-def _check_hold_out(project: Project, params: TrainingParams, versions: Sequence[GoldVersion]) -> None:
-    """Raise ServiceError `base` if the starting model learned from notes that this training holds out or tests on."""
+def check_hold_out(project: Project, params: TrainingParams, versions: Sequence[GoldVersion]) -> None:
+    """Raise ServiceError if the training takes over weights that learned from notes that it holds out or tests on.
+
+    The code is `base` for the starting model, and `embeddings` or `characters` for a language model.
+    """
     bases = TrainedModel.objects.filter(project=project, pk__in=parts_of(params))
     if not bases:
         return

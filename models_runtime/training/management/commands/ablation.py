@@ -41,7 +41,7 @@ class Command(JourneyCommand):
             action="append",
             default=[],
             metavar="KEY=VALUE",
-            help="A setting of all trainings, as of train_model. embeddings=A,B is needed.",
+            help="A setting of all trainings, as of train_model. With embeddings=A,B, each is left out once.",
         )
         parser.add_argument("--language", default="", metavar="CODE", help="Train only on notes in this language.")
         parser.add_argument("--runs", type=int, default=1, metavar="N", help="Trainings of each, with different seeds.")

@@ -98,7 +98,7 @@ class Command(JourneyCommand):
         parser.add_argument(
             "--random-splits",
             action="store_true",
-            help="Hold out another fifth of the patients in each training, drawn by its seed from train and dev notes.",
+            help="Hold out a random fifth of the patients of train and dev in each training, drawn by its seed.",
         )
         parser.add_argument("--wait", action="store_true", help="Wait for the end.")
 
@@ -122,7 +122,8 @@ class Command(JourneyCommand):
         if len(models) == 1:
             return summaries[0]
         (figures,) = group_of(models[0])
-        return {"models": summaries, "f1": figures.as_dict()["f1"]}
+        found = figures.as_dict()
+        return {"models": summaries, "f1": found["f1"], "random_splits": found["random_splits"]}
 
     def _waited(self, model: TrainedModel, options: dict[str, Any]) -> dict[str, Any]:
         """Wait for the training, if asked to, and return its summary. Raises ServiceError if it failed."""
@@ -142,7 +143,8 @@ class Command(JourneyCommand):
             return _line(result)
         lines = [_line(row) for row in result["models"]]
         if means := ", ".join(f"{level} {shown(figure)}" for level, figure in result["f1"].items()):
-            lines.append(f"F1 on the hold-out, mean ± standard deviation: {means}.")
+            own = ", each on its own hold-out" if result["random_splits"] else ""
+            lines.append(f"F1 on the hold-out, mean ± standard deviation{own}: {means}.")
         return "\n".join(lines)
 
 
@@ -151,8 +153,8 @@ def _line(result: dict[str, Any]) -> str:
     if result["f1"] is not None:
         f1 = with_interval(result["f1"], result["few_notes"])
         line += f" Hold-out: {f1}, characters found {result['character_recall']:.4f}."
-    if result["random_split"] is not None:
-        line += f" Its {result['held_out']} held-out notes were drawn at random with seed {result['random_split']}."
+    if result["random_split"] is not None and result["held_out"]:
+        line += f" Notes held out at random with seed {result['random_split']}: {result['held_out']}."
     if (refit := result["refit"]) is not None:
         line += (
             f" Refitted on {refit['notes']} notes, the hold-out among them, for {refit['iterations']} iterations. "
