@@ -14,7 +14,7 @@ def run(claim: Claim) -> dict[str, Any]:
         import_id=import_id,
         progress=claim.progress,
         fence=claim.fence,
-        # The job's page shows the end before the upload is deleted, which takes as long as a tenth of the import.
+        # Deleting the upload takes up to a tenth of the import's time, so the job ends before that.
         finish=lambda report: claim.finish(_result(import_id, report)),
     )
     return _result(import_id, report)
