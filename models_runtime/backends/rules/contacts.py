@@ -99,8 +99,19 @@ _ENDS: Final = r"(?![0-9A-Za-z]|[ ][0-9]{3}|[.,/\-][0-9])"
 def _alone(text: str, start: int, end: int) -> Iterator[Found]:
     """A number that is a telephone number by its grouping, unless the words before it call it something else."""
     match = _ALONE.match(text, start)
-    if match is not None and not _OTHERWISE.search(before(text, start, 24)):
-        yield match.start(), match.end(), Kind.PHONE
+    if match is None or _is_short(match[0]) or _OTHERWISE.search(before(text, start, 24)):
+        return
+    yield match.start(), match.end(), Kind.PHONE
+
+
+def _is_short(number: str) -> bool:
+    """Whether an area code in brackets with 0, as in Italy and Britain, has too few digits after it.
+
+    Numbers have nine to eleven digits there, some old Italian ones eight. Eight count only if those after the bracket
+    are undivided: `(02) 123 456` and `(03) 12 45 67` may be items of a list with their values.
+    """
+    least = 8 if number.partition(")")[2].strip().isdigit() else 9
+    return number.startswith("(0") and _digits(number) < least
 
 
 _ALONE: Final = re.compile(
@@ -112,16 +123,18 @@ _ALONE: Final = re.compile(
     r"|3[1-9][0-9][ .\-/]?[0-9]{3}[ .\-]?[0-9]{3,4}|0[1-9][0-9]{0,3}[ .\-/][0-9]{3,4}[ .\-]?[0-9]{3,4}"
     r"|3[1-9][0-9](?:[ .\-][0-9]{2}){2}[ .\-][0-9]{3}|0[1-9][0-9]{1,2}[/\-][0-9]{6,7}"
     r"|0[0-9]{2,4}[ \-][0-9]{3,4}[ \-][0-9]{3,4}|07[0-9]{3}[ \-][0-9]{6}"
-    # An area code in brackets
+    # An area code in brackets: with 0 in Italy and Britain, where numbers differ in length and grouping (`_is_short`
+    # drops short ones), and with 9 in Spain
     r"|\(0[0-9]{1,5}\)[ .\-]?[0-9]{2,4}(?:[ .\-]?[0-9]{2,4}){1,2}|\(9[0-9]{1,2}\)[ ]?[0-9]{2,3}(?:[ .\-]?[0-9]{2}){2,3}"
     # North America, and its short form with 555
-    r"|(?:1[ .\-])?(?:\([2-9][0-9]{2}\)[ ]?|[2-9][0-9]{2}[ .\-/])[2-9][0-9]{2}[ .\-][0-9]{4}|555-[0-9]{4}"
+    r"|(?:1[ .\-])?(?:\([2-9][0-9]{2}\)[ .\-]?|[2-9][0-9]{2}[ .\-/])[2-9][0-9]{2}[ .\-][0-9]{4}|555-[0-9]{4}"
     # With the code of a country
     r"|00(?:34|39|44)(?:[ .\-]?[0-9]){9,11}"
     r")" + _ENDS
 )
 _OTHERWISE: Final = re.compile(
-    r"(?:nhc|mrn|nº|n\.|n°|col|nass|cipa|dni|id|cod|codice|lot|acc|ssn|nss|historia|episodio|#)[.:ºª° ]*\Z"
+    r"(?<![a-zà-ÿ])(?:nhc|mrn|nº|n\.|n°|col|nass|cipa|dni|id|cod|codice|lot|acc|doi|ssn|nss|historia|episodio|#)"
+    r"[.:ºª° ]*\Z"
 )
 
 # Digits without groups, after words of calling.
@@ -195,5 +208,7 @@ RULES: Final = (
     ),
     Rule("contact.phone.plus", words("+ ("), _international, 0.9, rank=60),
     Rule("contact.phone.ungrouped", frozenset({DIGITS[9]}), _ungrouped, 0.85, rank=45),
-    Rule("contact.phone.groups", frozenset((*DIGITS[1:6], DIGITS[9], "(")), _alone, 0.85, rank=45),
+    Rule("contact.phone.groups", frozenset((*DIGITS[1:6], DIGITS[9])), _alone, 0.85, rank=45),
+    # Above postal codes, because British area codes in brackets have five digits too.
+    Rule("contact.phone.bracket", words("("), _alone, 0.85, rank=60),
 )

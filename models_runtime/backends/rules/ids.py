@@ -62,6 +62,17 @@ def _case(text: str, start: int, end: int) -> Iterable[Found]:
     return () if _ANY_CASE.search(before(text, start)) else _CASE_NUMBER(text, start, end)
 
 
+_PLAN: Final = _named(
+    Kind.HEALTH_PLAN, r"[0-9]{4}(?:[ ][0-9]{4}){1,4}(?![0-9A-Za-z.,/\-])|[A-Z]{0,4}[\- ]?[0-9]{2,}(?:[\-/][0-9A-Z]+)*"
+)
+# "Hospital policy 2019 applies": a year, and no number of an insurance.
+_POLICY_YEAR: Final = re.compile(r"[ ](?:19|20)[0-9]{2}(?![0-9A-Za-z/\-]|[ ][0-9])")
+
+
+def _policy(text: str, start: int, end: int) -> Iterable[Found]:
+    return () if _POLICY_YEAR.match(text, end) else _PLAN(text, start, end)
+
+
 def _rule(name: str, triggers: str, find: Finder, confidence: float, rank: int) -> Rule:
     return Rule(name, words(triggers), find, confidence, rank, strong=True)
 
@@ -121,13 +132,8 @@ RULES: Final = (
         0.95,
         79,
     ),
-    _rule(
-        "id.plan",
-        "member policy póliza poliza mutua subscriber insurance afiliado",
-        _named(Kind.HEALTH_PLAN, r"(?!(?:19|20)[0-9]{2}[ .,;)])[A-Z]{0,4}[\- ]?[0-9]{2,}(?:[\-/][0-9A-Z]+)*"),
-        0.92,
-        78,
-    ),
+    _rule("id.plan", "member póliza poliza mutua subscriber insurance afiliado", _PLAN, 0.92, 78),
+    _rule("id.plan.policy", "policy", _policy, 0.92, 78),
     _rule(
         "id.device",
         "serial serie seriale sn matricola",

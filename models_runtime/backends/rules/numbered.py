@@ -13,16 +13,21 @@ from models_runtime.backends.rules.rule import DIGITS, Found, Rule, pattern, wor
 SIGN: Final = r"(?:n[ºo°ª.]{1,3}|nr\.?|no\.?|núm\.?|num\.?|número|numero|number|id|code|#)"
 """Words and signs for "number"."""
 END: Final = r"(?![0-9A-Za-z]|[.,][0-9]|[ ]?(?:%|mg\b|ml\b|UI\b|IU\b|units\b|euros?\b|dollars\b))"
+# Around a code in small letters: no word of small letters that stands apart.
+_NO_WORD: Final = "(?![a-z]+[ ])"
+_NO_LAST_WORD: Final = "".join(f"(?<![ ][a-z]{{{length}}})" for length in range(1, 5))
 
 
 def numbered(name: str, triggers: str, code: str, kind: Kind, *, middle: str = "", capital: bool = False) -> Rule:
     """A rule for a code after a word: `Passaporto n. YA4410278`. `middle`: an expression for words after the trigger.
 
-    Between the word and the code there may be a word or sign for "number", a colon and blanks. Letters of the code are
-    matched as written. `capital`: the word has a capital letter.
+    Between the word and the code there may be a word or sign for "number", a colon and blanks. The code is written as
+    `code` has it, or in small letters: then no word of small letters stands apart in it, because "plate from 2019" and
+    "carta di 123456" have no code. `capital`: the word has a capital letter.
     """
     gap = rf"(?:[ ]?{SIGN}(?![a-z]))?[ ]?[:.]?[ ]{{0,2}}"
-    expression = rf"(?<![A-Za-z]-)(?i:{LETTER}+{middle}{gap})(?<![A-Za-z0-9])(?P<code>{code}){END}"
+    either_case = rf"(?P<code>{code}|{_NO_WORD}(?i:{code}){_NO_LAST_WORD})"
+    expression = rf"(?<![A-Za-z]-)(?i:{LETTER}+{middle}{gap})(?<![A-Za-z0-9]){either_case}{END}"
     return Rule(name, words(triggers), pattern(expression, code=kind), 0.85, rank=78, strong=True, capital=capital)
 
 
@@ -30,8 +35,8 @@ _CODE: Final = r"[A-Z]{0,4}[\-/]?[0-9][0-9A-Z]*(?:[\-/][0-9A-Z]+){0,4}"
 # As in "N. pratica 2023/4471", "Nº de registro 44817", "Visit number 44817203" and "ID: P0044817".
 _AFTER_SIGN: Final = re.compile(
     r"(?:(?i:n[.º°ª]{1,3}|no[.:]|nr[.:]|núm\.|num\.|número|numero|number)"
-    rf"(?:[ ]?(?:(?:de|di|of)[ ])?(?:{either('numbered_things')}))?|"
-    rf"(?<=S/)N|ID)[ ]?[:.#]{{0,2}}[ ]{{0,2}}(?P<code>{_CODE}){END}"
+    rf"(?P<thing>[ ]?(?:(?:de|di|of)[ ])?(?:{either('numbered_things')}))?|"
+    rf"(?P<sure>(?<=S/)N|ID))[ ]?[:.#]{{0,2}}[ ]{{0,2}}(?P<code>{_CODE}){END}"
 )
 # "#" is no trigger word, so these codes are found at their digits.
 _AFTER_HASH: Final = re.compile(r"#[:.]?[ ]?(?P<letters>[A-Z]{0,3}-?)\Z")
@@ -40,11 +45,19 @@ _REST: Final = re.compile(rf"[0-9][0-9A-Z]*(?:[\-/][0-9A-Z]+){{0,4}}{END}")
 _LAW: Final = re.compile(
     r"(?<![a-zà-ÿ])(?:legge|l\.|d\.?[ ]?lgs\.?|decreto|dpcm|dpr|d\.?m\.?|regolamento|direttiva|delibera|dgr|circolare|"
     r"nota|"
-    r"ley|orden|real decreto|rd|directiva|reglamento|resolución|norma|iso|une|uni|en|act|regulation|directive|rule|law|"
+    r"ley|real decreto|rd|directiva|reglamento|resolución|norma|iso|une|uni|en|act|regulation|directive|rule|law|"
     r"omb|cas|ce|ue|cee|eu|ec|"
-    r"art\.?|artículo|articolo|aic|form|cat|catálogo|catalogo|chapter|section|the|an?|el|il|un|este|this)"
+    r"art\.?|artículo|articolo|aic|form|cat|catálogo|catalogo|chapter|section|the|an?|un|este|this)"
     r"(?:[ ]\([a-z]{2,3}\))?[ ,]{1,2}\Z"
 )
+# An order of a government has the year after its number: "Orden nº 1355/2018", but "Orden nº 44817".
+_ORDER: Final = re.compile(r"(?<![a-zà-ÿ])orden[ ,]{1,2}\Z")
+_WITH_YEAR: Final = re.compile(r"[^/]*/(?:19|20)[0-9]{2}")
+# Round numbers of five and more digits are mostly counts.
+_ROUND: Final = re.compile(r"[1-9][0-9]?0{3,}")
+# Counts of cells and copies: "Plaquetas número 245000", "n. 10500 colonie".
+_COUNTED: Final = re.compile(rf"(?<![a-zà-ÿ])(?:{either('counted_things')})[ ]?[:(]?[ ]?\Z")
+_COUNT_AFTER: Final = re.compile(rf"[ ]?(?:/[ ]?(?:ml|mm|[µu]?l\b)|(?:{either('counted_things')})\b)")
 _LEAST: Final = 5
 _GOES_ON: Final = frozenset(" .:º°ª#")
 
@@ -54,9 +67,12 @@ def _signed(text: str, start: int, end: int) -> Iterator[Found]:
     if text[end : end + 1] not in _GOES_ON:
         return
     match = _AFTER_SIGN.match(text, start)
-    if match is None or not _is_code(match["code"]) or _LAW.search(before(text, start, 24)):
+    if match is None or not _is_code(match["code"]):
         return
-    if not MEASURE.match(after(text, match.end())):
+    behind = before(text, start, 24)
+    if _LAW.search(behind) or (_ORDER.search(behind) and _WITH_YEAR.fullmatch(match["code"])):
+        return
+    if match["thing"] or match["sure"] or not _is_count(text, start, *match.span("code")):
         yield *match.span("code"), Kind.CASE
 
 
@@ -70,12 +86,26 @@ def _hashed(text: str, start: int, end: int) -> Iterator[Found]:
     low = max(0, start - 7)
     hashed = _AFTER_HASH.search(text[low:start]) if text.find("#", low, start) >= 0 else None
     match = _REST.match(text, start) if hashed else None
-    if hashed and match and _is_code(match[0]):
-        yield start - len(hashed["letters"]), match.end(), Kind.CASE
+    if hashed is None or match is None or not _is_code(match[0]):
+        return
+    at = start - len(hashed["letters"])
+    if not _is_count(text, low + hashed.start(), at, match.end()):
+        yield at, match.end(), Kind.CASE
 
 
 def _is_code(code: str) -> bool:
     return sum(ch.isdigit() for ch in code) >= _LEAST
+
+
+def _is_count(text: str, sign: int, start: int, end: int) -> bool:
+    """Whether the number counts or measures something, by its form or the words before its sign and after it."""
+    ahead = after(text, end)
+    return (
+        _ROUND.fullmatch(text, start, end) is not None
+        or _COUNTED.search(before(text, sign, 24)) is not None
+        or MEASURE.match(ahead) is not None
+        or _COUNT_AFTER.match(ahead) is not None
+    )
 
 
 RULES: Final = (

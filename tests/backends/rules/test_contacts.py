@@ -25,6 +25,10 @@ FOUND = [
     "Home {PHONE|773 555 0126}",
     "GP surgery {PHONE|01632 960 441}, from abroad {PHONE|0044 20 7946 0772}",
     "Mob: {PHONE|07700900318}",
+    "allo {PHONE|(02) 482151}, poi {PHONE|(0165) 23456}",  # eight digits without groups, nine
+    "surgery {PHONE|(01632) 960 441}",  # no postal code
+    "call {PHONE|(212)-555-0199}",
+    "Valladolid {PHONE|983 555 010}",  # "id" at the end of a word announces no other number
     "Numero verde {PHONE|800-447722}",
     "Fax: {FAX|973 70 52 63}",
     "(fax {FAX|201-555-0186})",  # the bracket stays out
@@ -47,6 +51,10 @@ LEFT = [
     "dosis 667 mg",
     "L3-4-5 a 4/5",
     "int. 412",  # an extension of nothing
+    "(02) 123 456",  # too few digits in groups
+    "(03) 12 45 67",
+    "(012) 34 56",
+    "DOI 617/555-0148",
 ]
 
 

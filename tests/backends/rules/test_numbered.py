@@ -28,6 +28,28 @@ FOUND = [
     "NINO: {SSN|AB 44 81 72 D}",
     "VIN {VEHICLE|1HGCM82633A044817}",
     "Acc. number {IDNUM|RX2003118842}",  # not from the digits on
+    "pasaporte {IDNUM|aab123456}",  # in small letters
+    "Passaporto {IDNUM|ya1234567}, patente {IDNUM|mi1234567x}",
+    "Carta d'identità n. {IDNUM|ca12345aa}",
+    "medicare number {HEALTHPLAN|1eg4-te5-mk73}",
+    "ni number {SSN|qq123456c}",
+    "nino {SSN|qq 12 34 56 c}",
+    "passport number {IDNUM|a12345678}",
+    "plate {VEHICLE|abc1234} from {DATE|2019}",
+    "targa {VEHICLE|ab123cd}",
+    "vin {VEHICLE|1hgcm82633a044817}",
+    "Member number {HEALTHPLAN|1987}.",  # a year only after "policy" alone
+    "Policy {HEALTHPLAN|2015 4488}",
+    "Policy number {HEALTHPLAN|2019}",
+    "Member ID {HEALTHPLAN|2001 4455}",
+    "policy {ACCOUNT|448}, account {ACCOUNT|1234}, account {ACCOUNT|448}",
+    "insurance {SSN|AB123456C}",
+    "insurance {HEALTHPLAN|AB1234567}",
+    "Partita IVA {IDNUM|01234567897}, P. IVA {IDNUM|01234567897}",
+    "VAT {IDNUM|IT01234567897}",
+    "Nº de registro {IDNUM|100000}, Patient ID {IDNUM|200000}",  # round, but no counts
+    "Orden nº {IDNUM|44817}",
+    "inscrito con el número {IDNUM|44817}",
 ]
 LEFT = [
     "D.Lgs. n. 196/2003, Ley nº 41/2002",
@@ -38,6 +60,19 @@ LEFT = [
     "in ordine 250, 300 e 400 mg",
     "registration with 1200 patients",
     "hospital policy 2019 applies",
+    "documento in 20000 esemplari, carta di 123456 pagine",
+    "placa de 1234 ab, registration 1234 from stock",
+    "plate 10x40mm",
+    "Plaquetas número 250000, plaquetas número 245000",
+    "Carga viral número 120000 copias",
+    "n. 100000 colonie, n. 12345 colonie",
+    "No. 20000 copies, No. 12345 copies",
+    "#20000 platelets, #23456 platelets, #23456 patients",
+    "Nº 23456/ml",
+    "Disp #100000",
+    "Eosinofili n. 10500",
+    "P. 12345678901",
+    "Orden nº 1355/2018",
 ]
 
 

@@ -5,6 +5,8 @@ from typing import Final
 from models_runtime.backends.rules.kinds import Kind
 from models_runtime.backends.rules.numbered import numbered
 
+_ACCOUNT: Final = "[A-Z]{0,3}(?:[0-9]{3,10}|[0-9]{2}-[0-9]{2,6})(?:-[0-9]{2,6}){0,2}"
+
 RULES: Final = (
     numbered("id.employee.en", "employee badge", r"[A-Z]{0,4}-?[0-9]{4,9}", Kind.LICENSE),
     numbered("id.license.en", "gmc nmc pin", r"[0-9]{2}[A-Z][0-9]{4}[A-Z]|[0-9]{7}", Kind.LICENSE),
@@ -23,11 +25,18 @@ RULES: Final = (
         r"[1-9][A-Z][A-Z0-9][0-9]-?[A-Z][A-Z0-9][0-9]-?[A-Z]{2}[0-9]{2}",
         Kind.HEALTH_PLAN,
     ),
-    numbered("id.medicaid.en", "medicaid insurance", r"[A-Z]{0,3}[0-9]{5,12}[A-Z]?", Kind.HEALTH_PLAN),
+    numbered("id.medicaid.en", "medicaid", r"[A-Z]{0,3}[0-9]{5,12}[A-Z]?", Kind.HEALTH_PLAN),
+    # Two letters, six digits and a letter after "insurance" are a British number of national insurance.
+    numbered(
+        "id.insurance.en",
+        "insurance",
+        r"(?![A-Z]{2}[0-9]{6}[A-D](?![0-9A-Z]))[A-Z]{0,3}[0-9]{5,12}[A-Z]?",
+        Kind.HEALTH_PLAN,
+    ),
     numbered(
         "id.nino.en",
         "insurance ni nino",
-        r"[A-Z]{2}[ ]?[0-9]{2}[ ]?[0-9]{2}[ ]?[0-9]{2}[ ]?[A-D]",
+        r"[A-Za-z]{2}[ ]?[0-9]{2}[ ]?[0-9]{2}[ ]?[0-9]{2}[ ]?[A-Da-d]",
         Kind.SOCIAL_SECURITY,
     ),
     numbered("id.specimen.en", "specimen case", r"(?:19|20)?[0-9]{2}-[A-Z]{1,3}-[0-9]{3,7}", Kind.CASE),
@@ -35,12 +44,13 @@ RULES: Final = (
     numbered(
         "id.plate.en",
         "plate registration",
-        r"(?=[A-Z0-9 \-]{0,5}[0-9])(?=[A-Z0-9 \-]{0,5}[A-Z])[A-Z0-9]{3,4}[ \-]?[A-Z0-9]{3,4}",
+        # "plate 10x40mm" is a part of an operation.
+        r"(?![0-9x]{1,6}[cm]m)(?=[A-Z0-9 \-]{0,5}[0-9])(?=[A-Z0-9 \-]{0,5}[A-Z])[A-Z0-9]{3,4}[ \-]?[A-Z0-9]{3,4}",
         Kind.VEHICLE,
     ),
     numbered("id.vin.en", "vin", r"(?=[A-Z0-9]{0,12}[0-9]{5})[A-HJ-NPR-Z0-9]{17}", Kind.VEHICLE),
-    numbered(
-        "id.account.en", "account policy", r"[A-Z]{0,3}(?:[0-9]{5,10}|[0-9]{2,4}(?:-[0-9]{2,6}){1,2})", Kind.ACCOUNT
-    ),
+    numbered("id.account.en", "account", _ACCOUNT, Kind.ACCOUNT),
+    # "Hospital policy 2019" has a year, and no number of an insurance.
+    numbered("id.policy.en", "policy", rf"(?!(?:19|20)[0-9]{{2}}(?![0-9\-])){_ACCOUNT}", Kind.ACCOUNT),
     numbered("id.passport.en", "passport", r"[A-Z]?[0-9]{8,9}", Kind.NATIONAL),
 )

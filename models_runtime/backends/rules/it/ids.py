@@ -76,7 +76,7 @@ RULES: Final = (
     numbered(
         "id.vehicle.it",
         "targa targato targata",
-        r"[A-Z]{2}[ ]?(?:[0-9]{3}[ ]?[A-Z]{2}|[0-9]{5})|[a-z]{2}[0-9]{3}[a-z]{2}",
+        r"[A-Z]{2}[ ]?(?:[0-9]{3}[ ]?[A-Z]{2}|[0-9]{5})",
         Kind.VEHICLE,
     ),
     numbered("id.position.it", "posizione pratica", r"[0-9]{8,12}", Kind.CASE, middle=r"[ ](?:inps|inail)"),
@@ -87,7 +87,7 @@ RULES: Final = (
         "p partita vat",
         r"(?:IT)?[0-9]{11}",
         Kind.NATIONAL,
-        middle=r"(?:\.?[ ]?I\.?(?:V\.?A\.?)?)?",
+        middle=r"(?:(?:(?<=partita)|(?<=vat))(?:[ ]I\.?V\.?A\.?)?|(?<=p)\.?[ ]?I\.?(?:V\.?A\.?)?)",
         capital=True,
     ),
     Rule("id.national.cf.it", frozenset({DIGITS[2]}), _tax_code, 0.98, rank=85, strong=True),
