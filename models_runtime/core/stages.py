@@ -3,14 +3,19 @@
 The strategies are those of Catelli 2021, section 3.3: one language (EN or IT), all together (MIX), one after the other.
 """
 
+from collections.abc import Sequence
+
+from django.utils.translation import gettext as _
+
+from annotations.core.errors import ServiceError
 from annotations.domain.gold.splits import Split
-from annotations.models import GoldVersionNote
+from annotations.models import GoldVersion, GoldVersionNote, Project
 from annotations.scores.selectors import codes_of
 from models_runtime.core.gold_notes import languages_of, training_notes
-from models_runtime.core.gold_sources import same_texts, versions_of
-from models_runtime.core.registry import language_models
+from models_runtime.core.gold_sources import same_texts, unseen_by, versions_of
+from models_runtime.core.registry import LANGUAGE_MODEL, language_models
 from models_runtime.models import TrainedModel
-from models_runtime.models.cards import parts_of
+from models_runtime.models.cards import TrainingParams, parts_of
 
 MIX = "MIX"
 
@@ -38,6 +43,28 @@ def learned_from(model: TrainedModel | None) -> set[int]:
     A refitted model has learned from its hold-out, too, and a self-trained one from notes without gold.
     """
     return {note for stage in stages(model) for note in _learned(stage)}
+
+
+def check_hold_out(project: Project, params: TrainingParams, versions: Sequence[GoldVersion]) -> None:
+    """Raise ServiceError if the training takes over weights that learned from notes that it holds out or tests on.
+
+    The code is `base` for the starting model, and `embeddings` or `characters` for a language model.
+    """
+    bases = TrainedModel.objects.filter(project=project, pk__in=parts_of(params))
+    if not bases:
+        return
+    unseen = unseen_by(versions, params)
+    by_name = LANGUAGE_MODEL.key in params.get("settings", {})
+    for base in bases:
+        if shared := len(learned_from(base) & unseen):
+            raise ServiceError(
+                _(
+                    "The model “%(name)s” learned from %(count)s notes that this training must not see before scoring. "
+                    "Choose a model of the same split, or train a new one."
+                )
+                % {"name": base.name, "count": shared},
+                code="base" if base.pk == params.get("base_model") else LANGUAGE_MODEL.key if by_name else "embeddings",
+            )
 
 
 def strategy_of(model: TrainedModel) -> str:

@@ -29,6 +29,7 @@ from models_runtime.calibration.jobs import HeldOut, calibration_of, keep
 from models_runtime.core.gold_notes import Note
 from models_runtime.core.gold_sources import GoldSource, gold_sources, manages, versions_of
 from models_runtime.core.registry import trainable_kind
+from models_runtime.core.stages import check_hold_out
 from models_runtime.models import OF_MODEL, Calibration, TrainedModel
 from models_runtime.models.cards import ModelCard, Refit
 from models_runtime.training.jobs.cards import card_of, spans_of
@@ -38,7 +39,6 @@ from models_runtime.training.jobs.kept_models import Kept, kept_models, store_ke
 from models_runtime.training.jobs.options import loaded, options_of, unlabeled_texts, without_spans
 from models_runtime.training.jobs.self_training import SelfLabels, self_labels
 from models_runtime.training.jobs.watching import Watch, check_unerased
-from models_runtime.training.services.training import check_hold_out
 
 State = TrainedModel.State
 # Settings that keep models besides the training's own. A refit makes only its own.

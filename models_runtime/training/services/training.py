@@ -19,11 +19,11 @@ from models_runtime.core.gold_notes import languages_of
 from models_runtime.core.gold_sources import gold_sources, lending_project, unseen_by
 from models_runtime.core.model_files import missing_labels
 from models_runtime.core.model_names import free_name, good_model_name, taken
-from models_runtime.core.registry import LANGUAGE_MODEL, SURROGATES, TRAINABLE, trainable_kind
-from models_runtime.core.stages import learned_from
+from models_runtime.core.registry import SURROGATES, TRAINABLE, trainable_kind
+from models_runtime.core.stages import check_hold_out
 from models_runtime.core.training_settings import checked
 from models_runtime.models import OF_MODEL, TrainedModel
-from models_runtime.models.cards import TrainingParams, parts_of
+from models_runtime.models.cards import TrainingParams
 from models_runtime.training.events import GOLD_LENT, MODEL_TRAINED, GoldLent
 from models_runtime.training.services.embeddings import named_embeddings, usual_embeddings
 from models_runtime.training.services.self_training import in_first_round, wanted_run
@@ -336,28 +336,6 @@ def lendable_versions(project: Project, person: User) -> list[GoldVersion]:
     managed = Membership.objects.filter(user=person, role=Role.MANAGER, active=True).values("project")
     rows = GoldVersion.objects.filter(project__in=managed, project__archived_at=None, span_count__gt=0)
     return list(rows.exclude(project=project).select_related("project").order_by("project__name", "-number"))
-
-
-def check_hold_out(project: Project, params: TrainingParams, versions: Sequence[GoldVersion]) -> None:
-    """Raise ServiceError if the training takes over weights that learned from notes that it holds out or tests on.
-
-    The code is `base` for the starting model, and `embeddings` or `characters` for a language model.
-    """
-    bases = TrainedModel.objects.filter(project=project, pk__in=parts_of(params))
-    if not bases:
-        return
-    unseen = unseen_by(versions, params)
-    by_name = LANGUAGE_MODEL.key in params.get("settings", {})
-    for base in bases:
-        if shared := len(learned_from(base) & unseen):
-            raise ServiceError(
-                _(
-                    "The model “%(name)s” learned from %(count)s notes that this training must not see before scoring. "
-                    "Choose a model of the same split, or train a new one."
-                )
-                % {"name": base.name, "count": shared},
-                code="base" if base.pk == params.get("base_model") else LANGUAGE_MODEL.key if by_name else "embeddings",
-            )
 
 
 def _version(project: Project, number: int, language: str, also: Sequence[GoldVersion], *, spans: bool) -> GoldVersion:
