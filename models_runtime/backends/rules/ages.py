@@ -45,6 +45,11 @@ _SPAN_AFTER: Final = re.compile(
     r"ago|later|before|after|history|"
     r"since|prior|earlier|follow|of (?:history|treatment|therapy|follow))"
 )
+# "Lactante de 3 meses de Madrid", but "paciente con tos de 3 meses de evolución"
+_OF_PERSON_BEFORE: Final = re.compile(
+    rf"(?<![a-zà-ÿ])(?:{either('persons')})"
+    r"(?:[ ](?!con\b|cuadro|quadro|historia|storia|cl[ií]nica|history|febr)[a-zà-ÿ]+)?,?[ ](?:de|di|of)[ ]\Z"
+)
 # "with three weeks of worsening dyspnea"
 _SYMPTOM_AFTER: Final = re.compile(
     r"[ ](?:de|di|of) (?!edad|vida|età|vita|age|life|raza|razza|sexo|sesso|etnia|origen|origine|nacionalidad|padres|"
@@ -56,12 +61,12 @@ _SPAN_BEFORE: Final = re.compile(
     r"seguimiento de|historia de|tratamiento de|da|per|da circa|oltre|dopo|ogni|ultimi|prossimi|entro|tra|fra|"
     r"for|in|over|last|past|next|every|after|within|x|than|about)[ ]\Z"
 )
-# As in "Survival at 5 years was 82%".
+# "Survival at 5 years was 82%", but "riesgo de caídas a los 82 años"
 _OUTCOME_BEFORE: Final = re.compile(
-    r"\b(?:surviv\w+|mortalit\w+|recurrence|relapse|rates?|risk|outcomes?|results?|supervivencia|mortalidad|recidivas?|"
-    r"recurrencia|riesgo|resultados|incidencia|tasas?|probabilidad|sopravvivenza|mortalità|recidiva|rischio|risultati|"
-    r"incidenza|tassi?|probabilità|follow-up|seguimiento|revisi[oó]n|contr(?:ol|ollo|olli))\b(?!.*desde)"
-    r"[a-zà-ÿ ]{0,24}[ ](?:at|a|a los)[ ]\Z"
+    r"\b(?:(?P<count>surviv\w+|mortalit\w+|rates?|risk|supervivencia|mortalidad|tasas?|incidencia|probabilidad|"
+    r"sopravvivenza|mortalità|tass[oi]|incidenza|probabilità)|recurrence|relapse|outcomes?|results?|recidivas?|"
+    r"recurrencia|resultados|recidiva|risultati|follow-up|seguimiento)\b(?P<between>[a-zà-ÿ ]{0,24})"
+    r"[ ](?:at|a|a los)[ ]\Z"
 )
 # "Rosa Cabrera, 54 años": a name, or nothing, before years that end the phrase.
 _AFTER_NAME: Final = re.compile(rf"(?:(?<!{LETTER})[{UP}]{SMALL_LETTER}+,[ ](?:de[ ])?|[.|:][ ]|[\n(])\Z")
@@ -83,19 +88,27 @@ def _of_person(text: str, match: re.Match[str]) -> bool:
     if _SPAN_AFTER.match(ahead):
         return False
     unit = match["unit"].lower()
-    if not unit.startswith(("a", "y")) and _SYMPTOM_AFTER.match(ahead):
-        return False
     years = unit.startswith(("a", "y"))
     person = _PERSON_BEFORE.search(behind)
+    if not years and _SYMPTOM_AFTER.match(ahead) and not _OF_PERSON_BEFORE.search(behind):
+        return False
     if person:
         return not ("gest" in person["person"] and "seman" in unit)
-    if not years or _SPAN_BEFORE.search(behind) or _OUTCOME_BEFORE.search(behind):
+    if not years or _SPAN_BEFORE.search(behind) or _is_outcome(match["number"], behind):
         return False
     if _AT_AGE.search(behind):
         return True
     low = max(0, match.start() - 24)
     name = _AFTER_NAME.search(text[low : match.start()])
     return bool(name) and match["number"].isdigit() and bool(_CLOSES.match(text, match.end()))
+
+
+def _is_outcome(number: str, behind: str) -> bool:
+    """Whether the number is a time at which an outcome was counted: up to 10 years, or 30 right after a rate."""
+    outcome = _OUTCOME_BEFORE.search(behind)
+    if outcome is None:
+        return False
+    return not number.isdigit() or int(number) <= (30 if outcome["count"] and not outcome["between"] else 10)
 
 
 def _plausible(match: re.Match[str]) -> bool:
@@ -109,12 +122,16 @@ def _worded(text: str, start: int, end: int) -> Iterator[Found]:
 
 
 _FREE: Final = r"(?<![0-9A-Za-z])(?<![0-9][.,/\-])"
+# "The 2-year-old prosthesis showed no loosening", but "a 55-year-old pacemaker recipient"
+_THING_AFTER: Final = (
+    r"[ ](?:prosthes[ie]s|implants?|stents?|grafts?|devices?|pacemakers?|generators?|scars?|shunts?|fistulas?|lesions?|"
+    r"catheters?|valves?|data|study|films?|imaging)(?:[ ]?[.,;:)\n]|\Z|"
+    r"[ ](?:is|was|are|were|has|had|looks?|looked|shows?|showed|remains?|remained|appears?|appeared)\b)"
+)
 _OLD: Final = (
     rf"(?i){_FREE}(?P<whole>(?P<number>[0-9]{{1,3}})(?:[ \-]?(?:years?|yrs?|yr|y|months?|mo|weeks?|wk|"
-    rf"days?)[ .\-]{{0,2}}old"
-    r"|[ ]?y/o|[ ]?y\.o\.?|[ ]?yo))(?![a-z]|[ ](?:[a-z]+[ ])?(?:prosthes[ie]s|implants?|stents?|grafts?|devices?|"
-    r"pacemaker|generator|scars?|fractures?|shunts?|fistulas?|lesions?|wounds?|strokes?|injur(?:y|ies)|infarcts?|"
-    r"hematomas?|burns?|catheters?|valves?|data|study|films?|imaging|bruises?))"
+    rf"days?)[ .\-]{{0,2}}old(?!{_THING_AFTER})"
+    r"|[ ]?y/o|[ ]?y\.o\.?|[ ]?yo))(?![a-z])"
 )
 _FIELD: Final = (
     rf"(?i)(?:edad|età|eta|age|anni)[ ]?:[ ]{{0,3}}(?P<whole>(?P<number>[0-9]{{1,3}})(?:[ ]{{0,3}}(?:{_UNITS_FIELD}))?"

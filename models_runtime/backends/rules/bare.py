@@ -5,7 +5,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from models_runtime.backends.rules.gazetteers import GIVEN_NAMES, alternatives, listed, open_given, places, word_set
+from models_runtime.backends.rules.gazetteers import (
+    GIVEN_NAMES,
+    alternatives,
+    either,
+    listed,
+    open_given,
+    places,
+    word_set,
+)
 from models_runtime.backends.rules.kinds import Kind
 from models_runtime.backends.rules.persons import NOT_BEFORE
 from models_runtime.backends.rules.phrases import APOSTROPHE, LETTER, SMALL_LETTER, UP, before
@@ -22,7 +30,7 @@ _EVERYDAY: Final = frozenset(listed("everyday_names")) | word_set("eponyms") | (
 _ACRONYMS: Final = frozenset(listed("acronyms"))
 _OPENS: Final = re.compile(r"(?:\A|[.!?:;\n\t•*\"“(\-] ?)\Z")
 _ENDS: Final = re.compile(rf"[ ](?={SMALL_LETTER})|[.,;:!?)\n]|\Z")
-# "Hemoglobin Constant Spring and Bart excluded"
+# "Hemoglobin Constant Spring and Bart excluded", but "Con Elena negativa a la cirugía"
 _FINDING: Final = re.compile(
     r"[ ](?:(?:exclud|excluid|esclus)[a-z]{1,2}|(?:negati|positi)v[eoa]|absent|ausente|assente|norm(?:al|ale)|"
     r"dudos[oa]|dubbi[oa])(?![a-z])"
@@ -87,6 +95,8 @@ def _own(language: str) -> frozenset[str]:
 
 
 _OF: Final = re.compile(r"(?:de|di|y|e|ed)[ ]\Z")
+_OF_RELATION: Final = re.compile(rf"(?<!{LETTER})(?:{either('relations')})[ ](?:de|di|of)[ ]\Z")
+_TESTED: Final = re.compile(rf"(?<!{LETTER})(?:h?emoglobina?|{either('eponym_heads')})(?!{LETTER})[^.;:]{{0,40}}\Z")
 
 
 def alone(language: Words, own: frozenset[str]) -> Finder:
@@ -107,17 +117,15 @@ def alone(language: Words, own: frozenset[str]) -> Finder:
             return
         if text[start:end].lower() in _EVERYDAY:
             accepted = does.match(text, end) is not None
-        elif has.match(text, end):
+        elif has.match(text, end) or _POSSESSIVE.match(text, end):
             accepted = True
+        elif not _ENDS.match(text, end):
+            return
         else:
-            behind = before(text, start, 20)
-            eponym = bool(_OF.search(behind)) and text[start:end].lower() not in own
-            accepted = bool(_POSSESSIVE.match(text, end)) or (
-                not eponym
-                and not _FINDING.match(text, end)
-                and bool(_ENDS.match(text, end))
-                and bool(leads.search(behind))
-            )
+            behind, known = before(text, start, 48), text[start:end].lower() in own
+            eponym = not known and bool(_OF.search(behind)) and not _OF_RELATION.search(behind)
+            finding = _FINDING.match(text, end) and (not known or _TESTED.search(behind))
+            accepted = not eponym and not finding and bool(leads.search(behind))
         if accepted and not NOT_BEFORE.search(before(text, start, 32)):
             yield start, end, Kind.PERSON
 
@@ -135,8 +143,10 @@ def _is_word(text: str, start: int, end: int) -> bool:
     )
 
 
+# "Rosa 78 años", but "Clark 4, Breslow 2"
+_UNIT: Final = re.compile(LETTER).search
 _NAME_BEFORE: Final = re.compile(
-    rf"(?:\A|[.!?:;\n•(][ ]?|(?<![{UP}])[a-zà-ÿ][ ])"
+    rf"(?:(?P<opens>\A|[.!?:;\n•(][ ]?)|(?<![{UP}])[a-zà-ÿ][ ])"
     rf"(?P<name>[{UP}]{SMALL_LETTER}{{2,}}(?:[{APOSTROPHE}\-][{UP}]?{SMALL_LETTER}+)?)"
     r"(?P<comma>,?)[ ]\Z"
 )
@@ -152,7 +162,8 @@ def aged(expression: str, *, known: bool) -> Finder:
     no_names = word_set("not_names") | frozenset(listed("persons", "sentence_starts"))
 
     def find(text: str, start: int, end: int) -> Iterator[Found]:
-        if ahead.match(text, start) is None:
+        age = ahead.match(text, start)
+        if age is None:
             return
         low = max(0, start - 32)
         match = _NAME_BEFORE.search(text[low:start])
@@ -161,10 +172,9 @@ def aged(expression: str, *, known: bool) -> Finder:
             match is None
             or word in listed("month_given")
             or word in no_names
-            or word in places()
-            or word in _EVERYDAY - GIVEN
-            or (known and word not in GIVEN)
-            or (known and not match["comma"] and word in _EVERYDAY)
+            or (word not in GIVEN and (known or word in _EVERYDAY))
+            or (word not in GIVEN and word in places() and age[0].startswith("de "))  # "Paciente de Ecuador, de 5 años"
+            or (known and word in _EVERYDAY and not (match["comma"] or (match["opens"] is not None and _UNIT(age[0]))))
         ):
             return
         yield low + match.start("name"), low + match.end("name"), Kind.PERSON

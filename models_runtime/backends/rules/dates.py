@@ -135,7 +135,11 @@ _EDITION: Final = re.compile(
     rf"(?:\(|del?[ ])?\Z"
 )
 # "Of these, 1932 had an event."
-_COUNT_AFTER: Final = re.compile(r"[ ][a-zà-ÿ]{3}")
+_COUNT_BEFORE: Final = re.compile(
+    r"(?:(?:of|among) (?:these|those|them|whom|which)|(?:de|entre) (?:est[oa]s|es[oa]s|ell[oa]s|l[oa]s cuales)|"
+    r"(?:di|tra|fra) (?:quest[ie]|cui|ess[ie])|overall|altogether|in total|in all|en total|in totale|complessivamente|"
+    r"(?:\A|[.;] )(?:of|among|entre|tra|fra) [^.;,]{1,36}), \Z"
+)
 _YEAR_WORD: Final = re.compile(r"(?<![a-zà-ÿ])(?:año|años)[ ]\Z")
 
 
@@ -145,9 +149,7 @@ def _year(text: str, start: int, end: int) -> Iterator[Found]:
     if match is None or MEASURE.match(after(text, match.end())):
         return
     behind = before(text, start)
-    if _EDITION.search(behind):
-        return
-    if _COUNT_AFTER.match(text, match.end()) and behind.endswith(", "):
+    if _EDITION.search(behind) or _COUNT_BEFORE.search(behind):
         return
     if not match["range"] and (not _IN_YEAR.search(behind) or _NO_YEAR.search(behind)):
         return

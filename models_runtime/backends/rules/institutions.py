@@ -67,6 +67,7 @@ _GENERAL_EN: Final = frozenset(listed("general_en"))
 
 
 # "American College of Gastroenterology" is a society, whose guidelines are cited.
+_SOCIETIES: Final = frozenset({"college", "society", "academy", "association", "board"})
 _SOCIETY: Final = re.compile(r"(?:American|Royal|European|International|National|Canadian|British)[ ]\Z")
 
 
@@ -76,10 +77,9 @@ def ended(
     """An institution that ends with the trigger word ("Mercy Hospital"): the capitalized words before it belong to it.
 
     `tail` (a pattern) must follow the trigger word, and at least `least` words must precede it. `lead` (a pattern) must
-    match the end of the text before them. `general`: words that make no name alone.
+    match the end of the text before the whole name. `general`: words that make no name alone.
     """
     leading = re.compile(lead)
-
     more = re.compile(tail)
 
     def find(text: str, start: int, end: int) -> Iterator[Found]:
@@ -94,7 +94,8 @@ def ended(
         pieces = [(low + found.start() + piece.start(), piece[0]) for piece in _PIECES.finditer(found[0])]
         while pieces and _opens_no_name(pieces[0][1]):
             pieces.pop(0)
-        if text.startswith(" of ", end) and _SOCIETY.search(text, low, start):
+        society = text[start:end].lower() in _SOCIETIES and _SOCIETY.search(text, low, start)
+        if society and text.startswith(" of ", end):
             return
         if pieces and not leading.search(text[low : pieces[0][0]]):
             return

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from models_runtime.backends.rules.gazetteers import GIVEN_NAMES, listed, word_set
+from models_runtime.backends.rules.gazetteers import GIVEN_NAMES, either, listed, word_set
 from models_runtime.backends.rules.kinds import Kind
 from models_runtime.backends.rules.phrases import APOSTROPHE, LETTER, SMALL_LETTER, SPACE, UP, before, read_name
 from models_runtime.backends.rules.rule import Finder, Found, Rule, pattern, words
@@ -13,7 +13,8 @@ ALL_GIVEN: Final[frozenset[str]] = frozenset().union(*(word_set(name) for name i
 GIVEN_OR_SURNAMES: Final = ALL_GIVEN | word_set("surnames")
 _TITLE: Final = (
     r"(?i:dott\.?(?:ssa)?|dr\.?(?:ssa|a)?|prof\.?(?:ssa)?|profesora?|professor|doctora?|dottore(?:ssa)?|"
-    r"sig\.?(?:ra|na|r\.ra)?|signora?|sra?|srta|don|doña|dña|d|dª|mr|mrs|ms|miss|avv|ing|enf|lic|médico|md)"
+    r"sig\.?(?:ra|na|r\.ra)?|signora?|sra?|srta|don|doña|dña|d|dª|mr|mrs|ms|miss|avv|ing|enf|lic|médico|md|"
+    r"consulente|reperibile)"
 )
 _TITLES: Final = re.compile(
     rf"(?:{_TITLE}(?:[.:]{{1,2}}[ ]?|[ ]{{1,2}})){{0,3}}+(?=[{UP}]|de |del |della |d['’]|von |van )"
@@ -45,7 +46,7 @@ def _field(kind: Kind, gap: re.Pattern[str], *, comma: bool = False, many: bool 
             titles = _TITLES.match(text, at)
             at = titles.end() if titles else at
             stop = read_name(text, at, most=6, comma=comma, announced=True)
-            if stop == at or (" " not in text[at:stop] and PROSE.match(text, stop)):
+            if stop == at or (" " not in text[at:stop] and PROSE.match(text, stop)) or is_status(text, at, stop):
                 return
             yield at, stop, kind
             following = _NEXT.match(text, stop) if many else None
@@ -67,10 +68,10 @@ _PERSON_TITLE: Final = re.compile(
     r"Mrs\.?|Ms\.?|Miss|[Ss]eñora?)[ ]{1,2}"
 )
 _OUR_LADY: Final = re.compile(r"(?:n[ªt]?r?a\.?|nuestra|nª|ntra\.|nuestro|n\.)[ ]\Z")
-# "Gold D.", "Mapleson D.", "anti-D.": a grade or a type, and no title. "D. Juan" follows punctuation or a small word.
-_GRADE: Final = re.compile(
-    rf"(?:(?P<word>[{UP}]{LETTER}*)|[0-9]|vitaminas?|hepatitis|epatite|virus|grado|grade|tipo|type)[ ]\Z|-\Z"
-)
+# "Gold D.", "Medicare Part D.", "B, C and D.", "anti-D.": a grade or a part, and no title.
+_GRADE: Final = re.compile(rf"(?:(?<!{LETTER})(?:(?i:{either('graded')})|[A-C](?:,|,?[ ](?i:and|or|y|o|e)))[ ]|-)\Z")
+# "Dr. Avvisato." and "Dr. Avisado por busca"
+_NO_NAME_AFTER: Final = re.compile(rf"[ ]*(?:[.,;:)\n]|\Z)|[ ]{SMALL_LETTER}")
 _LONE_INITIAL: Final = re.compile(rf"[{UP}](?![\w’'/])(?!\.[ ]?[{UP}]\.)")
 
 
@@ -84,6 +85,8 @@ def _titled(kind: Kind, title: re.Pattern[str], *, lone_initial: bool = False, m
         more = _TITLES.match(text, match.end())
         at = more.end() if more else match.end()
         stop = read_name(text, at, announced=True)
+        if is_status(text, at, stop):
+            return
         if stop > at:
             yield at, stop, kind
             if many and match[0].lower().startswith("dres") and (following := _NEXT.match(text, stop)):
@@ -98,8 +101,12 @@ def _titled(kind: Kind, title: re.Pattern[str], *, lone_initial: bool = False, m
 
 def _is_grade(text: str, start: int) -> bool:
     """Whether the title `D.` is the letter of a grade or a type."""
-    grade = _GRADE.search(text[max(0, start - 24) : start]) if text[start : start + 2] == "D." else None
-    return grade is not None and (grade["word"] or "").lower() not in listed("persons")
+    return text[start : start + 2] == "D." and _GRADE.search(text[max(0, start - 24) : start]) is not None
+
+
+def is_status(text: str, start: int, end: int) -> bool:
+    """Whether the "name" after a title, a field or a relation is a single word that tells a state: `Dr. Avvisato.`"""
+    return text[start:end].lower() in listed("statuses") and _NO_NAME_AFTER.match(text, end) is not None
 
 
 _DEGREE_BEFORE: Final = re.compile(
@@ -167,18 +174,24 @@ def _patient(text: str, start: int, end: int) -> Iterator[Found]:
     first = name.split()[0].lower() if name else ""
     if not name or name.isupper() or first in _NOT_PATIENT or first in listed("sentence_starts"):
         return
-    if " " in name or not (PROSE.match(text, stop) or _begins_sentence(first, text[stop : stop + 2])):
+    if is_status(text, gap.end(), stop):
+        return
+    if " " in name or not (PROSE.match(text, stop) or _is_verb(first, text[stop : stop + 12])):
         yield gap.end(), stop, Kind.PATIENT
 
 
-_SENTENCE_ENDINGS: Final = ("ed", "ing", "mente", "bile", "able", "ible", "issimo", "issima")
+_VERB_ENDINGS: Final = ("ed", "ing", "mente", "bile", "able", "ible", "issimo", "issima")
+_NUMBER_AFTER: Final = re.compile(
+    r"[ ][0-9](?![0-9]{0,2}[ \-]?(?:yo|y/o|y\.o|M|F|years?|yrs?|años|anni|aa|a\.)(?![a-z]))"
+)
 
 
-def _begins_sentence(word: str, following: str) -> bool:
-    """Whether a single word after `Pt.` is a verb, an adjective or a number's noun: `Pt. Voided 300`."""
-    if word in GIVEN_OR_SURNAMES:
-        return False
-    return word.endswith(_SENTENCE_ENDINGS) or (following[:1] == " " and following[1:].isdigit())
+def _is_verb(word: str, following: str) -> bool:
+    """Whether a single word after `Pt.` is a verb or an adjective before a number other than an age: `Pt. Voided 300`.
+
+    `following`: the text after the word.
+    """
+    return word not in GIVEN_OR_SURNAMES and word.endswith(_VERB_ENDINGS) and bool(_NUMBER_AFTER.match(following))
 
 
 _USER: Final = (

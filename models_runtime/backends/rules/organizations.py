@@ -96,13 +96,18 @@ RULES: Final = (
     ),
     Rule(
         "place.named.en",
-        words("park bridge lake beach mall island county"),
-        ended(Kind.PLACE, lead=r"(?:^|[ (])(?:at|in|near|on|over|from|to|the|of|by|outside|around|through|for)[ ]\Z"),
+        words("park bridge lake beach mall island"),
+        ended(
+            Kind.PLACE,
+            lead=r"(?:^|[ (])(?:at|in|near|on|off|over|under|from|to|the|of|by|outside|around|across|along|past|"
+            r"through|for)[ ]\Z",
+        ),
         0.75,
         40,
         languages=_EN,
         capital=True,
     ),
+    Rule("place.county.en", words("county"), ended(Kind.PLACE), 0.75, 40, languages=_EN, capital=True),
     Rule(
         "org.company", words("srl spa sl slu sau sa inc llc ltd gmbh corp corporation ag snc sas s"), _company, 0.82, 53
     ),

@@ -6,7 +6,7 @@ from typing import Final
 
 from models_runtime.backends.rules.gazetteers import listed, places, word_set
 from models_runtime.backends.rules.kinds import Kind
-from models_runtime.backends.rules.names import ALL_GIVEN
+from models_runtime.backends.rules.names import ALL_GIVEN, is_status
 from models_runtime.backends.rules.phrases import APOSTROPHE, LETTER, UP, before, read_name
 from models_runtime.backends.rules.rule import Found, Rule, words
 
@@ -17,6 +17,9 @@ _RELATION_GAP: Final = re.compile(
 )
 # A relation is in lower case, unless it begins a sentence: "Primo Referendario" is no cousin.
 _OPENS: Final = re.compile(r"(?:\A|[.;:(\n])[ ]{0,2}\Z")
+
+# "Sister Mary Joseph nodule"
+_NODULE: Final = re.compile(r"(?:['’]s)?[ ](?:nodul|nodes?\b)")
 
 
 def _relative(text: str, start: int, end: int) -> Iterator[Found]:
@@ -31,7 +34,7 @@ def _relative(text: str, start: int, end: int) -> Iterator[Found]:
     first = _FIRST_WORD.match(text, at, stop)
     if first is None or first[0].lower() in listed("not_relatives") or len(first[0]) < 3:
         return
-    if text[at:stop] in listed("eponym_pairs"):  # "Sister Mary Joseph nodule"
+    if is_status(text, at, stop) or _NODULE.match(text, stop) or text[start:stop] == "Padre Pio":
         return
     if not first[0].isupper() or (text[start:end].islower() and " " in text[at:stop]):
         yield at, stop, Kind.RELATIVE

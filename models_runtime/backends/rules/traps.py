@@ -70,7 +70,24 @@ def _town(text: str, start: int, end: int) -> Iterator[Found]:
         yield match.start(), match.end(), Kind.TRAP
 
 
-_PAIR: Final = rf"(?P<pair>{either('eponym_pairs')})(?!{LETTER})"
+_PAIR: Final = re.compile(rf"(?:(?P<surnames>{either('eponym_pairs')})|{either('eponym_names')})(?:['’]s)?(?!{LETTER})")
+_PAIR_AFTER: Final = re.compile(rf"[ ](?:{either('eponym_name_tails', 'eponym_tails')})(?!{LETTER}|[ ]for[ ])")
+_PAIR_ENDS: Final = re.compile(r"[ ]?(?:[.;:)\n]|\Z)|[ ][0-9IV]{1,3}(?!\w)")
+_PAIR_BEFORE: Final = re.compile(
+    r"(?:posici[oó]n de|posizione di|modified|modificad[oa]|bilateral|possible|suspected)[ ]\Z"
+)
+
+
+def _pair(text: str, start: int, end: int) -> Iterator[Found]:
+    """An eponym that looks like a full name, beside words that show it: `Charles Bonnet probable`, `Rose Waaler 40`."""
+    match = _PAIR.match(text, start)
+    if match is None:
+        return
+    alone = match["surnames"] and _PAIR_ENDS.match(text, match.end())
+    if alone or _PAIR_AFTER.match(text, match.end()) or _PAIR_BEFORE.search(before(text, start, 16)):
+        yield match.start(), match.end(), Kind.TRAP
+
+
 _FRACTION: Final = (
     r"(?<![0-9/.,\-])(?P<value>[1-4]/[2-5])(?=[ ](?:proximal|distal|medi[oa]s?|superior|inferior|extern[oa]|intern[oa]|"
     r"inferiore|superiore|prossimale|distale|anterior|posterior|middle|upper|lower|of|del|della|de|di|dell)(?![0-9]))"
@@ -96,8 +113,8 @@ RULES: Final = (
     Rule("trap.eponym.tail", frozenset(listed("eponym_tails")), _tailed, 1.0),
     Rule(
         "trap.eponym.pair",
-        frozenset(re.split(r"[ -]", pair)[0].lower() for pair in listed("eponym_pairs")),
-        pattern(_PAIR, pair=Kind.TRAP),
+        frozenset(pair.split(" ")[0].lower() for pair in listed("eponym_pairs", "eponym_names")),
+        _pair,
         1.0,
         capital=True,
     ),
