@@ -38,7 +38,7 @@ def _listed(text: str, start: int, end: int) -> Iterator[Found]:
         kind, unambiguous = places()[phrase]
         if phrase in _CAPITALS and not piece.isupper():
             return
-        accepted = located(text, start, stop, kind)
+        accepted = located(text, start, stop, kind, unambiguous)
         # An ambiguous name needs a comma before it in an address: "Hospital Regional, Concepción. Chile".
         if not accepted and (unambiguous or text[start - 2 : start] == ", "):
             accepted = addressed(text, start, stop)
