@@ -43,10 +43,14 @@ _CONTACT: Final = re.compile(
 # "moderada", but not "in Boston with".
 _NOUN_AFTER: Final = re.compile(rf"[ ](?!(?:{either('after_places')})\b|[^ \n]*@)[a-zà-ÿ]{{2}}")
 _PLACE_TAIL: Final = re.compile(
-    rf"[ ](?:{either('place_tails')})(?!{LETTER})|-(?:based|born|area)\b"
+    rf"[ ](?:{either('place_tails', 'work_es', 'work_it', 'work_en')})(?!{LETTER})|-(?:based|born|area)\b"
     r"|[ ](?:es|è|is|was|era|fue)[ ](?:su|mi|la|il|his|her|their|my)[ ]"
 )
-_RESULT_AFTER: Final = re.compile(r"[ ]{1,2}(?:[0-9]{1,3}(?![0-9])|\(?[IVX]{1,4}(?![A-Za-z]))")
+# "Boston 8", but not "Kenya 2 weeks ago".
+_RESULT_AFTER: Final = re.compile(
+    r"[ ]{1,2}(?:[0-9]{1,3}(?![0-9])(?![ ](?:days?|weeks?|months?|years?|d[ií]as?|semanas?|mes(?:es)?|años?|giorn[oi]|"
+    r"settiman[ae]|mes[ei]|ann[oi])\b)|\(?[IVX]{1,4}(?![A-Za-z]))"
+)
 _DATE_AFTER: Final = re.compile(
     rf"(?i),?[ ](?:(?:l[iì]|a|el|il)[ ])?[0-9]{{1,2}}(?:[ ](?:de[ ])?(?:{either('months')})\b|[/.\-][0-9]{{1,2}}[/.\-][0-9])"
 )
@@ -55,9 +59,14 @@ _SCORE_AFTER: Final = re.compile(r"\)[ ][0-9]{1,3}(?![0-9])")
 # Up to two words between, none of which begins another phrase: "Boston bowel preparation score".
 _NAMED_TAIL: Final = re.compile(
     rf"(?:[ ](?:and|y|e|or|o)[ ][{UP}]{LETTER}+)?[ ](?:(?!(?:{either('after_places')})\b){LETTER}+[ ]){{0,2}}?"
-    rf"(?i:{either('eponym_tails', 'town_tails', 'named_after_tails')})(?!{LETTER})|[ ]no\b|[\-–/][^\W\d_]"
+    rf"(?i:{either('eponym_tails', 'town_tails', 'named_after_tails')})(?!{LETTER})|[ ]no\b"
 )
 # A field ("Procedencia: "), a cell of a table, or an item of a list, perhaps with other places before the name.
+_HEADING: Final = re.compile(r"[ ]?:[ ]?(?![0-9]|[IVX]+\b)")
+# Two words: "Hong Kong", "San Diego". A dash: "Madrid-Barcelona".
+_NEXT: Final = re.compile(
+    rf"(?P<link>,?[ ]|,?[ ](?:y|e|ed|o|or|and|to)[ ]|[ ]?[\-–/][ ]?)(?P<word>[{UP}]{LETTER}+)(?P<more>[ ][{UP}]{LETTER}+)?"
+)
 _FIELD: Final = re.compile(rf"(?P<name>{LETTER}+)[ ]?:[ ]+(?:{_ITEMS[:-2]})?\Z")
 _CELL: Final = re.compile(r"(?:\A|\n)[ \t]*(?:[\-*•–][ ]+|[^|\n]*\|[ ]*)\Z")
 # A name that is a whole sentence, or begins one before a colon, as scales do: "Lugano. Deauville 2", "Bologna: criteri".
@@ -75,7 +84,7 @@ def located(text: str, start: int, end: int, kind: Kind, unambiguous: bool) -> b
         return True
     if not unambiguous or _weak(text[start:end].lower(), kind):
         return unambiguous and _in_field(text, start, end, line) and not _denied_after(text, end)
-    alone = _ALONE_BEFORE.search(line) and _ALONE_AFTER.match(text, end)
+    alone = (kind is not Kind.COUNTRY or text[end : end + 1] == ":") and _ALONE_BEFORE.search(line) and _ALONE_AFTER.match(text, end)
     return not (alone or _denied_before(line) or _denied_after(text, end))
 
 
@@ -87,7 +96,7 @@ def _weak(place: str, kind: Kind) -> bool:
 
 
 def _among_places(text: str, start: int, end: int, kind: Kind, line: str) -> bool:
-    """Whether a preposition, a bracket or a comma makes the name a location, also one that names scales."""
+    """Whether a preposition, a bracket or a comma makes the name a location, whatever else it may mean."""
     words = line.split()
     last = words[-1].lower().lstrip("(") if line.endswith(" ") and words else ""
     head = words[-2] if len(words) > 1 else ""
@@ -105,6 +114,8 @@ def _among_places(text: str, start: int, end: int, kind: Kind, line: str) -> boo
     if _more_name(text, end) and not (last in _OF and head.lower() in _OF_PLACES):
         return False
     if line.endswith(", "):
+        if last.strip(",") in _OF_PLACES:
+            return not nouned
         if kind in _AFTER_TOWNS and _TOWN_BEFORE.search(line[-24:]):
             return not nouned
         return text[end : end + 1] in ("", "\n", ")") or (not nouned and _COMMA.search(line[-24:]) is not None)
@@ -127,13 +138,29 @@ def _names_things(head: str) -> bool:
 
 
 def _in_field(text: str, start: int, end: int, line: str) -> bool:
-    """Whether the name is the value of a field, stands alone in its line's cell, or has a date after it."""
-    if _DATE_AFTER.match(text, end):
+    """Whether the name is a field's value, begins a line's item, or has a date, a place or "police" after it."""
+    if _DATE_AFTER.match(text, end) or _PLACE_TAIL.match(text, end) or _place_follows(text, end):
+        return True
+    if (not start or text[start - 1] == "\n") and _HEADING.match(text, end):
         return True
     field = _FIELD.search(line)
     if field is not None:
         return not _NAMED_AFTER.match(field["name"].lower())
     return _CELL.search(text, max(0, start - 60), start) is not None
+
+
+def _place_follows(text: str, end: int) -> bool:
+    """Whether a name that only places have comes next, or a state's code: "Chicago and Detroit", "Philadelphia PA"."""
+    following = _NEXT.match(text, end)
+    if following is None:
+        return False
+    if following["link"] == " " and following["word"].lower() in listed("state_codes"):
+        return following["word"].isupper()
+    word, stop = following["word"].lower(), following.end("word")
+    if following["more"] and word + following["more"].lower() in places():
+        word, stop = word + following["more"].lower(), following.end("more")
+    kind, unambiguous = places().get(word, (Kind.CITY, False))
+    return unambiguous and not _weak(word, kind) and not _denied_after(text, stop)
 
 
 def _denied_before(line: str) -> bool:
@@ -148,10 +175,12 @@ def _denied_before(line: str) -> bool:
         return head.lower().strip("(.") not in _OF_PLACES and _names_things(head)
     if last.lower() in ("and", "y", "e", "ed", "o", "or"):
         return head[:1].isupper() and head.lower() not in places()
-    if last[-1:] in ".,;:":
+    if last[-1:] in ".,;":
         return False
     if _names_things(last):
         return True
+    if last.endswith(":"):
+        return False
     opened = len(words) == 1 or head[-1:] in ".;:"
     return last[:1].isupper() and not opened and last.lower() not in _OF_PLACES
 
@@ -167,10 +196,17 @@ def _denied_after(text: str, end: int) -> bool:
 
 def _more_name(text: str, end: int) -> bool:
     """Whether another capitalized word follows that is neither a place nor the name of the next field."""
+    if text[end : end + 1] in ("-", "–", "/") and text[end + 1 : end + 2].isalpha():
+        following = _NEXT.match(text, end)
+        return following is None or following["word"].lower() not in places() or _result(text, following.end("word"))
     more = _MORE_NAME.match(text, end)
     if more is None or more["field"]:
         return False
-    return more["word"].lower() not in places() or _RESULT_AFTER.match(text, more.end()) is not None
+    return more["word"].lower() not in places() or _result(text, more.end())
+
+
+def _result(text: str, end: int) -> bool:
+    return _RESULT_AFTER.match(text, end) is not None
 
 
 def addressed(text: str, start: int, end: int) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Final
 
-from models_runtime.backends.rules.gazetteers import places
+from models_runtime.backends.rules.gazetteers import listed, places
 from models_runtime.backends.rules.kinds import Kind
 from models_runtime.backends.rules.located import addressed, located
 from models_runtime.backends.rules.phrases import LETTER, TOWN, UP, after, before, cut_town
@@ -131,11 +131,6 @@ def _from(text: str, start: int, end: int) -> Iterator[Found]:
     yield at, at + len(town), places().get(town.lower(), (Kind.CITY, True))[0]
 
 
-_STATE_CODES: Final = (
-    "al ak az ar ca co ct de fl ga hi id il in ia ks ky la me md ma mi mn ms mo mt ne nv nh nj nm ny nc nd oh ok or "
-    "pa ri "
-    "sc sd tn tx ut vt va wa wv wi wy dc"
-)
 # Codes that are also words, degrees or wards.
 _COMMON_CODES: Final = words("md mi ma pa or in me hi ok la de co al id ca ct mt ms")
 _STATE: Final = re.compile(r"(?P<state>[A-Z]{2})(?![A-Za-z0-9])(?:[ ]{1,2}(?P<zip>[0-9]{5}(?:-[0-9]{4})?)(?![0-9]))?")
@@ -265,7 +260,7 @@ RULES: Final = (
     ),
     Rule(
         "place.city_state",
-        words(_STATE_CODES),
+        frozenset(listed("state_codes")),
         _city_state,
         0.93,
         56,
