@@ -150,17 +150,23 @@ def _in_field(text: str, start: int, end: int, line: str) -> bool:
 
 
 def _place_follows(text: str, end: int) -> bool:
-    """Whether a name that only places have comes next, or a state's code: "Chicago and Detroit", "Philadelphia PA"."""
+    """Whether a name of places only comes next, or a state's code: "Chicago and Detroit", "Philadelphia PA"."""
     following = _NEXT.match(text, end)
     if following is None:
         return False
-    if following["link"] == " " and following["word"].lower() in listed("state_codes"):
-        return following["word"].isupper()
+    if following["link"] == " " and _state_code(following["word"]):
+        return True
     word, stop = following["word"].lower(), following.end("word")
     if following["more"] and word + following["more"].lower() in places():
         word, stop = word + following["more"].lower(), following.end("more")
     kind, unambiguous = places().get(word, (Kind.CITY, False))
-    return unambiguous and not _weak(word, kind) and not _denied_after(text, stop)
+    # "Sydney to London" and "Madrid-Barcelona" are journeys, while "Milwaukee y Boston" may be two braces.
+    journey = following["link"].strip() in ("-", "–", "to")
+    return unambiguous and (journey or not _weak(word, kind)) and not _denied_after(text, stop)
+
+
+def _state_code(word: str) -> bool:
+    return word.isupper() and word.lower() in listed("state_codes")
 
 
 def _denied_before(line: str) -> bool:
@@ -200,7 +206,7 @@ def _more_name(text: str, end: int) -> bool:
         following = _NEXT.match(text, end)
         return following is None or following["word"].lower() not in places() or _result(text, following.end("word"))
     more = _MORE_NAME.match(text, end)
-    if more is None or more["field"]:
+    if more is None or more["field"] or _state_code(more["word"]):
         return False
     return more["word"].lower() not in places() or _result(text, more.end())
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Final
 
-from models_runtime.backends.rules.gazetteers import listed, places
+from models_runtime.backends.rules.gazetteers import either, listed, places
 from models_runtime.backends.rules.kinds import Kind
 from models_runtime.backends.rules.located import addressed, located
 from models_runtime.backends.rules.phrases import LETTER, TOWN, UP, after, before, cut_town
@@ -54,10 +54,9 @@ _ZIP_TOWN: Final = re.compile(
 )
 _BRACKETED: Final = re.compile(rf"[ ]?[,.]?[ ]?\([ ]?(?P<town>{TOWN})[ ]?\)")
 _ZIP_FIELD: Final = re.compile(r"(?:\bcp|c\.p\.?|c[oó]digo postal|\bcap|zip(?: code)?)[ :.]{0,3}\Z")
-_ADDRESS: Final = re.compile(
-    r"(?:\bc[/\\]|calle|avda|avenida|avinguda|\bav\b|\bavd|plaza|plaça|paseo|passeig|ctra|carretera|camino|carrer|"
-    r"hospital|cl[ií]nica|\bs/n|c\.?p\.?[ :]|[ºª]|via |viale|piazza|corso|residente|centro\b|universi|instituto|"
-    r"[0-9][ ]?[,.\-–]{0,2}[ ]*(?:e-)?\Z|apartado|servicio|edificio|\bno?[.º°]{0,2}[ ]?[0-9]|\be-\Z|[a-z],[ ]\Z)"
+_ADDRESSED: Final = re.compile(
+    rf"(?:{either('address_words')}|(?i:{either('institution_words')})|c\.?p\.?[ :]|camino|residente|"
+    r"[0-9][ ]?[,.\-–]{0,2}[ ]*(?:e-)?\Z|\bno?[.º°]{0,2}[ ]?[0-9]|\be-\Z|[a-z],[ ]\Z)"
 )
 
 
@@ -73,7 +72,7 @@ def _zip_town(text: str, start: int, end: int) -> Iterator[Found]:
     sentence = text[match.end("zip") : match.end("zip") + 1] == "."
     unit = len(town) < 4 and town.isupper()
     known = town.lower() in places()
-    is_addressed = town and (known or (not sentence and not unit and _ADDRESS.search(behind)))
+    is_addressed = town and (known or (not sentence and not unit and _ADDRESSED.search(behind)))
     if not (fielded or bracketed or is_addressed):
         return
     yield match.start("zip"), match.end("zip"), Kind.ZIP
