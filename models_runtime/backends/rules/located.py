@@ -62,6 +62,7 @@ _NAMED_TAIL: Final = re.compile(
     rf"(?i:{either('eponym_tails', 'town_tails', 'named_after_tails')})(?!{LETTER})|[ ]no\b"
 )
 # A field ("Procedencia: "), a cell of a table, or an item of a list, perhaps with other places before the name.
+_JOURNEY: Final = re.compile(rf"(?P<start>{LETTER}+)(?:–|[ ][\-–][ ])\Z")
 _HEADING: Final = re.compile(r"[ ]?:[ ]?(?![0-9]|[IVX]+\b)")
 # Two words: "Hong Kong", "San Diego". A dash: "Madrid-Barcelona".
 _NEXT: Final = re.compile(
@@ -140,6 +141,9 @@ def _names_things(head: str) -> bool:
 def _in_field(text: str, start: int, end: int, line: str) -> bool:
     """Whether the name is a field's value, begins a line's item, or has a date, a place or "police" after it."""
     if _DATE_AFTER.match(text, end) or _PLACE_TAIL.match(text, end) or _place_follows(text, end):
+        return True
+    journey = _JOURNEY.search(line)
+    if journey is not None and journey["start"].lower() in places():
         return True
     if (not start or text[start - 1] == "\n") and _HEADING.match(text, end):
         return True
