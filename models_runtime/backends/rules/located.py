@@ -72,7 +72,7 @@ _FIELD: Final = re.compile(rf"(?P<name>{LETTER}+)[ ]?:[ ]+(?:{_ITEMS[:-2]})?\Z")
 _CELL: Final = re.compile(r"(?:\A|\n)[ \t]*(?:[\-*•–][ ]+|[^|\n]*\|[ ]*)\Z")
 # A name that is a whole sentence, or begins one before a colon, as scales do: "Lugano. Deauville 2", "Bologna: criteri".
 _ALONE_BEFORE: Final = re.compile(rf"[.;][ ](?:{_ITEMS[:-2]})?\Z")
-_ALONE_AFTER: Final = re.compile(rf"(?:(?:,|[ ](?:y|e|ed|o|or|and))[ ][{UP}]{LETTER}+)*[.:;?]|[ ]*(?:\n|\Z)")
+_ALONE_AFTER: Final = re.compile(rf"(?:(?:,|[ ](?:y|e|ed|o|or|and))?[ ][{UP}]{LETTER}+)*[.:;?]|[ ]*(?:\n|\Z)")
 
 
 def located(text: str, start: int, end: int, kind: Kind, unambiguous: bool) -> bool:
@@ -84,7 +84,8 @@ def located(text: str, start: int, end: int, kind: Kind, unambiguous: bool) -> b
     if _among_places(text, start, end, kind, line):
         return True
     if not unambiguous or _weak(text[start:end].lower(), kind):
-        return unambiguous and _in_field(text, start, end, line) and not _denied_after(text, end)
+        fielded = unambiguous and _in_field(text, start, end, line)
+        return fielded and not (_denied_after(text, end) or _more_name(text, end))
     alone = (kind is not Kind.COUNTRY or text[end : end + 1] == ":") and _ALONE_BEFORE.search(line) and _ALONE_AFTER.match(text, end)
     return not (alone or _denied_before(line) or _denied_after(text, end))
 
@@ -201,14 +202,29 @@ def _denied_after(text: str, end: int) -> bool:
         return False
     if _RESULT_AFTER.match(text, end) or _SCORE_AFTER.match(text, end):
         return True
-    return _NAMED_TAIL.match(text, end) is not None or _more_name(text, end)
+    more = _MORE_NAME.match(text, end)
+    # "Minnesota ALG", "Newcastle Ottawa 7"
+    if more is not None and not more["field"] and _result_like(text, more):
+        return True
+    return _NAMED_TAIL.match(text, end) is not None or _compound(text, end)
+
+
+def _result_like(text: str, more: re.Match[str]) -> bool:
+    """Whether an abbreviation other than a state's follows a name, or a word with a result after it."""
+    word = more["word"]
+    return (word.isupper() and word.lower() not in places() and not _state_code(word)) or _result(text, more.end())
+
+
+def _compound(text: str, end: int) -> bool:
+    """Whether the name is the first part of one with a dash: "Newcastle-Ottawa 7", but not "Madrid-Barcelona"."""
+    if text[end : end + 1] not in ("-", "–", "/") or not text[end + 1 : end + 2].isalpha():
+        return False
+    following = _NEXT.match(text, end)
+    return following is None or following["word"].lower() not in places() or _result(text, following.end("word"))
 
 
 def _more_name(text: str, end: int) -> bool:
     """Whether another capitalized word follows that is neither a place nor the name of the next field."""
-    if text[end : end + 1] in ("-", "–", "/") and text[end + 1 : end + 2].isalpha():
-        following = _NEXT.match(text, end)
-        return following is None or following["word"].lower() not in places() or _result(text, following.end("word"))
     more = _MORE_NAME.match(text, end)
     if more is None or more["field"] or _state_code(more["word"]):
         return False
