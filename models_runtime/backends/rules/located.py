@@ -52,7 +52,8 @@ _RESULT_AFTER: Final = re.compile(
     r"settiman[ae]|mes[ei]|ann[oi])\b)|\(?[IVX]{1,4}(?![A-Za-z]))"
 )
 _DATE_AFTER: Final = re.compile(
-    rf"(?i),?[ ](?:(?:l[iì]|a|el|il)[ ])?[0-9]{{1,2}}(?:[ ](?:de[ ])?(?:{either('months')})\b|[/.\-][0-9]{{1,2}}[/.\-][0-9])"
+    rf"(?i),?[ ](?:(?:l[iì]|a|el|il)[ ])?[0-9]{{1,2}}"
+    rf"(?:[ ](?:de[ ])?(?:{either('months')})\b|[/.\-][0-9]{{1,2}}[/.\-][0-9])"
 )
 # As in "MoCA (Montreal) 22/30".
 _SCORE_AFTER: Final = re.compile(r"\)[ ][0-9]{1,3}(?![0-9])")
@@ -66,11 +67,12 @@ _JOURNEY: Final = re.compile(rf"(?P<start>{LETTER}+)(?:–|[ ][\-–][ ])\Z")
 _HEADING: Final = re.compile(r"[ ]?:[ ]?(?![0-9]|[IVX]+\b)")
 # Two words: "Hong Kong", "San Diego". A dash: "Madrid-Barcelona".
 _NEXT: Final = re.compile(
-    rf"(?P<link>,?[ ]|,?[ ](?:y|e|ed|o|or|and|to)[ ]|[ ]?[\-–/][ ]?)(?P<word>[{UP}]{LETTER}+)(?P<more>[ ][{UP}]{LETTER}+)?"
+    rf"(?P<link>,?[ ]|,?[ ](?:y|e|ed|o|or|and|to)[ ]|[ ]?[\-–/][ ]?)"
+    rf"(?P<word>[{UP}]{LETTER}+)(?P<more>[ ][{UP}]{LETTER}+)?"
 )
 _FIELD: Final = re.compile(rf"(?P<name>{LETTER}+)[ ]?:[ ]+(?:{_ITEMS[:-2]})?\Z")
 _CELL: Final = re.compile(r"(?:\A|\n)[ \t]*(?:[\-*•–][ ]+|[^|\n]*\|[ ]*)\Z")
-# A name that is a whole sentence, or begins one before a colon, as scales do: "Lugano. Deauville 2", "Bologna: criteri".
+# A name that is a whole sentence, or begins one before a colon, in lists of scales: "Yale. Rochester. Amsel."
 _ALONE_BEFORE: Final = re.compile(rf"[.;][ ](?:{_ITEMS[:-2]})?\Z")
 _ALONE_AFTER: Final = re.compile(rf"(?:(?:,|[ ](?:y|e|ed|o|or|and))?[ ][{UP}]{LETTER}+)*[.:;?]|[ ]*(?:\n|\Z)")
 
@@ -86,8 +88,7 @@ def located(text: str, start: int, end: int, kind: Kind, unambiguous: bool) -> b
     if not unambiguous or _weak(text[start:end].lower(), kind):
         fielded = unambiguous and _in_field(text, start, end, line)
         return fielded and not (_denied_after(text, end) or _more_name(text, end))
-    alone = (kind is not Kind.COUNTRY or text[end : end + 1] == ":") and _ALONE_BEFORE.search(line) and _ALONE_AFTER.match(text, end)
-    return not (alone or _denied_before(line) or _denied_after(text, end))
+    return not (_alone(text, end, kind, line) or _denied_before(line) or _denied_after(text, end))
 
 
 @cache
@@ -137,6 +138,13 @@ def _names_things(head: str) -> bool:
     """Whether things of this name are called after places, or it is a code: "protocolo", "C2M4"."""
     word = head.strip("(.,;:")
     return _NAMED_AFTER.match(word.lower()) is not None or _CODE.match(word) is not None
+
+
+def _alone(text: str, end: int, kind: Kind, line: str) -> bool:
+    """Whether the name is a sentence of its own or a heading within a line. No scales are called after countries."""
+    if kind is Kind.COUNTRY and text[end : end + 1] != ":":
+        return False
+    return _ALONE_BEFORE.search(line) is not None and _ALONE_AFTER.match(text, end) is not None
 
 
 def _in_field(text: str, start: int, end: int, line: str) -> bool:
