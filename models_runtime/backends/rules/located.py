@@ -276,5 +276,6 @@ def _line_before(text: str, at: int, length: int) -> str:
     """
     low = max(0, at - length)
     _, _, piece = text[low:at].rpartition("\n\n")
-    piece = _BLANKS.sub(" ", _BREAK.sub(" ", piece))
+    if "\n" in piece or "  " in piece or "\t" in piece or "\xa0" in piece:
+        piece = _BLANKS.sub(" ", _BREAK.sub(" ", piece))
     return f"{piece[:-1]} " if piece[-1:] in APOSTROPHE and piece else piece

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Final
 
-from models_runtime.backends.rules.gazetteers import either, listed, places
+from models_runtime.backends.rules.gazetteers import alternatives, either, listed, places
 from models_runtime.backends.rules.kinds import Kind
 from models_runtime.backends.rules.located import addressed, located
 from models_runtime.backends.rules.phrases import LETTER, TOWN, UP, after, before, cut_town
@@ -54,8 +54,9 @@ _ZIP_TOWN: Final = re.compile(
 )
 _BRACKETED: Final = re.compile(rf"[ ]?[,.]?[ ]?\([ ]?(?P<town>{TOWN})[ ]?\)")
 _ZIP_FIELD: Final = re.compile(r"(?:\bcp|c\.p\.?|c[oó]digo postal|\bcap|zip(?: code)?)[ :.]{0,3}\Z")
+_INSTITUTION: Final = alternatives(word.lower() for word in listed("institution_words"))
 _ADDRESSED: Final = re.compile(
-    rf"(?:{either('address_words')}|(?i:{either('institution_words')})|c\.?p\.?[ :]|camino|residente|"
+    rf"(?:{_INSTITUTION}|{either('address_words')}|c\.?p\.?[ :]|camino|residente|"
     r"[0-9][ ]?[,.\-–]{0,2}[ ]*(?:e-)?\Z|\bno?[.º°]{0,2}[ ]?[0-9]|\be-\Z|[a-z],[ ]\Z)"
 )
 
