@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Final
 
-from models_runtime.backends.rules.gazetteers import places
+from models_runtime.backends.rules.gazetteers import alternatives, either, listed, places
 from models_runtime.backends.rules.kinds import Kind
 from models_runtime.backends.rules.located import addressed, located
 from models_runtime.backends.rules.phrases import LETTER, TOWN, UP, after, before, cut_town
@@ -38,7 +38,7 @@ def _listed(text: str, start: int, end: int) -> Iterator[Found]:
         kind, unambiguous = places()[phrase]
         if phrase in _CAPITALS and not piece.isupper():
             return
-        accepted = located(text, start, stop, kind)
+        accepted = located(text, start, stop, kind, unambiguous)
         # An ambiguous name needs a comma before it in an address: "Hospital Regional, Concepción. Chile".
         if not accepted and (unambiguous or text[start - 2 : start] == ", "):
             accepted = addressed(text, start, stop)
@@ -54,10 +54,10 @@ _ZIP_TOWN: Final = re.compile(
 )
 _BRACKETED: Final = re.compile(rf"[ ]?[,.]?[ ]?\([ ]?(?P<town>{TOWN})[ ]?\)")
 _ZIP_FIELD: Final = re.compile(r"(?:\bcp|c\.p\.?|c[oó]digo postal|\bcap|zip(?: code)?)[ :.]{0,3}\Z")
-_ADDRESS: Final = re.compile(
-    r"(?:\bc[/\\]|calle|avda|avenida|avinguda|\bav\b|\bavd|plaza|plaça|paseo|passeig|ctra|carretera|camino|carrer|"
-    r"hospital|cl[ií]nica|\bs/n|c\.?p\.?[ :]|[ºª]|via |viale|piazza|corso|residente|centro\b|universi|instituto|"
-    r"[0-9][ ]?[,.\-–]{0,2}[ ]*(?:e-)?\Z|apartado|servicio|edificio|\bno?[.º°]{0,2}[ ]?[0-9]|\be-\Z|[a-z],[ ]\Z)"
+_INSTITUTION: Final = alternatives(word.lower() for word in listed("institution_words"))
+_ADDRESSED: Final = re.compile(
+    rf"(?:{_INSTITUTION}|{either('address_words')}|c\.?p\.?[ :]|camino|residente|"
+    r"[0-9][ ]?[,.\-–]{0,2}[ ]*(?:e-)?\Z|\bno?[.º°]{0,2}[ ]?[0-9]|\be-\Z|[a-z],[ ]\Z)"
 )
 
 
@@ -73,7 +73,7 @@ def _zip_town(text: str, start: int, end: int) -> Iterator[Found]:
     sentence = text[match.end("zip") : match.end("zip") + 1] == "."
     unit = len(town) < 4 and town.isupper()
     known = town.lower() in places()
-    is_addressed = town and (known or (not sentence and not unit and _ADDRESS.search(behind)))
+    is_addressed = town and (known or (not sentence and not unit and _ADDRESSED.search(behind)))
     if not (fielded or bracketed or is_addressed):
         return
     yield match.start("zip"), match.end("zip"), Kind.ZIP
@@ -131,11 +131,6 @@ def _from(text: str, start: int, end: int) -> Iterator[Found]:
     yield at, at + len(town), places().get(town.lower(), (Kind.CITY, True))[0]
 
 
-_STATE_CODES: Final = (
-    "al ak az ar ca co ct de fl ga hi id il in ia ks ky la me md ma mi mn ms mo mt ne nv nh nj nm ny nc nd oh ok or "
-    "pa ri "
-    "sc sd tn tx ut vt va wa wv wi wy dc"
-)
 # Codes that are also words, degrees or wards.
 _COMMON_CODES: Final = words("md mi ma pa or in me hi ok la de co al id ca ct mt ms")
 _STATE: Final = re.compile(r"(?P<state>[A-Z]{2})(?![A-Za-z0-9])(?:[ ]{1,2}(?P<zip>[0-9]{5}(?:-[0-9]{4})?)(?![0-9]))?")
@@ -265,7 +260,7 @@ RULES: Final = (
     ),
     Rule(
         "place.city_state",
-        words(_STATE_CODES),
+        frozenset(listed("state_codes")),
         _city_state,
         0.93,
         56,

@@ -44,7 +44,8 @@ _TOWNS: Final = frozenset(phrase.lower() for phrase in phrases("eponym_places"))
 _TOWNS_FIRST: Final = frozenset(re.split(r"[ .'-]", town)[0] for town in _TOWNS)
 _TOWN: Final = re.compile(rf"(?i:{alternatives(_TOWNS)})(?!{LETTER})")
 _TOWN_AFTER: Final = re.compile(
-    rf"[ ](?:{LETTER}+[ ]){{0,4}}?(?i:{either('eponym_tails', 'town_tails')})(?!{LETTER})"
+    rf"(?:[ ](?:and|y|e)[ ][{UP}]{LETTER}+)?[ ](?:(?!(?:{either('after_places')})\b){LETTER}+[ ]){{0,4}}?"
+    rf"(?i:{either('eponym_tails', 'town_tails')})(?!{LETTER})"
     rf"|[ ]?(?:[ ](?:modificad[oa]|revised|modified))?,?[ ](?:[IVX]{{1,4}}[abcABC]?|[A-E][0-9]?|[A-Z][0-9][A-Z0-9]*|"
     rf"[0-9]{{1,2}}(?:[./][0-9]{{1,2}})?(?=[ ]?[.,;:)]|\Z))(?![{UP}a-zà-ÿ0-9\-])|[ ](?:19|20)[0-9]{{2}}(?![0-9])"
 )
