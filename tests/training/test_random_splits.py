@@ -117,15 +117,17 @@ def test_a_starting_model_must_not_have_learned_from_a_random_hold_out(world, me
     assert start_group(key="b", **given)[0].params["random_split"] == 7, "the same hold-out as that of the model"
 
 
-def test_the_hold_out_is_checked_again_when_the_training_begins(world, members):
+def test_the_hold_out_is_checked_again_when_the_training_begins(world):
     """A new split after the start changes what the training holds out."""
-    one, _ = members
-    row = start_group(
-        project=world.project, gold=1, actor=None, key="a", random_splits=True, base=one.name, algorithm="ap"
-    )[0]
-    split_version(version=world.version, seed="other", shares={"train": 30, "dev": 20, "test": 50}, actor=None)
-    work(row.job_id)
-    job = Job.objects.get(pk=row.job_id)
+    given = {"project": world.project, "gold": 1, "actor": None, "algorithm": "ap", "iterations": 5}
+    shares = {"train": 60, "dev": 40, "test": 0}
+    split_version(version=world.version, seed="s", shares=shares, actor=None)
+    (base,) = start_group(key="a", name="base", **given)
+    work(base.job_id)
+    (later,) = start_group(key="b", base="base", **given)
+    split_version(version=world.version, seed="other", shares=shares, actor=None)
+    work(later.job_id)
+    job = Job.objects.get(pk=later.job_id)
     assert job.state == Job.State.FAILED and "notes that this training must not see" in job.error
 
 
