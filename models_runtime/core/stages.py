@@ -83,7 +83,10 @@ def _learned(model: TrainedModel) -> set[int]:
         if held_out is None:
             found.update(training_notes(version, model.params | {"language": language}).train)
         else:
-            rows = GoldVersionNote.objects.filter(version=version).exclude(split=Split.TEST)
+            rows = GoldVersionNote.objects.filter(version=version)
+            # If the version was split again since, the model may have learned from what are test notes now.
+            if version.pk != model.gold_version_id or model.card.get("split", version.split_seed) == version.split_seed:
+                rows = rows.exclude(split=Split.TEST)
             if language:
                 rows = rows.filter(document__language__in=codes_of(version.project, language))
             found.update(rows.values_list("document_id", flat=True))

@@ -135,6 +135,8 @@ class ModelCard(TypedDict, total=False):
     gold_hash: str
     seed: str
     split_of_version: bool
+    # The seed of the version's own split during the training; empty if it had none. Its test notes were left out.
+    split: str
     notes: int
     spans: int
     held_out: int

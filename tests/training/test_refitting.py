@@ -54,6 +54,12 @@ def test_test_notes_stay_out_of_a_refit(world, trained):
     assert not learned_from(model).intersection(tested.values_list("document_id", flat=True))
 
 
+def test_a_new_split_does_not_make_a_model_forget(world, trained):
+    model, _ = trained(refit=True, iterations=20)
+    split_version(version=world.version, seed="s", shares={"train": 60, "dev": 20, "test": 20}, actor=None)
+    assert len(learned_from(TrainedModel.objects.get(pk=model.pk))) == 20, "test notes of today, too"
+
+
 def test_a_language_model_is_not_refitted(world, trained):
     with pytest.raises(ServiceError, match="can't be refitted"):
         trained(refit=True, backend="characters")

@@ -21,6 +21,7 @@ def card_of(row: TrainedModel, sources: Sequence[GoldSource], watch: Watch) -> M
         "gold_hash": version.content_hash,
         "seed": notes.seed,
         "split_of_version": notes.of_version,
+        "split": version.split_seed,
         "label_set": row.project.label_set.key,
         "algorithm": row.params["algorithm"],
         "iterations": len(watch.losses),
