@@ -12,11 +12,11 @@ from django.core.management.base import CommandError
 from django.urls import reverse
 
 from annotations.core.errors import ServiceError
-from annotations.core.stored_files import read_chunks
+from annotations.core.stored_files import read_chunks, store_file
 from annotations.domain.tokens import tokenize
 from annotations.gold.services.splitting import split_version
 from annotations.jobs.runner import run as work
-from annotations.models import AnnotationSet, Document, Job
+from annotations.models import AnnotationSet, Document, Job, StoredFile
 from annotations.ops.services.erasing import erase_patient
 from models_runtime.core.model_files import cached
 from models_runtime.core.stages import learned_from, stages
@@ -111,6 +111,8 @@ def test_the_default_language_model_has_not_read_the_hold_out(world, language):
     newer = TrainedModel.objects.get(pk=language.pk)
     newer.pk, newer.name, newer.job = None, "of another split", None
     newer.card = newer.card | {"held_out_notes": []}
+    kind, project = StoredFile.Kind.MODEL, world.project
+    newer.stored_file = store_file(project=project, kind=kind, name="m.zip", content=io.BytesIO(b"m"), actor=None)
     newer.save()
     given = {"project": world.project, "gold": 1, "actor": None, "backend": "stacked"}
     assert start_training(**given, key="a").params["embeddings"] == [{"name": "letters", "model": language.pk}]
