@@ -31,7 +31,6 @@ def trained(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReq
 
 class TestBiLstmCrfContract(BackendContract):
     words = made_notes(1)[0][0]
-    most = 200_000
 
     @pytest.fixture
     def backend(self, trained: Backend) -> Backend:

@@ -31,6 +31,8 @@ def backend_of(person):
 
 
 class TestContract(BackendContract):
+    most = 1_000_000
+
     @pytest.fixture
     def backend(self) -> Backend:
         return backend_of(PERSON)

@@ -44,7 +44,6 @@ def loaded(path: Path) -> SpacyBackend:
 class TestSpacyContract(BackendContract):
     # A text with confident predictions at any position, although the first line of a note is a feature.
     words = made_notes(1)[0][0]
-    most = 200_000
 
     @pytest.fixture
     def backend(self, loaded: Backend) -> Backend:

@@ -66,7 +66,6 @@ def trained(tmp_path_factory, request, files) -> Backend:
 
 class TestStackedContract(BackendContract):
     words = made_notes(1)[0][0]
-    most = 200_000
 
     @pytest.fixture
     def backend(self, trained: Backend) -> Backend:

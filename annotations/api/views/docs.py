@@ -1,6 +1,7 @@
 """The description of the API: a page to read and try it, and the file for programs. Both say nothing about data."""
 
 import json
+from functools import cache
 
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -22,4 +23,10 @@ def docs(request: HttpRequest) -> HttpResponse:
 @login_not_required
 @require_safe
 def openapi(request: HttpRequest) -> HttpResponse:
-    return JsonResponse(api().schema())
+    return HttpResponse(_description(), content_type="application/json")
+
+
+@cache
+def _description() -> bytes:
+    """The file, the same for everybody and in every language. Making it takes a second."""
+    return JsonResponse(api().schema()).content
