@@ -24,6 +24,8 @@ LONG = "Größe " + "word " * 20_000
 DEEP = "[" * 5_000
 # How many of the values below are tried for each field, besides those that every field gets.
 SOME = 3
+# How many are tried in all for each field of the admin, whose forms and lists are Django's code.
+OF_ADMIN = 3
 BIDI = "a\u202eb\u2066c\u200f"
 # Values for a field of a form or a part of a URL.
 ALWAYS = (HUGE, str(2**31), str(2**63 - 1))
@@ -197,7 +199,10 @@ def words_for(*what: str) -> list[str]:
 
     What fails before or after the database is the same on both, so SQLite gets only values that it may refuse.
     """
-    words = [*ALWAYS, *random.Random("/".join(what)).sample(WORDS, SOME)]
+    chance = random.Random("/".join(what))
+    words = [*ALWAYS, *chance.sample(WORDS, SOME)]
+    if of_admin(what[0]):
+        words = chance.sample(words, OF_ADMIN)
     return words if POSTGRESQL else [word for word in words if word in FOR_SQLITE]
 
 
