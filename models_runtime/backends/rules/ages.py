@@ -16,7 +16,7 @@ _UNIT: Final = (
 )
 _UNITS_FIELD: Final = r"años?|meses|mes|d[ií]as?|semanas?|horas?|anni|mesi|giorni|aa|years?|yrs?|months?|a\.?(?![a-z])"
 _AGE: Final = re.compile(
-    rf"(?i)(?<![0-9.,/\-])(?P<number>[0-9]{{1,3}}(?:[.,][05])?|{_NUMBERS})"
+    rf"(?i)(?<![0-9.,/\-])(?P<number>(?<![A-Za-z])[0-9]{{1,3}}(?:[.,][05])?|{_NUMBERS})"
     r"(?:[ ]y[ ](?:medio|media|[0-9]{1,2}|un[oa]?|dos|tres|cuatro|cinco|seis|siete|ocho|nueve))?"
     rf"[ \xa0]{{0,2}}(?P<unit>{_UNIT})(?![a-zà-ÿ])"
     r"(?:,?[ ](?:y|e|and)[ ](?:[0-9]{1,2}|un|medio|"
@@ -39,8 +39,9 @@ _AT_AGE: Final = re.compile(
 _STRONG_AFTER: Final = re.compile(r"[ ,]{0,2}(?:de edad|de vida|d'età|di età|di vita|of age|-?old|y/?o\b|cumplidos)")
 _SPAN_AFTER: Final = re.compile(
     r"[ ,]{0,2}(?:de (?:evoluci[oó]n|duraci[oó]n|seguimiento|tratamiento|antig[uü]edad|historia|supervivencia|control|"
-    r"post|terapia|vigencia|ingreso|estancia|hospitali|di[aá]lisis|hemodi|h[aá]bito|abstin|garant|la |los |las |haber|"
+    r"post|terapia|vigencia|uso|vida [uú]til|ingreso|estancia|hospitali|di[aá]lisis|hemodi|h[aá]bito|abstin|garant|la |los |las |haber|"
     r"su |una? )|del |tras |despu[eé]s|antes|atr[aá]s|m[aá]s tarde|previ|post|consecutiv|al (?:mes|año)|por |asintom|"
+    r"no se (?:incluy|consider)|dal(?:la |l['’]|lo )|(?:\(|±)?(?:sd|de|ds)\b (?:[0-9])|\((?:sd|de|ds)\b|/paquete|"
     r"fa\b|prima|dopo|pi[uù] tardi|di (?:follow|terapia|malattia|storia|durata|evoluzione|servizio)|"
     r"ago|later|before|after|history|"
     r"since|prior|earlier|follow|of (?:history|treatment|therapy|follow))"
@@ -59,7 +60,15 @@ _SPAN_BEFORE: Final = re.compile(
     r"(?<![a-zà-ÿ])(?:hace|durante|desde|tras|cada|[uú]ltim[oa]s|pr[oó]xim[oa]s|primer[oa]s|en|por|unos|m[aá]s de|"
     r"menos de|despu[eé]s de|plazo de|periodo de|intervalo de|al cabo de|evoluci[oó]n de|duraci[oó]n de|"
     r"seguimiento de|historia de|tratamiento de|da|per|da circa|oltre|dopo|ogni|ultimi|prossimi|entro|tra|fra|"
-    r"for|in|over|last|past|next|every|after|within|x|than|about)[ ]\Z"
+    r"for|in|over|last|past|next|every|after|within|x|than|about|(?:mean|median|average) age(?: of| was|:)?|"
+    r"(?:menores|mayores|minori|maggiori) d[ei]|(?:caduca|vence|scade|scadenza|expires?)(?: at| a)?(?: los)?)[ ]\Z"
+)
+# "Los niños menores de 2 años", "mean age 61 years": ages of groups.
+_GROUP_BEFORE: Final = re.compile(
+    r"(?<![a-zà-ÿ])(?:(?:niñ[oa]s|pacientes|personas|adultos|mujeres|hombres|varones|bambini|pazienti|soggetti|adulti|"
+    r"donne|uomini)[ ](?:menores|mayores|di età (?:superiore|inferiore) a|minori|maggiori|con m[aá]s|con menos|sotto|"
+    r"sopra)(?: de| di| i| gli)?|(?:mean|median|average) age(?: of| was| is|:)?|edad (?:media|mediana)(?: de|:)?|"
+    r"età (?:media|mediana)(?: di|:)?)[ ]\Z"
 )
 # "Survival at 5 years was 82%", but "riesgo de caídas a los 82 años"
 _OUTCOME_BEFORE: Final = re.compile(
@@ -89,6 +98,8 @@ def _of_person(text: str, match: re.Match[str]) -> bool:
         return False
     unit = match["unit"].lower()
     years = unit.startswith(("a", "y"))
+    if _GROUP_BEFORE.search(behind):
+        return False
     person = _PERSON_BEFORE.search(behind)
     if not years and _SYMPTOM_AFTER.match(ahead) and not _OF_PERSON_BEFORE.search(behind):
         return False
@@ -124,9 +135,9 @@ def _worded(text: str, start: int, end: int) -> Iterator[Found]:
 _FREE: Final = r"(?<![0-9A-Za-z])(?<![0-9][.,/\-])"
 # "The 2-year-old prosthesis showed no loosening", but "a 55-year-old pacemaker recipient"
 _THING_AFTER: Final = (
-    r"[ ](?:prosthes[ie]s|implants?|stents?|grafts?|devices?|pacemakers?|generators?|scars?|shunts?|fistulas?|lesions?|"
+    r"[ ](?:prosthes[ie]s|leads?|batter(?:y|ies)|implants?|stents?|grafts?|devices?|pacemakers?|generators?|scars?|shunts?|fistulas?|lesions?|"
     r"catheters?|valves?|data|study|films?|imaging)(?:[ ]?[.,;:)\n]|\Z|"
-    r"[ ](?:is|was|are|were|has|had|looks?|looked|shows?|showed|remains?|remained|appears?|appeared)\b)"
+    r"[ ](?:is|was|are|were|has|had|looks?|looked|shows?|showed|remains?|remained|appears?|appeared|works?|worked|functions?)\b)"
 )
 _OLD: Final = (
     rf"(?i){_FREE}(?P<whole>(?P<number>[0-9]{{1,3}})(?:[ \-]?(?:years?|yrs?|yr|y|months?|mo|weeks?|wk|"

@@ -138,8 +138,11 @@ _EDITION: Final = re.compile(
 _COUNT_BEFORE: Final = re.compile(
     r"(?:(?:of|among) (?:these|those|them|whom|which)|(?:de|entre) (?:est[oa]s|es[oa]s|ell[oa]s|l[oa]s cuales)|"
     r"(?:di|tra|fra) (?:quest[ie]|cui|ess[ie])|overall|altogether|in total|in all|en total|in totale|complessivamente|"
-    r"(?:\A|[.;] )(?:of|among|entre|tra|fra) [^.;,]{1,36}), \Z"
+    r"(?:\A|[.;] )(?:of|among|entre|tra|fra) [^.;,]{1,36}|(?:\A|[.;] )(?:de|di) [0-9]{2,5} [^.;,]{1,36}), \Z"
 )
+# "Of 2010 eligible participants", but "De 2010 a 2015"
+_OPENS_COUNT: Final = re.compile(r"(?:\A|[.;] )(?:of|de|di|among|entre|tra|fra) \Z")
+_COUNTED_AFTER: Final = re.compile(r"[ ](?!(?:a|al|to|through|until|till|hasta|y|e|and|en|in)\b)[a-zà-ÿ]{4}")
 _YEAR_WORD: Final = re.compile(r"(?<![a-zà-ÿ])(?:año|años)[ ]\Z")
 
 
@@ -150,6 +153,8 @@ def _year(text: str, start: int, end: int) -> Iterator[Found]:
         return
     behind = before(text, start)
     if _EDITION.search(behind) or _COUNT_BEFORE.search(behind):
+        return
+    if _OPENS_COUNT.search(behind) and _COUNTED_AFTER.match(text, match.end()):
         return
     if not match["range"] and (not _IN_YEAR.search(behind) or _NO_YEAR.search(behind)):
         return

@@ -27,6 +27,7 @@ _STAFF_GAP: Final = re.compile(
     r"(?: (?i:por|clínico|clinico|responsable|radiologo|curante|richiedente|physician|by|provider|estensore|"
     rf"del servicio|tutor|de guardia|inviante|de referencia|relatore))?[ ]?:{SPACE}{{0,6}}"
 )
+_CONTACT_GAP: Final = re.compile(rf"(?: (?i:legal|de emergencia|principal|d'emergenza|legale))?[ ]?:{SPACE}{{0,6}}")
 _SIGNED_GAP: Final = re.compile(
     r"(?:(?<=[fF])[.]to|(?<!\b[fF])(?: digitalmente da| da| por| by| electronically by)?)[ ]?[.:]{0,2}[ ]{0,3}"
     rf"(?=[{UP}])"
@@ -40,7 +41,7 @@ def _field(kind: Kind, gap: re.Pattern[str], *, comma: bool = False, many: bool 
     """The name after a field, without titles. `many`: a list of names."""
 
     def find(text: str, start: int, end: int) -> Iterator[Found]:
-        between = gap.match(text, end)
+        between = None if text[start - 1 : start].isdigit() else gap.match(text, end)  # "V617F. Philadelphia"
         at = between.end() if between else len(text)
         for _ in range(12 if many else 1):
             titles = _TITLES.match(text, at)
@@ -72,6 +73,12 @@ _OUR_LADY: Final = re.compile(r"(?:n[ªt]?r?a\.?|nuestra|nª|ntra\.|nuestro|n\.)
 _GRADE: Final = re.compile(rf"(?:(?<!{LETTER})(?:(?i:{either('graded')})|[A-C](?:,|,?[ ](?i:and|or|y|o|e)))[ ]|-)\Z")
 # "Dr. Avvisato." and "Dr. Avisado por busca"
 _NO_NAME_AFTER: Final = re.compile(rf"[ ]*(?:[.,;:)\n]|\Z)|[ ]{SMALL_LETTER}")
+# Adjectives for illnesses, by endings that surnames hardly have: "Pz. Emodializzato.", "Pt. Diabetic."
+_CONDITION: Final = re.compile(
+    r"\w{3,}(?:(?:patic|plegic|paretic|fasic|fagic|izzat|izad|betic|bétic|cemic|oemic|émic|tensiv|pnoic|pneic|urètic|uric|"
+    r"fumator|tónic|sfigmic|ritmic|ciclic|cianotic|anemic|depress|ipertes|ipotes|hipertens|hipotens|obes)[oaie]|"
+    r"(?:betic|emic|oxic|septic|phasic|rhythmic|cyanotic|tensive|plegic|paretic|icteric|pneic|verbal))"
+)
 _LONE_INITIAL: Final = re.compile(rf"[{UP}](?![\w’'/])(?!\.[ ]?[{UP}]\.)")
 
 
@@ -106,7 +113,9 @@ def _is_grade(text: str, start: int) -> bool:
 
 def is_status(text: str, start: int, end: int) -> bool:
     """Whether the "name" after a title, a field or a relation is a single word that tells a state: `Dr. Avvisato.`"""
-    return text[start:end].lower() in listed("statuses") and _NO_NAME_AFTER.match(text, end) is not None
+    word = text[start:end].lower()
+    told = word in listed("statuses") or _CONDITION.fullmatch(word) is not None
+    return told and _NO_NAME_AFTER.match(text, end) is not None
 
 
 _DEGREE_BEFORE: Final = re.compile(
@@ -176,10 +185,12 @@ def _patient(text: str, start: int, end: int) -> Iterator[Found]:
         return
     if is_status(text, gap.end(), stop):
         return
-    if " " in name or not (PROSE.match(text, stop) or _is_verb(first, text[stop : stop + 12])):
+    known = name.lower() in GIVEN_OR_SURNAMES or _BED.match(text, stop)
+    if " " in name or known or not (PROSE.match(text, stop) or _is_verb(first, text[stop : stop + 12])):
         yield gap.end(), stop, Kind.PATIENT
 
 
+_BED: Final = re.compile(r"[ ](?:in[ ])?(?:cama|letto|bed|room|hab\.?|stanza|habitaci[oó]n)[ ]?[0-9]")
 _VERB_ENDINGS: Final = ("ed", "ing", "mente", "bile", "able", "ible", "issimo", "issima")
 _NUMBER_AFTER: Final = re.compile(
     r"[ ][0-9](?![0-9]{0,2}[ \-]?(?:yo|y/o|y\.o|M|F|years?|yrs?|años|anni|aa|a\.)(?![a-z]))"
@@ -223,6 +234,14 @@ RULES: Final = (
         ),
         _field(Kind.STAFF, _STAFF_GAP, many=True),
         0.96,
+        rank=71,
+        strong=True,
+    ),
+    Rule(
+        "name.field.contact",
+        words("contacto contatto contact caregiver cuidador cuidadora badante tutor tutore proxy guardian"),
+        _field(Kind.RELATIVE, _CONTACT_GAP),
+        0.9,
         rank=71,
         strong=True,
     ),

@@ -73,7 +73,7 @@ def _town(text: str, start: int, end: int) -> Iterator[Found]:
 
 _PAIR: Final = re.compile(rf"(?:(?P<surnames>{either('eponym_pairs')})|{either('eponym_names')})(?:['’]s)?(?!{LETTER})")
 _PAIR_AFTER: Final = re.compile(rf"[ ](?:{either('eponym_name_tails', 'eponym_tails')})(?!{LETTER}|[ ]for[ ])")
-_PAIR_ENDS: Final = re.compile(r"[ ]?(?:[.;:)\n]|\Z)|[ ][0-9IV]{1,3}(?!\w)")
+_PAIR_ENDS: Final = re.compile(rf"[ ]?(?:[.;:)\n]|,[ ][{UP}]|\Z)|[ ][0-9IV]{{1,3}}(?!\w)")
 _PAIR_BEFORE: Final = re.compile(
     r"(?:posici[oó]n de|posizione di|modified|modificad[oa]|bilateral|possible|suspected)[ ]\Z"
 )
