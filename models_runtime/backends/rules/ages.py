@@ -6,6 +6,7 @@ from typing import Final
 
 from models_runtime.backends.rules.gazetteers import either, listed
 from models_runtime.backends.rules.kinds import Kind
+from models_runtime.backends.rules.names import ALL_GIVEN
 from models_runtime.backends.rules.phrases import LETTER, SMALL_LETTER, UP, after, before
 from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, pattern, words
 
@@ -34,7 +35,7 @@ _PERSON_BEFORE: Final = re.compile(
 )
 _AT_AGE: Final = re.compile(
     r"(?<![a-zà-ÿ])(?:(?:a|desde|hasta|con|antes de|entre) (?:los|las)|edad(?: de)?:?|et[àa](?: di)?:?|aged?|age of|at|"
-    r"turned|falleci\w+ con|cumplir(?: los)?|cumpl\w+|tiene|tenía|ha|aveva|compie|a)[ ]\Z"
+    r"turned|falleci\w+ con|cumplir(?: los)?|cumpl\w+|tiene|tenía|(?:\A|[.;:] )con|ha|aveva|compie|a)[ ]\Z"
 )
 _STRONG_AFTER: Final = re.compile(r"[ ,]{0,2}(?:de edad|de vida|d'età|di età|di vita|of age|-?old|y/?o\b|cumplidos)")
 _SPAN_AFTER: Final = re.compile(
@@ -155,16 +156,37 @@ def _both(expression: str, check: Callable[[re.Match[str]], bool] | None = None)
     return pattern(expression, check=check, number=Kind.AGE, whole=Kind.AGE_UNIT)
 
 
+# "She is 29 and", "Mother, 83,", "died at age 61 of", "turned 90."
+_BARE_BEFORE: Final = re.compile(
+    rf"(?<![a-z])(?:(?:at )?(?:age|aged)|turn(?:ed|s|ing)|(?:s?he|patient|pt) is(?: now)?|(?:{either('relations')}),)[ ]\Z"
+)
+_BARE_AFTER: Final = re.compile(r"[ ]?(?:[.;)\n]|\Z|,(?![0-9]))|[ ](?:and|when|who|of|from|s?he|last|this|next|on|in|with)\b")
+_ENGLISH_NAME: Final = re.compile(rf"(?<!{LETTER})(?P<name>[{UP}]{SMALL_LETTER}{{2,}}),[ ]\Z")
+_BARE: Final = re.compile(r"(?<![0-9A-Za-z.,/\-])(?P<number>[1-9][0-9]?)(?![0-9A-Za-z%/\-]|[.,][0-9])")
+
+
+def _bare(text: str, start: int, end: int) -> Iterator[Found]:
+    """A number without a unit that is an age by the words before it, in English."""
+    match = _BARE.match(text, start)
+    if match is None or not _BARE_AFTER.match(text, end):
+        return
+    named = _ENGLISH_NAME.search(text[max(0, start - 24) : start]) if text[end : end + 2] == ", " else None
+    known = named is not None and named["name"].lower() in ALL_GIVEN
+    if known or _BARE_BEFORE.search(before(text, start, 32)):
+        yield start, end, Kind.AGE
+        yield start, end, Kind.AGE_UNIT
+
+
 _FIGURES: Final = frozenset(DIGITS[1:4])
 
 RULES: Final = (
     Rule("age.field", words("edad età eta age anni"), _both(_FIELD), 0.98, rank=80, strong=True),
     Rule(
         "age.field.bare",
-        words("age eta anni"),
+        words("age eta anni aa"),
         _both(
             r"(?:AGE|Age|Age/Sex|ETA|(?<=di )anni|"
-            r"(?<=[a-zà-ÿ], )anni)[ :]{1,3}(?P<whole>(?P<number>[0-9]{1,3}))(?![0-9]|[.,/\-][0-9]|"
+            r"(?<=di )aa|(?<=[a-zà-ÿ], )anni)[ :]{1,3}(?P<whole>(?P<number>[0-9]{1,3}))(?![0-9]|[.,/\-][0-9]|"
             r"[ ]?(?:to|mg))",
             check=_plausible,
         ),
@@ -178,6 +200,7 @@ RULES: Final = (
         0.93,
         rank=60,
     ),
+    Rule("age.bare", frozenset({DIGITS[2]}), _bare, 0.85, rank=56, languages=frozenset({"en"})),
     Rule("age.old", _FIGURES, _both(_OLD, check=_plausible), 0.97, rank=70, strong=True),
     Rule(
         "age.enne",

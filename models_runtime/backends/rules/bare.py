@@ -68,6 +68,7 @@ def given_names(language: str, around: Words, described: Age, figures: Age) -> t
     `figures`: an age in figures, which other words precede too, so that only known names count ("Osvaldo, anni 52").
     """
     return (
+        Rule(f"name.bare.{language}.led", GIVEN, led(language), 0.85, rank=32, capital=True),
         Rule(f"name.bare.{language}", GIVEN, alone(around, _own(language)), 0.8, rank=28, capital=True),
         Rule(
             f"name.aged.{language}",
@@ -96,6 +97,10 @@ def _own(language: str) -> frozenset[str]:
 
 _OF: Final = re.compile(r"(?:de|di|y|e|ed)[ ]\Z")
 _OF_RELATION: Final = re.compile(rf"(?<!{LETTER})(?:{either('relations')})[ ](?:de|di|of)[ ]\Z")
+# "Síndrome de Stendhal, de Capgras, de Otelo"
+_OF_EPONYMS: Final = re.compile(
+    rf"(?<!{LETTER})(?:{either('eponym_heads')})[^.;:]{{0,40}},[ ](?:y[ ]|e[ ])?(?:la[ ])?(?:de|di)[ ]\Z"
+)
 _TESTED: Final = re.compile(rf"(?<!{LETTER})(?:h?emoglobina?|{either('eponym_heads')})(?!{LETTER})[^.;:]{{0,40}}\Z")
 
 
@@ -123,10 +128,22 @@ def alone(language: Words, own: frozenset[str]) -> Finder:
             return
         else:
             behind, known = before(text, start, 48), text[start:end].lower() in own
-            eponym = not known and bool(_OF.search(behind)) and not _OF_RELATION.search(behind)
+            of = bool(_OF.search(behind))
+            eponym = of and (not known or bool(_OF_EPONYMS.search(behind))) and not _OF_RELATION.search(behind)
             finding = _FINDING.match(text, end) and (not known or _TESTED.search(behind))
             accepted = not eponym and not finding and bool(leads.search(behind))
         if accepted and not NOT_BEFORE.search(before(text, start, 32)):
+            yield start, end, Kind.PERSON
+
+    return find
+
+
+def led(language: str) -> Finder:
+    """A given name, even an everyday one, after words that only a person follows: `ho parlato con Speranza`."""
+    leads = re.compile(rf"(?<!{LETTER})(?:{either(f'talks_{language}')})[ ]\Z")
+
+    def find(text: str, start: int, end: int) -> Iterator[Found]:
+        if _is_word(text, start, end) and _ENDS.match(text, end) and leads.search(before(text, start, 24)):
             yield start, end, Kind.PERSON
 
     return find

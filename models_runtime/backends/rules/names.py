@@ -75,8 +75,8 @@ _GRADE: Final = re.compile(rf"(?:(?<!{LETTER})(?:(?i:{either('graded')})|[A-C](?
 _NO_NAME_AFTER: Final = re.compile(rf"[ ]*(?:[.,;:)\n]|\Z)|[ ]{SMALL_LETTER}")
 # Adjectives for illnesses, by endings that surnames hardly have: "Pz. Emodializzato.", "Pt. Diabetic."
 _CONDITION: Final = re.compile(
-    r"\w{3,}(?:(?:patic|plegic|paretic|fasic|fagic|izzat|izad|betic|bétic|cemic|oemic|émic|tensiv|pnoic|pneic|urètic|uric|"
-    r"fumator|tónic|sfigmic|ritmic|ciclic|cianotic|anemic|depress|ipertes|ipotes|hipertens|hipotens|obes)[oaie]|"
+    r"\w*(?:(?:patic|plegic|paretic|fasic|fagic|izzat|izad|betic|bétic|cemic|oemic|émic|tensiv|pnoic|pneic|urètic|uric|"
+    r"fumator|tónic|sfigmic|ritmic|ciclic|cianotic|anemic|depress|ipertes|ipotes|hipertens|hipotens)[oaie]|"
     r"(?:betic|emic|oxic|septic|phasic|rhythmic|cyanotic|tensive|plegic|paretic|icteric|pneic|verbal))"
 )
 _LONE_INITIAL: Final = re.compile(rf"[{UP}](?![\w’'/])(?!\.[ ]?[{UP}]\.)")

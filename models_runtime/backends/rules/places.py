@@ -8,6 +8,7 @@ from typing import Final
 from models_runtime.backends.rules.gazetteers import alternatives, either, listed, places
 from models_runtime.backends.rules.kinds import Kind
 from models_runtime.backends.rules.located import addressed, located
+from models_runtime.backends.rules.names import ALL_GIVEN
 from models_runtime.backends.rules.phrases import LETTER, TOWN, UP, after, before, cut_town
 from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, pattern, words
 
@@ -105,6 +106,7 @@ def _field(kind: Kind) -> Finder:
     return find
 
 
+_CALL: Final = re.compile(r"\b(?:calls?|messages?|letter|e-?mail|text|voicemail|visit|request|report|note|input|help)[ ]\Z")
 _FROM: Final = re.compile(
     r"(?i:natural(?: y residente)? (?:de|en)|residente (?:en|in|a)|residenti (?:in|a)|procedente de|vive (?:sola? "
     r")?(?:en|a)|"
@@ -122,12 +124,13 @@ def _from(text: str, start: int, end: int) -> Iterator[Found]:
     if match is None or len(town) < 4:
         return
     at = match.start("town")
-    if (
-        text[start:end].lower() == "from"
-        and town.lower() not in places()
-        and after(text, at + len(town))[:1] not in ",."
-    ):
-        return
+    if town.isupper() and town.lower() not in places() and not text[start:end].isupper():
+        return  # "cirrhosis from MASH"
+    listed_town = town.lower() in places()
+    if text[start:end].lower() == "from" and not listed_town:
+        called = town.lower() in ALL_GIVEN and _CALL.search(before(text, start, 24))  # "phone call from Travis"
+        if called or after(text, at + len(town))[:1] not in ",.":
+            return
     yield at, at + len(town), places().get(town.lower(), (Kind.CITY, True))[0]
 
 

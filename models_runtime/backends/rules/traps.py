@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from models_runtime.backends.rules.gazetteers import alternatives, either, listed, phrases, word_set
+from models_runtime.backends.rules.gazetteers import alternatives, either, listed, phrases, places, word_set
 from models_runtime.backends.rules.kinds import Kind
 from models_runtime.backends.rules.phrases import LETTER, UP, before
 from models_runtime.backends.rules.rule import DIGITS, Found, Rule, pattern, words
@@ -34,8 +34,20 @@ def _tailed(text: str, start: int, end: int) -> Iterator[Found]:
         yield low + match.start("name"), low + match.end("name"), Kind.TRAP
 
 
+# Towns that are eponyms too: "llegó de Glasgow" and "from Glasgow", but "escala de Glasgow".
+_ARRIVED: Final = re.compile(
+    r"(?<![a-zà-ÿ])(?:(?:viv\w+|resid\w+|estudi\w+|trabaj\w+|nacid[oa]|naci[oó])[ ]en|(?:lleg\w+|vien\w+|vino|proced\w+|"
+    r"regres\w+|volv\w+|vuelto|natural|trasladad[oa]|oriund[oa])[ ]de|(?:viaj\w+|mud\w+)[ ]a|desde|"
+    r"(?:viv\w+|abit\w+|nat[oa]|resident[ei]|lavor\w+|studi\w+)[ ]a|(?:torn\w+|arriv\w+|rientr\w+|vien\w+|venut[oa]|"
+    r"trasferit[oa]|provenient[ei]|giunt[oa])[ ]da|(?:liv\w+|works?|worked|born|stud\w+|raised|grew up)[ ]in|from|"
+    r"(?:mov\w+|travel\w*|flew|flown|returned)[ ](?:back[ ])?to)[ ]\Z"
+)
+
+
 def _eponym(text: str, start: int, end: int) -> Iterator[Found]:
-    if text[start].isupper():
+    if text[start].isupper() and not (
+        text[start:end].lower() in places() and _ARRIVED.search(before(text, start, 24))
+    ):
         yield start, end, Kind.TRAP
 
 
