@@ -68,8 +68,12 @@ _SPAN_BEFORE: Final = re.compile(
 _GROUP_BEFORE: Final = re.compile(
     r"(?<![a-zà-ÿ])(?:(?:niñ[oa]s|pacientes|personas|adultos|mujeres|hombres|varones|bambini|pazienti|soggetti|adulti|"
     r"donne|uomini)[ ](?:menores|mayores|di età (?:superiore|inferiore) a|minori|maggiori|con m[aá]s|con menos|sotto|"
-    r"sopra)(?: de| di| i| gli)?|(?:mean|median|average) age(?: of| was| is|:)?|edad (?:media|mediana)(?: de|:)?|"
+    r"sopra)(?: de| di| i| gli)?|(?:mean|median|average) age(?: of| was| is|:)?|edad (?:media|mediana)(?: de|:)?|(?:oscil\w+|var[ií]a|rango|range) (?:entre|tra|between)(?: los| i)?|"
     r"età (?:media|mediana)(?: di|:)?)[ ]\Z"
+)
+# "Mujer con disnea progresiva de un mes"
+_COMPLAINT_BEFORE: Final = re.compile(
+    r"(?<![a-zà-ÿ])(?:con|with|w/|per|por|for)[ ][a-zà-ÿ]{3,}(?:[ ][a-zà-ÿ]+){0,3}[ ](?:de|di|da|of|for)[ ]\Z"
 )
 # "Survival at 5 years was 82%", but "riesgo de caídas a los 82 años"
 _OUTCOME_BEFORE: Final = re.compile(
@@ -100,6 +104,8 @@ def _of_person(text: str, match: re.Match[str]) -> bool:
     unit = match["unit"].lower()
     years = unit.startswith(("a", "y"))
     if _GROUP_BEFORE.search(behind):
+        return False
+    if not unit.startswith(("a", "y")) and _COMPLAINT_BEFORE.search(behind):
         return False
     person = _PERSON_BEFORE.search(behind)
     if not years and _SYMPTOM_AFTER.match(ahead) and not _OF_PERSON_BEFORE.search(behind):

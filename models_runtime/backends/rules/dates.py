@@ -39,9 +39,13 @@ def is_birth(text: str, at: int) -> bool:
     return bool(_BIRTH.search(before(text, at, 40)))
 
 
+# "Apgar 9/10/10"
+_APGAR: Final = re.compile(r"apgar[ :]{1,2}\Z")
+
+
 def _full(text: str, start: int, end: int) -> Iterator[Found]:
     match = FULL.match(text, start)
-    if match is not None and _exists(match) and not MEASURE.match(after(text, match.end())):
+    if match is not None and not _APGAR.search(before(text, start, 8)) and _exists(match) and not MEASURE.match(after(text, match.end())):
         yield match.start(), match.end(), Kind.BIRTH_DATE if is_birth(text, start) else Kind.DATE
 
 
@@ -134,6 +138,12 @@ _EDITION: Final = re.compile(
     rf"dell['’]|guidelines?))?,?[ ]"
     rf"(?:\(|del?[ ])?\Z"
 )
+# "Criteria of the American College of Rheumatology of 1990", "nomenclatura de Chapel Hill de 2012"
+_PUBLISHED: Final = re.compile(
+    r"(?<![a-zà-ÿ])(?:criteri\w*|nomenclatur\w*|clasificaci\w*|classifica\w*|guidelines?|gu[ií]as?|linee guida|consens\w*|"
+    r"definici[oó]n|definition|definizione|recomendaci\w*|recommendations?|raccomandazioni|declara\w+|college|society|"
+    r"sociedad|società)[ ][^.;,]{0,50}(?:de|del|of|di|dell['’]|from|d['’])[ ]?\Z"
+)
 # "Of these, 1932 had an event."
 _COUNT_BEFORE: Final = re.compile(
     r"(?:(?:of|among) (?:these|those|them|whom|which)|(?:de|entre) (?:est[oa]s|es[oa]s|ell[oa]s|l[oa]s cuales)|"
@@ -152,7 +162,7 @@ def _year(text: str, start: int, end: int) -> Iterator[Found]:
     if match is None or MEASURE.match(after(text, match.end())):
         return
     behind = before(text, start)
-    if _EDITION.search(behind) or _COUNT_BEFORE.search(behind):
+    if _EDITION.search(behind) or _PUBLISHED.search(before(text, start, 80)) or _COUNT_BEFORE.search(behind):
         return
     if _OPENS_COUNT.search(behind) and _COUNTED_AFTER.match(text, match.end()):
         return

@@ -109,8 +109,10 @@ def _among_places(text: str, start: int, end: int, kind: Kind, line: str) -> boo
     # "Influenza A Hong Kong": a single capital is no preposition, unless all is in capitals.
     if line.endswith(" A ") and not head.isupper():
         return False
-    if last in _PREPOSITIONS or (last in _ARTICLES and head.lower() in _PREPOSITIONS):
+    if last in _PREPOSITIONS:
         return True
+    if last in _ARTICLES and head.lower() in _PREPOSITIONS:  # "in the Cleveland series"
+        return _PLACE_TAIL.match(text, end) is not None or not _NAMED_TAIL.match(text, end)
     if _ZIP.search(line[-8:]):
         return True
     nouned = _NOUN_AFTER.match(text, end) is not None
