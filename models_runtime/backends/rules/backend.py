@@ -12,6 +12,7 @@ from annotations.domain.whitespace import trim
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.rules import (
     ages,
+    bare,
     codes,
     contacts,
     date_words,
@@ -40,6 +41,7 @@ from models_runtime.backends.rules.rule import Hit, Rule
 VERSION: Final = "2"
 FAMILIES: Final = (
     ages,
+    bare,
     codes,
     contacts,
     date_words,

@@ -68,7 +68,6 @@ def given_names(language: str, around: Words, described: Age, figures: Age) -> t
     `figures`: an age in figures, which other words precede too, so that only known names count ("Osvaldo, anni 52").
     """
     return (
-        Rule(f"name.bare.{language}.led", GIVEN, led(language), 0.85, rank=32, capital=True),
         Rule(f"name.bare.{language}", GIVEN, alone(around, _own(language)), 0.8, rank=28, capital=True),
         Rule(
             f"name.aged.{language}",
@@ -138,15 +137,13 @@ def alone(language: Words, own: frozenset[str]) -> Finder:
     return find
 
 
-def led(language: str) -> Finder:
+_TALKS: Final = re.compile(rf"(?<!{LETTER})(?:{either('talks')})[ ]\Z")
+
+
+def _led(text: str, start: int, end: int) -> Iterator[Found]:
     """A given name, even an everyday one, after words that only a person follows: `ho parlato con Speranza`."""
-    leads = re.compile(rf"(?<!{LETTER})(?:{either(f'talks_{language}')})[ ]\Z")
-
-    def find(text: str, start: int, end: int) -> Iterator[Found]:
-        if _is_word(text, start, end) and _ENDS.match(text, end) and leads.search(before(text, start, 24)):
-            yield start, end, Kind.PERSON
-
-    return find
+    if _is_word(text, start, end) and _ENDS.match(text, end) and _TALKS.search(before(text, start, 24)):
+        yield start, end, Kind.PERSON
 
 
 def _is_word(text: str, start: int, end: int) -> bool:
@@ -197,3 +194,6 @@ def aged(expression: str, *, known: bool) -> Finder:
         yield low + match.start("name"), low + match.end("name"), Kind.PERSON
 
     return find
+
+
+RULES: Final = (Rule("name.bare.led", GIVEN, _led, 0.85, rank=32, capital=True),)
