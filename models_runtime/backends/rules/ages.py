@@ -164,7 +164,7 @@ def _both(expression: str, check: Callable[[re.Match[str]], bool] | None = None)
 
 # "She is 29 and", "Mother, 83,", "died at age 61 of", "turned 90."
 _BARE_BEFORE: Final = re.compile(
-    rf"(?<![a-z])(?:(?:at )?(?:age|aged)|turn(?:ed|s|ing)|(?:s?he|patient|pt) is(?: now)?|(?:{either('relations')}),)[ ]\Z"
+    rf"(?<![a-z])(?:(?:at )?(?:age|aged)|turn(?:ed|s|ing)|died at|(?:s?he|patient|pt) is(?: now)?|(?:{either('relations')}),)[ ]\Z"
 )
 _BARE_AFTER: Final = re.compile(r"[ ]?(?:[.;)\n]|\Z|,(?![0-9]))|[ ](?:and|when|who|of|from|s?he|last|this|next|on|in|with)\b")
 _ENGLISH_NAME: Final = re.compile(rf"(?<!{LETTER})(?P<name>[{UP}]{SMALL_LETTER}{{2,}}),[ ]\Z")

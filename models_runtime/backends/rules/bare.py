@@ -142,8 +142,10 @@ _TALKS: Final = re.compile(rf"(?<!{LETTER})(?:{either('talks')})[ ]\Z")
 
 def _led(text: str, start: int, end: int) -> Iterator[Found]:
     """A given name, even an everyday one, after words that only a person follows: `ho parlato con Speranza`."""
-    if _is_word(text, start, end) and _ENDS.match(text, end) and _TALKS.search(before(text, start, 24)):
-        yield start, end, Kind.PERSON
+    if _is_word(text, start, end) and _ENDS.match(text, end):
+        behind = before(text, start, 24)
+        if _TALKS.search(behind) or _OF_RELATION.search(behind):
+            yield start, end, Kind.PERSON
 
 
 def _is_word(text: str, start: int, end: int) -> bool:

@@ -58,7 +58,7 @@ _ROUND: Final = re.compile(r"[1-9][0-9]?0{3,}")
 # Counts of cells and copies: "Plaquetas número 245000", "n. 10500 colonie".
 _COUNTED: Final = re.compile(rf"(?<![a-zà-ÿ])(?:{either('counted_things')})[ ]?[:(]?[ ]?\Z")
 _COUNT_AFTER: Final = re.compile(rf"[ ]?(?:/[ ]?(?:ml|mm|[µu]?l\b)|(?:{either('counted_things')})\b)")
-_ITALIAN_MOBILE: Final = re.compile(r"3[1-9][0-9][/\-][0-9]{6,7}")
+_ITALIAN_MOBILE: Final = re.compile(r"3[0-9]{2}[/\-][0-9]{6,7}")
 _LEAST: Final = 5
 _GOES_ON: Final = frozenset(" .:º°ª#")
 

@@ -8,7 +8,6 @@ from typing import Final
 from models_runtime.backends.rules.gazetteers import alternatives, either, listed, places
 from models_runtime.backends.rules.kinds import Kind
 from models_runtime.backends.rules.located import addressed, located
-from models_runtime.backends.rules.names import ALL_GIVEN
 from models_runtime.backends.rules.phrases import LETTER, TOWN, UP, after, before, cut_town
 from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, pattern, words
 
@@ -128,8 +127,10 @@ def _from(text: str, start: int, end: int) -> Iterator[Found]:
         return  # "cirrhosis from MASH"
     listed_town = town.lower() in places()
     if text[start:end].lower() == "from" and not listed_town:
-        called = town.lower() in ALL_GIVEN and _CALL.search(before(text, start, 24))  # "phone call from Travis"
-        if called or after(text, at + len(town))[:1] not in ",.":
+        if " " not in town and _CALL.search(before(text, start, 24)):  # "phone call from Travis"
+            yield at, at + len(town), Kind.PERSON
+            return
+        if after(text, at + len(town))[:1] not in ",.":
             return
     yield at, at + len(town), places().get(town.lower(), (Kind.CITY, True))[0]
 

@@ -81,7 +81,7 @@ def _is_value(value: str) -> bool:
     found = [word.lower() for word in _WORD.findall(value)]
     if not found or len(found) > _MOST_WORDS:
         return bool(found) and _ADDRESS.search(value) is not None
-    return found[0] not in _prose() or found[0] in places() or found[0] in _STREETS
+    return found[0] not in _prose() or found[0] in _TITLES or found[0] in places() or found[0] in _STREETS
 
 
 def _with_capitals(line: str, starts: Iterator[int]) -> str:

@@ -37,7 +37,7 @@ def _tailed(text: str, start: int, end: int) -> Iterator[Found]:
 # Towns that are eponyms too: "llegó de Glasgow" and "from Glasgow", but "escala de Glasgow".
 _ARRIVED: Final = re.compile(
     r"(?<![a-zà-ÿ])(?:(?:viv\w+|resid\w+|estudi\w+|trabaj\w+|nacid[oa]|naci[oó])[ ]en|(?:lleg\w+|vien\w+|vino|proced\w+|"
-    r"regres\w+|volv\w+|vuelto|natural|trasladad[oa]|oriund[oa])[ ]de|(?:viaj\w+|mud\w+)[ ]a|desde|"
+    r"regres\w+|volv\w+|vuelto|natural|trasladad[oa]|oriund[oa])[ ]de|(?:viaj\w+|mud\w+)[ ]a|desde|(?:afueras|cerca|alrededores|lejos)[ ]de|(?:vicino|dintorni)[ ](?:a|di)|"
     r"(?:viv\w+|abit\w+|nat[oa]|resident[ei]|lavor\w+|studi\w+)[ ]a|(?:torn\w+|arriv\w+|rientr\w+|vien\w+|venut[oa]|"
     r"trasferit[oa]|provenient[ei]|giunt[oa])[ ]da|(?:liv\w+|works?|worked|born|stud\w+|raised|grew up)[ ]in|from|"
     r"(?:mov\w+|travel\w*|flew|flown|returned)[ ](?:back[ ])?to)[ ]\Z"
