@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from models_runtime.backends.rules.gazetteers import either, listed
+from models_runtime.backends.rules.gazetteers import either, listed, word_set
 from models_runtime.backends.rules.kinds import Kind
 from models_runtime.backends.rules.names import ALL_GIVEN
 from models_runtime.backends.rules.phrases import LETTER, SMALL_LETTER, UP, after, before
@@ -40,7 +40,8 @@ _AT_AGE: Final = re.compile(
 _STRONG_AFTER: Final = re.compile(r"[ ,]{0,2}(?:de edad|de vida|d'età|di età|di vita|of age|-?old|y/?o\b|cumplidos)")
 _SPAN_AFTER: Final = re.compile(
     r"[ ,]{0,2}(?:de (?:evoluci[oó]n|duraci[oó]n|seguimiento|tratamiento|antig[uü]edad|historia|supervivencia|control|"
-    r"post|terapia|vigencia|uso|vida [uú]til|ingreso|estancia|hospitali|di[aá]lisis|hemodi|h[aá]bito|abstin|garant|la |los |las |haber|"
+    r"post|terapia|vigencia|uso|vida [uú]til|ingreso|estancia|hospitali|di[aá]lisis|hemodi|h[aá]bito|abstin|garant|"
+    r"la |los |las |haber|"
     r"su |una? )|del |tras |despu[eé]s|antes|atr[aá]s|m[aá]s tarde|previ|post|consecutiv|al (?:mes|año)|por |asintom|"
     r"no se (?:incluy|consider)|dal(?:la |l['’]|lo )|(?:\(|±)?(?:sd|de|ds)\b (?:[0-9])|\((?:sd|de|ds)\b|/paquete|"
     r"fa\b|prima|dopo|pi[uù] tardi|di (?:follow|terapia|malattia|storia|durata|evoluzione|servizio)|"
@@ -68,7 +69,8 @@ _SPAN_BEFORE: Final = re.compile(
 _GROUP_BEFORE: Final = re.compile(
     r"(?<![a-zà-ÿ])(?:(?:niñ[oa]s|pacientes|personas|adultos|mujeres|hombres|varones|bambini|pazienti|soggetti|adulti|"
     r"donne|uomini)[ ](?:menores|mayores|di età (?:superiore|inferiore) a|minori|maggiori|con m[aá]s|con menos|sotto|"
-    r"sopra)(?: de| di| i| gli)?|(?:mean|median|average) age(?: of| was| is|:)?|edad (?:media|mediana)(?: de|:)?|(?:oscil\w+|var[ií]a|rango|range) (?:entre|tra|between)(?: los| i)?|"
+    r"sopra)(?: de| di| i| gli)?|(?:mean|median|average) age(?: of| was| is|:)?|edad (?:media|mediana)(?: de|:)?|"
+    r"(?:oscil\w+|var[ií]a|rango|range) (?:entre|tra|between)(?: los| i)?|"
     r"età (?:media|mediana)(?: di|:)?)[ ]\Z"
 )
 # "Mujer con disnea progresiva de un mes"
@@ -142,9 +144,11 @@ def _worded(text: str, start: int, end: int) -> Iterator[Found]:
 _FREE: Final = r"(?<![0-9A-Za-z])(?<![0-9][.,/\-])"
 # "The 2-year-old prosthesis showed no loosening", but "a 55-year-old pacemaker recipient"
 _THING_AFTER: Final = (
-    r"[ ](?:prosthes[ie]s|leads?|batter(?:y|ies)|implants?|stents?|grafts?|devices?|pacemakers?|generators?|scars?|shunts?|fistulas?|lesions?|"
+    r"[ ](?:prosthes[ie]s|leads?|batter(?:y|ies)|implants?|stents?|grafts?|devices?|pacemakers?|generators?|scars?|"
+    r"shunts?|fistulas?|lesions?|"
     r"catheters?|valves?|data|study|films?|imaging)(?:[ ]?[.,;:)\n]|\Z|"
-    r"[ ](?:is|was|are|were|has|had|looks?|looked|shows?|showed|remains?|remained|appears?|appeared|works?|worked|functions?)\b)"
+    r"[ ](?:is|was|are|were|has|had|looks?|looked|shows?|showed|remains?|remained|appears?|appeared|works?|worked|"
+    r"functions?)\b)"
 )
 _OLD: Final = (
     rf"(?i){_FREE}(?P<whole>(?P<number>[0-9]{{1,3}})(?:[ \-]?(?:years?|yrs?|yr|y|months?|mo|weeks?|wk|"
@@ -164,10 +168,14 @@ def _both(expression: str, check: Callable[[re.Match[str]], bool] | None = None)
 
 # "She is 29 and", "Mother, 83,", "died at age 61 of", "turned 90."
 _BARE_BEFORE: Final = re.compile(
-    rf"(?<![a-z])(?:(?:at )?(?:age|aged)|turn(?:ed|s|ing)|died at|(?:s?he|patient|pt) is(?: now)?|(?:{either('relations')}),)[ ]\Z"
+    rf"(?<![a-z])(?:(?:at )?(?:age|aged)|turn(?:ed|s|ing)|died at|(?:s?he|patient|pt) is(?: now)?|"
+    rf"(?:{either('relations')}),)[ ]\Z"
 )
-_BARE_AFTER: Final = re.compile(r"[ ]?(?:[.;)\n]|\Z|,(?![0-9]))|[ ](?:and|when|who|of|from|s?he|last|this|next|on|in|with)\b")
+_BARE_AFTER: Final = re.compile(
+    r"[ ]?(?:[.;)\n]|\Z|,(?![0-9]))|[ ](?:and|when|who|of|from|s?he|last|this|next|on|in|with)\b"
+)
 _ENGLISH_NAME: Final = re.compile(rf"(?<!{LETTER})(?P<name>[{UP}]{SMALL_LETTER}{{2,}}),[ ]\Z")
+_NAMED: Final = ALL_GIVEN - word_set("eponyms")
 _BARE: Final = re.compile(r"(?<![0-9A-Za-z.,/\-])(?P<number>[1-9][0-9]?)(?![0-9A-Za-z%/\-]|[.,][0-9])")
 
 
@@ -177,7 +185,7 @@ def _bare(text: str, start: int, end: int) -> Iterator[Found]:
     if match is None or not _BARE_AFTER.match(text, end):
         return
     named = _ENGLISH_NAME.search(text[max(0, start - 24) : start]) if text[end : end + 2] == ", " else None
-    known = named is not None and named["name"].lower() in ALL_GIVEN
+    known = named is not None and named["name"].lower() in _NAMED
     if known or _BARE_BEFORE.search(before(text, start, 32)):
         yield start, end, Kind.AGE
         yield start, end, Kind.AGE_UNIT

@@ -129,7 +129,7 @@ _FEAST: Final = (
     r"pasquetta|christmas(?: eve| day)?|thanksgiving|easter|halloween|new year'?s(?: eve| day)?|super bowl sunday|"
     r"labor day|memorial day|fourth of july)(?!\w)"
 )
-# "Christmas factor", "enfermedad de Christmas", "Factor IX (Christmas)"
+# The disease and the factor named after Christmas: "enfermedad de Christmas".
 _FEAST_BEFORE: Final = re.compile(
     r"(?:(?:factor|fattore)(?:[ ]ix)?|enfermedad|malattia|morbo)[ ](?:\(|de[ ]|di[ ]|d[ie]l[ ])?\Z"
 )
@@ -137,6 +137,7 @@ _FEAST_AFTER: Final = re.compile(r"[ ](?:factor|disease|eggs?|candy|tree|cactus|
 _EN: Final = frozenset({"en"})
 _ALL_MONTHS: Final = frozenset((*_LONG, *_SHORT))
 _WEEKDAYS: Final = frozenset(listed("weekdays", "weekdays_en"))
+
 
 def _is_feast(match: re.Match[str]) -> bool:
     behind, ahead = before(match.string, match.start(), 24), after(match.string, match.end())

@@ -45,7 +45,12 @@ _APGAR: Final = re.compile(r"apgar[ :]{1,2}\Z")
 
 def _full(text: str, start: int, end: int) -> Iterator[Found]:
     match = FULL.match(text, start)
-    if match is not None and not _APGAR.search(before(text, start, 8)) and _exists(match) and not MEASURE.match(after(text, match.end())):
+    if (
+        match is not None
+        and not _APGAR.search(before(text, start, 8))
+        and _exists(match)
+        and not MEASURE.match(after(text, match.end()))
+    ):
         yield match.start(), match.end(), Kind.BIRTH_DATE if is_birth(text, start) else Kind.DATE
 
 
@@ -140,7 +145,8 @@ _EDITION: Final = re.compile(
 )
 # "Criteria of the American College of Rheumatology of 1990", "nomenclatura de Chapel Hill de 2012"
 _PUBLISHED: Final = re.compile(
-    r"(?<![a-zà-ÿ])(?:criteri\w*|nomenclatur\w*|clasificaci\w*|classifica\w*|guidelines?|gu[ií]as?|linee guida|consens\w*|"
+    r"(?<![a-zà-ÿ])(?:criteri\w*|nomenclatur\w*|clasificaci\w*|classifica\w*|guidelines?|gu[ií]as?|linee guida|"
+    r"consens\w*|"
     r"definici[oó]n|definition|definizione|recomendaci\w*|recommendations?|raccomandazioni|declara\w+|college|society|"
     r"sociedad|società)[ ][^.;,]{0,50}(?:de|del|of|di|dell['’]|from|d['’])[ ]?\Z"
 )

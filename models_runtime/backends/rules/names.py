@@ -287,7 +287,8 @@ RULES: Final = (
         "name.role",
         words(
             "enf enfermero enfermera infermiera infermiere mir tsrm fisioterapeuta ayudante cirujano auxiliar celador "
-            "matrona nurse interpreter intérprete interprete mediatrice mediatore fisioterapista ostetrica logopeda psicóloga psicólogo trabajadora caposala attorney "
+            "matrona nurse interpreter intérprete interprete mediatrice mediatore fisioterapista ostetrica logopeda "
+            "psicóloga psicólogo trabajadora caposala attorney "
             "adjuster "
             "surgeon chaplain rev therapist ragioniera collega colega"
         ),

@@ -105,7 +105,9 @@ def _field(kind: Kind) -> Finder:
     return find
 
 
-_CALL: Final = re.compile(r"\b(?:calls?|messages?|letter|e-?mail|text|voicemail|visit|request|report|note|input|help)[ ]\Z")
+_CALL: Final = re.compile(
+    r"\b(?:calls?|messages?|letter|e-?mail|text|voicemail|visit|request|report|note|input|help)[ ]\Z"
+)
 _FROM: Final = re.compile(
     r"(?i:natural(?: y residente)? (?:de|en)|residente (?:en|in|a)|residenti (?:in|a)|procedente de|vive (?:sola? "
     r")?(?:en|a)|"

@@ -41,7 +41,8 @@ _FROM: Final = re.compile(
     r"(?<![a-zà-ÿ])(?:natural(?: y vecin[oa])? de|viv(?:e|[ií]a) (?:en|a)|resid(?:e|ente|enti) (?:en|a|in)|"
     r"proced(?:e|ente) de|nacid[oa] en|vecin[oa] de|originari[oa] d[ei]|oriund[oa] de|viajes? (?:reciente )?a|"
     r"viaggio (?:recente )?(?:a|in)|trasladad[oa] (?:de|desde|a)|trasferit[oa] (?:a|da)|nat[oa] (?:a|ad|in)|"
-    r"abita (?:a|in)|proveniente da|lives in|living in|born in|moved to|native of|resident of|travel(?:ed)? to|from)[ ]\Z"
+    r"abita (?:a|in)|proveniente da|lives in|living in|born in|moved to|native of|resident of|"
+    r"travel(?:ed)? to|from)[ ]\Z"
 )
 
 
@@ -134,8 +135,10 @@ def _gap(line: str, found: list[_Word], at: int, gap: re.Pattern[str]) -> bool:
 
 
 def _name(line: str, found: list[_Word], at: int, *, titled: bool = False) -> int:
-    """The index after the name that starts at word `at`: known names, and others where a title or the end of a phrase
-    makes them one; `at` itself if there is none."""
+    """The index after the name that starts at word `at`, or `at` itself if there is none.
+
+    A name consists of known names, and of other words right after a title or at the end of a phrase.
+    """
     stop = at
     for index in range(at, min(at + 6, len(found))):
         word = found[index].word
@@ -147,7 +150,7 @@ def _name(line: str, found: list[_Word], at: int, *, titled: bool = False) -> in
         unknown = len(word) > 2 and word not in _prose()
         first = titled and index == at and line[found[at].start - 2] in ".ªº:"
         last = stop - at >= 2 - titled and _ENDS.match(line, found[index].end) is not None
-        if not (known and word not in _prose() or unknown and (first or last)):
+        if not ((known and word not in _prose()) or (unknown and (first or last))):
             break
         stop = index + 1
     return stop
@@ -186,8 +189,8 @@ def _place(line: str, found: list[_Word], at: int) -> int:
 @cache
 def _prose() -> frozenset[str]:
     """Words of sentences, which begin no name."""
-    groups = ("sentence_starts", "statuses", "persons", "relations", "place_prepositions", "months", "weekdays", "lower_prose")
-    return word_set("not_names").union(listed(*groups), listed("work_es", "work_it", "work_en"))
+    groups = ("sentence_starts", "statuses", "persons", "relations", "place_prepositions", "months", "weekdays")
+    return word_set("not_names").union(listed(*groups), listed("lower_prose", "work_es", "work_it", "work_en"))
 
 
 @cache
@@ -205,13 +208,12 @@ _PARTICLES: Final = frozenset(listed("name_particles"))
 _SMALL: Final = _PARTICLES.union(
     listed("phrase_links", "place_prepositions"), ("con", "por", "para", "per", "with", "of", "su", "un", "una")
 )
-_TITLES: Final = frozenset(
-    "dr dra dres dott ssa dottoressa dottor doctor doctora prof profesor professor sig sigra ra signora señor señora sr sra "
-    "srta don doña dña mr mrs ms miss avv".split()
-)
+_TITLES: Final = frozenset(listed("lower_titles"))
 _CAPITAL_TITLES: Final = frozenset({"mr", "mrs", "ms", "miss"})
 _BEFORE_NAMES: Final = frozenset(listed("relations")) | {"pt", "pte", "pz", "pac", "mir"}
 _HOSPITALS: Final = frozenset({"hospital", "clínica", "ospedale", "policlinico", "hospitales"})
 _GENERAL: Final = frozenset(listed("general_es", "general_it"))
-_SAINTS: Final = frozenset({"san", "santa", "sant", "santo", "virgen", "infanta", "reina", "príncipe", "nuestra", "señora"})
+_SAINTS: Final = frozenset(
+    {"san", "santa", "sant", "santo", "virgen", "infanta", "reina", "príncipe", "nuestra", "señora"}
+)
 _CAPITAL_WORDS: Final = frozenset(listed("months")[24:]) - {"may", "march"} | frozenset(listed("weekdays_en"))

@@ -36,8 +36,9 @@ def _tailed(text: str, start: int, end: int) -> Iterator[Found]:
 
 # Towns that are eponyms too: "llegó de Glasgow" and "from Glasgow", but "escala de Glasgow".
 _ARRIVED: Final = re.compile(
-    r"(?<![a-zà-ÿ])(?:(?:viv\w+|resid\w+|estudi\w+|trabaj\w+|nacid[oa]|naci[oó])[ ]en|(?:lleg\w+|vien\w+|vino|proced\w+|"
-    r"regres\w+|volv\w+|vuelto|natural|trasladad[oa]|oriund[oa])[ ]de|(?:viaj\w+|mud\w+)[ ]a|desde|(?:afueras|cerca|alrededores|lejos)[ ]de|(?:vicino|dintorni)[ ](?:a|di)|"
+    r"(?<![a-zà-ÿ])(?:(?:viv\w+|resid\w+|estudi\w+|trabaj\w+|nacid[oa]|naci[oó])[ ]en|"
+    r"(?:lleg\w+|vien\w+|vino|proced\w+|regres\w+|volv\w+|vuelto|natural|trasladad[oa]|oriund[oa])[ ]de|"
+    r"(?:viaj\w+|mud\w+)[ ]a|desde|(?:afueras|cerca|alrededores|lejos)[ ]de|(?:vicino|dintorni)[ ](?:a|di)|"
     r"(?:viv\w+|abit\w+|nat[oa]|resident[ei]|lavor\w+|studi\w+)[ ]a|(?:torn\w+|arriv\w+|rientr\w+|vien\w+|venut[oa]|"
     r"trasferit[oa]|provenient[ei]|giunt[oa])[ ]da|(?:liv\w+|works?|worked|born|stud\w+|raised|grew up)[ ]in|from|"
     r"(?:mov\w+|travel\w*|flew|flown|returned)[ ](?:back[ ])?to)[ ]\Z"
@@ -45,9 +46,7 @@ _ARRIVED: Final = re.compile(
 
 
 def _eponym(text: str, start: int, end: int) -> Iterator[Found]:
-    if text[start].isupper() and not (
-        text[start:end].lower() in places() and _ARRIVED.search(before(text, start, 24))
-    ):
+    if text[start].isupper() and not (text[start:end].lower() in places() and _ARRIVED.search(before(text, start, 24))):
         yield start, end, Kind.TRAP
 
 
