@@ -27,7 +27,10 @@ _STAFF_GAP: Final = re.compile(
     r"(?: (?i:por|clínico|clinico|responsable|radiologo|curante|richiedente|physician|by|provider|estensore|"
     rf"del servicio|tutor|de guardia|inviante|de referencia|relatore))?[ ]?:{SPACE}{{0,6}}"
 )
-_CONTACT_GAP: Final = re.compile(rf"(?: (?i:legal|de emergencia|principal|d'emergenza|legale))?[ ]?:{SPACE}{{0,6}}")
+_CONTACT_GAP: Final = re.compile(
+    rf"(?: (?i:legal|de emergencia|principal|d'emergenza|legale))?[ ]?:{SPACE}{{0,6}}"
+    rf"(?:(?i:{either('relations')})(?:,|:)?[ ])?"
+)
 _SIGNED_GAP: Final = re.compile(
     r"(?:(?<=[fF])[.]to|(?<!\b[fF])(?: digitalmente da| da| por| by| electronically by)?)[ ]?[.:]{0,2}[ ]{0,3}"
     rf"(?=[{UP}])"
@@ -56,6 +59,16 @@ def _field(kind: Kind, gap: re.Pattern[str], *, comma: bool = False, many: bool 
             at = following.end()
 
     return find
+
+
+_NAMED_CONTACT: Final = _field(Kind.RELATIVE, _CONTACT_GAP)
+
+
+def _contact(text: str, start: int, end: int) -> Iterator[Found]:
+    """`Caregiver: Fatima Haddad`. A single word must be a known name, because of `Contact: Emergency`."""
+    for at, stop, kind in _NAMED_CONTACT(text, start, end):
+        if " " in text[at:stop] or text[at:stop].lower() in GIVEN_OR_SURNAMES:
+            yield at, stop, kind
 
 
 _STAFF_TITLE: Final = re.compile(
@@ -240,9 +253,9 @@ RULES: Final = (
     Rule(
         "name.field.contact",
         words("contacto contatto contact caregiver cuidador cuidadora badante tutor tutore proxy guardian"),
-        _field(Kind.RELATIVE, _CONTACT_GAP),
+        _contact,
         0.9,
-        rank=71,
+        rank=68,
         strong=True,
     ),
     Rule(

@@ -165,7 +165,7 @@ def _hospital(line: str, found: list[_Word], at: int) -> int:
         word = found[index].word
         if word in _SAINTS or word in GIVEN_OR_SURNAMES or places().get(word, (None, False))[1]:
             stop = index + 1
-        elif word not in _SMALL and word not in _GENERAL and index != stop:
+        elif word not in _SMALL and word not in _GENERAL:
             break
     return stop
 
@@ -212,7 +212,7 @@ _TITLES: Final = frozenset(listed("lower_titles"))
 _CAPITAL_TITLES: Final = frozenset({"mr", "mrs", "ms", "miss"})
 _BEFORE_NAMES: Final = frozenset(listed("relations")) | {"pt", "pte", "pz", "pac", "mir"}
 _HOSPITALS: Final = frozenset({"hospital", "clínica", "ospedale", "policlinico", "hospitales"})
-_GENERAL: Final = frozenset(listed("general_es", "general_it"))
+_GENERAL: Final = frozenset(listed("general_es", "general_it", "general_care"))
 _SAINTS: Final = frozenset(
     {"san", "santa", "sant", "santo", "virgen", "infanta", "reina", "príncipe", "nuestra", "señora"}
 )
