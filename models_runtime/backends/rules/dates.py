@@ -145,7 +145,8 @@ _EDITION: Final = re.compile(
 )
 # "Criteria of the American College of Rheumatology of 1990", "nomenclatura de Chapel Hill de 2012"
 _PUBLISHED: Final = re.compile(
-    r"(?<![a-zà-ÿ])(?:criteri\w*|nomenclatur\w*|clasificaci\w*|classifica\w*|guidelines?|gu[ií]as?|line[ae] guida|cochrane|meta-?an[aá]li[sz]\w+|metaan[aá]lisis|metanalisi|"
+    r"(?<![a-zà-ÿ])(?:criteri\w*|nomenclatur\w*|clasificaci\w*|classifica\w*|guidelines?|gu[ií]as?|line[ae] guida|"
+    r"cochrane|meta-?an[aá]li[sz]\w+|metaan[aá]lisis|metanalisi|"
     r"consens\w*|"
     r"definici[oó]n|definition|definizione|recomendaci\w*|recommendations?|raccomandazioni|declara\w+|college|society|"
     r"sociedad|società)[ ][^.;,]{0,50}(?:de|del|of|di|dell['’]|from|d['’])[ ]?\Z"

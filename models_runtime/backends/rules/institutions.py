@@ -16,7 +16,7 @@ _NO_INSTITUTION: Final = re.compile(
 )
 # "según las tablas de la Fundación Orbegozo"
 _TABLES_BEFORE: Final = re.compile(
-    r"(?:tablas?|gr[aá]ficas?|curvas?|percentil\w*|est[aá]ndares|nomogram\w*|tabelle?|curve|charts?|criteri\w*)[ ]"
+    r"(?:tablas?|gr[aá]ficas?|curvas?|percenti\w+|est[aá]ndares|nomogram\w*|tabelle?|curve|charts?|criteri\w*)[ ]"
     r"(?:seg[uú]n[ ])?(?:de|del|della|dell['’]|of)[ ]?(?:la[ ]|the[ ])?\Z"
 )
 _WORDS: Final = re.compile(rf"{LETTER}{{2,}}")

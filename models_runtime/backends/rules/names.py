@@ -89,7 +89,7 @@ _NO_NAME_AFTER: Final = re.compile(rf"[ ]*(?:[.,;:)\n]|\Z)|[ ]{SMALL_LETTER}")
 # Adjectives for illnesses, by endings that surnames hardly have: "Pz. Emodializzato.", "Pt. Diabetic."
 _CONDITION: Final = re.compile(
     r"\w*(?:(?:patic|plegic|paretic|fasic|fagic|izzat|izad|betic|bétic|cemic|oemic|émic|tensiv|pnoic|pneic|urètic|uric|"
-    r"fumator|tónic|sfigmic|ritmic|ciclic|cianotic|anemic|depress|ipertes|ipotes|hipertens|hipotens)[oaie]|"
+    r"fumator|tónic|sfigmic|ritmic|cianotic|anemic|depress|ipertes|ipotes|hipertens|hipotens)[oaie]|"
     r"(?:betic|emic|oxic|septic|phasic|rhythmic|cyanotic|tensive|plegic|paretic|icteric|pneic|verbal))"
 )
 _LONE_INITIAL: Final = re.compile(rf"[{UP}](?![\w’'/])(?!\.[ ]?[{UP}]\.)")
@@ -300,7 +300,7 @@ RULES: Final = (
         "name.role",
         words(
             "enf enfermero enfermera infermiera infermiere mir tsrm fisioterapeuta ayudante cirujano auxiliar celador "
-            "matrona nurse interpreter intérprete interprete mediatrice mediatore fisioterapista ostetrica logopeda "
+            "matrona nurse interpreter intérprete mediatrice mediatore fisioterapista ostetrica logopeda "
             "psicóloga psicólogo trabajadora caposala attorney "
             "adjuster "
             "surgeon chaplain rev therapist ragioniera collega colega"

@@ -39,7 +39,7 @@ _ARRIVED: Final = re.compile(
     r"(?<![a-zà-ÿ])(?:(?:viv\w+|resid\w+|estudi\w+|trabaj\w+|nacid[oa]|naci[oó])[ ]en|"
     r"(?:lleg\w+|vien\w+|vino|proced\w+|regres\w+|volv\w+|vuelto|natural|trasladad[oa]|oriund[oa])[ ]de|"
     r"(?:viaj\w+|mud\w+)[ ]a|desde|(?:afueras|cerca|alrededores|lejos)[ ]de|(?:vicino|dintorni)[ ](?:a|di)|"
-    r"(?:viv\w+|abit\w+|nat[oa]|resident[ei]|lavor\w+|studi\w+)[ ]a|(?:torn\w+|arriv\w+|rientr\w+|vien\w+|venut[oa]|"
+    r"(?:viv\w+|abit\w+|nat[oa]|resident[ei]|lavor\w+|stud\w+)[ ]a|(?:torn\w+|arriv\w+|rientr\w+|vien\w+|venut[oa]|"
     r"trasferit[oa]|provenient[ei]|giunt[oa])[ ]da|(?:liv\w+|works?|worked|born|stud\w+|raised|grew up)[ ]in|from|"
     r"(?:mov\w+|travel\w*|flew|flown|returned)[ ](?:back[ ])?to)[ ]\Z"
 )
