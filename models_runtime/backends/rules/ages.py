@@ -43,7 +43,7 @@ _SPAN_AFTER: Final = re.compile(
     r"post|terapia|vigencia|uso|vida [uú]til|ingreso|estancia|hospitali|di[aá]lisis|hemodi|h[aá]bito|abstin|garant|"
     r"la |los |las |haber|"
     r"su |una? )|del |tras |despu[eé]s|antes|atr[aá]s|m[aá]s tarde|previ|post|consecutiv|al (?:mes|año)|por |asintom|"
-    r"no se (?:incluy|consider)|dal(?:la |l['’]|lo )|(?:\(|±)?(?:sd|de|ds)\b (?:[0-9])|\((?:sd|de|ds)\b|/paquete|"
+    r"no se (?:incluy|consider)|\((?:sd|de|ds)\b|/paquete|"
     r"fa\b|prima|dopo|pi[uù] tardi|di (?:follow|terapia|malattia|storia|durata|evoluzione|servizio)|"
     r"ago|later|before|after|history|"
     r"since|prior|earlier|follow|of (?:history|treatment|therapy|follow))"
@@ -73,6 +73,8 @@ _GROUP_BEFORE: Final = re.compile(
     r"(?:oscil\w+|var[ií]a|rango|range) (?:entre|tra|between)(?: los| i)?|"
     r"età (?:media|mediana)(?: di|:)?)[ ]\Z"
 )
+# "A 5 anni dalla diagnosi"
+_SINCE_AFTER: Final = re.compile(r"[ ]dal(?:la |l['’]|lo |l?[ ])")
 # "Mujer con disnea progresiva de un mes"
 _COMPLAINT_BEFORE: Final = re.compile(
     r"(?<![a-zà-ÿ])(?:con|with|w/|per|por|for)[ ][a-zà-ÿ]{3,}(?:[ ][a-zà-ÿ]+){0,3}[ ](?:de|di|da|of|for)[ ]\Z"
@@ -107,7 +109,9 @@ def _of_person(text: str, match: re.Match[str]) -> bool:
     years = unit.startswith(("a", "y"))
     if _GROUP_BEFORE.search(behind):
         return False
-    if not unit.startswith(("a", "y")) and _COMPLAINT_BEFORE.search(behind):
+    if not years and _COMPLAINT_BEFORE.search(behind) and not _OF_PERSON_BEFORE.search(behind):
+        return False
+    if behind.endswith(" a ") and _SINCE_AFTER.match(ahead):
         return False
     person = _PERSON_BEFORE.search(behind)
     if not years and _SYMPTOM_AFTER.match(ahead) and not _OF_PERSON_BEFORE.search(behind):

@@ -146,10 +146,9 @@ _EDITION: Final = re.compile(
 # "Criteria of the American College of Rheumatology of 1990", "nomenclatura de Chapel Hill de 2012"
 _PUBLISHED: Final = re.compile(
     r"(?<![a-zà-ÿ])(?:criteri\w*|nomenclatur\w*|clasificaci\w*|classifica\w*|guidelines?|gu[ií]as?|line[ae] guida|"
-    r"cochrane|meta-?an[aá]li[sz]\w+|metaan[aá]lisis|metanalisi|"
-    r"consens\w*|"
-    r"definici[oó]n|definition|definizione|recomendaci\w*|recommendations?|raccomandazioni|declara\w+|college|society|"
-    r"sociedad|società)[ ][^.;,]{0,50}(?:de|del|of|di|dell['’]|from|d['’])[ ]?\Z"
+    r"cochrane|meta-?an[aá]li[sz]\w+|metaan[aá]lisis|metanalisi|consens\w*|definici[oó]n|definition|definizione|"
+    r"recomendaci\w*|recommendations?|raccomandazioni|(?:american|royal|european) (?:college|"
+    r"society))[ ][^.;,]{0,50}(?:de|del|of|di|dell['’]|from|d['’])[ ]?\Z"
 )
 # "Of these, 1932 had an event."
 _COUNT_BEFORE: Final = re.compile(

@@ -88,9 +88,9 @@ _GRADE: Final = re.compile(rf"(?:(?<!{LETTER})(?:(?i:{either('graded')})|[A-C](?
 _NO_NAME_AFTER: Final = re.compile(rf"[ ]*(?:[.,;:)\n]|\Z)|[ ]{SMALL_LETTER}")
 # Adjectives for illnesses, by endings that surnames hardly have: "Pz. Emodializzato.", "Pt. Diabetic."
 _CONDITION: Final = re.compile(
-    r"\w*(?:(?:patic|plegic|paretic|fasic|fagic|izzat|izad|betic|bétic|cemic|oemic|émic|tensiv|pnoic|pneic|urètic|uric|"
+    r"\w*(?:(?:patic|plegic|paretic|fasic|fagic|izzat|izad|betic|bétic|cemic|oemic|émic|tensiv|pnoic|pneic|nuric|liguric|"
     r"fumator|tónic|sfigmic|ritmic|cianotic|anemic|depress|ipertes|ipotes|hipertens|hipotens)[oaie]|"
-    r"(?:betic|emic|oxic|septic|phasic|rhythmic|cyanotic|tensive|plegic|paretic|icteric|pneic|verbal))"
+    r"(?:betic|anemic|uremic|glycemic|ischemic|volemic|oxic|septic|phasic|rhythmic|cyanotic|tensive|plegic|paretic|icteric|pneic|verbal))"
 )
 _LONE_INITIAL: Final = re.compile(rf"[{UP}](?![\w’'/])(?!\.[ ]?[{UP}]\.)")
 
@@ -198,7 +198,7 @@ def _patient(text: str, start: int, end: int) -> Iterator[Found]:
         return
     if is_status(text, gap.end(), stop):
         return
-    known = name.lower() in GIVEN_OR_SURNAMES or _BED.match(text, stop)
+    known = (first in GIVEN_OR_SURNAMES and first not in listed("everyday_names")) or _BED.match(text, stop)
     if " " in name or known or not (PROSE.match(text, stop) or _is_verb(first, text[stop : stop + 12])):
         yield gap.end(), stop, Kind.PATIENT
 

@@ -19,6 +19,7 @@ PATIENTS = [
     "Pt. {PATIENT|Clemente}",
     "Pt. {PATIENT|Constable}",
     "Pz {PATIENT|Ferretti} letto 12. Pt {PATIENT|Ferris} in bed 12",
+    "Pt Will need help. Pt May shower. Dr. {DOCTOR|Maurici}.",
     "Pt. Ambulated 50 feet. Pt. Stable. Pt. Resting.",
     "Pz. Emodializzato. Pz. Iperteso. Pt. Diabetic. Pz. Afasico.",
 ]
@@ -75,6 +76,7 @@ AGES = [
     "Controlli a {AGE|82} anni",
     "Recidiva a los {AGE|67} años",
     "Los niños menores de 2 años no se incluyeron. Mean age 61 years (SD 9). Scadenza a 2 anni.",
+    "Paziente di {AGE|45} anni dalla scorsa settimana con febbre. Acude con bebé de {AGE|3} meses",
     "Mujer con disnea progresiva de un mes, ortopnea. A 5 anni dalla diagnosi.",
     "At age {AGE|45} he retired. She is {AGE|29} and has two children. Mother, {AGE|83}, has dementia.",
     "Father died at {AGE|61}. She turned {AGE|90} last week. Turned 90 degrees. Aged 18 to 85.",
