@@ -11,7 +11,10 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Final, NamedTuple
 
+from models_runtime.backends.rules.en import names as en
+from models_runtime.backends.rules.es import names as es
 from models_runtime.backends.rules.gazetteers import either, listed, places, word_set
+from models_runtime.backends.rules.it import names as it
 from models_runtime.backends.rules.names import ALL_GIVEN, GIVEN_OR_SURNAMES
 from models_runtime.backends.rules.phrases import LETTER
 
@@ -30,11 +33,13 @@ _ADDRESS: Final = re.compile(
 )
 # E-mail addresses, web addresses and codes of letters and digits keep their case.
 _KEPT: Final = re.compile(r"[^\s]*@[^\s]*|(?:https?:|www\.)[^\s]*|(?<=[0-9])[a-zà-ÿ]{2,}|[a-zà-ÿ]+(?=[0-9])")
-# Identity numbers end with a letter: "dni 44817203f".
-_NATIONAL: Final = re.compile(r"(?<![\w.,\-])[xyz]?[0-9]{7,8}[a-z](?!\w)")
+# Identity numbers and codes: "dni 44817203f", "cip an0541887730".
+_CODE: Final = re.compile(
+    r"(?<![\w.,@/\-])(?:[xyz]?[0-9]{7,8}[a-z]|[a-z]{1,3}-?[0-9]{4,}[a-z0-9\-]*|[0-9]{2}[a-z]-[0-9]{4,})(?![\w@.]\w)"
+)
 _TITLE_GAP: Final = re.compile(r"[.:ªº]{0,2}[ ]{1,2}|[.:]")
 _GAP: Final = re.compile(r"[ ]{1,2}|\.[ ]|-")
-_ENDS: Final = re.compile(r"[ ]*(?:[.,;:)\n]|\Z)")
+_ENDS: Final = re.compile(r"[ ]*(?:[.,;:)(\n]|\Z)|[ ](?:y|e|and)[ ]")
 # "vancouver b1", "ann arbor iiia": a grade of a classification.
 _GRADE: Final = re.compile(r"[ ](?:[ivx]{1,4}[a-c]?|[a-z][0-9]\w*|[a-z])(?!\w)")
 _FROM: Final = re.compile(
@@ -91,7 +96,7 @@ def _with_capitals(line: str, starts: Iterator[int]) -> str:
         capital = letters[start].upper()
         if len(capital) == 1:
             letters[start] = capital
-    return _NATIONAL.sub(lambda match: match[0].upper(), "".join(letters))
+    return _CODE.sub(lambda match: match[0].upper(), "".join(letters))
 
 
 def _all_words(line: str) -> Iterator[int]:
@@ -109,6 +114,9 @@ def _named(line: str) -> Iterator[int]:
     while at < len(found):
         word = found[at].word
         stop = at
+        if word in _TITLES and _gap(line, found, at, _TITLE_GAP) and found[at + 1].word in _TITLES:
+            at += 1
+            continue
         if word in _TITLES:
             if word in _CAPITAL_TITLES:
                 yield found[at].start
@@ -144,12 +152,13 @@ def _name(line: str, found: list[_Word], at: int, *, titled: bool = False) -> in
         word = found[index].word
         if index > at and not _gap(line, found, index - 1, _GAP):
             break
-        if word in _PARTICLES:
+        if word in _PARTICLES or (len(word) == 1 and line.startswith(".", found[index].end)):
             continue
-        known = word in GIVEN_OR_SURNAMES or (word in _EVERYDAY and index > at)
+        surname = index + 1 < len(found) and found[index + 1].word in GIVEN_OR_SURNAMES
+        known = word in GIVEN_OR_SURNAMES or (word in _EVERYDAY and (stop > at or surname))
         unknown = len(word) > 2 and word not in _prose()
-        first = titled and index == at and line[found[at].start - 2] in ".ªº:"
-        last = stop - at >= 2 - titled and _ENDS.match(line, found[index].end) is not None
+        first = titled and stop == at and line[found[at].start - 2] in ".ªº:"
+        last = stop > at and _ENDS.match(line, found[index].end) is not None
         if not ((known and word not in _prose()) or (unknown and (first or last))):
             break
         stop = index + 1
@@ -190,7 +199,11 @@ def _place(line: str, found: list[_Word], at: int) -> int:
 def _prose() -> frozenset[str]:
     """Words of sentences, which begin no name."""
     groups = ("sentence_starts", "statuses", "persons", "relations", "place_prepositions", "months", "weekdays")
-    return word_set("not_names").union(listed(*groups), listed("lower_prose", "work_es", "work_it", "work_en"))
+    things = ("eponym_heads", "eponym_tails", "eponym_name_tails", "town_tails", "named_after_tails")
+    verbs = (word for words in (es.WORDS, it.WORDS, en.WORDS) for word in (*words.does, *words.has))
+    return word_set("not_names").union(
+        listed(*groups), listed("lower_prose", "work_es", "work_it", "work_en"), listed(*things), verbs
+    )
 
 
 @cache
