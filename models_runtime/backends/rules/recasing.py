@@ -110,9 +110,12 @@ def _all_words(line: str) -> Iterator[int]:
 def _named(line: str) -> Iterator[int]:
     """The starts of words that name somebody or something, in prose."""
     found = [_Word(*match.span(), match[0]) for match in _WORD.finditer(line)]
-    at = 0
+    at, starts = 0, _starts()
     while at < len(found):
         word = found[at].word
+        if word not in starts:
+            at += 1
+            continue
         stop = at
         if word in _TITLES and _gap(line, found, at, _TITLE_GAP) and found[at + 1].word in _TITLES:
             at += 1
@@ -204,6 +207,13 @@ def _prose() -> frozenset[str]:
     return word_set("not_names").union(
         listed(*groups), listed("lower_prose", "work_es", "work_it", "work_en"), listed(*things), verbs
     )
+
+
+@cache
+def _starts() -> frozenset[str]:
+    """The words at which a name, a place or a hospital may start."""
+    first = (match[0] for place in places() if (match := _WORD.match(place)))
+    return _TITLES.union(_BEFORE_NAMES, _common_given(), _CAPITAL_WORDS, _HOSPITALS, first)
 
 
 @cache
