@@ -30,7 +30,10 @@ _FIELD: Final = re.compile(rf"[\W\d]*(?:{either('named_fields')})(?!{LETTER})[^:
 _ADDRESS: Final = re.compile(
     rf"@|(?<![a-zà-ÿ])(?:c/|(?:{either('street_types_es', 'street_types_it')}|hospital|ospedale)\b)"
     r"[^\n]{0,120}(?<![0-9])[0-9]{5}(?![0-9])"
+    r"|(?<![0-9.,])[0-9]{1,5}[ ](?:[a-z]+[ ]){1,2}(?:street|avenue|road|lane|drive|boulevard|blvd|ave|rd|ln)"
+    r"(?:[.,]|\Z|[ ](?:apt|suite|unit)\b)"
 )
+_STATE: Final = re.compile(rf"(?<=, )(?i:{either('state_codes')})(?=[ ][0-9]{{5}}(?![0-9]))")
 # E-mail addresses, web addresses and codes of letters and digits keep their case.
 _KEPT: Final = re.compile(r"[^\s]*@[^\s]*|(?:https?:|www\.)[^\s]*|(?<=[0-9])[a-zà-ÿ]{2,}|[a-zà-ÿ]+(?=[0-9])")
 # Identity numbers and codes: "dni 44817203f", "cip an0541887730".
@@ -96,7 +99,8 @@ def _with_capitals(line: str, starts: Iterator[int]) -> str:
         capital = letters[start].upper()
         if len(capital) == 1:
             letters[start] = capital
-    return _CODE.sub(lambda match: match[0].upper(), "".join(letters))
+    changed = _CODE.sub(lambda match: match[0].upper(), "".join(letters))
+    return _STATE.sub(lambda match: match[0].upper(), changed) if ", " in changed else changed
 
 
 def _all_words(line: str) -> Iterator[int]:
@@ -136,13 +140,17 @@ def _named(line: str) -> Iterator[int]:
             stop = _place(line, found, at)
         first = at if word not in _TITLES and word not in _BEFORE_NAMES else at + 1
         for named in found[first:stop]:
-            if named.word not in _SMALL:
+            if named.word not in _SMALL or _is_initial(line, named):
                 yield named.start
         at = max(stop, at + 1)
 
 
 def _gap(line: str, found: list[_Word], at: int, gap: re.Pattern[str]) -> bool:
     return at + 1 < len(found) and gap.fullmatch(line, found[at].end, found[at + 1].start) is not None
+
+
+def _is_initial(line: str, word: _Word) -> bool:
+    return len(word.word) == 1 and line.startswith(".", word.end)
 
 
 def _name(line: str, found: list[_Word], at: int, *, titled: bool = False) -> int:
@@ -155,7 +163,7 @@ def _name(line: str, found: list[_Word], at: int, *, titled: bool = False) -> in
         word = found[index].word
         if index > at and not _gap(line, found, index - 1, _GAP):
             break
-        if word in _PARTICLES or (len(word) == 1 and line.startswith(".", found[index].end)):
+        if word in _PARTICLES or _is_initial(line, found[index]):
             continue
         surname = index + 1 < len(found) and found[index + 1].word in GIVEN_OR_SURNAMES
         known = word in GIVEN_OR_SURNAMES or (word in _EVERYDAY and (stop > at or surname))

@@ -17,6 +17,8 @@ FIELDS = [
     "comune: {CITY|busto arsizio}",
     "attending: {DOCTOR|susan clark}",
     "dni {IDNUM|44817203f}",
+    "{STREET|22 birch lane, suite 3}, {CITY|dunmore}, {STATE|oh} {ZIP|44107}",
+    "dott. {DOCTOR|a. perotti}, cip: {HEALTHPLAN|an0541887730}",
 ]
 PROSE = [
     "dr. {DOCTOR|zubiaur} valora al paciente.",
