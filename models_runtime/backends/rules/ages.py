@@ -35,7 +35,7 @@ _PERSON_BEFORE: Final = re.compile(
 )
 _AT_AGE: Final = re.compile(
     r"(?<![a-zà-ÿ])(?:(?:a|desde|hasta|con|antes de|entre) (?:los|las)|edad(?: de)?:?|et[àa](?: di)?:?|aged?|age of|at|"
-    r"turned|falleci\w+ con|cumplir(?: los)?|cumpl\w+|tiene|tenía|(?:\A|[.;:] )con|ha|aveva|compie|a)[ ]\Z"
+    r"turned|falleci\w+ con|cumplir(?: los)?|cumpl\w+|tiene|tenía|(?:\A|[.;:] )con|ha|aveva|compi\w+|a)[ ]\Z"
 )
 _STRONG_AFTER: Final = re.compile(r"[ ,]{0,2}(?:de edad|de vida|d'età|di età|di vita|of age|-?old|y/?o\b|cumplidos)")
 _SPAN_AFTER: Final = re.compile(
@@ -172,7 +172,7 @@ def _both(expression: str, check: Callable[[re.Match[str]], bool] | None = None)
 
 # "She is 29 and", "Mother, 83,", "died at age 61 of", "turned 90."
 _BARE_BEFORE: Final = re.compile(
-    rf"(?<![a-z])(?:(?:at )?(?:age|aged)|turn(?:ed|s|ing)|died at|(?:s?he|patient|pt) is(?: now)?|"
+    rf"(?<![a-z])(?:(?:at )?(?:age|aged)|will turn|turn(?:ed|s|ing)|died at|(?:s?he|patient|pt) is(?: now)?|"
     rf"(?:{either('relations')}),)[ ]\Z"
 )
 _BARE_AFTER: Final = re.compile(

@@ -114,6 +114,7 @@ ALONE = [
     "I spoke with {PATIENT|Sierra} over video. We told {PATIENT|Faith} to fast.",
     "Hablo con {PATIENT|Remedios} por teléfono. Ho parlato con {PATIENT|Speranza} al telefono.",
     "Phone call from {PATIENT|Travis}, worried. El marido de {PATIENT|Rosario} avisa.",
+    "Acompañada por {PATIENT|Loli Cantero}, su vecina. Accompanied by Physical Therapy.",
     "Caregiver: {PATIENT|Fatima Haddad}. Contatto: {PATIENT|Samira Haddad}",
     "con Aria ambiente. Campo es amplio. Corona es de porcelana. Sole è alto. Ever had cancer.",
     "Padre Pio, pia madre",
