@@ -40,6 +40,18 @@ def _relative(text: str, start: int, end: int) -> Iterator[Found]:
         yield at, stop, Kind.RELATIVE
 
 
+_WITH: Final = re.compile(r"[ ](?:de|por|da|by)[ ]")
+_WHO: Final = re.compile(r"(?:,[ ]|[ ]\()(?:su|la|il|lo|sua|suo|his|her|their|una?)[ ]")
+
+
+def _accompanied(text: str, start: int, end: int) -> Iterator[Found]:
+    """`Acompañada por Loli Cantero, su vecina`."""
+    gap = _WITH.match(text, end)
+    stop = read_name(text, gap.end(), most=4) if gap else end
+    if gap is not None and stop > gap.end() and _WHO.match(text, stop):
+        yield gap.end(), stop, Kind.RELATIVE
+
+
 _SIGNATURE: Final = re.compile(
     rf"[{UP}]\.[ ]?(?:[{UP}]\.[ ]?)?(?:(?:De|Di|De la|Lo|La|"
     rf"Del)[ ])?[{UP}]{LETTER}+(?:[{APOSTROPHE}\-][{UP}]{LETTER}+)*"
@@ -139,6 +151,14 @@ def _born(text: str, start: int, end: int) -> Iterator[Found]:
 
 RULES: Final = (
     Rule("name.relative", words(" ".join(listed("relations"))), _relative, 0.85, rank=56, strong=True),
+    Rule(
+        "name.accompanied",
+        words("acompañado acompañada accompagnato accompagnata accompanied"),
+        _accompanied,
+        0.85,
+        rank=56,
+        strong=True,
+    ),
     Rule(
         "name.signature", frozenset("abcdefghijklmnopqrstuvwxyz"), _signature, 0.85, rank=55, strong=True, capital=True
     ),
