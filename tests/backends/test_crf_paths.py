@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from models_runtime.backends.crf import probabilities
 from models_runtime.backends.crf.certain import uncertain
 from models_runtime.backends.crf.paths import best_paths
-from models_runtime.backends.crf.stack import Stretches, stacked
+from models_runtime.backends.crf.stack import Stack, Stretches, stacked
 from models_runtime.backends.crf.sums import Recent
 from models_runtime.backends.crf.weights import Floats
 
@@ -68,8 +68,12 @@ def test_few_tokens_are_searched_and_few_probabilities_computed(monkeypatch: pyt
     searched = uncertain(scores, starts, steps, 0)
     assert 0 < searched.mean() < 0.3
     computed = []
-    whole = probabilities.stacked
-    monkeypatch.setattr(probabilities, "stacked", lambda *given: computed.append(whole(*given)) or computed[-1])
+
+    def counted(scores: Floats, stretches: Stretches) -> Stack:
+        computed.append(stacked(scores, stretches))
+        return computed[-1]
+
+    monkeypatch.setattr(probabilities, "stacked", counted)
     paths = best_paths(items, steps, outside=0)
     inside = sum(tag > 0 for path in paths for tag in path.tags)
     assert inside <= sum(len(each.tokens) for each in computed) < 0.6 * len(scores)

@@ -184,7 +184,7 @@ class Emissions:
         return own, self._sums["around"][around], pair, shape_number, self._shorts[short], lower
 
     def _remembered(self, note: Note, lowers: Numbers) -> Numbers:
-        """The rows of the words that the note remembers, 0 for all others. `lowers`: the numbers of lower-cased words."""
+        """The rows of the words that the note remembers, 0 for all others. `lowers`: numbers of words in lower case."""
         sums = self._sums["memory"]
         rows = np.zeros(len(self._lowers), np.intp)
         for lower, fields in note.memory.items():
@@ -194,7 +194,7 @@ class Emissions:
         return rows[lowers]
 
     def _paired_norms(self, norms: Numbers) -> Numbers:
-        """The rows of pairs. `norms` begin AROUND tokens before the first one, and end AROUND tokens behind the last."""
+        """The rows of pairs. `norms` begin AROUND tokens before the first one, and end as many behind the last."""
         reach = norms[AROUND + NORM_PAIRS[0] : len(norms) - AROUND + NORM_PAIRS[-1] + 1]
         keys = joined(reach[:-1], reach[1:])
         both = np.flatnonzero((reach[:-1] > 0) & (reach[1:] > 0))

@@ -80,13 +80,13 @@ def _parts(
 def _reached(
     scores: Floats, tokens: Indexes, needed: NDArray[np.bool_], steps: Floats, outside: int
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """The factors [stretches, tags] with which stretches begin after these `tokens` [stretches, APPROACH], up to a number
-    that all tags share; and whether TOLERANCE holds. Where nothing is `needed`, the factors are 1.
+    """The factors [stretches, tags] with which stretches begin after these `tokens` [stretches, APPROACH], up to a
+    number that all tags share; and whether TOLERANCE holds. Where nothing is `needed`, the factors are 1.
 
-    Whatever comes before the first of these tokens, the ratio of each tag's factor there to that of `outside` is at least
-    `low` and at most `high`: the ratio of two sums is between the lowest and the highest ratio of their summands. Limits
-    of the next ratios follow from these, since the next factors are sums with weights that are not negative. The limits
-    approach each other quickly where `outside` is likely.
+    Whatever comes before the first of these tokens, the ratio of each tag's factor there to that of `outside` is at
+    least `low` and at most `high`: the ratio of two sums is between the lowest and the highest ratio of their summands.
+    Limits of the next ratios follow from these, since the next factors are sums with weights that are not negative. The
+    limits approach each other quickly where `outside` is likely.
     """
     found, sure = np.ones((len(tokens), len(steps))), ~needed
     if not needed.any():
@@ -115,8 +115,8 @@ def _factors(
 ) -> tuple[Floats, Floats, Floats]:
     """The factors of the probabilities [rows, tags], [rows, tags] and [rows, 1].
 
-    `before`, `behind`: what the stretches begin and end with [stretches, tags]. The scores of the stack are overwritten,
-    which saves memory.
+    `before`, `behind`: what the stretches begin and end with [stretches, tags]. The scores of the stack are
+    overwritten, which saves memory.
     """
     with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
         states, ways = stack.scores.astype(np.float64, copy=False), np.exp(steps, dtype=np.float64)

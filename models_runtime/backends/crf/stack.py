@@ -37,8 +37,9 @@ class Stretches(NamedTuple):
 class Stack:
     """Several stretches, longest first, as rows: the first token of each stretch, the second one of each, …
 
-    `scores` [rows, tags]. `tokens`: the token of each row. `first[at]` and `going[at]`: the first row of the tokens with
-    the index `at`, and their number. `last`: the row of each stretch's last token. `order`: the number of each stretch.
+    `scores` [rows, tags]. `tokens`: the token of each row. `first[at]` and `going[at]`: the first row of the tokens
+    with the index `at`, and their number. `last`: the row of each stretch's last token. `order`: the number of each
+    stretch.
     """
 
     scores: Floats

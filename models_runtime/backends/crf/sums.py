@@ -60,7 +60,7 @@ class Recent:
 
     def of(self, keys: Numbers) -> Numbers:
         at = (keys * _FACTOR >> 40) & ((1 << _HASH) - 1)
-        found = self._found[at]
+        found: Numbers = self._found[at]
         missed = np.flatnonzero(self._keys[at] != keys)
         if len(missed):
             new, at = keys[missed], at[missed]
