@@ -45,6 +45,8 @@ class Emissions:
         self._lexicon, self._weights, self._staged = lexicon, weights, staged
         self._seen = _norms(weights.features, NORMS_SEEN)
         self._paired = _norms(weights.features, PAIRS_SEEN)
+        # A buffer that is kept, because new memory of this size costs as much time as several sums.
+        self._spare = np.empty((0, len(weights.tags)))
         self._clear()
 
     def _clear(self) -> None:
@@ -133,7 +135,10 @@ class Emissions:
         `rule_tags`: the tag of the rules at each token. `earlier`: `earlier_tags` of the earlier model's spans.
         """
         self._make_room()
-        scores, spare = np.zeros((2, past - first, len(self._weights.tags)))
+        scores = np.zeros((past - first, len(self._weights.tags)))
+        if len(self._spare) < len(scores):
+            self._spare = np.empty_like(scores)
+        spare = self._spare[: len(scores)]
 
         def add(name: str, rows: Numbers) -> None:
             self._sums[name].add(rows, scores, spare)
