@@ -116,7 +116,7 @@ def test_a_model_s_weights_are_read_from_its_file(path: Path) -> None:
     tagger, _ = crfsuite(path)
     said, weights = tagger.info(), load_model(path).weights
     assert list(weights.tags) == tagger.labels()
-    assert set(weights.features) == {name.encode() for name in said.attributes}
+    assert set(weights.features) == set(said.attributes)
     for (name, tag), value in said.state_features.items():
         (number,) = weights.numbers([name])
         assert weights.sums([[number]])[0, weights.tags.index(tag)] == pytest.approx(value, abs=1e-6)

@@ -266,10 +266,8 @@ def test_paths_and_probabilities_are_those_of_the_layer(lengths: list[int], ever
         plain = layer.marginals(item[None].double(), torch.ones((1, len(item)), dtype=torch.bool))[0].numpy()
         if every:
             assert np.abs(path.marginals - plain).max() < 1e-5
-        if every or any(path.tags):
-            assert path.odds == pytest.approx([row[tag] for row, tag in zip(plain, path.tags, strict=True)], abs=1e-5)
-        else:
-            assert path.odds == [1.0] * len(item)
+        shares = [row[tag] if tag or every else 1.0 for row, tag in zip(plain, path.tags, strict=True)]
+        assert path.odds == pytest.approx(shares, abs=1e-5)
 
 
 @pytest.mark.parametrize("tags", [1, 2, 3, 4, 12, 41])

@@ -6,6 +6,7 @@ from these sums. Keys are numbers, so that those of all tokens are made together
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from typing import Any, Final
 
 import numpy as np
@@ -14,6 +15,7 @@ from models_runtime.backends.crf.features import (
     ADJACENT,
     AROUND,
     NORM_PAIRS,
+    NORMS,
     NORMS_SEEN,
     NOTHING,
     NOWHERE,
@@ -22,12 +24,13 @@ from models_runtime.backends.crf.features import (
     Spelling,
     lines_of,
 )
-from models_runtime.backends.crf.sums import Names, Numbers, Sums, joined, parts
+from models_runtime.backends.crf.sums import Names, Numbers, Recent, Sums, joined, parts
 from models_runtime.backends.crf.weights import Floats, Weights
 from models_runtime.backends.notes.arrays import touching
 from models_runtime.backends.notes.note import FURTHEST, Note, word
 
-_SHIFTS: Final = range(-AROUND, AROUND + 1)
+# Bits of what Spelling.edges takes.
+_EDGES: Final = 4
 # Two tokens before and behind are the most that a window of shapes looks at.
 _REACH: Final = 2
 
@@ -42,24 +45,39 @@ class Emissions:
         self._lexicon, self._weights, self._staged = lexicon, weights, staged
         self._seen = _norms(weights.features, NORMS_SEEN)
         self._paired = _norms(weights.features, PAIRS_SEEN)
+        # A buffer that is kept, because new memory of this size costs as much time as several sums.
+        self._spare = np.empty((0, len(weights.tags)))
         self._clear()
 
     def _clear(self) -> None:
         spelling = Spelling()
         self._shapes, self._shorts, self._short_pairs, self._fields, self._starts = (Names() for _ in range(5))
+        self._rule_tags = Names(NOTHING)
+        self._recent_pairs = Recent(self._short_pairs)
         # A norm without features in the model has the number 0.
         self._norms, self._pairs, self._listed = Names(None), Names(None), Names()
         self._forget()
 
-        def sums(spell: Callable[..., Sequence[Sequence[str]]], shifts: Sequence[int] = (0,)) -> Sums:
-            return Sums(self._weights, shifts, spell)
+        def sums(spell: Callable[..., Sequence[Sequence[str]]], shifts: Sequence[int] = (0,), times: int = 1) -> Sums:
+            return Sums(self._weights, shifts, spell, times)
 
         def pair(key: int) -> Sequence[Sequence[str]]:
             return spelling.norm_pair(*(self._pairs.names[at] for at in parts(key, 2)))
 
-        def around(key: int) -> Sequence[Sequence[str]]:
-            norm, shape, fields = parts(key, 3)
+        def own(form: str) -> Sequence[Sequence[str]]:
+            each = word(form) if form else None
+            fields = self._lexicon.get(each.lower) if each else None
+            return spelling.own_listed(each, fields) if each and fields else spelling.own(each)
+
+        def around(key: tuple[int, int, int]) -> Sequence[Sequence[str]]:
+            norm, shape, fields = key
             return spelling.around(self._norms.names[norm], self._shapes.names[shape], self._listed.names[fields])
+
+        def near(key: int) -> Sequence[Sequence[str]]:
+            *rules, last = parts(key, 3)
+            rules.append(last >> _EDGES)
+            tags = (spelling.rule(self._rule_tags.names[number])[at] for at, number in enumerate(rules))
+            return [[*chain.from_iterable(tags), *spelling.edges(last & (1 << _EDGES) - 1)[0]]]
 
         def shapes(key: int) -> Sequence[Sequence[str]]:
             return spelling.shapes([self._shapes.names[at] for at in parts(key, 3)])
@@ -79,30 +97,31 @@ class Emissions:
             return spelling.into(at, self._starts.names[start], self._shorts.names[short])
 
         self._sums = {
-            "own": sums(lambda form: spelling.own(word(form) if form else None)),
-            "around": sums(around, _SHIFTS),
+            # A note of MEDDOCAN has 37 forms that are not kept, instead of 60 with half of this table.
+            "own": sums(own, times=2),
+            "around": sums(around, NORMS),
             "memory": sums(spelling.memory, ADJACENT),
-            "rule": sums(spelling.rule, ADJACENT),
+            "near": sums(near),
             "pair": sums(pair, NORM_PAIRS),
             "shapes": sums(shapes),
             "shorts": sums(shorts),
             "field": sums(field),
             "into": sums(into),
             "line": sums(lambda key: spelling.line(*key)),
-            "edges": sums(spelling.edges),
             "earlier": sums(spelling.earlier, ADJACENT),
             "tenth": sums(lambda key: spelling.tenth(*key)),
         }
 
     def _forget(self) -> None:
-        self._forms = Names()
-        # For each form, the rows of its sums, and the numbers of its norm among those of pairs, shape and short shape.
-        self._of_form = np.zeros((1 << 10, 5), np.intp)
+        self._forms, self._lowers = Names(), Names()
+        # For each form, the rows of its sums, and the numbers of its norm among those of pairs, of its shape, of its
+        # short shape, and of the form in lower case.
+        self._of_form = np.zeros((1 << 10, 6), np.intp)
 
     def _make_room(self) -> None:
         """Clear full tables, and all tables if one of those is full whose numbers are in the keys of others."""
         names = (self._shapes, self._shorts, self._short_pairs, self._fields, self._starts, self._norms, self._pairs)
-        if any(table.is_full for table in (*names, self._listed)):
+        if any(table.is_full for table in (*names, self._listed, self._rule_tags)):
             self._clear()
         if self._sums["own"].is_full or self._sums["around"].is_full or self._forms.is_full:
             self._forget()
@@ -116,21 +135,27 @@ class Emissions:
         `rule_tags`: the tag of the rules at each token. `earlier`: `earlier_tags` of the earlier model's spans.
         """
         self._make_room()
-        scores, spare = np.zeros((2, past - first, len(self._weights.tags)))
+        scores = np.zeros((past - first, len(self._weights.tags)))
+        if len(self._spare) < len(scores):
+            self._spare = np.empty_like(scores)
+        spare = self._spare[: len(scores)]
 
         def add(name: str, rows: Numbers) -> None:
             self._sums[name].add(rows, scores, spare)
 
-        own, around, norms, shapes, shorts = self._numbered(_around(note.forms, first, past, NOWHERE)).T
+        own, around, norms, shapes, shorts, lowers = self._numbered(_around(note.forms, first, past, NOWHERE)).T
         add("own", own[AROUND:-AROUND])
         add("around", around)
-        self._add_memory(note, first, past, scores)
-        add("rule", self._sums["rule"].rows(_around(rule_tags, first, past, NOTHING, 1)))
-        self._add_pairs(norms, scores)
+        if note.memory:
+            add("memory", self._remembered(note, lowers[AROUND - 1 : len(lowers) - AROUND + 1]))
+        add("pair", self._paired_norms(norms))
+        rules = self._rule_tags.of(_around(rule_tags, first, past, NOTHING, 1))
+        edges = _edges(note)[first:past]
+        add("near", self._rows("near", joined(rules[:-2], rules[1:-1], rules[2:] << _EDGES | edges)))
         reach = slice(AROUND - _REACH, len(own) - AROUND + _REACH)
         shapes, shorts = shapes[reach], shorts[reach]
         add("shapes", self._rows("shapes", joined(shapes[1:-3], shapes[2:-2], shapes[3:-1])))
-        pairs = self._short_pairs.of(joined(shorts[:-1], shorts[1:]).tolist())
+        pairs = self._recent_pairs.of(joined(shorts[:-1], shorts[1:]))
         add("shorts", self._rows("shorts", joined(pairs[:-3], pairs[2:-1], shorts[4:])))
         for name, rows in self._positional(note, shorts[_REACH:-_REACH], first, past):
             add(name, rows)
@@ -140,44 +165,50 @@ class Emissions:
         return scores
 
     def _rows(self, name: str, keys: Numbers) -> Numbers:
-        return self._sums[name].rows(keys.tolist())
+        return self._sums[name].rows_of(keys)
 
     def _numbered(self, forms: Sequence[str]) -> Numbers:
-        """What `_of_form` has for each form [forms, 5]."""
+        """What `_of_form` has for each form [forms, 6]."""
         known = len(self._forms)
         numbers = self._forms.of(forms)
-        for number, form in enumerate(self._forms.names[known:], start=known):
-            if number == len(self._of_form):
-                self._of_form = np.concatenate([self._of_form, np.zeros_like(self._of_form)])
-            each = word(form)
-            norm, shape, short = (each.norm, each.shape, each.short) if form else (NOTHING, NOTHING, NOTHING)
-            seen = self._norms[norm] if norm in self._seen else 0
-            shape_number = self._shapes[shape]
-            around = joined(seen, shape_number, self._listed[tuple(self._lexicon.get(each.lower, ()))])
-            self._of_form[number] = (
-                self._sums["own"][form], self._sums["around"][around],
-                self._pairs[norm] if norm in self._paired else 0, shape_number, self._shorts[short],
-            )  # fmt: skip
+        new = self._forms.names[known:]
+        while len(self._forms) > len(self._of_form):
+            self._of_form = np.concatenate([self._of_form, np.zeros_like(self._of_form)])
+        if new:
+            self._of_form[known : len(self._forms)] = [self._form(form) for form in new]
         return self._of_form[numbers]
 
-    def _add_memory(self, note: Note, first: int, past: int, scores: Floats) -> None:
-        sums, memory = self._sums["memory"], note.memory
-        rows = {lower: row for lower, fields in memory.items() if (row := sums[fields])}
-        if rows:
-            found = [rows.get(each.lower, 0) for each in _around(note.words, first, past, word(NOWHERE), 1)]
-            sums.add_few(np.array(found, np.intp), scores)
+    def _form(self, form: str) -> tuple[int, ...]:
+        """What `_of_form` has for a form."""
+        each = word(form)
+        norm, shape, short = (each.norm, each.shape, each.short) if form else (NOTHING, NOTHING, NOTHING)
+        seen, shape_number = self._norms[norm] if norm in self._seen else 0, self._shapes[shape]
+        around = seen, shape_number, self._listed[self._lexicon.get(each.lower, ())]
+        pair = self._pairs[norm] if norm in self._paired else 0
+        own, lower = self._sums["own"][form], self._lowers[each.lower]
+        return own, self._sums["around"][around], pair, shape_number, self._shorts[short], lower
 
-    def _add_pairs(self, norms: Numbers, scores: Floats) -> None:
-        """`norms` begin AROUND tokens before the first one, and end AROUND tokens behind the last one."""
+    def _remembered(self, note: Note, lowers: Numbers) -> Numbers:
+        """The rows of the words that the note remembers, 0 for all others. `lowers`: numbers of words in lower case."""
+        sums = self._sums["memory"]
+        rows = np.zeros(len(self._lowers), np.intp)
+        for lower, fields in note.memory.items():
+            # A word of the note may be far from the tokens that are computed.
+            if (number := self._lowers.get(lower)) is not None:
+                rows[number] = sums[fields]
+        return rows[lowers]
+
+    def _paired_norms(self, norms: Numbers) -> Numbers:
+        """The rows of pairs. `norms` begin AROUND tokens before the first one, and end as many behind the last."""
         reach = norms[AROUND + NORM_PAIRS[0] : len(norms) - AROUND + NORM_PAIRS[-1] + 1]
         keys = joined(reach[:-1], reach[1:])
         both = np.flatnonzero((reach[:-1] > 0) & (reach[1:] > 0))
         rows = np.zeros(len(keys), np.intp)
         rows[both] = self._rows("pair", keys[both])
-        self._sums["pair"].add_few(rows, scores)
+        return rows
 
     def _positional(self, note: Note, shorts: Numbers, first: int, past: int) -> Iterable[tuple[str, Numbers]]:
-        """The rows of keys from a token's position: its header field, its line, whether it touches its neighbors."""
+        """The rows of keys from a token's position: its header field and its line."""
         here = slice(first, past)
         lines = lines_of(note)
         lengths = [each.past - each.first for each in note.stretches]
@@ -190,12 +221,15 @@ class Emissions:
         begins = np.repeat(np.array([begin for begin, _ in note.edges], np.intp), lengths)[here]
         yield "into", self._rows("into", joined(starts, np.minimum(at - begins, FURTHEST), shorts))
         yield "line", np.repeat(self._sums["line"].rows([key for _, key in lines]), lengths)[here]
-        edges = np.zeros(len(note.tokens), np.intp)
-        glued = touching(note.tokens)
-        edges += 8 * glued[:-1] + 4 * glued[1:]
-        edges[[begin for begin, _ in note.edges]] += 2
-        edges[[end - 1 for _, end in note.edges]] += 1
-        yield "edges", self._rows("edges", edges[here])
+
+
+def _edges(note: Note) -> Numbers:
+    """For each token, whether it touches its neighbors, and whether it begins or ends a line (see Spelling.edges)."""
+    glued = touching(note.tokens)
+    edges = 8 * glued[:-1] + 4 * glued[1:]
+    edges[[begin for begin, _ in note.edges]] += 2
+    edges[[end - 1 for _, end in note.edges]] += 1
+    return np.asarray(edges, np.intp)
 
 
 def _around(values: Sequence[Any], first: int, past: int, nothing: Any, reach: int = AROUND) -> list[Any]:
@@ -206,12 +240,12 @@ def _around(values: Sequence[Any], first: int, past: int, nothing: Any, reach: i
     ]  # fmt: skip
 
 
-def _norms(features: Iterable[bytes], prefixes: frozenset[str]) -> frozenset[str]:
+def _norms(features: Iterable[str], prefixes: frozenset[str]) -> frozenset[str]:
     """All norms that may be in a feature with one of these prefixes. In a pair, the norms are those on both sides of
     each bar, since a norm can be a bar itself."""
     found: set[str] = set()
     for feature in features:
-        prefix, _, norm = feature.decode(errors="replace").partition("=")
+        prefix, _, norm = feature.partition("=")
         if prefix in prefixes:
             found.add(norm)
             found.update(

@@ -55,9 +55,9 @@ class Spelling:
     their distances."""
 
     def around(self, norm: str | None, shape: str, fields: Sequence[str]) -> Spelled:
-        """Of a token seen at the distances -AROUND to AROUND: its norm, its shape, and its fields in the lexicon."""
-        found: dict[int, list[str]] = {at: [] for at in range(-AROUND, AROUND + 1)}
-        families = [(SHAPES, self.shape(shape)), (ADJACENT, self.listed(fields))]
+        """Of a token seen at the distances NORMS: its norm, its shape, and its fields in the lexicon."""
+        found: dict[int, list[str]] = {at: [] for at in NORMS}
+        families = [(SHAPES, self.shape(shape)), ((-1, 1), self.listed(fields)[::2])]
         for shifts, spelled in families if norm is None else [(NORMS, self.norm(norm)), *families]:
             for at, features in zip(shifts, spelled, strict=True):
                 found[at] += features
@@ -65,6 +65,10 @@ class Spelling:
 
     def own(self, each: Word | None) -> Spelled:
         return [each.own if each else ()]
+
+    def own_listed(self, each: Word, fields: Sequence[str]) -> Spelled:
+        """Of a word, with its own fields in the lexicon."""
+        return [[*each.own, *self.listed(fields)[1]]]
 
     def norm(self, norm: str) -> Spelled:
         return [[f"w{at}={norm}"] for at in NORMS]

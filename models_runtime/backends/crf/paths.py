@@ -7,12 +7,13 @@ costs hardly more than for one.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from models_runtime.backends.crf import probabilities
+from models_runtime.backends.crf.certain import uncertain
+from models_runtime.backends.crf.stack import Indexes, Stack, Stretches, stacked
 from models_runtime.backends.crf.weights import Floats
 
 # For each tag, the tags before it that are always tried: those with the highest scores of a step.
@@ -35,75 +36,56 @@ class Path(NamedTuple):
         return list(zip(ends[::2], ends[1::2], strict=True))
 
 
-@dataclass(frozen=True, slots=True)
-class _Stack:
-    """Several sequences, longest first, as rows: the first token of each sequence, the second one of each, …
-
-    `scores` [rows, tags]. `first[at]` and `going[at]`: the first row of the tokens with the index `at`, and their
-    number. `rows`: for each sequence, the rows of its tokens.
-    """
-
-    scores: Floats
-    first: list[int]
-    going: list[int]
-    rows: list[NDArray[np.intp]]
-
-    def here(self, at: int) -> slice:
-        """The rows of the tokens with this index."""
-        return slice(self.first[at], self.first[at] + self.going[at])
-
-    def before(self, at: int) -> slice:
-        """The rows of the tokens before these."""
-        return slice(self.first[at - 1], self.first[at - 1] + self.going[at])
-
-
 def best_paths(
     emissions: Sequence[Floats], steps: Floats, *, marginals: bool = False, outside: int | None = None
 ) -> list[Path]:
     """The best path of each (non-empty) sequence. `emissions`: one [tokens, tags] each; `steps` [from, to].
 
-    `marginals`: whether the paths have the probabilities of all tags. Without them, a sequence whose tags are all
-    `outside` gets probabilities of 1, which saves most of the time for its path.
+    `marginals`: whether the paths have the probabilities of all tags. Without them, each token whose tag is `outside`
+    gets a probability of 1, which saves most of the time for its path.
     """
     if not emissions:
         return []
-    order = sorted(range(len(emissions)), key=lambda at: -len(emissions[at]))
-    stack = _stacked([emissions[at] for at in order])
-    found = _tags(stack, steps)
-    tags = [found[rows] for rows in stack.rows]
-    paths = {at: Path(path.tolist(), [1.0] * len(path)) for at, path in zip(order, tags, strict=True)}
-    asked = [
-        column for column, path in enumerate(tags) if marginals or outside is None or bool((path != outside).any())
+    past = np.cumsum([len(each) for each in emissions])
+    scores, sequences = np.concatenate(emissions), Stretches(np.append(0, past[:-1]), past)
+    tags = _tags(scores, sequences, steps, outside)
+    every = probabilities.of_all(scores, sequences, steps) if marginals else None
+    if every is None:
+        odds = probabilities.of_tags(scores, sequences, tags, steps, outside)
+    else:
+        odds = every[np.arange(len(tags)), tags]
+    return [
+        Path(tags[first:end].tolist(), odds[first:end].tolist(), None if every is None else every[first:end])
+        for first, end in zip(*(each.tolist() for each in sequences), strict=True)
     ]
-    if asked:
-        if len(asked) < len(order):
-            stack = _stacked([emissions[order[column]] for column in asked])
-        forward, backward, scale = _factors(stack, steps)
-        for column, rows in zip(asked, stack.rows, strict=True):
-            chosen = rows, tags[column]
-            odds = _product(forward[chosen], backward[chosen], scale[rows, 0])
-            every = _product(forward[rows], backward[rows], scale[rows]) if marginals else None
-            paths[order[column]] = Path(paths[order[column]].tags, odds.tolist(), every)
-    return [paths[at] for at in range(len(emissions))]
 
 
-def _stacked(emissions: Sequence[Floats]) -> _Stack:
-    lengths = np.array([len(each) for each in emissions])
-    going = (lengths > np.arange(lengths[0])[:, None]).sum(axis=1)
-    first = np.cumsum(going) - going
-    scores = np.empty((lengths.sum(), emissions[0].shape[1]), emissions[0].dtype)
-    rows = [first[:length] + column for column, length in enumerate(lengths.tolist())]
-    for each, own in zip(emissions, rows, strict=True):
-        scores[own] = each
-    return _Stack(scores, first.tolist(), going.tolist(), rows)
+def _tags(scores: Floats, sequences: Stretches, steps: Floats, outside: int | None) -> Indexes:
+    """The tags of the best path through each sequence; of equal tags the first."""
+    tags = np.zeros(len(scores), np.intp)
+    parts = sequences
+    if outside is not None:
+        tags += outside
+        parts = sequences.where(uncertain(scores, sequences.first, steps, outside))
+        if not len(parts.first):
+            return tags
+    stack = stacked(scores, parts)
+    if outside is not None:
+        # The tokens before and behind these parts of a sequence have the tag `outside`.
+        begins = np.zeros(len(scores) + 1, dtype=bool)
+        begins[sequences.first] = begins[-1] = True
+        stack.scores[: len(stack.order)][~begins[stack.tokens[: len(stack.order)]]] += steps[outside]
+        stack.scores[stack.last[~begins[stack.tokens[stack.last] + 1]]] += steps[:, outside]
+    tags[stack.tokens] = _searched(stack, steps)
+    return tags
 
 
-def _tags(stack: _Stack, steps: Floats) -> NDArray[np.intp]:
-    """Best tag of each row (Viterbi); of equal tags the first."""
-    best, ahead = stack.scores.copy(), _Ahead(steps.astype(stack.scores.dtype))
+def _searched(stack: Stack, steps: Floats) -> Indexes:
+    """Best tag of each row (Viterbi); of equal tags the first. The scores of the stack are overwritten."""
+    best, ahead = stack.scores, _Ahead(steps.astype(stack.scores.dtype))
     for at in range(1, len(stack.going)):
         best[stack.here(at)] += ahead.of(best[stack.before(at)])
-    found: NDArray[np.intp] = best.argmax(axis=1)
+    found: Indexes = best.argmax(axis=1)
     into = np.ascontiguousarray(steps.T, best.dtype)
     for at in range(len(stack.going) - 1, 0, -1):
         before = stack.before(at)
@@ -146,34 +128,3 @@ class _Ahead:
             some = unsure.any(axis=1)
             found[some] = (scores[some, :, None] + self._steps).max(axis=1)
         return found
-
-
-def _product(forward: Floats, backward: Floats, scale: Floats) -> Floats:
-    with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
-        found: Floats = forward * backward / scale
-    return found
-
-
-def _factors(stack: _Stack, steps: Floats) -> tuple[Floats, Floats, Floats]:
-    """The factors of the marginals [rows, tags], [rows, tags] and [rows, 1]: forward-backward, scaled at each token.
-
-    The scores of the stack are overwritten, which saves memory.
-    """
-    with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
-        states, ways = stack.scores.astype(np.float64, copy=False), np.exp(steps, dtype=np.float64)
-        np.exp(states, out=states)
-        forward, scale = states.copy(), np.ones((len(states), 1))
-        for at in range(len(stack.going)):
-            here = forward[stack.here(at)]
-            if at:
-                here *= forward[stack.before(at)] @ ways
-            total = here.sum(axis=1, keepdims=True)
-            own = scale[stack.here(at)]
-            np.divide(1.0, total, out=own, where=total != 0)
-            here *= own
-        back, backward = np.ascontiguousarray(ways.T), np.ones_like(states)
-        backward *= scale
-        for at in range(len(stack.going) - 1, 0, -1):
-            rows = stack.here(at)
-            backward[stack.before(at)] *= (backward[rows] * states[rows]) @ back
-    return forward, backward, scale

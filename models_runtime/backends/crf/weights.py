@@ -37,11 +37,14 @@ MAGIC: Final = b"lCRF"
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The weights of a model. `steps` [from, to]; a feature's weights are at `_starts[id]` to `_starts[id + 1]`."""
+    """The weights of a model. `steps` [from, to]; a feature's weights are at `_starts[id]` to `_starts[id + 1]`.
+
+    `features`: the id of each feature, as text: a word's features are looked up often, and a text keeps its hash.
+    """
 
     tags: tuple[str, ...]
     steps: Floats
-    features: dict[bytes, int]
+    features: dict[str, int]
     _starts: NDArray[np.intp]
     _targets: NDArray[np.intp]
     _weights: Floats
@@ -49,7 +52,7 @@ class Weights:
     def numbers(self, features: Iterable[str]) -> list[int]:
         """The ids of the features that the model has."""
         number = self.features.get
-        return [found for feature in features if (found := number(feature.encode())) is not None]
+        return [found for feature in features if (found := number(feature)) is not None]
 
     def sums(self, features: Sequence[Sequence[int]]) -> Floats:
         """For each sequence of ids of features and for each tag, the sum of the weights [sequences, tags]."""
@@ -87,7 +90,8 @@ def read_weights(file: bytes) -> Weights:
     steps[step["source"], step["target"]] = step["weight"]
     own = own[np.argsort(own["source"], kind="stable")]
     starts = np.searchsorted(own["source"], np.arange(len(names) + 1))
-    features = {name: number for number, name in enumerate(names) if name}
+    # A name that is no UTF-8 gets a text that no feature has.
+    features = {name.decode(errors="surrogateescape"): number for number, name in enumerate(names) if name}
     targets, weights = own["target"].astype(np.intp), own["weight"].astype(np.float64)
     return Weights(tuple(tags), steps, features, starts, targets, weights)
 
