@@ -28,5 +28,5 @@ def openapi(request: HttpRequest) -> HttpResponse:
 
 @cache
 def _description() -> bytes:
-    """The file, the same for everybody and in every language. Making it takes a second."""
+    """The file, which is the same for everybody. Making it takes a second."""
     return JsonResponse(api().schema()).content

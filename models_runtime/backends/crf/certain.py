@@ -24,14 +24,14 @@ def uncertain(scores: Floats, starts: NDArray[np.intp], steps: Floats, outside: 
     others = np.arange(len(steps)) != outside
     if not others.any():
         return np.zeros(len(scores), dtype=bool)
-    stay = steps[outside, outside]
-    own = scores[:, outside].astype(np.float64)
-    after_outside = _most(scores, np.where(others, steps[outside], -np.inf)) - own - stay
-    within = _most(scores, np.where(others, steps[others].max(axis=0), -np.inf)) - own - stay
-    after_outside[starts] = _most(scores[starts], np.where(others, 0.0, -np.inf)) - own[starts]
-    leave = np.full(len(scores), steps[others, outside].max() - stay)
-    leave[np.append(starts[1:], len(scores)) - 1] = 0.0
     with np.errstate(over="ignore", invalid="ignore"):
+        stay = steps[outside, outside]
+        own = scores[:, outside].astype(np.float64)
+        after_outside = _most(scores, np.where(others, steps[outside], -np.inf)) - own - stay
+        within = _most(scores, np.where(others, steps[others].max(axis=0), -np.inf)) - own - stay
+        after_outside[starts] = _most(scores[starts], np.where(others, 0.0, -np.inf)) - own[starts]
+        leave = np.full(len(scores), steps[others, outside].max() - stay)
+        leave[np.append(starts[1:], len(scores)) - 1] = 0.0
         sums = np.cumsum(within)
         # A run may go from one sequence into the next here, which only raises the limit.
         begin = np.maximum.accumulate(after_outside - sums)
