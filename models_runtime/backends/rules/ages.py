@@ -4,8 +4,9 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from models_runtime.backends.rules.gazetteers import either, listed
+from models_runtime.backends.rules.gazetteers import either, listed, word_set
 from models_runtime.backends.rules.kinds import Kind
+from models_runtime.backends.rules.names import ALL_GIVEN
 from models_runtime.backends.rules.phrases import LETTER, SMALL_LETTER, UP, after, before
 from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, pattern, words
 
@@ -16,7 +17,7 @@ _UNIT: Final = (
 )
 _UNITS_FIELD: Final = r"años?|meses|mes|d[ií]as?|semanas?|horas?|anni|mesi|giorni|aa|years?|yrs?|months?|a\.?(?![a-z])"
 _AGE: Final = re.compile(
-    rf"(?i)(?<![0-9.,/\-])(?P<number>[0-9]{{1,3}}(?:[.,][05])?|{_NUMBERS})"
+    rf"(?i)(?<![0-9.,/\-])(?P<number>(?<![A-Za-z])[0-9]{{1,3}}(?:[.,][05])?|{_NUMBERS})"
     r"(?:[ ]y[ ](?:medio|media|[0-9]{1,2}|un[oa]?|dos|tres|cuatro|cinco|seis|siete|ocho|nueve))?"
     rf"[ \xa0]{{0,2}}(?P<unit>{_UNIT})(?![a-zà-ÿ])"
     r"(?:,?[ ](?:y|e|and)[ ](?:[0-9]{1,2}|un|medio|"
@@ -34,13 +35,15 @@ _PERSON_BEFORE: Final = re.compile(
 )
 _AT_AGE: Final = re.compile(
     r"(?<![a-zà-ÿ])(?:(?:a|desde|hasta|con|antes de|entre) (?:los|las)|edad(?: de)?:?|et[àa](?: di)?:?|aged?|age of|at|"
-    r"turned|falleci\w+ con|cumplir(?: los)?|cumpl\w+|tiene|tenía|ha|aveva|compie|a)[ ]\Z"
+    r"turned|falleci\w+ con|cumplir(?: los)?|cumpl\w+|tiene|tenía|(?:\A|[.;:] )con|ha|aveva|compie|a)[ ]\Z"
 )
 _STRONG_AFTER: Final = re.compile(r"[ ,]{0,2}(?:de edad|de vida|d'età|di età|di vita|of age|-?old|y/?o\b|cumplidos)")
 _SPAN_AFTER: Final = re.compile(
     r"[ ,]{0,2}(?:de (?:evoluci[oó]n|duraci[oó]n|seguimiento|tratamiento|antig[uü]edad|historia|supervivencia|control|"
-    r"post|terapia|vigencia|ingreso|estancia|hospitali|di[aá]lisis|hemodi|h[aá]bito|abstin|garant|la |los |las |haber|"
+    r"post|terapia|vigencia|uso|vida [uú]til|ingreso|estancia|hospitali|di[aá]lisis|hemodi|h[aá]bito|abstin|garant|"
+    r"la |los |las |haber|"
     r"su |una? )|del |tras |despu[eé]s|antes|atr[aá]s|m[aá]s tarde|previ|post|consecutiv|al (?:mes|año)|por |asintom|"
+    r"no se (?:incluy|consider)|\((?:sd|de|ds)\b|/paquete|"
     r"fa\b|prima|dopo|pi[uù] tardi|di (?:follow|terapia|malattia|storia|durata|evoluzione|servizio)|"
     r"ago|later|before|after|history|"
     r"since|prior|earlier|follow|of (?:history|treatment|therapy|follow))"
@@ -59,7 +62,22 @@ _SPAN_BEFORE: Final = re.compile(
     r"(?<![a-zà-ÿ])(?:hace|durante|desde|tras|cada|[uú]ltim[oa]s|pr[oó]xim[oa]s|primer[oa]s|en|por|unos|m[aá]s de|"
     r"menos de|despu[eé]s de|plazo de|periodo de|intervalo de|al cabo de|evoluci[oó]n de|duraci[oó]n de|"
     r"seguimiento de|historia de|tratamiento de|da|per|da circa|oltre|dopo|ogni|ultimi|prossimi|entro|tra|fra|"
-    r"for|in|over|last|past|next|every|after|within|x|than|about)[ ]\Z"
+    r"for|in|over|last|past|next|every|after|within|x|than|about|(?:mean|median|average) age(?: of| was|:)?|"
+    r"(?:menores|mayores|minori|maggiori) d[ei]|(?:caduca|vence|scade|scadenza|expires?)(?: at| a)?(?: los)?)[ ]\Z"
+)
+# "Los niños menores de 2 años", "mean age 61 years": ages of groups.
+_GROUP_BEFORE: Final = re.compile(
+    r"(?<![a-zà-ÿ])(?:(?:niñ[oa]s|pacientes|personas|adultos|mujeres|hombres|varones|bambini|pazienti|soggetti|adulti|"
+    r"donne|uomini)[ ](?:menores|mayores|di età (?:superiore|inferiore) a|minori|maggiori|con m[aá]s|con menos|sotto|"
+    r"sopra)(?: de| di| i| gli)?|(?:mean|median|average) age(?: of| was| is|:)?|edad (?:media|mediana)(?: de|:)?|"
+    r"(?:oscil\w+|var[ií]a|rango|range) (?:entre|tra|between)(?: los| i)?|"
+    r"età (?:media|mediana)(?: di|:)?)[ ]\Z"
+)
+# "A 5 anni dalla diagnosi"
+_SINCE_AFTER: Final = re.compile(r"[ ]dal(?:la |l['’]|lo |l?[ ])")
+# "Mujer con disnea progresiva de un mes"
+_COMPLAINT_BEFORE: Final = re.compile(
+    r"(?<![a-zà-ÿ])(?:con|with|w/|per|por|for)[ ][a-zà-ÿ]{3,}(?:[ ][a-zà-ÿ]+){0,3}[ ](?:de|di|da|of|for)[ ]\Z"
 )
 # "Survival at 5 years was 82%", but "riesgo de caídas a los 82 años"
 _OUTCOME_BEFORE: Final = re.compile(
@@ -89,6 +107,12 @@ def _of_person(text: str, match: re.Match[str]) -> bool:
         return False
     unit = match["unit"].lower()
     years = unit.startswith(("a", "y"))
+    if _GROUP_BEFORE.search(behind):
+        return False
+    if not years and _COMPLAINT_BEFORE.search(behind) and not _OF_PERSON_BEFORE.search(behind):
+        return False
+    if behind.endswith(" a ") and _SINCE_AFTER.match(ahead):
+        return False
     person = _PERSON_BEFORE.search(behind)
     if not years and _SYMPTOM_AFTER.match(ahead) and not _OF_PERSON_BEFORE.search(behind):
         return False
@@ -124,9 +148,11 @@ def _worded(text: str, start: int, end: int) -> Iterator[Found]:
 _FREE: Final = r"(?<![0-9A-Za-z])(?<![0-9][.,/\-])"
 # "The 2-year-old prosthesis showed no loosening", but "a 55-year-old pacemaker recipient"
 _THING_AFTER: Final = (
-    r"[ ](?:prosthes[ie]s|implants?|stents?|grafts?|devices?|pacemakers?|generators?|scars?|shunts?|fistulas?|lesions?|"
+    r"[ ](?:prosthes[ie]s|leads?|batter(?:y|ies)|implants?|stents?|grafts?|devices?|pacemakers?|generators?|scars?|"
+    r"shunts?|fistulas?|lesions?|"
     r"catheters?|valves?|data|study|films?|imaging)(?:[ ]?[.,;:)\n]|\Z|"
-    r"[ ](?:is|was|are|were|has|had|looks?|looked|shows?|showed|remains?|remained|appears?|appeared)\b)"
+    r"[ ](?:is|was|are|were|has|had|looks?|looked|shows?|showed|remains?|remained|appears?|appeared|works?|worked|"
+    r"functions?)\b)"
 )
 _OLD: Final = (
     rf"(?i){_FREE}(?P<whole>(?P<number>[0-9]{{1,3}})(?:[ \-]?(?:years?|yrs?|yr|y|months?|mo|weeks?|wk|"
@@ -144,16 +170,41 @@ def _both(expression: str, check: Callable[[re.Match[str]], bool] | None = None)
     return pattern(expression, check=check, number=Kind.AGE, whole=Kind.AGE_UNIT)
 
 
+# "She is 29 and", "Mother, 83,", "died at age 61 of", "turned 90."
+_BARE_BEFORE: Final = re.compile(
+    rf"(?<![a-z])(?:(?:at )?(?:age|aged)|turn(?:ed|s|ing)|died at|(?:s?he|patient|pt) is(?: now)?|"
+    rf"(?:{either('relations')}),)[ ]\Z"
+)
+_BARE_AFTER: Final = re.compile(
+    r"[ ]?(?:[.;)\n]|\Z|,(?![0-9]))|[ ](?:and|when|who|of|from|s?he|last|this|next|on|in|with)\b"
+)
+_ENGLISH_NAME: Final = re.compile(rf"(?<!{LETTER})(?P<name>[{UP}]{SMALL_LETTER}{{2,}}),[ ]\Z")
+_NAMED: Final = ALL_GIVEN - word_set("eponyms")
+_BARE: Final = re.compile(r"(?<![0-9A-Za-z.,/\-])(?P<number>[1-9][0-9]?)(?![0-9A-Za-z%/\-]|[.,][0-9])")
+
+
+def _bare(text: str, start: int, end: int) -> Iterator[Found]:
+    """A number without a unit that is an age by the words before it, in English."""
+    match = _BARE.match(text, start)
+    if match is None or not _BARE_AFTER.match(text, end):
+        return
+    named = _ENGLISH_NAME.search(text[max(0, start - 24) : start]) if text[end : end + 2] == ", " else None
+    known = named is not None and named["name"].lower() in _NAMED
+    if known or _BARE_BEFORE.search(before(text, start, 32)):
+        yield start, end, Kind.AGE
+        yield start, end, Kind.AGE_UNIT
+
+
 _FIGURES: Final = frozenset(DIGITS[1:4])
 
 RULES: Final = (
     Rule("age.field", words("edad età eta age anni"), _both(_FIELD), 0.98, rank=80, strong=True),
     Rule(
         "age.field.bare",
-        words("age eta anni"),
+        words("age eta anni aa"),
         _both(
             r"(?:AGE|Age|Age/Sex|ETA|(?<=di )anni|"
-            r"(?<=[a-zà-ÿ], )anni)[ :]{1,3}(?P<whole>(?P<number>[0-9]{1,3}))(?![0-9]|[.,/\-][0-9]|"
+            r"(?<=di )aa|(?<=[a-zà-ÿ], )anni)[ :]{1,3}(?P<whole>(?P<number>[0-9]{1,3}))(?![0-9]|[.,/\-][0-9]|"
             r"[ ]?(?:to|mg))",
             check=_plausible,
         ),
@@ -167,6 +218,7 @@ RULES: Final = (
         0.93,
         rank=60,
     ),
+    Rule("age.bare", frozenset({DIGITS[2]}), _bare, 0.85, rank=56, languages=frozenset({"en"})),
     Rule("age.old", _FIGURES, _both(_OLD, check=_plausible), 0.97, rank=70, strong=True),
     Rule(
         "age.enne",

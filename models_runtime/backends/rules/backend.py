@@ -12,6 +12,7 @@ from annotations.domain.whitespace import trim
 from models_runtime.backends.base import BackendError
 from models_runtime.backends.rules import (
     ages,
+    bare,
     codes,
     contacts,
     date_words,
@@ -34,11 +35,13 @@ from models_runtime.backends.rules import (
 )
 from models_runtime.backends.rules.engine import resolve_overlaps, scan, table
 from models_runtime.backends.rules.kinds import SOFT, VARIANTS
+from models_runtime.backends.rules.recasing import recased
 from models_runtime.backends.rules.rule import Hit, Rule
 
 VERSION: Final = "2"
 FAMILIES: Final = (
     ages,
+    bare,
     codes,
     contacts,
     date_words,
@@ -101,6 +104,7 @@ class RulesBackend:
         return map(self._spans_of, texts)
 
     def _spans_of(self, text: str) -> list[Span]:
+        text = recased(text)
         scanned = scan(text, self._rules)
         kept = resolve_overlaps([hit for hit in scanned.hits if hit.kind not in self._unwanted], len(text))
         kept += memory.remember(text, scanned, kept)

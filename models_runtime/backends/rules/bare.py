@@ -96,6 +96,10 @@ def _own(language: str) -> frozenset[str]:
 
 _OF: Final = re.compile(r"(?:de|di|y|e|ed)[ ]\Z")
 _OF_RELATION: Final = re.compile(rf"(?<!{LETTER})(?:{either('relations')})[ ](?:de|di|of)[ ]\Z")
+# "Síndrome de Stendhal, de Capgras, de Otelo"
+_OF_EPONYMS: Final = re.compile(
+    rf"(?<!{LETTER})(?:{either('eponym_heads')})[^.;:]{{0,40}},[ ](?:y[ ]|e[ ])?(?:la[ ])?(?:de|di)[ ]\Z"
+)
 _TESTED: Final = re.compile(rf"(?<!{LETTER})(?:h?emoglobina?|{either('eponym_heads')})(?!{LETTER})[^.;:]{{0,40}}\Z")
 
 
@@ -123,13 +127,25 @@ def alone(language: Words, own: frozenset[str]) -> Finder:
             return
         else:
             behind, known = before(text, start, 48), text[start:end].lower() in own
-            eponym = not known and bool(_OF.search(behind)) and not _OF_RELATION.search(behind)
+            of = bool(_OF.search(behind))
+            eponym = of and (not known or bool(_OF_EPONYMS.search(behind))) and not _OF_RELATION.search(behind)
             finding = _FINDING.match(text, end) and (not known or _TESTED.search(behind))
             accepted = not eponym and not finding and bool(leads.search(behind))
         if accepted and not NOT_BEFORE.search(before(text, start, 32)):
             yield start, end, Kind.PERSON
 
     return find
+
+
+_TALKS: Final = re.compile(rf"(?<!{LETTER})(?:{either('talks')})[ ]\Z")
+
+
+def _led(text: str, start: int, end: int) -> Iterator[Found]:
+    """A given name, even an everyday one, after words that only a person follows: `ho parlato con Speranza`."""
+    if _is_word(text, start, end) and _ENDS.match(text, end):
+        behind = before(text, start, 24)
+        if _TALKS.search(behind) or _OF_RELATION.search(behind):
+            yield start, end, Kind.PERSON
 
 
 def _is_word(text: str, start: int, end: int) -> bool:
@@ -180,3 +196,6 @@ def aged(expression: str, *, known: bool) -> Finder:
         yield low + match.start("name"), low + match.end("name"), Kind.PERSON
 
     return find
+
+
+RULES: Final = (Rule("name.bare.led", GIVEN, _led, 0.85, rank=32, capital=True),)

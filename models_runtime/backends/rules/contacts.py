@@ -121,7 +121,7 @@ _ALONE: Final = re.compile(
     r"|9[0-9][ .\-][0-9]{3}[ .\-][0-9]{2}[ .\-][0-9]{2}"
     # Italy: mobile, and area codes that begin with 0; Britain's are longer
     r"|3[1-9][0-9][ .\-/]?[0-9]{3}[ .\-]?[0-9]{3,4}|0[1-9][0-9]{0,3}[ .\-/][0-9]{3,4}[ .\-]?[0-9]{3,4}"
-    r"|3[1-9][0-9](?:[ .\-][0-9]{2}){2}[ .\-][0-9]{3}|0[1-9][0-9]{1,2}[/\-][0-9]{6,7}"
+    r"|3[0-9]{2}/[0-9]{6,7}|3[1-9][0-9](?:[ .\-][0-9]{2}){2}[ .\-][0-9]{3}|0[1-9][0-9]{1,2}[/\-][0-9]{6,7}"
     r"|0[0-9]{2,4}[ \-][0-9]{3,4}[ \-][0-9]{3,4}|07[0-9]{3}[ \-][0-9]{6}"
     # An area code in brackets: with 0 in Italy and Britain, where numbers differ in length and grouping (`_is_short`
     # drops short ones), and with 9 in Spain
@@ -141,7 +141,8 @@ _OTHERWISE: Final = re.compile(
 _CALL_WORDS: Final = re.compile(
     r"(?:llam|avis|contact|marcar|recado|localiz|atiende|urgencia|farmacia|móvil|número|fijo|chiam|contatti|reperib|"
     r"riferimento|risponde|caregiver|badante|sms|numero|cell|call|dial|reach|text|message|number is|emergency|notify|"
-    r"pharmacy|family|mobile|mob[.: ]|contatto|avvis)[^0-9]{0,40}(?:[0-9 +()./\-]{7,18}[^0-9]{1,12})?\Z"
+    r"hij[oa]\b|marido|esposa|mujer|herman[oa]|figli[oa]|marito|moglie|daughter|\bson\b|wife|husband|pharmacy|"
+    r"family|mobile|mob[.: ]|contatto|avvis)[^0-9]{0,40}(?:[0-9 +()./\-]{7,18}[^0-9]{1,12})?\Z"
 )
 _UNGROUPED: Final = re.compile(
     r"(?<![0-9A-Za-z,./\-+])(?:[679][0-9]{8}|3[0-9]{8,9}|0[1-9][0-9]{7,9}|[2-9][0-9]{9})(?![0-9A-Za-z])"

@@ -129,9 +129,20 @@ _FEAST: Final = (
     r"pasquetta|christmas(?: eve| day)?|thanksgiving|easter|halloween|new year'?s(?: eve| day)?|super bowl sunday|"
     r"labor day|memorial day|fourth of july)(?!\w)"
 )
+# The disease and the factor named after Christmas: "enfermedad de Christmas".
+_FEAST_BEFORE: Final = re.compile(
+    r"(?:(?:factor|fattore)(?:[ ]ix)?|enfermedad|malattia|morbo)[ ](?:\(|de[ ]|di[ ]|d[ie]l[ ])?\Z"
+)
+_FEAST_AFTER: Final = re.compile(r"[ ](?:factor|disease|eggs?|candy|tree|cactus|rose|island|diet|menu|cookies?)\b")
 _EN: Final = frozenset({"en"})
 _ALL_MONTHS: Final = frozenset((*_LONG, *_SHORT))
 _WEEKDAYS: Final = frozenset(listed("weekdays", "weekdays_en"))
+
+
+def _is_feast(match: re.Match[str]) -> bool:
+    behind, ahead = before(match.string, match.start(), 24), after(match.string, match.end())
+    return not (_FEAST_BEFORE.search(behind) or _FEAST_AFTER.match(ahead))
+
 
 RULES: Final = (
     Rule("date.worded", frozenset(DIGITS[1:3]), _found(_DAY_MONTH, _real), 0.97, rank=74, strong=True),
@@ -175,7 +186,7 @@ RULES: Final = (
             "navidad navidades nochebuena nochevieja semana año natale capodanno ferragosto pasqua pasquetta christmas "
             "thanksgiving easter halloween new super labor memorial fourth"
         ),
-        pattern(_FEAST, date=Kind.LOOSE_DATE),
+        pattern(_FEAST, check=_is_feast, date=Kind.LOOSE_DATE),
         0.8,
         rank=46,
     ),

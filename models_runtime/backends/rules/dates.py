@@ -39,9 +39,18 @@ def is_birth(text: str, at: int) -> bool:
     return bool(_BIRTH.search(before(text, at, 40)))
 
 
+# "Apgar 9/10/10"
+_APGAR: Final = re.compile(r"apgar[ :]{1,2}\Z")
+
+
 def _full(text: str, start: int, end: int) -> Iterator[Found]:
     match = FULL.match(text, start)
-    if match is not None and _exists(match) and not MEASURE.match(after(text, match.end())):
+    if (
+        match is not None
+        and not _APGAR.search(before(text, start, 8))
+        and _exists(match)
+        and not MEASURE.match(after(text, match.end()))
+    ):
         yield match.start(), match.end(), Kind.BIRTH_DATE if is_birth(text, start) else Kind.DATE
 
 
@@ -134,12 +143,22 @@ _EDITION: Final = re.compile(
     rf"dell['’]|guidelines?))?,?[ ]"
     rf"(?:\(|del?[ ])?\Z"
 )
+# "Criteria of the American College of Rheumatology of 1990", "nomenclatura de Chapel Hill de 2012"
+_PUBLISHED: Final = re.compile(
+    r"(?<![a-zà-ÿ])(?:criteri\w*|nomenclatur\w*|clasificaci\w*|classifica\w*|guidelines?|gu[ií]as?|line[ae] guida|"
+    r"cochrane|meta-?an[aá]li[sz]\w+|metaan[aá]lisis|metanalisi|consens\w*|definici[oó]n|definition|definizione|"
+    r"recomendaci\w*|recommendations?|raccomandazioni|(?:american|royal|european) (?:college|"
+    r"society))[ ][^.;,]{0,50}(?:de|del|of|di|dell['’]|from|d['’])[ ]?\Z"
+)
 # "Of these, 1932 had an event."
 _COUNT_BEFORE: Final = re.compile(
     r"(?:(?:of|among) (?:these|those|them|whom|which)|(?:de|entre) (?:est[oa]s|es[oa]s|ell[oa]s|l[oa]s cuales)|"
     r"(?:di|tra|fra) (?:quest[ie]|cui|ess[ie])|overall|altogether|in total|in all|en total|in totale|complessivamente|"
-    r"(?:\A|[.;] )(?:of|among|entre|tra|fra) [^.;,]{1,36}), \Z"
+    r"(?:\A|[.;] )(?:of|among|entre|tra|fra) [^.;,]{1,36}|(?:\A|[.;] )(?:de|di) [0-9]{2,5} [^.;,]{1,36}), \Z"
 )
+# "Of 2010 eligible participants", but "De 2010 a 2015"
+_OPENS_COUNT: Final = re.compile(r"(?:\A|[.;] )(?:of|de|di|among|entre|tra|fra) \Z")
+_COUNTED_AFTER: Final = re.compile(r"[ ](?!(?:a|al|to|through|until|till|hasta|y|e|and|en|in)\b)[a-zà-ÿ]{4}")
 _YEAR_WORD: Final = re.compile(r"(?<![a-zà-ÿ])(?:año|años)[ ]\Z")
 
 
@@ -149,7 +168,9 @@ def _year(text: str, start: int, end: int) -> Iterator[Found]:
     if match is None or MEASURE.match(after(text, match.end())):
         return
     behind = before(text, start)
-    if _EDITION.search(behind) or _COUNT_BEFORE.search(behind):
+    if _EDITION.search(behind) or _PUBLISHED.search(before(text, start, 80)) or _COUNT_BEFORE.search(behind):
+        return
+    if _OPENS_COUNT.search(behind) and _COUNTED_AFTER.match(text, match.end()):
         return
     if not match["range"] and (not _IN_YEAR.search(behind) or _NO_YEAR.search(behind)):
         return

@@ -74,6 +74,7 @@ def _groups() -> dict[str, tuple[str, ...]]:
     return {name: tuple(words) for name, words in found.items()}
 
 
+@cache
 def listed(*names: str) -> tuple[str, ...]:
     """The words of these groups of `words.txt`, in order."""
     return tuple(word for name in names for word in _groups()[name])

@@ -91,7 +91,7 @@ RULES: Final = (
     _rule(
         "id.social.ssn",
         "ssn ss",
-        _named(Kind.SOCIAL_SECURITY, r"(?:[0-9X*]{3}-[0-9X*]{2}-)?[0-9]{4}(?:[0-9]{5})?(?![0-9])"),
+        _named(Kind.SOCIAL_SECURITY, r"(?:[0-9X*]{3}[\- ][0-9X*]{2}[\- ])?[0-9]{4}(?:[0-9]{5})?(?![0-9])"),
         0.9,
         78,
     ),

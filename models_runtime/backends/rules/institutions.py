@@ -10,7 +10,15 @@ from models_runtime.backends.rules.phrases import LETTER, UP, before, read_phras
 from models_runtime.backends.rules.rule import Finder, Found, Rule, words
 
 # "University of Wisconsin solution", "Maryland Hospital score"
-_NO_INSTITUTION: Final = re.compile(rf"[ ](?:{either('eponym_tails')})(?!{LETTER})")
+_NO_INSTITUTION: Final = re.compile(
+    rf"[ ](?:{either('eponym_tails')})(?!{LETTER})|,?[ ](?:nomogra\w+|modelo|model|score|"
+    rf"{either('eponym_heads')})[ ]?[0-9:,.]"
+)
+# "según las tablas de la Fundación Orbegozo"
+_TABLES_BEFORE: Final = re.compile(
+    r"(?:tablas?|gr[aá]ficas?|curvas?|percenti\w+|est[aá]ndares|nomogram\w*|tabelle?|curve|charts?|criteri\w*)[ ]"
+    r"(?:seg[uú]n[ ])?(?:de|del|della|dell['’]|of)[ ]?(?:la[ ]|the[ ])?\Z"
+)
 _WORDS: Final = re.compile(rf"{LETTER}{{2,}}")
 _ARTICLES: Final = frozenset(
     {"la", "el", "los", "las", "il", "lo", "le", "de", "del", "di", "della", "the", "of", "und"}
@@ -44,6 +52,8 @@ def headed(kind: Kind, *, suffix: str = "", low: bool = True) -> Finder:
         if text[start:end].lower() in ("clínica", "clinica") and _SPECIALTY.search(text[max(0, start - 16) : start]):
             return
         if _NO_INSTITUTION.match(text, stop):
+            return
+        if kind is Kind.ORGANIZATION and _TABLES_BEFORE.search(before(text, start, 40)):
             return
         named_words = [word for word in _WORDS.findall(text, match.end(), stop) if word.lower() not in _ARTICLES]
         named = [word for word in named_words if word.lower() not in _GENERAL]

@@ -56,7 +56,11 @@ _DATE_AFTER: Final = re.compile(
     rf"(?:[ ](?:de[ ])?(?:{either('months')})\b|[/.\-][0-9]{{1,2}}[/.\-][0-9])"
 )
 # As in "MoCA (Montreal) 22/30".
-_SCORE_AFTER: Final = re.compile(r"\)[ ][0-9]{1,3}(?![0-9])")
+_SCORE_AFTER: Final = re.compile(
+    r"\)[ ][0-9]{1,3}(?![0-9])|,[ ](?:puntuaci[oó]n|score|points?|punt[oi]|puntos|punteggio|criteri\w*|percenti\w+|"
+    r"[0-9]{1,3} "
+    r"(?:puntos|punti|points)\b)"
+)
 # Up to two words between, none of which begins another phrase: "Boston bowel preparation score".
 _NAMED_TAIL: Final = re.compile(
     rf"(?:[ ](?:and|y|e|or|o)[ ][{UP}]{LETTER}+)?[ ](?:(?!(?:{either('after_places')})\b){LETTER}+[ ]){{0,2}}?"
@@ -103,8 +107,13 @@ def _among_places(text: str, start: int, end: int, kind: Kind, line: str) -> boo
     words = line.split()
     last = words[-1].lower().lstrip("(") if line.endswith(" ") and words else ""
     head = words[-2] if len(words) > 1 else ""
-    if last in _PREPOSITIONS or (last in _ARTICLES and head.lower() in _PREPOSITIONS):
+    # "Influenza A Hong Kong": a single capital is no preposition, unless all is in capitals.
+    if line.endswith(" A ") and not head.isupper():
+        return False
+    if last in _PREPOSITIONS:
         return True
+    if last in _ARTICLES and head.lower() in _PREPOSITIONS:  # "in the Cleveland series"
+        return _PLACE_TAIL.match(text, end) is not None or not _NAMED_TAIL.match(text, end)
     if _ZIP.search(line[-8:]):
         return True
     nouned = _NOUN_AFTER.match(text, end) is not None
@@ -113,7 +122,7 @@ def _among_places(text: str, start: int, end: int, kind: Kind, line: str) -> boo
     if _RESULT_AFTER.match(text, end) and not _DATE_AFTER.match(text, end):
         return False
     if line.endswith("(") or (line.endswith((", ", ". ")) and line.rfind("(") > line.rfind(")")):
-        return not _SCORE_AFTER.match(text, end)
+        return not (_SCORE_AFTER.match(text, end) or _NAMED_TAIL.match(text, end))
     if _more_name(text, end) and not (last in _OF and head.lower() in _OF_PLACES):
         return False
     if line.endswith(", "):

@@ -27,6 +27,10 @@ _STAFF_GAP: Final = re.compile(
     r"(?: (?i:por|clínico|clinico|responsable|radiologo|curante|richiedente|physician|by|provider|estensore|"
     rf"del servicio|tutor|de guardia|inviante|de referencia|relatore))?[ ]?:{SPACE}{{0,6}}"
 )
+_CONTACT_GAP: Final = re.compile(
+    rf"(?: (?i:legal|de emergencia|principal|d'emergenza|legale))?[ ]?:{SPACE}{{0,6}}"
+    rf"(?:(?i:{either('relations')})(?:,|:)?[ ])?"
+)
 _SIGNED_GAP: Final = re.compile(
     r"(?:(?<=[fF])[.]to|(?<!\b[fF])(?: digitalmente da| da| por| by| electronically by)?)[ ]?[.:]{0,2}[ ]{0,3}"
     rf"(?=[{UP}])"
@@ -40,7 +44,7 @@ def _field(kind: Kind, gap: re.Pattern[str], *, comma: bool = False, many: bool 
     """The name after a field, without titles. `many`: a list of names."""
 
     def find(text: str, start: int, end: int) -> Iterator[Found]:
-        between = gap.match(text, end)
+        between = None if text[start - 1 : start].isdigit() else gap.match(text, end)  # "V617F. Philadelphia"
         at = between.end() if between else len(text)
         for _ in range(12 if many else 1):
             titles = _TITLES.match(text, at)
@@ -55,6 +59,16 @@ def _field(kind: Kind, gap: re.Pattern[str], *, comma: bool = False, many: bool 
             at = following.end()
 
     return find
+
+
+_NAMED_CONTACT: Final = _field(Kind.RELATIVE, _CONTACT_GAP)
+
+
+def _contact(text: str, start: int, end: int) -> Iterator[Found]:
+    """`Caregiver: Fatima Haddad`. A single word must be a known name, because of `Contact: Emergency`."""
+    for at, stop, kind in _NAMED_CONTACT(text, start, end):
+        if " " in text[at:stop] or text[at:stop].lower() in GIVEN_OR_SURNAMES:
+            yield at, stop, kind
 
 
 _STAFF_TITLE: Final = re.compile(
@@ -72,6 +86,12 @@ _OUR_LADY: Final = re.compile(r"(?:n[ªt]?r?a\.?|nuestra|nª|ntra\.|nuestro|n\.)
 _GRADE: Final = re.compile(rf"(?:(?<!{LETTER})(?:(?i:{either('graded')})|[A-C](?:,|,?[ ](?i:and|or|y|o|e)))[ ]|-)\Z")
 # "Dr. Avvisato." and "Dr. Avisado por busca"
 _NO_NAME_AFTER: Final = re.compile(rf"[ ]*(?:[.,;:)\n]|\Z)|[ ]{SMALL_LETTER}")
+# Adjectives for illnesses, by endings that surnames hardly have: "Pz. Emodializzato.", "Pt. Diabetic."
+_CONDITION: Final = re.compile(
+    r"\w*(?:(?:patic|plegic|paretic|fasic|fagic|izzat|izad|betic|bétic|cemic|oemic|émic|tensiv|pnoic|pneic|nuric|liguric|"
+    r"fumator|tónic|sfigmic|ritmic|cianotic|anemic|depress|ipertes|ipotes|hipertens|hipotens)[oaie]|"
+    r"(?:betic|anemic|uremic|glycemic|ischemic|volemic|oxic|septic|phasic|rhythmic|cyanotic|tensive|plegic|paretic|icteric|pneic|verbal))"
+)
 _LONE_INITIAL: Final = re.compile(rf"[{UP}](?![\w’'/])(?!\.[ ]?[{UP}]\.)")
 
 
@@ -106,7 +126,9 @@ def _is_grade(text: str, start: int) -> bool:
 
 def is_status(text: str, start: int, end: int) -> bool:
     """Whether the "name" after a title, a field or a relation is a single word that tells a state: `Dr. Avvisato.`"""
-    return text[start:end].lower() in listed("statuses") and _NO_NAME_AFTER.match(text, end) is not None
+    word = text[start:end].lower()
+    told = word in listed("statuses") or _CONDITION.fullmatch(word) is not None
+    return told and _NO_NAME_AFTER.match(text, end) is not None
 
 
 _DEGREE_BEFORE: Final = re.compile(
@@ -176,10 +198,12 @@ def _patient(text: str, start: int, end: int) -> Iterator[Found]:
         return
     if is_status(text, gap.end(), stop):
         return
-    if " " in name or not (PROSE.match(text, stop) or _is_verb(first, text[stop : stop + 12])):
+    known = (first in GIVEN_OR_SURNAMES and first not in listed("everyday_names")) or _BED.match(text, stop)
+    if " " in name or known or not (PROSE.match(text, stop) or _is_verb(first, text[stop : stop + 12])):
         yield gap.end(), stop, Kind.PATIENT
 
 
+_BED: Final = re.compile(r"[ ](?:in[ ])?(?:cama|letto|bed|room|hab\.?|stanza|habitaci[oó]n)[ ]?[0-9]")
 _VERB_ENDINGS: Final = ("ed", "ing", "mente", "bile", "able", "ible", "issimo", "issima")
 _NUMBER_AFTER: Final = re.compile(
     r"[ ][0-9](?![0-9]{0,2}[ \-]?(?:yo|y/o|y\.o|M|F|years?|yrs?|años|anni|aa|a\.)(?![a-z]))"
@@ -227,6 +251,14 @@ RULES: Final = (
         strong=True,
     ),
     Rule(
+        "name.field.contact",
+        words("contacto contatto contact caregiver cuidador cuidadora badante tutor tutore proxy guardian"),
+        _contact,
+        0.9,
+        rank=68,
+        strong=True,
+    ),
+    Rule(
         "name.title.staff",
         words(
             "dr dra dres dott dottssa dottor dottoressa dottore doctor doctora drssa prof profesor profesora "
@@ -268,7 +300,8 @@ RULES: Final = (
         "name.role",
         words(
             "enf enfermero enfermera infermiera infermiere mir tsrm fisioterapeuta ayudante cirujano auxiliar celador "
-            "matrona nurse fisioterapista ostetrica logopeda psicóloga psicólogo trabajadora caposala attorney "
+            "matrona nurse interpreter intérprete mediatrice mediatore fisioterapista ostetrica logopeda "
+            "psicóloga psicólogo trabajadora caposala attorney "
             "adjuster "
             "surgeon chaplain rev therapist ragioniera collega colega"
         ),

@@ -58,6 +58,7 @@ _ROUND: Final = re.compile(r"[1-9][0-9]?0{3,}")
 # Counts of cells and copies: "Plaquetas número 245000", "n. 10500 colonie".
 _COUNTED: Final = re.compile(rf"(?<![a-zà-ÿ])(?:{either('counted_things')})[ ]?[:(]?[ ]?\Z")
 _COUNT_AFTER: Final = re.compile(rf"[ ]?(?:/[ ]?(?:ml|mm|[µu]?l\b)|(?:{either('counted_things')})\b)")
+_ITALIAN_MOBILE: Final = re.compile(r"3[0-9]{2}[/\-][0-9]{6,7}")
 _LEAST: Final = 5
 _GOES_ON: Final = frozenset(" .:º°ª#")
 
@@ -67,7 +68,7 @@ def _signed(text: str, start: int, end: int) -> Iterator[Found]:
     if text[end : end + 1] not in _GOES_ON:
         return
     match = _AFTER_SIGN.match(text, start)
-    if match is None or not _is_code(match["code"]):
+    if match is None or not _is_code(match["code"]) or _ITALIAN_MOBILE.fullmatch(match["code"]):
         return
     behind = before(text, start, 24)
     if _LAW.search(behind) or (_ORDER.search(behind) and _WITH_YEAR.fullmatch(match["code"])):

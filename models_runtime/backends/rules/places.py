@@ -105,6 +105,9 @@ def _field(kind: Kind) -> Finder:
     return find
 
 
+_CALL: Final = re.compile(
+    r"\b(?:calls?|messages?|letter|e-?mail|text|voicemail|visit|request|report|note|input|help)[ ]\Z"
+)
 _FROM: Final = re.compile(
     r"(?i:natural(?: y residente)? (?:de|en)|residente (?:en|in|a)|residenti (?:in|a)|procedente de|vive (?:sola? "
     r")?(?:en|a)|"
@@ -122,12 +125,15 @@ def _from(text: str, start: int, end: int) -> Iterator[Found]:
     if match is None or len(town) < 4:
         return
     at = match.start("town")
-    if (
-        text[start:end].lower() == "from"
-        and town.lower() not in places()
-        and after(text, at + len(town))[:1] not in ",."
-    ):
-        return
+    if town.isupper() and town.lower() not in places() and not text[start:end].isupper():
+        return  # "cirrhosis from MASH"
+    listed_town = town.lower() in places()
+    if text[start:end].lower() == "from" and not listed_town:
+        if " " not in town and _CALL.search(before(text, start, 24)):  # "phone call from Travis"
+            yield at, at + len(town), Kind.PERSON
+            return
+        if after(text, at + len(town))[:1] not in ",.":
+            return
     yield at, at + len(town), places().get(town.lower(), (Kind.CITY, True))[0]
 
 

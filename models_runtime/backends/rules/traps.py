@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from models_runtime.backends.rules.gazetteers import alternatives, either, listed, phrases, word_set
+from models_runtime.backends.rules.gazetteers import alternatives, either, listed, phrases, places, word_set
 from models_runtime.backends.rules.kinds import Kind
 from models_runtime.backends.rules.phrases import LETTER, UP, before
 from models_runtime.backends.rules.rule import DIGITS, Found, Rule, pattern, words
@@ -34,8 +34,19 @@ def _tailed(text: str, start: int, end: int) -> Iterator[Found]:
         yield low + match.start("name"), low + match.end("name"), Kind.TRAP
 
 
+# Towns that are eponyms too: "llegó de Glasgow" and "from Glasgow", but "escala de Glasgow".
+_ARRIVED: Final = re.compile(
+    r"(?<![a-zà-ÿ])(?:(?:viv\w+|resid\w+|estudi\w+|trabaj\w+|nacid[oa]|naci[oó])[ ]en|"
+    r"(?:lleg\w+|vien\w+|vino|proced\w+|regres\w+|volv\w+|vuelto|natural|trasladad[oa]|oriund[oa])[ ]de|"
+    r"(?:viaj\w+|mud\w+)[ ]a|desde|(?:afueras|cerca|alrededores|lejos)[ ]de|(?:vicino|dintorni)[ ](?:a|di)|"
+    r"(?:viv\w+|abit\w+|nat[oa]|resident[ei]|lavor\w+|stud\w+)[ ]a|(?:torn\w+|arriv\w+|rientr\w+|vien\w+|venut[oa]|"
+    r"trasferit[oa]|provenient[ei]|giunt[oa])[ ]da|(?:liv\w+|works?|worked|born|stud\w+|raised|grew up)[ ]in|from|"
+    r"(?:mov\w+|travel\w*|flew|flown|returned)[ ](?:back[ ])?to)[ ]\Z"
+)
+
+
 def _eponym(text: str, start: int, end: int) -> Iterator[Found]:
-    if text[start].isupper():
+    if text[start].isupper() and not (text[start:end].lower() in places() and _ARRIVED.search(before(text, start, 24))):
         yield start, end, Kind.TRAP
 
 
@@ -73,7 +84,7 @@ def _town(text: str, start: int, end: int) -> Iterator[Found]:
 
 _PAIR: Final = re.compile(rf"(?:(?P<surnames>{either('eponym_pairs')})|{either('eponym_names')})(?:['’]s)?(?!{LETTER})")
 _PAIR_AFTER: Final = re.compile(rf"[ ](?:{either('eponym_name_tails', 'eponym_tails')})(?!{LETTER}|[ ]for[ ])")
-_PAIR_ENDS: Final = re.compile(r"[ ]?(?:[.;:)\n]|\Z)|[ ][0-9IV]{1,3}(?!\w)")
+_PAIR_ENDS: Final = re.compile(rf"[ ]?(?:[.;:)\n]|,[ ][{UP}]|\Z)|[ ][0-9IV]{{1,3}}(?!\w)")
 _PAIR_BEFORE: Final = re.compile(
     r"(?:posici[oó]n de|posizione di|modified|modificad[oa]|bilateral|possible|suspected)[ ]\Z"
 )

@@ -18,7 +18,10 @@ PATIENTS = [
     "Pt. {PATIENT|Sneed} (62)",
     "Pt. {PATIENT|Clemente}",
     "Pt. {PATIENT|Constable}",
+    "Pz {PATIENT|Ferretti} letto 12. Pt {PATIENT|Ferris} in bed 12",
+    "Pt Will need help. Pt May shower. Dr. {DOCTOR|Maurici}.",
     "Pt. Ambulated 50 feet. Pt. Stable. Pt. Resting.",
+    "Pz. Emodializzato. Pz. Iperteso. Pt. Diabetic. Pz. Afasico.",
 ]
 STATES = [
     "Dott. {DOCTOR|Stabile}",  # surnames that are words for a state
@@ -54,6 +57,8 @@ EPONYMS = [
     "Wife: {PATIENT|Mary Joseph}",
     "{PATIENT|Bernard Soulier} denies pain. Bernard Soulier.",
     "Robert Jones bandage; posición de Lloyd Davies",
+    "Murmur 3/6 at the apex, Graham Steell, EF 30. Marcus Gunn ausente. Keith Wagener grade II",
+    "Jak2 V617F. Philadelphia. FLT3.",
 ]
 AGES = [
     "{AGE|92} yo stroke pt",
@@ -70,12 +75,21 @@ AGES = [
     "Rischio di caduta a {AGE|82} anni",
     "Controlli a {AGE|82} anni",
     "Recidiva a los {AGE|67} años",
+    "Los niños menores de 2 años no se incluyeron. Mean age 61 years (SD 9). Scadenza a 2 anni.",
+    "Paziente di {AGE|45} anni dalla scorsa settimana con febbre. Acude con bebé de {AGE|3} meses",
+    "Mujer con disnea progresiva de un mes, ortopnea. A 5 anni dalla diagnosi.",
+    "At age {AGE|45} he retired. She is {AGE|29} and has two children. Mother, {AGE|83}, has dementia.",
+    "Father died at {AGE|61}. She turned {AGE|90} last week. Turned 90 degrees. Aged 18 to 85.",
     "Paciente con cuadro de 3 semanas de tos. Mortalidad a los 15 años.",
 ]
 YEARS = [
     "Born in {CITY|Chicago}, {DATE|1948} per records",
     "Nació en {CITY|Madrid}, {DATE|1948} según consta",
     "Graduated college, {DATE|1975} and married",
+    "Of 2010 eligible participants, 1987 completed. Di 2018 esami, 1990 erano leggibili.",
+    "De {DATE|2010} a {DATE|2015} trabajó fuera",
+    "criteria of the American College of Rheumatology of 1990, nomenclatura de Chapel Hill de 2012",
+    "Factor Christmas al 3%, enfermedad de Christmas, Factor IX (Christmas). Apgar 9/10/10.",
     "De estos, 1932 presentaron fiebre. Overall, 1932 completed the study",
 ]
 AGED = [
@@ -97,6 +111,10 @@ ALONE = [
     "Talked with {PATIENT|Maria} absent",
     "Madre {PATIENT|Pio} ricoverata",
     "{PATIENT|Concha} refiere dolor",
+    "I spoke with {PATIENT|Sierra} over video. We told {PATIENT|Faith} to fast.",
+    "Hablo con {PATIENT|Remedios} por teléfono. Ho parlato con {PATIENT|Speranza} al telefono.",
+    "Phone call from {PATIENT|Travis}, worried. El marido de {PATIENT|Rosario} avisa.",
+    "Caregiver: {PATIENT|Fatima Haddad}. Contatto: {PATIENT|Samira Haddad}",
     "con Aria ambiente. Campo es amplio. Corona es de porcelana. Sole è alto. Ever had cancer.",
     "Padre Pio, pia madre",
 ]
@@ -105,6 +123,10 @@ PLACES = [
     "Lives: {LOCATION_OTHER|Orange County}",
     "Jumped off {LOCATION_OTHER|Golden Gate Bridge}",
     "{HOSPITAL|Royal Infirmary} of the city",
+    "Vive a las afueras de {CITY|Ginebra}. Llegó de {CITY|Glasgow} hace dos semanas. Flew in from {CITY|Glasgow}.",
+    "Escala de Glasgow 15. Ginebra 5 puntos. in the Cleveland series, Torre di Hanoi, Influenza A Hong Kong",
+    "compensated cirrhosis from MASH, según las tablas de la Fundación Orbegozo. Buffalo wings.",
+    "La solución de Wisconsin; las guías de Australia; P/F 142 (Berlino moderata)",
 ]
 
 

@@ -13,6 +13,9 @@ FOUND = [
     "CIP: {HEALTHPLAN|AN0541887730}",
     "NASS: {SSN|49 10077231 87}",
     "SSN {SSN|219-09-9999}",
+    "SSN: {SSN|219 09 9999}",
+    "N.H.C. {MEDICALRECORD|44817}",
+    "El turismo {VEHICLE|B 2145 VX} quedó siniestro.",
     "Last 4: {SSN|8831}",
     "DNI: {IDNUM|45219837C}",  # by the word
     "{IDNUM|12345678Z} aportado",  # by its letter alone

@@ -34,7 +34,16 @@ RULES: Final = (
     numbered("id.passport.es", "pasaporte", r"[A-Z]{2,3}[0-9]{6}", Kind.NATIONAL),
     numbered("id.nie.es", "nie", r"[XYZ]-[0-9]{7}-?[A-Z]", Kind.NATIONAL),
     numbered("id.case.es", "expediente atestado diligencias", r"[0-9]{2,7}/[0-9]{2,6}|[0-9]{5,12}", Kind.CASE),
-    numbered("id.vehicle.es", "matrícula matricula placa", r"[A-Z]{1,2}[ \-]?[0-9]{4}[ \-]?[A-Z]{1,2}", Kind.VEHICLE),
+    numbered(
+        "id.vehicle.es",
+        "matrícula matricula placa turismo coche vehículo automóvil moto motocicleta furgoneta furgón camión "
+        "ciclomotor",
+        r"[A-Z]{1,2}[ \-]?[0-9]{4}[ \-]?[A-Z]{1,2}",
+        Kind.VEHICLE,
+    ),
+    numbered(
+        "id.record.short.es", "n", r"[0-9]{4,9}(?:/[0-9]{2})?", Kind.RECORD, middle=r"\.[ ]?H\.[ ]?C\.", capital=True
+    ),
     numbered("id.chassis.es", "bastidor", r"(?=[A-Z0-9]{0,11}[0-9]{5})[A-HJ-NPR-Z0-9]{17}", Kind.VEHICLE),
     Rule(
         "id.vehicle.form.es",

@@ -33,7 +33,8 @@ RULES: Final = given_names(
         words("es de"),
         r"(?:es[ ](?:un|una)[ ](?:varón|mujer|hombre|niñ[oa]|paciente|chic[oa]|joven|señora?|lactante|"
         r"ancian[oa])(?:[ ][a-z]+)?"
-        r"[ ]de|de)[ ](?:[0-9]{1,3}|[a-z]{4,12})[ ](?:años|meses)(?![a-z])(?![ ](?:de[ ]evol|de[ ]segui|después))",
+        r"[ ]de|de)[ ](?:[0-9]{1,3}|[a-z]{4,12})[ ](?:años|meses)(?![a-z])(?!/|[ ](?:de[ ](?:evol|segui|antig|durac|"
+        r"trat|uso)|después))",
         0.85,
     ),
     figures=Age(
