@@ -30,6 +30,7 @@ from models_runtime.backends.rules import (
     people,
     persons,
     places,
+    running,
     streets,
     traps,
 )
@@ -55,6 +56,7 @@ FAMILIES: Final = (
     people,
     persons,
     places,
+    running,
     streets,
     traps,
 )

@@ -198,7 +198,7 @@ def _patient(text: str, start: int, end: int) -> Iterator[Found]:
         return
     if is_status(text, gap.end(), stop):
         return
-    known = (first in GIVEN_OR_SURNAMES and first not in listed("everyday_names")) or _BED.match(text, stop)
+    known = (first in GIVEN_OR_SURNAMES and first not in listed("everyday_names", "eponym_given")) or _BED.match(text, stop)
     if " " in name or known or not (PROSE.match(text, stop) or _is_verb(first, text[stop : stop + 12])):
         yield gap.end(), stop, Kind.PATIENT
 

@@ -223,7 +223,7 @@ def _common_given() -> frozenset[str]:
     return frozenset(word for word in ALL_GIVEN if len(word) > 3).difference(*others)
 
 
-_EVERYDAY: Final = frozenset(listed("everyday_names"))
+_EVERYDAY: Final = frozenset(listed("everyday_names", "eponym_given"))
 _ORDINARY: Final = frozenset(listed("lower_words"))
 _NO_PLACES: Final = _ORDINARY.union(word_set("eponyms"), listed("everyday_towns"))
 _STREETS: Final = frozenset(listed("street_types_es", "street_types_it")) | {"c"}
