@@ -13,6 +13,7 @@ from models_runtime.backends.base import BackendError
 from models_runtime.backends.rules import (
     ages,
     bare,
+    called,
     codes,
     contacts,
     date_words,
@@ -43,6 +44,7 @@ VERSION: Final = "2"
 FAMILIES: Final = (
     ages,
     bare,
+    called,
     codes,
     contacts,
     date_words,

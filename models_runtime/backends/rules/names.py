@@ -32,7 +32,7 @@ _CONTACT_GAP: Final = re.compile(
     rf"(?:(?i:{either('relations')})(?:,|:)?[ ])?"
 )
 _SIGNED_GAP: Final = re.compile(
-    r"(?:(?<=[fF])[.]to|(?<!\b[fF])(?: digitalmente da| da| por| by| electronically by)?)[ ]?[.:]{0,2}[ ]{0,3}"
+    r"(?:(?<=[fF])[.](?:to|TO)|(?<!\b[fF])(?: digitalmente da| da| por| by| electronically by)?)[ ]?[.:]{0,2}[ ]{0,3}"
     rf"(?=[{UP}])"
 )
 _NEXT: Final = re.compile(r"(?:[ ]?\([0-9, ]{1,5}\))?(?:[,;]|[ ](?:y|e|and|-|/))[ ]?")
@@ -72,7 +72,7 @@ def _contact(text: str, start: int, end: int) -> Iterator[Found]:
 
 
 _STAFF_TITLE: Final = re.compile(
-    r"(?i:dott\.?[ ]?ssa\.?|dott\.?(?:ri)?|dr\.?[ ]?ssa\.?|dra\.?|dres\.|dr\.?ª?|prof\.?[ ]?ssa|"
+    r"(?i:dott\.?[ ]?ssa\.?|dott\.?(?:ri)?(?![a-zà-ÿ])|dr\.?[ ]?ssa\.?|dra\.?|dres\.|dr\.?ª?|prof\.?[ ]?ssa|"
     r"prof(?:esora?|essor(?:essa)?|\.)?|doctora?|dottor(?:e|essa)?|avv(?:ocato|\.)|lic\.|consigliere|"
     r"magistrato):?[ ]{0,2}"
 )

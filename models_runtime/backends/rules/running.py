@@ -14,76 +14,97 @@ from models_runtime.backends.rules.gazetteers import either, listed, places, wor
 from models_runtime.backends.rules.kinds import Kind
 from models_runtime.backends.rules.names import ALL_GIVEN
 from models_runtime.backends.rules.persons import NOT_BEFORE
-from models_runtime.backends.rules.phrases import APOSTROPHE, LETTER, SMALL_LETTER, UP, before, read_name
+from models_runtime.backends.rules.phrases import LETTER, SMALL_LETTER, UP, before, read_name
 from models_runtime.backends.rules.rule import Found, Rule
 
-_NO_NAMES: Final = word_set("not_names").union(
-    word_set("drugs"), listed("sentence_starts", "acronyms", "statuses", "persons", "relations", "staff_words")
+NO_NAMES: Final = word_set("not_names").union(
+    word_set("drugs"), listed("sentence_starts", "acronyms", "statuses", "persons", "relations", "staff_words", "no_given")
 )
-_SHADOWED: Final = word_set("eponyms").union(listed("eponym_given", "month_given", "everyday_towns")) | frozenset(places())
-_WORDS: Final = frozenset(listed("everyday_names")).difference(_SHADOWED)
-_OPEN: Final = GIVEN.difference(_NO_NAMES)
-_SURE: Final = _OPEN.difference(_WORDS, _SHADOWED, word_set("surnames") - ALL_GIVEN)
+"""Words that are nobody's name here, whatever comes before them."""
+_OPEN: Final = GIVEN.difference(NO_NAMES)
+_SHADOWED: Final = _OPEN.intersection(
+    word_set("eponyms").union(places(), listed("eponym_given", "month_given", "everyday_towns"))
+)
+_WORDS: Final = _OPEN.intersection(listed("everyday_names")) - _SHADOWED
+SURE: Final = _OPEN.difference(_WORDS, _SHADOWED, word_set("surnames") - ALL_GIVEN)
+"""Given names that mean nothing else."""
+_THINGS: Final = word_set("eponyms").union(places())
 
 # Words that name something after a person, before or after the name.
-_HEADS: Final = either("eponym_heads", "town_heads", "named_after_places")
 _NAMED_BEFORE: Final = re.compile(
-    rf"(?<!{LETTER})(?:{_HEADS}|st\.?|santa?|san|saint|sant|queen|king|re|rey|reina|regina|hospital|institut\w*|"
-    rf"university|college|clinic|clínica|via|viale|calle|plaza|piazza|street|hurricane|vitamin\w*|"
-    rf"modified|modificad[oa]|modificat[oa]|secondo)"
+    rf"(?<!{LETTER})(?:{either('eponym_heads', 'town_heads', 'named_after_places')}|{either('named_before')})"
     rf"(?:[ ](?:de|di|of|del|della|la|de la|y|e|and|[a-zà-ÿ]{{4,14}}(?:[ ](?:de|di|of))?))?[ ]\Z"
 )
-_TAILS: Final = either("eponym_tails", "town_tails", "named_after_tails", "eponym_name_tails")
-_NAMED_AFTER: Final = re.compile(rf"(?:['’]s)?[ ](?:[a-zà-ÿ\-]+[ ])?(?:{_TAILS})(?!{LETTER})")
+_NAMED_AFTER: Final = re.compile(
+    rf"(?:['’]s)?[ ](?:[a-zà-ÿ\-]+[ ])?"
+    rf"(?:{either('eponym_tails', 'town_tails', 'named_after_tails', 'eponym_name_tails', 'named_after')})(?!{LETTER})"
+)
 _AGE: Final = re.compile(
-    r"[ ]\(?[0-9]{1,3}[ ]?(?:a|aa|años?|meses|m|yrs?|years?|months?|mo|yo|y/o|y\.o|anni|mesi|F|M|f|♀|♂)(?![\w])"
+    r",?[ ]\(?[0-9]{1,3}[ ]?(?:a|aa|años?|meses|yrs?|years?|months?|mo|yo|y/o|y\.o|anni|mesi|F|M|♀|♂)(?!\w)"
 )
 _AFTER: Final = re.compile(
     rf"(?:['’]s)?(?:[ ]+(?:\(|[\-–—][ ])?{SMALL_LETTER}|[ ]?[.,;:!?)\"”»\n]|[ ][\-–—/+&→][ ]|[ ][(\[]|[ ]*\Z)"
 )
-_OPENS: Final = re.compile(r"(?:\A|[.!?:;\n\t•*\"“«(\-–—¿¡/] ?|\A[ ]+)\Z")
-_SMALL_BEFORE: Final = re.compile(rf"(?<![\w.])(?P<word>{SMALL_LETTER}+|[0-9]+[ºª°]?)(?P<comma>,?)[ ]\Z")
-_FIRST_BEFORE: Final = re.compile(rf"(?:\A|[.!?:;\n•\-–—*\"“«(¿¡][ ]?)(?P<word>[{UP}]{SMALL_LETTER}*)(?P<comma>,?)[ ]\Z")
-_ENDS_ALL: Final = re.compile(r"[ ]*(?:[.;:!?\n]|\Z)")
+_OPENS: Final = re.compile(r"(?:\A|[.!?:;\n\t•*\"“«(\-–—¿¡] ?|\A[ ]+)\Z")
+_SMALL: Final = re.compile(rf"(?<![\w.])(?P<word>{SMALL_LETTER}+|[0-9]+[ºª°]?|w/)(?P<comma>,?)[ ]\Z")
+_FIRST: Final = re.compile(rf"(?:\A|[.!?:;\n•\-–—*\"“«(¿¡][ ]?)(?P<word>[{UP}]{SMALL_LETTER}*)(?P<comma>,?)[ ]\Z")
 _LISTED_AFTER: Final = re.compile(rf"(?:,|[ ](?:y|e|ed|and|o|or|&))[ ](?P<word>[{UP}]{LETTER}+)")
 _LISTED_BEFORE: Final = re.compile(rf"(?P<word>[{UP}]{LETTER}+)(?:['’]s)?(?:,|[ ](?:y|e|ed|and|o|or|&))[ ]\Z")
-_ARTICLES: Final = frozenset(listed("given_articles"))
-_PLACE_BEFORE: Final = frozenset(listed("place_prepositions")) - {"a", "per", "por", "da"}
-_SPEECH: Final = frozenset(listed("before_persons"))
+# "Vite di Herbert." and "Monitor Merlin." are things, and so is "Ahmed funcionante." at the start of a sentence.
+_OF_FIRST: Final = re.compile(rf"(?:\A|[.!?:;\n•*][ ]?)(?P<head>[{UP}]{LETTER}*)[ ](?:de|di|of)[ ]\Z")
+_ENDS: Final = re.compile(r"[ ]*(?:[.;:!?\n]|\Z)")
+_FEW_AFTER: Final = re.compile(rf"(?:,?[ ]\(?(?P<next>{SMALL_LETTER}+)(?:[ ][\w]+\)?)?)?[ ]*(?:[.;:!?\n]|,[ ][0-9{UP}]|\Z)")
+_VERB: Final = re.compile(rf"{SMALL_LETTER}+(?:ed|es|ts|ks|ps|lls|ys|ò|ó|aba|ava|eva|ía)\Z")
+# "Según Max, el dolor" and "according to Max the pain": no scale comes before a comma or a subject.
+_ACCORDING: Final = re.compile(r"(?<![a-zà-ÿ])(?:según|secondo|according to)[ ]\Z", re.IGNORECASE)
+_SUBJECT_AFTER: Final = re.compile(r",[ ][a-zà-ÿ]|[ ](?:el|la|il|lo|the|no|non|se|è|ha)[ ]")
+# "estado de Alba", "on behalf of Fern"
+_OF_PERSONS: Final = re.compile(rf"(?<!{LETTER})(?:{either('of_persons', 'relations')})[ ](?:de|di|of)[ ]\Z", re.IGNORECASE)
+_NOT_WITHIN: Final = frozenset(listed("given_articles", "place_prepositions")) - {"a", "per", "por", "da", "to", "from"}
+_FIRST_WORDS: Final = frozenset(listed("before_persons", "before_given"))
 _VERB_AFTER: Final = re.compile(
     rf"[ ](?:(?:{either('person_verbs')})(?!{LETTER})|"
     rf"(?:es|è|is)[ ](?:el|la|il|the|su|a|an|un|una|her|his|mi|my|lo|l['’])(?!{LETTER})|"
-    rf"(?:ha|non ha|no ha)[ ](?:sido|{SMALL_LETTER}{{2,}}(?:ado|ido|ato|uto|ito))(?!{LETTER})|"
-    rf"(?:has|had)[ ]been[ ](?:admitted|afebrile|eating|sleeping|told|seen|well|asking|crying)|"
-    rf"(?:non|no)[ ](?:è|ha|viene|vuole|mangia|es|ha|tiene|quiere|viene|puede|come|duerme)(?!{LETTER})|"
+    rf"(?:ha|non ha|no ha|è)[ ](?:sido|stat[oa]|venut[oa]|{SMALL_LETTER}{{2,}}(?:ado|ido|ato|uto|ito))(?!{LETTER})|"
+    rf"ha[sd]?[ ](?:been|had)[ ]{SMALL_LETTER}|"
+    rf"(?:non|no)[ ](?:è|ha|viene|vuole|mangia|es|tiene|quiere|puede|come|duerme)(?!{LETTER})|"
+    rf"{SMALL_LETTER}{{2,}}[ae][ ](?:un|una|il|la|los|las|gli|che|que|tutto|todo)(?!{LETTER})|"
     rf"{SMALL_LETTER}{{2,}}(?:s|ed)[ ](?:her|his|him|he|she|me|us|all|that|to|the|a|no|with|at|about)(?!{LETTER})|"
     rf"{SMALL_LETTER}+(?:ò|ó|ì|aba|ava|eva)(?!{LETTER}))"
 )
+_PERSON_VERBS: Final = frozenset(listed("person_verbs", "verbs_of_names"))
 
 
 def _running(text: str, start: int, end: int) -> Iterator[Found]:
     """A given name without a surname, by its own meanings and the words around it."""
-    if not is_word(text, start, end):
+    if not is_word(text, start, end) or not (_AFTER.match(text, end) or _AGE.match(text, end)):
         return
     word = text[start:end].lower()
     behind = text[max(0, start - 48) : start].rpartition("\n")[2]
-    if NOT_BEFORE.search(behind.lower()) or _NAMED_BEFORE.search(behind.lower()) or _NAMED_AFTER.match(text, end):
+    small = behind.lower()
+    if NOT_BEFORE.search(small) or _NAMED_BEFORE.search(small) or _NAMED_AFTER.match(text, end):
         return
-    if not (_AFTER.match(text, end) or _AGE.match(text, end)):
-        return
-    if _with_persons(behind, text, end) or (
-        word in _SURE and _sure(text, end, behind) or word in _WORDS and _within(text, end, behind)
+    if (
+        _with_persons(behind, text, end, thing=word in _THINGS)
+        or (word in SURE and _sure(text, end, behind))
+        or (word in _WORDS and _within(text, end, behind))
     ):
         yield start, end, Kind.PERSON
 
 
-def _with_persons(behind: str, text: str, end: int) -> bool:
-    """Whether words that go with persons only come right before the name, or a verb of a person opens the sentence."""
-    opening = _FIRST_BEFORE.search(behind)
-    if opening is not None:
-        return opening["word"].lower() in _SPEECH
-    small = _SMALL_BEFORE.search(behind)
-    return small is not None and not small["comma"] and small["word"] in listed("person_leads")
+def _with_persons(behind: str, text: str, end: int, *, thing: bool) -> bool:
+    """Whether words beside the name go with persons only. `thing`: whether it is an eponym or a place as well."""
+    first = _FIRST.search(behind)
+    if first is not None and first["word"].lower() in listed("before_persons"):
+        return True
+    small = _SMALL.search(behind)
+    if small is not None and not small["comma"] and small["word"] in listed("person_leads"):
+        return True
+    if thing:
+        return False
+    if _ACCORDING.search(behind) and _SUBJECT_AFTER.match(text, end):
+        return True
+    return _OPENS.search(behind) is not None and _AGE.match(text, end) is not None
 
 
 def _sure(text: str, end: int, behind: str) -> bool:
@@ -91,125 +112,59 @@ def _sure(text: str, end: int, behind: str) -> bool:
     other = _LISTED_AFTER.match(text, end) or _LISTED_BEFORE.search(behind)
     if other is not None and other["word"].lower() not in GIVEN:
         return False
-    if not behind or _OPENS.search(behind):
-        return _ENDS_ALL.match(text, end) is None
-    if _SMALL_BEFORE.search(behind) or _FIRST_BEFORE.search(behind):
-        return True
-    return other is not None
+    if _OPENS.search(behind):
+        few = _FEW_AFTER.match(text, end)
+        return few is None or (few["next"] or "") in _PERSON_VERBS or _VERB.match(few["next"] or "") is not None
+    first = _FIRST.search(behind)
+    if first is not None:
+        return first["word"].lower() in _FIRST_WORDS or (len(first["word"]) > 1 and not _ENDS.match(text, end))
+    of_first = _OF_FIRST.search(behind)
+    if of_first is not None and _ENDS.match(text, end):
+        return _OF_PERSONS.search(behind) is not None
+    return other is not None or _SMALL.search(behind) is not None
 
 
 def _within(text: str, end: int, behind: str) -> bool:
     """Whether a name that is a word too stands within a sentence, or before a verb at its start."""
-    if not behind or _OPENS.search(behind):
-        return _VERB_AFTER.match(text, end) is not None or _AGE.match(text, end) is not None
-    small = _SMALL_BEFORE.search(behind)
+    if _OPENS.search(behind):
+        return _VERB_AFTER.match(text, end) is not None
+    if _OF_PERSONS.search(behind):
+        return True
+    first = _FIRST.search(behind)
+    if first is not None:
+        return first["word"].lower() in _FIRST_WORDS
+    small = _SMALL.search(behind)
     if small is None or _LISTED_AFTER.match(text, end):
         return False
-    word = small["word"]
-    return len(word) > 1 and word not in _ARTICLES and word not in _PLACE_BEFORE and not word[0].isdigit()
+    return small["word"] not in _NOT_WITHIN and not small["word"][0].isdigit()
 
 
 def _whole(text: str, start: int, end: int) -> Iterator[Found]:
-    """An unambiguous given name of the wider lists, with a surname after it: `Naima Bouzid`."""
+    """A given name of the wider lists with a surname after it (`Naima Bouzid`), or any with an eponym (`Luis Beck`)."""
     if text[start - 1 : start] in ("-", "_", "@", ".", "/") or text[end : end + 1] != " ":
         return
     behind = before(text, start, 48)
     if not text[start + 1 : end].islower() or NOT_BEFORE.search(behind) or _NAMED_BEFORE.search(behind):
         return
     stop = read_name(text, start, most=4)
-    rest = text[end:stop].split()
-    if not rest or _NAMED_AFTER.match(text, stop) or any(part.isupper() and len(part) > 1 for part in rest):
+    rest = [part.lower() for part in text[end:stop].split() if part[0].isupper()]
+    if not rest or _NAMED_AFTER.match(text, stop):
         return
-    others = [part for part in rest if part[0].isupper()]
-    if any(part.lower() in _NO_NAMES or part.lower() in listed("common_surnames") for part in others):
+    if any(part.upper() in text[end:stop] and len(part) > 1 for part in rest):
         return
-    if all(part.lower() not in word_set("eponyms") for part in others):
+    if any(part in NO_NAMES or part in listed("common_surnames") for part in rest):
+        return
+    word, known = text[start:end].lower(), all(part not in word_set("eponyms") for part in rest)
+    within = _SMALL.search(text[max(0, start - 24) : start])
+    spoken = _FIRST.search(text[max(0, start - 24) : start])
+    led = (within is not None and within["word"] not in _NOT_WITHIN) or (
+        spoken is not None and spoken["word"].lower() in listed("before_persons")
+    )
+    if (known and word in SURE) or (led and word not in word_set("eponyms") and (known or word in ALL_GIVEN)):
         yield start, stop, Kind.PERSON
 
 
-_KIN: Final = either("relations", "persons", "roles", "work_es", "work_it", "work_en")
-_APPOSED: Final = re.compile(
-    rf"(?P<lead>{SMALL_LETTER}{{2,}}[ ]|:[ ]|\A|[.\n][ ]?)(?P<name>[{UP}]{SMALL_LETTER}{{2,}}(?:[{APOSTROPHE}\-]{LETTER}+)?),[ ]"
-    rf"(?:(?:the|a|an|her|his|el|la|il|lo|un|una|su|sua|suo|mother['’]s|father['’]s|[a-zà-ÿ]{{3,12}})[ ]){{0,2}}(?:l['’])?\Z"
-)
-
-
-def _apposed(text: str, start: int, end: int) -> Iterator[Found]:
-    """A name before a comma and what the person is: `Consegnato a Pasqua, operatrice`, `Tutrice: Dacia, sorella`."""
-    low = max(0, start - 60)
-    match = _APPOSED.search(text[low:start])
-    if match is None or match["name"].lower() in _NO_NAMES:
-        return
-    opens = not match["lead"].strip(" .\n") or match["lead"][0].isupper()
-    if opens and match["name"].lower() not in GIVEN:
-        return
-    if match["lead"].strip() in _ARTICLES or (match["lead"].strip() in _PLACE_BEFORE):
-        return
-    yield low + match.start("name"), low + match.end("name"), Kind.PERSON
-
-
-_CALLED: Final = re.compile(
-    rf"(?:[ ]|[ ]?[:,][ ])(?P<name>[{UP}]{SMALL_LETTER}+(?:[{APOSTROPHE}\-]{LETTER}+)?)(?={_AFTER.pattern})"
-)
-_CALLED_BEFORE: Final = re.compile(r"(?:disease|procedure|drug|syndrome|síndrome|sindrome|fármaco|farmaco|escala|test)[ ]\Z")
-
-
-def _called(text: str, start: int, end: int) -> Iterator[Found]:
-    """The name after `called`, `apellidado` or `di nome`."""
-    match = _CALLED.match(text, end)
-    if match and match["name"].lower() not in _NO_NAMES and not _CALLED_BEFORE.search(before(text, start, 24)):
-        yield match.start("name"), match.end("name"), Kind.PERSON
-
-
-_SURNAMED: Final = re.compile(
-    rf"(?P<name>[{UP}]{LETTER}+)(?:,?[ ]\((?:de[ ]|di[ ]|es[ ](?:el|su)[ ]|è[ ]il[ ])?|,?[ ](?:de|di|by)[ ]|,[ ])\Z"
-)
-
-
-def _surnamed(text: str, start: int, end: int) -> Iterator[Found]:
-    """The name before `de apellido`, `(cognome)`, `by surname`."""
-    low = max(0, start - 40)
-    match = _SURNAMED.search(text[low:start])
-    if match is not None and match["name"].lower() not in _NO_NAMES:
-        yield low + match.start("name"), low + match.end("name"), Kind.PERSON
-
-
-_ROLE_AFTER: Final = re.compile(
-    rf"[ ](?P<name>[{UP}]{SMALL_LETTER}{{2,}}(?:[ ][{UP}]{SMALL_LETTER}{{2,}})?)(?=[ ]{SMALL_LETTER}|[.,;:)\n]|[ ]*\Z)"
-)
-_ROLE_BEFORE: Final = re.compile(r"(?:\A|[.:;\n(][ ]?|(?:el|la|al|del|il|lo|l['’]|della|dalla|dal|alla|the|by|with|and|e|y|con|a|por)[ ])\Z")
-_FIELD_ENDS: Final = re.compile(r"\w+(?:log[iíy]a?|logie|iatr[iíy]a?|iatrics|ics|ria|ería|tica|dad|ción|zione|sione|tion|ment|mente|ing|ists?|er|tor|trice|ura)\Z")
-
-
-def _role(text: str, start: int, end: int) -> Iterator[Found]:
-    """The surname after a role: `la psicóloga Alegre`, `Registrar Down examined him`."""
-    match = _ROLE_AFTER.match(text, end)
-    if match is None or not _ROLE_BEFORE.search(before(text, start, 12)):
-        return
-    name = match["name"].split()[0].lower()
-    if name not in _NO_NAMES and (name in GIVEN or not _FIELD_ENDS.match(name)):
-        yield match.start("name"), match.end("name"), Kind.STAFF
-
-
-_TREATED: Final = re.compile(rf"(?<!{LETTER})(?:{either('treated')})[ ]\Z")
-
-
-def _by(text: str, start: int, end: int) -> Iterator[Found]:
-    """Who treated somebody: `Operado por Hartmann`, `seen by Kocher`."""
-    match = _ROLE_AFTER.match(text, end)
-    if match is None or not _TREATED.search(before(text, start, 24)):
-        return
-    name = match["name"].split()[0].lower()
-    if name not in _NO_NAMES and (name in GIVEN or not _FIELD_ENDS.match(name)):
-        yield match.start("name"), match.end("name"), Kind.STAFF
-
-
 RULES: Final = (
-    Rule("name.running", _OPEN | _WORDS | (_SHADOWED & GIVEN), _running, 0.8, rank=27, capital=True),
-    Rule("name.running.whole", _SURE - ALL_GIVEN, _whole, 0.8, rank=42, capital=True),
-    Rule("name.apposed", frozenset(listed("relations", "roles", "persons", "work_es", "work_it", "work_en")), _apposed, 0.85, rank=57, strong=True),
-    Rule("name.called", frozenset(listed("called")), _called, 0.85, rank=57, strong=True),
-    Rule("name.surnamed", frozenset({"apellido", "apellidos", "cognome", "surname", "llama", "chiama"}), _surnamed, 0.85, rank=57, strong=True),
-    Rule("name.role.surname", frozenset(listed("roles")), _role, 0.85, rank=56, strong=True),
-    Rule("name.by", frozenset({"por", "by", "da", "dal", "dalla"}), _by, 0.8, rank=56, strong=True),
+    Rule("name.running", _OPEN, _running, 0.8, rank=27, capital=True),
+    Rule("name.running.whole", _OPEN, _whole, 0.8, rank=42, capital=True),
 )

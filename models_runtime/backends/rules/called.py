@@ -1,0 +1,107 @@
+"""Names, known or not, by words that tell that somebody is meant: what a person is, does or is called."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from models_runtime.backends.rules.bare import GIVEN
+from models_runtime.backends.rules.gazetteers import either, listed
+from models_runtime.backends.rules.kinds import Kind
+from models_runtime.backends.rules.phrases import APOSTROPHE, LETTER, SMALL_LETTER, UP, before
+from models_runtime.backends.rules.rule import Finder, Found, Rule
+from models_runtime.backends.rules.running import NO_NAMES
+
+_NAME: Final = rf"(?P<name>[{UP}]{SMALL_LETTER}+(?:[{APOSTROPHE}\-][{UP}]?{SMALL_LETTER}+)?)"
+_ENDS: Final = rf"(?=['’]s[ ]|[ ](?:\(|[\-–—][ ])?{SMALL_LETTER}|[ ]?[.,;:!?)\n]|[ ]*\Z)"
+_ARTICLES: Final = frozenset(listed("given_articles", "place_prepositions")) - {"a", "to", "per", "da", "por"}
+
+_APPOSED: Final = re.compile(
+    rf"(?P<lead>{SMALL_LETTER}+[ ]|:[ ]|\A|[.;\n•][ ]?|[{UP}]{SMALL_LETTER}*[ ]){_NAME},[ ]"
+    rf"(?:(?:{either('before_kin')}|[a-zà-ÿ]{{3,12}})[ ]){{0,2}}(?:l['’])?\Z"
+)
+
+
+def _apposed(text: str, start: int, end: int) -> Iterator[Found]:
+    """A name before a comma and what the person is: `Consegnato a Pasqua, operatrice`, `Tutrice: Dacia, sorella`."""
+    low = max(0, start - 60)
+    match = _APPOSED.search(text[low:start])
+    if match is None or match["name"].lower() in NO_NAMES:
+        return
+    lead = match["lead"].strip(" .;\n•")
+    if (not lead or lead[0].isupper()) and match["name"].lower() not in GIVEN:
+        return
+    if lead not in _ARTICLES:
+        yield low + match.start("name"), low + match.end("name"), Kind.PERSON
+
+
+_CALLED: Final = re.compile(rf"(?:[ ]|[ ]?[:,][ ]){_NAME}{_ENDS}")
+_THING: Final = re.compile(rf"(?<!{LETTER})(?:{either('eponym_heads', 'eponym_tails')}|drug|device|trial|fármaco|farmaco)[ ]\Z")
+
+
+def _called(text: str, start: int, end: int) -> Iterator[Found]:
+    """The name after `called`, `apellidado` or `di nome`."""
+    match = _CALLED.match(text, end)
+    if match and match["name"].lower() not in NO_NAMES and not _THING.search(before(text, start, 24)):
+        yield *match.span("name"), Kind.PERSON
+
+
+_SURNAMED: Final = re.compile(
+    rf"(?P<name>[{UP}]{LETTER}+)(?:,?[ ]\((?:de[ ]|di[ ]|es[ ](?:el|su)[ ]|è[ ]il[ ])?|,?[ ](?:de|di|by)[ ]|"
+    r"[ ]\(así[ ]se[ ]|[ ]\([cs]osì[ ]si[ ]|,[ ])\Z"
+)
+
+
+def _surnamed(text: str, start: int, end: int) -> Iterator[Found]:
+    """The name before `de apellido`, `(cognome)`, `(así se llama)`."""
+    low = max(0, start - 40)
+    match = _SURNAMED.search(text[low:start])
+    if match is not None and match["name"].lower() not in NO_NAMES:
+        yield low + match.start("name"), low + match.end("name"), Kind.PERSON
+
+
+_AFTER_WORD: Final = re.compile(rf"[ ]{_NAME}(?P<more>[ ][{UP}]{SMALL_LETTER}+)?{_ENDS}")
+_FIELD_OF_WORK: Final = re.compile(
+    r"\w+(?:log[iíy]a?|logie|iatr[iíy]a?|iatrics|ics|ería|ica|dad|ción|zione|sione|tion|ment|mente|ing|ists?|tà|ance|tura)\Z"
+)
+
+
+def _announced(kind: Kind, ahead: re.Pattern[str]) -> Finder:
+    """The name right after the trigger word, if `ahead` matches what comes before that word."""
+
+    def find(text: str, start: int, end: int) -> Iterator[Found]:
+        match = _AFTER_WORD.match(text, end)
+        if match is None or not ahead.search(text[max(0, start - 24) : start]):
+            return
+        name = match["name"].lower()
+        if len(name) > 2 and name not in NO_NAMES and (name in GIVEN or not _FIELD_OF_WORK.match(name)):
+            yield match.start("name"), match.end("more") if match["more"] else match.end("name"), kind
+
+    return find
+
+
+_ROLE_BEFORE: Final = re.compile(
+    rf"(?:\A|[.:;\n(][ ]?|(?<!{LETTER})(?:{either('before_roles')})[ ]|(?<!{LETTER})l['’])\Z", re.IGNORECASE
+)
+_TREATED: Final = re.compile(rf"(?<!{LETTER})(?:{either('treated')})[ ]\Z", re.IGNORECASE)
+_PATIENT_BEFORE: Final = re.compile(r"(?<![a-zà-ÿ])(?:el|la|il|the|this|esta|este|questa|questo)[ ]\Z", re.IGNORECASE)
+_SAYS_BEFORE: Final = re.compile(r"(?:\A|[.:;\n(¿][ ]?|(?<![a-zà-ÿ])(?:nos|me|y|que|como|ci|mi|e|che|come|lo)[ ])\Z", re.IGNORECASE)
+_SAYS_AFTER: Final = re.compile(rf"[ ]{_NAME}(?=[ ](?:que|si|cuándo|cuánto|cómo|dónde|por qué|che|se|quando|perché|dove|come)[ ])")
+
+
+def _says(text: str, start: int, end: int) -> Iterator[Found]:
+    """Who says or asks something, after the verb: `Nos dice Lis que no ve`, `Chiede Nives se può`."""
+    match = _SAYS_AFTER.match(text, end)
+    if match and match["name"].lower() not in NO_NAMES and _SAYS_BEFORE.search(text[max(0, start - 8) : start]):
+        yield *match.span("name"), Kind.PERSON
+
+
+_PERSONS: Final = frozenset(word for word in listed("persons") if len(word) > 3 and not word.endswith("."))
+RULES: Final = (
+    Rule("name.apposed", frozenset(listed("relations", "roles", "persons", "work_es", "work_it", "work_en")), _apposed, 0.85, rank=61, strong=True),
+    Rule("name.called", frozenset(listed("called")), _called, 0.85, rank=57, strong=True),
+    Rule("name.surnamed", frozenset(listed("surnamed")), _surnamed, 0.85, rank=57, strong=True),
+    Rule("name.role.surname", frozenset(listed("roles")), _announced(Kind.STAFF, _ROLE_BEFORE), 0.85, rank=56, strong=True),
+    Rule("name.by", frozenset({"por", "by", "da", "dal", "dalla"}), _announced(Kind.STAFF, _TREATED), 0.8, rank=56, strong=True),
+    Rule("name.patient.called", _PERSONS, _announced(Kind.PATIENT, _PATIENT_BEFORE), 0.8, rank=31),
+    Rule("name.says", frozenset(listed("says")), _says, 0.85, rank=57, strong=True),
+)
