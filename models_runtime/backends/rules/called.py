@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from models_runtime.backends.rules.bare import GIVEN
-from models_runtime.backends.rules.gazetteers import either, listed
+from models_runtime.backends.rules.gazetteers import either, listed, places
 from models_runtime.backends.rules.kinds import Kind
 from models_runtime.backends.rules.phrases import APOSTROPHE, LETTER, SMALL_LETTER, UP, before
 from models_runtime.backends.rules.rule import Finder, Found, Rule
-from models_runtime.backends.rules.running import NO_NAMES
+from models_runtime.backends.rules.running import NAMED_AFTER, NO_NAMES
 
 _NAME: Final = rf"(?P<name>[{UP}]{SMALL_LETTER}+(?:[{APOSTROPHE}\-][{UP}]?{SMALL_LETTER}+)?)"
 _ENDS: Final = rf"(?=['’]s[ ]|[ ](?:\(|[\-–—][ ])?{SMALL_LETTER}|[ ]?[.,;:!?)\n]|[ ]*\Z)"
@@ -17,7 +17,7 @@ _ARTICLES: Final = frozenset(listed("given_articles", "place_prepositions")) - {
 
 _APPOSED: Final = re.compile(
     rf"(?P<lead>{SMALL_LETTER}+[ ]|:[ ]|\A|[.;\n•][ ]?|[{UP}]{SMALL_LETTER}*[ ]){_NAME},[ ]"
-    rf"(?:(?:{either('before_kin')}|[a-zà-ÿ]{{3,12}})[ ]){{0,2}}(?:l['’])?\Z"
+    rf"(?:(?:{either('before_kin')}|(?!(?:{either('no_kin')})[ ])[a-zà-ÿ]{{3,12}})[ ]){{0,2}}(?:l['’])?\Z"
 )
 
 
@@ -27,8 +27,9 @@ def _apposed(text: str, start: int, end: int) -> Iterator[Found]:
     match = _APPOSED.search(text[low:start])
     if match is None or match["name"].lower() in NO_NAMES:
         return
-    lead = match["lead"].strip(" .;\n•")
-    if (not lead or lead[0].isupper()) and match["name"].lower() not in GIVEN:
+    lead, name = match["lead"].strip(" .;\n•"), match["name"].lower()
+    opens = not lead or (lead[0].isupper() and lead.lower() not in listed("before_persons"))
+    if (opens and name not in GIVEN) or (name in places() and lead not in ("", ":")):
         return
     if lead not in _ARTICLES:
         yield low + match.start("name"), low + match.end("name"), Kind.PERSON
@@ -65,14 +66,16 @@ _FIELD_OF_WORK: Final = re.compile(
 )
 
 
-def _announced(kind: Kind, ahead: re.Pattern[str]) -> Finder:
+def _announced(kind: Kind, ahead: re.Pattern[str], pattern: re.Pattern[str] = _AFTER_WORD) -> Finder:
     """The name right after the trigger word, if `ahead` matches what comes before that word."""
 
     def find(text: str, start: int, end: int) -> Iterator[Found]:
-        match = _AFTER_WORD.match(text, end)
+        match = pattern.match(text, end)
         if match is None or not ahead.search(text[max(0, start - 24) : start]):
             return
         name = match["name"].lower()
+        if NAMED_AFTER.match(text, match.end()) or NAMED_AFTER.match(text, match.end("name")):
+            return
         if len(name) > 2 and name not in NO_NAMES and (name in GIVEN or not _FIELD_OF_WORK.match(name)):
             yield match.start("name"), match.end("more") if match["more"] else match.end("name"), kind
 
@@ -95,6 +98,19 @@ def _says(text: str, start: int, end: int) -> Iterator[Found]:
         yield *match.span("name"), Kind.PERSON
 
 
+# "Patient Blake Storm, 66"
+_AGED: Final = re.compile(rf"[ ]{_NAME}(?P<more>[ ][{UP}]{SMALL_LETTER}+)(?=,?[ ]\(?[0-9]{{1,3}}(?![0-9/.,%]))")
+_ANYTHING: Final = re.compile("")
+# "Natale è stato operato", "May has been afebrile"
+_MONTH_ACTS: Final = re.compile(rf"[ ](?:{either('month_acts')})(?!{LETTER})")
+
+
+def _month(text: str, start: int, end: int) -> Iterator[Found]:
+    """A month or a feast that is somebody's name, before what only persons do."""
+    if _MONTH_ACTS.match(text, end):
+        yield start, end, Kind.PERSON
+
+
 _PERSONS: Final = frozenset(word for word in listed("persons") if len(word) > 3 and not word.endswith("."))
 RULES: Final = (
     Rule("name.apposed", frozenset(listed("relations", "roles", "persons", "work_es", "work_it", "work_en")), _apposed, 0.85, rank=61, strong=True),
@@ -103,5 +119,7 @@ RULES: Final = (
     Rule("name.role.surname", frozenset(listed("roles")), _announced(Kind.STAFF, _ROLE_BEFORE), 0.85, rank=56, strong=True),
     Rule("name.by", frozenset({"por", "by", "da", "dal", "dalla"}), _announced(Kind.STAFF, _TREATED), 0.8, rank=56, strong=True),
     Rule("name.patient.called", _PERSONS, _announced(Kind.PATIENT, _PATIENT_BEFORE), 0.8, rank=31),
+    Rule("name.patient.aged", frozenset({"patient", "paciente", "paziente"}), _announced(Kind.PATIENT, _ANYTHING, _AGED), 0.8, rank=56),
+    Rule("name.month", frozenset(listed("month_given", "feast_given")), _month, 0.8, rank=62, strong=True, capital=True),
     Rule("name.says", frozenset(listed("says")), _says, 0.85, rank=57, strong=True),
 )

@@ -58,7 +58,8 @@ def read_name(text: str, at: int, *, most: int = 5, comma: bool = False, announc
         month = not count and lower in listed("month_given")
         if month and _OF_DATE.match(text, step.end()):
             break
-        if lower in stops and not (month and announced) and not (short and step[4]):
+        titled = announced and not count and (month or lower in listed("street_surnames"))
+        if lower in stops and not titled and not (short and step[4]):
             break
         if short and text[step.end(3) : step.end(3) + 1] in _SLASHES:
             break

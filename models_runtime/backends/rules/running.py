@@ -18,7 +18,7 @@ from models_runtime.backends.rules.phrases import LETTER, SMALL_LETTER, UP, befo
 from models_runtime.backends.rules.rule import Found, Rule
 
 NO_NAMES: Final = word_set("not_names").union(
-    word_set("drugs"), listed("sentence_starts", "acronyms", "statuses", "persons", "relations", "staff_words", "no_given")
+    word_set("drugs"), listed("sentence_starts", "statuses", "persons", "relations", "staff_words", "no_given")
 )
 """Words that are nobody's name here, whatever comes before them."""
 _OPEN: Final = GIVEN.difference(NO_NAMES)
@@ -35,11 +35,12 @@ _NAMED_BEFORE: Final = re.compile(
     rf"(?<!{LETTER})(?:{either('eponym_heads', 'town_heads', 'named_after_places')}|{either('named_before')})"
     rf"(?:[ ](?:de|di|of|del|della|la|de la|y|e|and|[a-zà-ÿ]{{4,14}}(?:[ ](?:de|di|of))?))?[ ]\Z"
 )
-_NAMED_AFTER: Final = re.compile(
+NAMED_AFTER: Final = re.compile(
     rf"(?:['’]s)?[ ](?:[a-zà-ÿ\-]+[ ])?"
     rf"(?:{either('eponym_tails', 'town_tails', 'named_after_tails', 'eponym_name_tails', 'named_after')})(?!{LETTER})"
 )
 _AGE: Final = re.compile(
+    r",[ ](?:a|aa|anni|età|edad|aged?)\.?[ ][0-9]{1,3}(?![0-9])|"
     r",?[ ]\(?[0-9]{1,3}[ ]?(?:a|aa|años?|meses|yrs?|years?|months?|mo|yo|y/o|y\.o|anni|mesi|F|M|♀|♂)(?!\w)"
 )
 _AFTER: Final = re.compile(
@@ -57,10 +58,13 @@ _FEW_AFTER: Final = re.compile(rf"(?:,?[ ]\(?(?P<next>{SMALL_LETTER}+)(?:[ ][\w]
 _VERB: Final = re.compile(rf"{SMALL_LETTER}+(?:ed|es|ts|ks|ps|lls|ys|ò|ó|aba|ava|eva|ía)\Z")
 # "Según Max, el dolor" and "according to Max the pain": no scale comes before a comma or a subject.
 _ACCORDING: Final = re.compile(r"(?<![a-zà-ÿ])(?:según|secondo|according to)[ ]\Z", re.IGNORECASE)
+_CLAUSE_ENDS: Final = re.compile(r"[.,;\n]|[ ](?:and|has|is|was|had|to|who)[ ]|\Z")
+_PERSON_LEADS: Final = frozenset(listed("person_leads", "before_persons"))
 _SUBJECT_AFTER: Final = re.compile(r",[ ][a-zà-ÿ]|[ ](?:el|la|il|lo|the|no|non|se|è|ha)[ ]")
 # "estado de Alba", "on behalf of Fern"
 _OF_PERSONS: Final = re.compile(rf"(?<!{LETTER})(?:{either('of_persons', 'relations')})[ ](?:de|di|of)[ ]\Z", re.IGNORECASE)
 _NOT_WITHIN: Final = frozenset(listed("given_articles", "place_prepositions")) - {"a", "per", "por", "da", "to", "from"}
+_NOT_LED: Final = _NOT_WITHIN.union(("según", "secondo", "to", "no", "non", "not"))
 _FIRST_WORDS: Final = frozenset(listed("before_persons", "before_given"))
 _VERB_AFTER: Final = re.compile(
     rf"[ ](?:(?:{either('person_verbs')})(?!{LETTER})|"
@@ -70,6 +74,7 @@ _VERB_AFTER: Final = re.compile(
     rf"(?:non|no)[ ](?:è|ha|viene|vuole|mangia|es|tiene|quiere|puede|come|duerme)(?!{LETTER})|"
     rf"{SMALL_LETTER}{{2,}}[ae][ ](?:un|una|il|la|los|las|gli|che|que|tutto|todo)(?!{LETTER})|"
     rf"{SMALL_LETTER}{{2,}}(?:s|ed)[ ](?:her|his|him|he|she|me|us|all|that|to|the|a|no|with|at|about)(?!{LETTER})|"
+    rf"(?:e|y|and)[ ](?:il|la|lo|su|sus|his|her|the|el|i)(?!{LETTER})|"
     rf"{SMALL_LETTER}+(?:ò|ó|ì|aba|ava|eva)(?!{LETTER}))"
 )
 _PERSON_VERBS: Final = frozenset(listed("person_verbs", "verbs_of_names"))
@@ -82,7 +87,7 @@ def _running(text: str, start: int, end: int) -> Iterator[Found]:
     word = text[start:end].lower()
     behind = text[max(0, start - 48) : start].rpartition("\n")[2]
     small = behind.lower()
-    if NOT_BEFORE.search(small) or _NAMED_BEFORE.search(small) or _NAMED_AFTER.match(text, end):
+    if NOT_BEFORE.search(small) or _NAMED_BEFORE.search(small) or NAMED_AFTER.match(text, end):
         return
     if (
         _with_persons(behind, text, end, thing=word in _THINGS)
@@ -98,10 +103,12 @@ def _with_persons(behind: str, text: str, end: int, *, thing: bool) -> bool:
     if first is not None and first["word"].lower() in listed("before_persons"):
         return True
     small = _SMALL.search(behind)
-    if small is not None and not small["comma"] and small["word"] in listed("person_leads"):
+    if small is not None and not small["comma"] and small["word"] in _PERSON_LEADS:
         return True
     if thing:
         return False
+    if small is not None and small["word"] in ("for", "both", "w/") and _CLAUSE_ENDS.match(text, end):
+        return True
     if _ACCORDING.search(behind) and _SUBJECT_AFTER.match(text, end):
         return True
     return _OPENS.search(behind) is not None and _AGE.match(text, end) is not None
@@ -114,7 +121,7 @@ def _sure(text: str, end: int, behind: str) -> bool:
         return False
     if _OPENS.search(behind):
         few = _FEW_AFTER.match(text, end)
-        return few is None or (few["next"] or "") in _PERSON_VERBS or _VERB.match(few["next"] or "") is not None
+        return few is None or _AGE.match(text, end) is not None or (few["next"] or "") in _PERSON_VERBS or _VERB.match(few["next"] or "") is not None
     first = _FIRST.search(behind)
     if first is not None:
         return first["word"].lower() in _FIRST_WORDS or (len(first["word"]) > 1 and not _ENDS.match(text, end))
@@ -139,8 +146,17 @@ def _within(text: str, end: int, behind: str) -> bool:
     return small["word"] not in _NOT_WITHIN and not small["word"][0].isdigit()
 
 
-def _whole(text: str, start: int, end: int) -> Iterator[Found]:
-    """A given name of the wider lists with a surname after it (`Naima Bouzid`), or any with an eponym (`Luis Beck`)."""
+def _unusual(text: str, start: int, end: int) -> Iterator[Found]:
+    """A given name of the wider lists with a surname after it: `Naima Bouzid`."""
+    return _whole(text, start, end, strong=False)
+
+
+def _led(text: str, start: int, end: int) -> Iterator[Found]:
+    """A full name that looks like an eponym or like words, within a sentence: `firma Luis Beck`, `Llamó Luz Divina`."""
+    return _whole(text, start, end, strong=True)
+
+
+def _whole(text: str, start: int, end: int, *, strong: bool) -> Iterator[Found]:
     if text[start - 1 : start] in ("-", "_", "@", ".", "/") or text[end : end + 1] != " ":
         return
     behind = before(text, start, 48)
@@ -148,7 +164,7 @@ def _whole(text: str, start: int, end: int) -> Iterator[Found]:
         return
     stop = read_name(text, start, most=4)
     rest = [part.lower() for part in text[end:stop].split() if part[0].isupper()]
-    if not rest or _NAMED_AFTER.match(text, stop):
+    if not rest or NAMED_AFTER.match(text, stop):
         return
     if any(part.upper() in text[end:stop] and len(part) > 1 for part in rest):
         return
@@ -157,14 +173,17 @@ def _whole(text: str, start: int, end: int) -> Iterator[Found]:
     word, known = text[start:end].lower(), all(part not in word_set("eponyms") for part in rest)
     within = _SMALL.search(text[max(0, start - 24) : start])
     spoken = _FIRST.search(text[max(0, start - 24) : start])
-    led = (within is not None and within["word"] not in _NOT_WITHIN) or (
+    led = (within is not None and not within["comma"] and within["word"] not in _NOT_LED) or (
         spoken is not None and spoken["word"].lower() in listed("before_persons")
     )
-    if (known and word in SURE) or (led and word not in word_set("eponyms") and (known or word in ALL_GIVEN)):
+    if (known and word in SURE and not strong) or (
+        led and strong and word not in _SHADOWED and (word in ALL_GIVEN or all(part in GIVEN for part in rest))
+    ):
         yield start, stop, Kind.PERSON
 
 
 RULES: Final = (
     Rule("name.running", _OPEN, _running, 0.8, rank=27, capital=True),
-    Rule("name.running.whole", _OPEN, _whole, 0.8, rank=42, capital=True),
+    Rule("name.running.whole", SURE - ALL_GIVEN, _unusual, 0.8, rank=42, capital=True),
+    Rule("name.running.led", _OPEN - _SHADOWED, _led, 0.8, rank=42, strong=True, capital=True),
 )
