@@ -32,6 +32,7 @@ from models_runtime.backends.rules import (
     persons,
     places,
     running,
+    staying,
     streets,
     traps,
 )
@@ -59,6 +60,7 @@ FAMILIES: Final = (
     persons,
     places,
     running,
+    staying,
     streets,
     traps,
 )

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from models_runtime.backends.rules.bare import GIVEN
-from models_runtime.backends.rules.gazetteers import either, listed, places
+from models_runtime.backends.rules.gazetteers import either, listed, places, word_set
 from models_runtime.backends.rules.kinds import Kind
 from models_runtime.backends.rules.phrases import APOSTROPHE, LETTER, SMALL_LETTER, UP, before
 from models_runtime.backends.rules.rule import Finder, Found, Rule
@@ -30,6 +30,8 @@ def _apposed(text: str, start: int, end: int) -> Iterator[Found]:
     lead, name = match["lead"].strip(" .;\n•"), match["name"].lower()
     opens = not lead or (lead[0].isupper() and lead.lower() not in listed("before_persons"))
     if (opens and name not in GIVEN) or (name in places() and lead not in ("", ":")):
+        return
+    if name in word_set("eponyms") and lead in listed("no_kin", "has_illness"):
         return
     if lead not in _ARTICLES:
         yield low + match.start("name"), low + match.end("name"), Kind.PERSON

@@ -47,7 +47,7 @@ _FROM: Final = re.compile(
     r"proced(?:e|ente) de|nacid[oa] en|vecin[oa] de|originari[oa] d[ei]|oriund[oa] de|viajes? (?:reciente )?a|"
     r"viaggio (?:recente )?(?:a|in)|trasladad[oa] (?:de|desde|a)|trasferit[oa] (?:a|da)|nat[oa] (?:a|ad|in)|"
     r"abita (?:a|in)|proveniente da|lives in|living in|born in|moved to|native of|resident of|"
-    r"travel(?:ed)? to|from)[ ]\Z"
+    r"(?:llegad|vuelt|venid)[oa] de|regres\w+ de|travel(?:ed)? to|from)[ ]\Z"
 )
 
 
