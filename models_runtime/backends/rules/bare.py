@@ -62,14 +62,15 @@ class Age:
     confidence: float
 
 
-def given_names(language: str, around: Words, described: Age, figures: Age) -> tuple[Rule, ...]:
+def given_names(language: str, around: Words, described: Age, figures: Age, pronouns: Iterable[str] = ()) -> tuple[Rule, ...]:
     """The rules of a language for given names alone.
 
     `around`: the words around names. `described`: an age after any capitalized word ("Anna è una donna di 47 anni").
     `figures`: an age in figures, which other words precede too, so that only known names count ("Osvaldo, anni 52").
+    `pronouns`: names that are pronouns of this language.
     """
     return (
-        Rule(f"name.bare.{language}", GIVEN, alone(around, _own(language)), 0.8, rank=28, capital=True),
+        Rule(f"name.bare.{language}", GIVEN.difference(pronouns), alone(around, _own(language)), 0.8, rank=28, capital=True),
         Rule(
             f"name.aged.{language}",
             described.triggers,

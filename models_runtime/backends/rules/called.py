@@ -16,7 +16,7 @@ _ENDS: Final = rf"(?=['’]s[ ]|[ ](?:\(|[\-–—][ ])?{SMALL_LETTER}|[ ]?[.,;:
 _ARTICLES: Final = frozenset(listed("given_articles", "place_prepositions")) - {"a", "to", "per", "da", "por"}
 
 _APPOSED: Final = re.compile(
-    rf"(?P<lead>{SMALL_LETTER}+[ ]|:[ ]|\A|[.;\n•][ ]?|[{UP}]{SMALL_LETTER}*[ ]){_NAME},[ ]"
+    rf"(?P<lead>{SMALL_LETTER}+[ ]|[:(][ ]?|\A|[.;\n•][ ]?|[{UP}]{SMALL_LETTER}*[ ]){_NAME}(?:,[ ]|[ ]\()"
     rf"(?:(?:{either('before_kin')}|(?!(?:{either('no_kin')})[ ])[a-zà-ÿ]{{3,12}})[ ]){{0,2}}(?:l['’])?\Z"
 )
 
@@ -29,7 +29,7 @@ def _apposed(text: str, start: int, end: int) -> Iterator[Found]:
         return
     lead, name = match["lead"].strip(" .;\n•"), match["name"].lower()
     opens = not lead or (lead[0].isupper() and lead.lower() not in listed("before_persons"))
-    if (opens and name not in GIVEN) or (name in places() and lead not in ("", ":")):
+    if (opens and name not in GIVEN) or (name in places() and lead not in ("", ":", "(")):
         return
     if name in word_set("eponyms") and lead in listed("no_kin", "has_illness"):
         return
@@ -37,13 +37,17 @@ def _apposed(text: str, start: int, end: int) -> Iterator[Found]:
         yield low + match.start("name"), low + match.end("name"), Kind.PERSON
 
 
-_CALLED: Final = re.compile(rf"(?:[ ]|[ ]?[:,][ ]){_NAME}{_ENDS}")
+_CALLED: Final = re.compile(rf"(?:[ ](?:is[ ])?|[ ]?[:,][ ]){_NAME}{_ENDS}")
+# "se llama" and "her name is", but "llama a la familia" and "name of the drug".
+_IS_CALLED: Final = re.compile(r"(?<![a-zà-ÿ])(?:se|si|her|his|their|whose|my)[ ]\Z", re.IGNORECASE)
 _THING: Final = re.compile(rf"(?<!{LETTER})(?:{either('eponym_heads', 'eponym_tails')}|drug|device|trial|fármaco|farmaco)[ ]\Z")
 
 
 def _called(text: str, start: int, end: int) -> Iterator[Found]:
     """The name after `called`, `apellidado` or `di nome`."""
     match = _CALLED.match(text, end)
+    if match and text[start:end].lower() in ("llama", "chiama", "name") and not _IS_CALLED.search(before(text, start, 8)):
+        return
     if match and match["name"].lower() not in NO_NAMES and not _THING.search(before(text, start, 24)):
         yield *match.span("name"), Kind.PERSON
 

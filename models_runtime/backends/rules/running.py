@@ -64,6 +64,8 @@ _SUBJECT_AFTER: Final = re.compile(r",[ ][a-zà-ÿ]|[ ](?:el|la|il|lo|the|no|non
 # "estado de Alba", "on behalf of Fern"
 _OF_PERSONS: Final = re.compile(rf"(?<!{LETTER})(?:{either('of_persons', 'relations')})[ ](?:de|di|of)[ ]\Z", re.IGNORECASE)
 _NOT_WITHIN: Final = frozenset(listed("given_articles", "place_prepositions")) - {"a", "per", "por", "da", "to", "from"}
+# "Habló Consuelo con la trabajadora social"
+_PAST: Final = re.compile(rf"[{UP}]{SMALL_LETTER}{{2,}}ó")
 _NOT_LED: Final = _NOT_WITHIN.union(("según", "secondo", "to", "no", "non", "not"))
 _FIRST_WORDS: Final = frozenset(listed("before_persons", "before_given"))
 _VERB_AFTER: Final = re.compile(
@@ -73,7 +75,7 @@ _VERB_AFTER: Final = re.compile(
     rf"ha[sd]?[ ](?:been|had)[ ]{SMALL_LETTER}|"
     rf"(?:non|no)[ ](?:è|ha|viene|vuole|mangia|es|tiene|quiere|puede|come|duerme)(?!{LETTER})|"
     rf"{SMALL_LETTER}{{2,}}[ae][ ](?:un|una|il|la|los|las|gli|che|que|tutto|todo)(?!{LETTER})|"
-    rf"{SMALL_LETTER}{{2,}}(?:s|ed)[ ](?:her|his|him|he|she|me|us|all|that|to|the|a|no|with|at|about)(?!{LETTER})|"
+    rf"{SMALL_LETTER}{{2,}}(?:s|ed)[ ](?:her|his|him|he|she|me|us|all|that|to|the|a|no|with|at|about|in|up|out|off)(?!{LETTER})|"
     rf"(?:e|y|and)[ ](?:il|la|lo|su|sus|his|her|the|el|i)(?!{LETTER})|"
     rf"{SMALL_LETTER}+(?:ò|ó|ì|aba|ava|eva)(?!{LETTER}))"
 )
@@ -100,7 +102,7 @@ def _running(text: str, start: int, end: int) -> Iterator[Found]:
 def _with_persons(behind: str, text: str, end: int, *, thing: bool) -> bool:
     """Whether words beside the name go with persons only. `thing`: whether it is an eponym or a place as well."""
     first = _FIRST.search(behind)
-    if first is not None and first["word"].lower() in listed("before_persons"):
+    if first is not None and (first["word"].lower() in listed("before_persons") or _PAST.fullmatch(first["word"])):
         return True
     small = _SMALL.search(behind)
     if small is not None and not small["comma"] and small["word"] in _PERSON_LEADS:
@@ -108,6 +110,8 @@ def _with_persons(behind: str, text: str, end: int, *, thing: bool) -> bool:
     if thing:
         return False
     if small is not None and small["word"] in ("for", "both", "w/") and _CLAUSE_ENDS.match(text, end):
+        return True
+    if _OF_PERSONS.search(behind):
         return True
     if _ACCORDING.search(behind) and _SUBJECT_AFTER.match(text, end):
         return True
@@ -120,6 +124,8 @@ def _sure(text: str, end: int, behind: str) -> bool:
     if other is not None and other["word"].lower() not in GIVEN:
         return False
     if _OPENS.search(behind):
+        if not behind.strip() and text[end : end + 1] == ":":
+            return True
         few = _FEW_AFTER.match(text, end)
         return few is None or _AGE.match(text, end) is not None or (few["next"] or "") in _PERSON_VERBS or _VERB.match(few["next"] or "") is not None
     first = _FIRST.search(behind)
@@ -135,8 +141,6 @@ def _within(text: str, end: int, behind: str) -> bool:
     """Whether a name that is a word too stands within a sentence, or before a verb at its start."""
     if _OPENS.search(behind):
         return _VERB_AFTER.match(text, end) is not None
-    if _OF_PERSONS.search(behind):
-        return True
     first = _FIRST.search(behind)
     if first is not None:
         return first["word"].lower() in _FIRST_WORDS

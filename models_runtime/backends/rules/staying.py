@@ -11,11 +11,12 @@ from models_runtime.backends.rules.phrases import LETTER, TOWN, UP, cut_town
 from models_runtime.backends.rules.rule import Found, Rule
 
 _NEXT: Final = re.compile(rf"[ ](?:(?:la|las|los|el|the|l['’])[ ]?(?=[{UP}]))?(?P<town>{TOWN})(?P<end>[ ][a-zà-ÿ]+|)")
-_WORDS: Final = r"(?:[ ](?!(?:y|e|and|but|pero|ma)[ ])[a-zà-ÿ]+){0,3}"
+_WORDS: Final = r"(?:[ ](?!(?:y|e|and|but|pero|ma)[ ])[a-zà-ÿ0-9]+){0,3}"
 _STAYS: Final = re.compile(rf"(?<!{LETTER})(?:{either('stay_stems')})[a-zà-ÿ]{{0,8}}{_WORDS}[ ]\Z", re.IGNORECASE)
 # The English "a" is no preposition.
 _STAYS_EN: Final = re.compile(rf"(?<!{LETTER})(?:{either('stay_stems_en')})[a-z]{{0,8}}{_WORDS}[ ]\Z", re.IGNORECASE)
 _WHENCE: Final = re.compile(rf"(?<!{LETTER})(?:{either('origin_stems')})[a-zà-ÿ]{{0,8}}[ ]\Z", re.IGNORECASE)
+_NEAR: Final = re.compile(rf"(?<!{LETTER})(?:{either('near_towns')})[ ]\Z", re.IGNORECASE)
 _IS: Final = re.compile(r"(?<![a-zà-ÿ])(?:es|è|is|was|era|son|are|sono|originally)[ ]\Z", re.IGNORECASE)
 _NO_TOWNS: Final = word_set("not_names").union(
     word_set("drugs"), listed("months", "weekdays", "weekdays_en", "work_es", "work_it", "work_en", "no_towns")
@@ -47,6 +48,7 @@ def _staying(text: str, start: int, end: int) -> Iterator[Found]:
     whence = word in _OF and (_WHENCE.search(behind) or (_IS.search(behind) and (listed_town or first not in GIVEN)))
     stays = _STAYS.search(behind) or (word not in ("a", "ad") and _STAYS_EN.search(behind))
     where = stays and (word in _IN or word in ("from", "desde", "da", "dal", "dalla"))
+    where = where or (word in _OF and _NEAR.search(behind))
     if not (whence or where) or (not listed_town and first in GIVEN and word not in ("en", "in", "outside", "near")):
         return
     article = text[end + 1 : at].strip().capitalize()
