@@ -27,7 +27,9 @@ _COMMON: Final[frozenset[str]] = frozenset(listed("everyday_names", "eponym_give
 GIVEN: Final = _COMMON | open_given("en")
 """Given names, rare ones too: they count only by the words around them."""
 # Names that need a verb that only persons have. Many English names of the open list are also surnames or places.
-_EVERYDAY: Final = frozenset(listed("everyday_names", "eponym_given")) | word_set("eponyms") | (open_given("en") - _COMMON)
+_EVERYDAY: Final = (
+    frozenset(listed("everyday_names", "eponym_given")) | word_set("eponyms") | (open_given("en") - _COMMON)
+)
 _ACRONYMS: Final = frozenset(listed("acronyms"))
 _OPENS: Final = re.compile(r"(?:\A|[.!?:;\n\t•*\"“(\-] ?)\Z")
 _ENDS: Final = re.compile(rf"[ ](?={SMALL_LETTER})|[.,;:!?)\n]|\Z")
@@ -62,7 +64,9 @@ class Age:
     confidence: float
 
 
-def given_names(language: str, around: Words, described: Age, figures: Age, pronouns: Iterable[str] = ()) -> tuple[Rule, ...]:
+def given_names(
+    language: str, around: Words, described: Age, figures: Age, pronouns: Iterable[str] = ()
+) -> tuple[Rule, ...]:
     """The rules of a language for given names alone.
 
     `around`: the words around names. `described`: an age after any capitalized word ("Anna è una donna di 47 anni").
@@ -70,7 +74,14 @@ def given_names(language: str, around: Words, described: Age, figures: Age, pron
     `pronouns`: names that are pronouns of this language.
     """
     return (
-        Rule(f"name.bare.{language}", GIVEN.difference(pronouns), alone(around, _own(language)), 0.8, rank=28, capital=True),
+        Rule(
+            f"name.bare.{language}",
+            GIVEN.difference(pronouns),
+            alone(around, _own(language)),
+            0.8,
+            rank=28,
+            capital=True,
+        ),
         Rule(
             f"name.aged.{language}",
             described.triggers,

@@ -15,6 +15,7 @@ _NAME: Final = rf"(?P<name>[{UP}]{SMALL_LETTER}+(?:[{APOSTROPHE}\-][{UP}]?{SMALL
 _ENDS: Final = rf"(?=['’]s[ ]|[ ](?:\(|[\-–—][ ])?{SMALL_LETTER}|[ ]?[.,;:!?)\n]|[ ]*\Z)"
 _ARTICLES: Final = frozenset(listed("given_articles", "place_prepositions")) - {"a", "to", "per", "da", "por"}
 
+_SPEAKING: Final = frozenset(listed("before_persons"))
 _APPOSED: Final = re.compile(
     rf"(?P<lead>{SMALL_LETTER}+[ ]|[:(][ ]?|\A|[.;\n•][ ]?|[{UP}]{SMALL_LETTER}*[ ]){_NAME}(?:,[ ]|[ ]\()"
     rf"(?:(?:{either('before_kin')}|(?!(?:{either('no_kin')})[ ])[a-zà-ÿ]{{3,12}})[ ]){{0,2}}(?:l['’])?\Z"
@@ -24,11 +25,12 @@ _APPOSED: Final = re.compile(
 def _apposed(text: str, start: int, end: int) -> Iterator[Found]:
     """A name before a comma and what the person is: `Consegnato a Pasqua, operatrice`, `Tutrice: Dacia, sorella`."""
     low = max(0, start - 60)
-    match = _APPOSED.search(text[low:start])
+    near = text[max(0, start - 30) : start]
+    match = _APPOSED.search(text[low:start]) if "," in near or "(" in near else None
     if match is None or match["name"].lower() in NO_NAMES:
         return
     lead, name = match["lead"].strip(" .;\n•"), match["name"].lower()
-    opens = not lead or (lead[0].isupper() and lead.lower() not in listed("before_persons"))
+    opens = not lead or (lead[0].isupper() and lead.lower() not in _SPEAKING)
     if (opens and name not in GIVEN) or (name in places() and lead not in ("", ":", "(")):
         return
     if name in word_set("eponyms") and lead in listed("no_kin", "has_illness"):
@@ -40,13 +42,19 @@ def _apposed(text: str, start: int, end: int) -> Iterator[Found]:
 _CALLED: Final = re.compile(rf"(?:[ ](?:is[ ])?|[ ]?[:,][ ]){_NAME}{_ENDS}")
 # "se llama" and "her name is", but "llama a la familia" and "name of the drug".
 _IS_CALLED: Final = re.compile(r"(?<![a-zà-ÿ])(?:se|si|her|his|their|whose|my)[ ]\Z", re.IGNORECASE)
-_THING: Final = re.compile(rf"(?<!{LETTER})(?:{either('eponym_heads', 'eponym_tails')}|drug|device|trial|fármaco|farmaco)[ ]\Z")
+_THING: Final = re.compile(
+    rf"(?<!{LETTER})(?:{either('eponym_heads', 'eponym_tails')}|drug|device|trial|fármaco|farmaco)[ ]\Z"
+)
 
 
 def _called(text: str, start: int, end: int) -> Iterator[Found]:
     """The name after `called`, `apellidado` or `di nome`."""
     match = _CALLED.match(text, end)
-    if match and text[start:end].lower() in ("llama", "chiama", "name") and not _IS_CALLED.search(before(text, start, 8)):
+    if (
+        match
+        and text[start:end].lower() in ("llama", "chiama", "name")
+        and not _IS_CALLED.search(before(text, start, 8))
+    ):
         return
     if match and match["name"].lower() not in NO_NAMES and not _THING.search(before(text, start, 24)):
         yield *match.span("name"), Kind.PERSON
@@ -93,8 +101,12 @@ _ROLE_BEFORE: Final = re.compile(
 )
 _TREATED: Final = re.compile(rf"(?<!{LETTER})(?:{either('treated')})[ ]\Z", re.IGNORECASE)
 _PATIENT_BEFORE: Final = re.compile(r"(?<![a-zà-ÿ])(?:el|la|il|the|this|esta|este|questa|questo)[ ]\Z", re.IGNORECASE)
-_SAYS_BEFORE: Final = re.compile(r"(?:\A|[.:;\n(¿][ ]?|(?<![a-zà-ÿ])(?:nos|me|y|que|como|ci|mi|e|che|come|lo)[ ])\Z", re.IGNORECASE)
-_SAYS_AFTER: Final = re.compile(rf"[ ]{_NAME}(?=[ ](?:que|si|cuándo|cuánto|cómo|dónde|por qué|che|se|quando|perché|dove|come)[ ])")
+_SAYS_BEFORE: Final = re.compile(
+    r"(?:\A|[.:;\n(¿][ ]?|(?<![a-zà-ÿ])(?:nos|me|y|que|como|ci|mi|e|che|come|lo)[ ])\Z", re.IGNORECASE
+)
+_SAYS_AFTER: Final = re.compile(
+    rf"[ ]{_NAME}(?=[ ](?:que|si|cuándo|cuánto|cómo|dónde|por qué|che|se|quando|perché|dove|come)[ ])"
+)
 
 
 def _says(text: str, start: int, end: int) -> Iterator[Found]:
@@ -119,13 +131,42 @@ def _month(text: str, start: int, end: int) -> Iterator[Found]:
 
 _PERSONS: Final = frozenset(word for word in listed("persons") if len(word) > 3 and not word.endswith("."))
 RULES: Final = (
-    Rule("name.apposed", frozenset(listed("relations", "roles", "persons", "work_es", "work_it", "work_en")), _apposed, 0.85, rank=61, strong=True),
+    Rule(
+        "name.apposed",
+        frozenset(listed("relations", "roles", "persons", "work_es", "work_it", "work_en")),
+        _apposed,
+        0.85,
+        rank=61,
+        strong=True,
+    ),
     Rule("name.called", frozenset(listed("called")), _called, 0.85, rank=57, strong=True),
     Rule("name.surnamed", frozenset(listed("surnamed")), _surnamed, 0.85, rank=57, strong=True),
-    Rule("name.role.surname", frozenset(listed("roles")), _announced(Kind.STAFF, _ROLE_BEFORE), 0.85, rank=56, strong=True),
-    Rule("name.by", frozenset({"por", "by", "da", "dal", "dalla"}), _announced(Kind.STAFF, _TREATED), 0.8, rank=56, strong=True),
+    Rule(
+        "name.role.surname",
+        frozenset(listed("roles")),
+        _announced(Kind.STAFF, _ROLE_BEFORE),
+        0.85,
+        rank=56,
+        strong=True,
+    ),
+    Rule(
+        "name.by",
+        frozenset({"por", "by", "da", "dal", "dalla"}),
+        _announced(Kind.STAFF, _TREATED),
+        0.8,
+        rank=56,
+        strong=True,
+    ),
     Rule("name.patient.called", _PERSONS, _announced(Kind.PATIENT, _PATIENT_BEFORE), 0.8, rank=31),
-    Rule("name.patient.aged", frozenset({"patient", "paciente", "paziente"}), _announced(Kind.PATIENT, _ANYTHING, _AGED), 0.8, rank=56),
-    Rule("name.month", frozenset(listed("month_given", "feast_given")), _month, 0.8, rank=62, strong=True, capital=True),
+    Rule(
+        "name.patient.aged",
+        frozenset({"patient", "paciente", "paziente"}),
+        _announced(Kind.PATIENT, _ANYTHING, _AGED),
+        0.8,
+        rank=56,
+    ),
+    Rule(
+        "name.month", frozenset(listed("month_given", "feast_given")), _month, 0.8, rank=62, strong=True, capital=True
+    ),
     Rule("name.says", frozenset(listed("says")), _says, 0.85, rank=57, strong=True),
 )

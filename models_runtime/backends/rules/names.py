@@ -194,11 +194,18 @@ def _patient(text: str, start: int, end: int) -> Iterator[Found]:
     stop = read_name(text, gap.end(), most=4, comma=True)
     name = text[gap.end() : stop]
     first = name.split()[0].lower() if name else ""
-    if not name or (name.isupper() and not _is_field(text, gap.end(), stop)) or first in _NOT_PATIENT or first in listed("sentence_starts"):
+    if (
+        not name
+        or (name.isupper() and not _is_field(text, gap.end(), stop))
+        or first in _NOT_PATIENT
+        or first in listed("sentence_starts")
+    ):
         return
     if is_status(text, gap.end(), stop):
         return
-    known = (first in GIVEN_OR_SURNAMES and first not in listed("everyday_names", "eponym_given")) or _BED.match(text, stop)
+    known = (first in GIVEN_OR_SURNAMES and first not in listed("everyday_names", "eponym_given")) or _BED.match(
+        text, stop
+    )
     if " " in name or known or not (PROSE.match(text, stop) or _is_verb(first, text[stop : stop + 12])):
         yield gap.end(), stop, Kind.PATIENT
 
@@ -208,7 +215,13 @@ def _is_field(text: str, start: int, end: int) -> bool:
     word = text[start:end]
     lower = word.lower()
     known = lower in listed("acronyms", "sentence_starts", "statuses") or lower in word_set("not_names")
-    return " " not in word and len(word) > 3 and ":" in text[start - 3 : start] and not known and bool(_PHRASE_AFTER.match(text, end))
+    return (
+        " " not in word
+        and len(word) > 3
+        and ":" in text[start - 3 : start]
+        and not known
+        and bool(_PHRASE_AFTER.match(text, end))
+    )
 
 
 _PHRASE_AFTER: Final = re.compile(rf",[ ](?:{SMALL_LETTER}|[0-9])")

@@ -54,15 +54,20 @@ _LISTED_BEFORE: Final = re.compile(rf"(?P<word>[{UP}]{LETTER}+)(?:['’]s)?(?:,|
 # "Vite di Herbert." and "Monitor Merlin." are things, and so is "Ahmed funcionante." at the start of a sentence.
 _OF_FIRST: Final = re.compile(rf"(?:\A|[.!?:;\n•*][ ]?)(?P<head>[{UP}]{LETTER}*)[ ](?:de|di|of)[ ]\Z")
 _ENDS: Final = re.compile(r"[ ]*(?:[.;:!?\n]|\Z)")
-_FEW_AFTER: Final = re.compile(rf"(?:,?[ ]\(?(?P<next>{SMALL_LETTER}+)(?:[ ][\w]+\)?)?)?[ ]*(?:[.;:!?\n]|,[ ][0-9{UP}]|\Z)")
+_FEW_AFTER: Final = re.compile(
+    rf"(?:,?[ ]\(?(?P<next>{SMALL_LETTER}+)(?:[ ][\w]+\)?)?)?[ ]*(?:[.;:!?\n]|,[ ][0-9{UP}]|\Z)"
+)
 _VERB: Final = re.compile(rf"{SMALL_LETTER}+(?:ed|es|ts|ks|ps|lls|ys|ò|ó|aba|ava|eva|ía)\Z")
 # "Según Max, el dolor" and "according to Max the pain": no scale comes before a comma or a subject.
 _ACCORDING: Final = re.compile(r"(?<![a-zà-ÿ])(?:según|secondo|according to)[ ]\Z", re.IGNORECASE)
 _CLAUSE_ENDS: Final = re.compile(r"[.,;\n]|[ ](?:and|has|is|was|had|to|who)[ ]|\Z")
+_SPEAKING: Final = frozenset(listed("before_persons"))
 _PERSON_LEADS: Final = frozenset(listed("person_leads", "before_persons"))
 _SUBJECT_AFTER: Final = re.compile(r",[ ][a-zà-ÿ]|[ ](?:el|la|il|lo|the|no|non|se|è|ha)[ ]")
 # "estado de Alba", "on behalf of Fern"
-_OF_PERSONS: Final = re.compile(rf"(?<!{LETTER})(?:{either('of_persons', 'relations')})[ ](?:de|di|of)[ ]\Z", re.IGNORECASE)
+_OF_PERSONS: Final = re.compile(
+    rf"(?<!{LETTER})(?:{either('of_persons', 'relations')})[ ](?:de|di|of)[ ]\Z", re.IGNORECASE
+)
 _NOT_WITHIN: Final = frozenset(listed("given_articles", "place_prepositions")) - {"a", "per", "por", "da", "to", "from"}
 # "Habló Consuelo con la trabajadora social"
 _PAST: Final = re.compile(rf"[{UP}]{SMALL_LETTER}{{2,}}ó")
@@ -75,7 +80,8 @@ _VERB_AFTER: Final = re.compile(
     rf"ha[sd]?[ ](?:been|had)[ ]{SMALL_LETTER}|"
     rf"(?:non|no)[ ](?:è|ha|viene|vuole|mangia|es|tiene|quiere|puede|come|duerme)(?!{LETTER})|"
     rf"{SMALL_LETTER}{{2,}}[ae][ ](?:un|una|il|la|los|las|gli|che|que|tutto|todo)(?!{LETTER})|"
-    rf"{SMALL_LETTER}{{2,}}(?:s|ed)[ ](?:her|his|him|he|she|me|us|all|that|to|the|a|no|with|at|about|in|up|out|off)(?!{LETTER})|"
+    rf"{SMALL_LETTER}{{2,}}(?:s|ed)[ ](?:her|his|him|he|she|me|us|all|that|to|the|a|no|with|at|about|in|up|out|off)"
+    rf"(?!{LETTER})|"
     rf"(?:e|y|and)[ ](?:il|la|lo|su|sus|his|her|the|el|i)(?!{LETTER})|"
     rf"{SMALL_LETTER}+(?:ò|ó|ì|aba|ava|eva)(?!{LETTER}))"
 )
@@ -102,7 +108,7 @@ def _running(text: str, start: int, end: int) -> Iterator[Found]:
 def _with_persons(behind: str, text: str, end: int, *, thing: bool) -> bool:
     """Whether words beside the name go with persons only. `thing`: whether it is an eponym or a place as well."""
     first = _FIRST.search(behind)
-    if first is not None and (first["word"].lower() in listed("before_persons") or _PAST.fullmatch(first["word"])):
+    if first is not None and (first["word"].lower() in _SPEAKING or _PAST.fullmatch(first["word"])):
         return True
     small = _SMALL.search(behind)
     if small is not None and not small["comma"] and small["word"] in _PERSON_LEADS:
@@ -127,7 +133,12 @@ def _sure(text: str, end: int, behind: str) -> bool:
         if not behind.strip() and text[end : end + 1] == ":":
             return True
         few = _FEW_AFTER.match(text, end)
-        return few is None or _AGE.match(text, end) is not None or (few["next"] or "") in _PERSON_VERBS or _VERB.match(few["next"] or "") is not None
+        return (
+            few is None
+            or _AGE.match(text, end) is not None
+            or (few["next"] or "") in _PERSON_VERBS
+            or _VERB.match(few["next"] or "") is not None
+        )
     first = _FIRST.search(behind)
     if first is not None:
         return first["word"].lower() in _FIRST_WORDS or (len(first["word"]) > 1 and not _ENDS.match(text, end))
@@ -178,7 +189,7 @@ def _whole(text: str, start: int, end: int, *, strong: bool) -> Iterator[Found]:
     within = _SMALL.search(text[max(0, start - 24) : start])
     spoken = _FIRST.search(text[max(0, start - 24) : start])
     led = (within is not None and not within["comma"] and within["word"] not in _NOT_LED) or (
-        spoken is not None and spoken["word"].lower() in listed("before_persons")
+        spoken is not None and spoken["word"].lower() in _SPEAKING
     )
     if (known and word in SURE and not strong) or (
         led and strong and word not in _SHADOWED and (word in ALL_GIVEN or all(part in GIVEN for part in rest))

@@ -24,21 +24,29 @@ _NO_TOWNS: Final = word_set("not_names").union(
 _LINK: Final = re.compile(r"[ ](?:y|e|i)[ ]")
 _NAMED_AFTER: Final = re.compile(rf"[ ](?:{either('eponym_tails', 'town_tails', 'named_after_tails')})(?!{LETTER})")
 # "Malattie Infettive", "Atención Primaria", "Neuropediatría"
-_FIELD_OF_WORK: Final = re.compile(r"\w+(?:log[iíy]a?|logie|iatr[iíy]a|iatrics|ología|ción|zione|tion|ment|mente|ores|ive)\Z")
+_FIELD_OF_WORK: Final = re.compile(
+    r"\w+(?:log[iíy]a?|logie|iatr[iíy]a|iatrics|ología|ción|zione|tion|ment|mente|ores|ive)\Z"
+)
 _OF: Final = frozenset({"de", "del", "di", "dal", "dalla", "dall", "da", "from", "desde"})
 _IN: Final = frozenset({"en", "in", "a", "ad", "to", "outside", "near", "at", "around", "hasta"})
 
 
 def _staying(text: str, start: int, end: int) -> Iterator[Found]:
     """`Trabaja de camarero en Mayorga`, `weekends are spent in Eye`, `Paciente de Glasgow`."""
-    match = _NEXT.match(text, end)
+    ahead = text[end + 1 : end + 2]
+    match = _NEXT.match(text, end) if ahead.isupper() or ahead in ("l", "e", "t") else None
     if match is None:
         return
     town = _LINK.split(cut_town(match["town"]))[0]
     at = match.start("town")
     word, parts = text[start:end].lower(), town.lower().split(" ")
     first = parts[1] if len(parts) > 1 and parts[0] in listed("town_starts") else parts[0]
-    if len(town) < 3 or (len(town) < 5 and town.isupper()) or first in _NO_TOWNS or _NAMED_AFTER.match(text, at + len(town)):
+    if (
+        len(town) < 3
+        or (len(town) < 5 and town.isupper())
+        or first in _NO_TOWNS
+        or _NAMED_AFTER.match(text, at + len(town))
+    ):
         return
     behind = text[max(0, start - 60) : start].rpartition("\n")[2]
     behind = re.split(r"[.;:,!?()]", behind)[-1]
