@@ -30,8 +30,9 @@ def _apposed(text: str, start: int, end: int) -> Iterator[Found]:
     if match is None or match["name"].lower() in NO_NAMES:
         return
     lead, name = match["lead"].strip(" .;\n•"), match["name"].lower()
-    opens = not lead or (lead[0].isupper() and lead.lower() not in _SPEAKING)
-    if (opens and name not in GIVEN) or (name in places() and lead not in ("", ":", "(")):
+    if lead[:1].isupper() and lead.lower() not in _SPEAKING:
+        return
+    if (not lead and name not in GIVEN) or (name in places() and lead not in ("", ":", "(")):
         return
     if name in word_set("eponyms") and lead in listed("no_kin", "has_illness"):
         return

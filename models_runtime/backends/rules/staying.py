@@ -28,6 +28,8 @@ _FIELD_OF_WORK: Final = re.compile(
     r"\w+(?:log[iíy]a?|logie|iatr[iíy]a|iatrics|ología|ción|zione|tion|ment|mente|ores|ive)\Z"
 )
 _OF: Final = frozenset({"de", "del", "di", "dal", "dalla", "dall", "da", "from", "desde"})
+_FROM: Final = frozenset({"from", "desde", "da", "dal", "dalla"})
+_PHRASE_ENDS: Final = re.compile(r"[\n.;:,!?()]")
 _IN: Final = frozenset({"en", "in", "a", "ad", "to", "outside", "near", "at", "around", "hasta"})
 
 
@@ -37,32 +39,41 @@ def _staying(text: str, start: int, end: int) -> Iterator[Found]:
     match = _NEXT.match(text, end) if ahead.isupper() or ahead in ("l", "e", "t") else None
     if match is None:
         return
-    town = _LINK.split(cut_town(match["town"]))[0]
-    at = match.start("town")
-    word, parts = text[start:end].lower(), town.lower().split(" ")
-    first = parts[1] if len(parts) > 1 and parts[0] in listed("town_starts") else parts[0]
-    if (
-        len(town) < 3
-        or (len(town) < 5 and town.isupper())
-        or first in _NO_TOWNS
-        or _NAMED_AFTER.match(text, at + len(town))
-    ):
+    at, town = match.start("town"), _LINK.split(cut_town(match["town"]))[0]
+    if len(town) < 3 or not _may_be_town(town) or _NAMED_AFTER.match(text, at + len(town)):
         return
-    behind = text[max(0, start - 60) : start].rpartition("\n")[2]
-    behind = re.split(r"[.;:,!?()]", behind)[-1]
-    listed_town = town.lower() in places()
-    if not listed_town and (town.isupper() or _FIELD_OF_WORK.match(first)):
-        return
-    whence = word in _OF and (_WHENCE.search(behind) or (_IS.search(behind) and (listed_town or first not in GIVEN)))
-    stays = _STAYS.search(behind) or (word not in ("a", "ad") and _STAYS_EN.search(behind))
-    where = stays and (word in _IN or word in ("from", "desde", "da", "dal", "dalla"))
-    where = where or (word in _OF and _NEAR.search(behind))
-    if not (whence or where) or (not listed_town and first in GIVEN and word not in ("en", "in", "outside", "near")):
+    behind = _PHRASE_ENDS.split(text[max(0, start - 60) : start])[-1]
+    if not _somebody_there(text[start:end].lower(), behind, town):
         return
     article = text[end + 1 : at].strip().capitalize()
     if article and f"{article} {town}".lower() in places():
         at, town = end + 1, text[end + 1 : at + len(town)]
     yield at, at + len(town), places().get(town.lower(), (Kind.CITY, True))[0]
+
+
+def _first(town: str) -> str:
+    parts = town.lower().split(" ")
+    return parts[1] if len(parts) > 1 and parts[0] in listed("town_starts") else parts[0]
+
+
+def _may_be_town(town: str) -> bool:
+    if _first(town) in _NO_TOWNS or (town.isupper() and len(town) < 5):
+        return False
+    return town.lower() in places() or not (town.isupper() or _FIELD_OF_WORK.match(_first(town)))
+
+
+def _somebody_there(word: str, behind: str, town: str) -> bool:
+    """Whether the preposition `word`, and what comes before it, tell where somebody is or comes from."""
+    known, person = town.lower() in places(), _first(town) in GIVEN
+    if person and not known and word not in ("en", "in", "outside", "near"):
+        return False
+    if word in _OF and (_WHENCE.search(behind) or _NEAR.search(behind)):
+        return True
+    if word in _OF and (known or not person) and _IS.search(behind):
+        return True
+    if word not in _IN and word not in _FROM:
+        return False
+    return bool(_STAYS.search(behind)) or (word not in ("a", "ad") and bool(_STAYS_EN.search(behind)))
 
 
 RULES: Final = (Rule("place.stay", _OF | _IN, _staying, 0.8, rank=33, strong=True),)
