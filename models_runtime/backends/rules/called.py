@@ -75,9 +75,9 @@ def _surnamed(text: str, start: int, end: int) -> Iterator[Found]:
         yield low + match.start("name"), low + match.end("name"), Kind.PERSON
 
 
-_AFTER_WORD: Final = re.compile(rf"[ ]{_NAME}(?P<more>[ ][{UP}]{SMALL_LETTER}+)?{_ENDS}")
+_AFTER_WORD: Final = re.compile(rf"(?:(?<=[EeIi]nf)\.)?[ ]{_NAME}(?P<more>[ ][{UP}]{SMALL_LETTER}+)?{_ENDS}")
 _FIELD_OF_WORK: Final = re.compile(
-    r"\w+(?:log[iíy]a?|logie|iatr[iíy]a?|iatrics|ics|ería|ica|dad|ción|zione|sione|tion|ment|mente|ing|ists?|tà|ance|tura)\Z"
+    r"\w+(?:log[iíy]a?|logie|iatr[iíy]a?|iatrics|ics|ería|ica|dad|ción|zione|sione|tion|mente|ing|tà|ance|tura)\Z"
 )
 
 
@@ -111,7 +111,7 @@ _SAYS_AFTER: Final = re.compile(
 
 
 def _says(text: str, start: int, end: int) -> Iterator[Found]:
-    """Who says or asks something, after the verb: `Nos dice Lis que no ve`, `Chiede Nives se può`."""
+    """Who says or asks something, after the verb: `Nos dice Lis que no ve`, `Chiede Rita se può`."""
     match = _SAYS_AFTER.match(text, end)
     if match and match["name"].lower() not in NO_NAMES and _SAYS_BEFORE.search(text[max(0, start - 8) : start]):
         yield *match.span("name"), Kind.PERSON

@@ -257,7 +257,8 @@ RULES: Final = (
     Rule(
         "name.field.staff",
         words(
-            "médico medico remitido responsable medica médica attending pcp provider physician surgeon cirujano "
+            "responsabile responsible médico medico remitido responsable "
+            "medica médica attending pcp provider physician surgeon cirujano "
             "cirujana "
             "anestesista autor autores autora autori authors author richiedente referente radiologo ref referring "
             "dictated "

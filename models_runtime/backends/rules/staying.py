@@ -25,7 +25,7 @@ _LINK: Final = re.compile(r"[ ](?:y|e|i)[ ]")
 _NAMED_AFTER: Final = re.compile(rf"[ ](?:{either('eponym_tails', 'town_tails', 'named_after_tails')})(?!{LETTER})")
 # "Malattie Infettive", "Atención Primaria", "Neuropediatría"
 _FIELD_OF_WORK: Final = re.compile(
-    r"\w+(?:log[iíy]a?|logie|iatr[iíy]a|iatrics|ología|ción|zione|tion|ment|mente|ores|ive)\Z"
+    r"\w+(?:log[iíy]a?|logie|iatr[iíy]a|iatrics|ología|ción|zione|tion|mente|ores|ive)\Z"
 )
 _OF: Final = frozenset({"de", "del", "di", "dal", "dalla", "dall", "da", "from", "desde"})
 _FROM: Final = frozenset({"from", "desde", "da", "dal", "dalla"})

@@ -1,4 +1,4 @@
-"""Names in running text, by their other meanings and the words around them, and towns after what somebody does there."""
+"""Names in running text, by their meanings and the words around them, and towns after what somebody does there."""
 
 import pytest
 
