@@ -13,6 +13,7 @@ from models_runtime.backends.base import BackendError
 from models_runtime.backends.rules import (
     ages,
     bare,
+    coded,
     codes,
     contacts,
     date_words,
@@ -42,6 +43,7 @@ VERSION: Final = "2"
 FAMILIES: Final = (
     ages,
     bare,
+    coded,
     codes,
     contacts,
     date_words,

@@ -15,6 +15,8 @@ _GAP: Final = re.compile(
     r"del paciente|paziente|cl[ií]nica|colegiado|sanitari[oa]|cl\.|iban)(?![a-z])[ \xa0]?)?+[.:#=\-]{0,2}[ \xa0]{0,3}"
     r"(?:(?:n[ºo°.]{1,3}|nr\.?|#)[ ]{0,2})?(?:nhc-(?=[0-9]))?"
 )
+# "MR-5023060" may be any code.
+_UNJOINED: Final = re.compile(r"(?i)[ ]{0,2}(?:no\.?|number|n[º.])?[ ]?[.:#=]{0,2}[ ]{0,2}")
 _OF_PATIENT: Final = re.compile(r"(?i)[ ](?:paziente|paciente|patient|pz)[ ]?[.:#]?[ ]{0,2}")
 _PATIENT_ID: Final = re.compile(r"(?i)[ ](?:id|number|no\.?)[ ]?[.:#]{1,2}[ ]{0,2}")
 _HOSPITAL_NO: Final = re.compile(r"(?i)[ ](?:no\.?|number|#)[ ]?:?[ ]{0,2}(?=[A-Z0-9])")
@@ -79,7 +81,8 @@ def _rule(name: str, triggers: str, find: Finder, confidence: float, rank: int) 
 
 RULES: Final = (
     _rule("id.record.nhc", "nhc nhcl hcn", _named(Kind.RECORD, least=3), 0.97, 80),
-    _rule("id.record.mrn", "mrn medrec mr", _named(Kind.RECORD), 0.97, 80),
+    _rule("id.record.mrn", "mrn medrec", _named(Kind.RECORD), 0.97, 80),
+    _rule("id.record.mr", "mr", _named(Kind.RECORD, _CODE.replace(r"[\-/ ]?)?", ")?", 1), gap=_UNJOINED), 0.97, 80),
     _rule("id.record.nhs", "nhs", _named(Kind.RECORD, _GROUPED, least=10), 0.9, 80),
     _rule("id.record.history", "historia historial hc", _named(Kind.RECORD, _PLAIN), 0.9, 80),
     _rule("id.record.chart", "cartella chart record", _named(Kind.RECORD, _PLAIN), 0.9, 80),

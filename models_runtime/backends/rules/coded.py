@@ -1,0 +1,215 @@
+"""Numbers of documents, objects and persons: after a word for one of these, or by their form alone.
+
+The words are an open class (`coded_…` in words.txt). How many digits a code needs depends on what is between it and its
+word: a sign or colon, nothing, or words that are not listed.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from models_runtime.backends.rules.contacts import is_phone
+from models_runtime.backends.rules.dates import FULL, MEASURE
+from models_runtime.backends.rules.gazetteers import either, listed
+from models_runtime.backends.rules.kinds import Kind
+from models_runtime.backends.rules.numbered import LAW, ORDER, is_count
+from models_runtime.backends.rules.phrases import after, before
+from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule
+
+_WHOLE: Final = r"(?:[A-Za-z]{1,6}[\-/.]){0,3}[A-Za-z]{0,8}[0-9][0-9A-Za-z]{0,24}(?:[\-/._][0-9A-Za-z]{1,16}){0,5}"
+# One token, or capital letters and groups of digits ("STP 02 365 87725749"), or groups of digits ("W5716 23 835902").
+_CODE: Final = re.compile(
+    rf"(?:(?!EUR|USD|GBP|CPT|ICD|CIE|ATC|DRG|GRD|IQ|DOI|PMID)[A-Z]{{1,4}}(?:[ ][0-9]{{1,12}}){{1,6}}(?:[ ]?[A-Z]{{1,2}})?|"
+    rf"[0-9A-Z]{{0,5}}[0-9][0-9A-Z]{{0,5}}(?:[ ][0-9]{{2,12}}){{1,5}}|{_WHOLE})"
+    r"(?![0-9A-Za-zà-ÿ]|[.,:\-/][0-9]|[+*])"
+)
+# "3673 RHJ", "HB73 FCP", "FG 448 HK"
+_PLATE: Final = re.compile(
+    r"(?:[A-Z]{1,2}[ \-]?[0-9]{3,4}[ \-]?[A-Z]{1,3}|[0-9]{3,4}[ \-]?[A-Z]{2,3}|[A-Z]{2}[0-9]{2}[ ]?[A-Z]{3}|"
+    r"[A-Z]{3}[ \-]?[0-9]{3,4}|[0-9][A-Z]{3}[0-9]{3}|[A-Z][0-9]{1,3}[ ]?[A-Z]{3})(?![0-9A-Za-z])"
+)
+_ONE: Final = re.compile(rf"{_WHOLE}(?![0-9A-Za-zà-ÿ]|[+*])")
+_SIGN: Final = r"n[ºo°ª]?\.?[ºo°ª]?|nr\.?|no\.?|núm\.?|num\.?|número|numero|number|nbr|id|código|codice|code|cod\.?|ref\.?|rif\.?|#"
+# After the word: listed words, and a sign or a colon. The value of a field may be on the next line.
+_GAP: Final = re.compile(
+    rf"(?i)(?P<sign0>s?/n\b)?\.?(?:[ ](?:{either('code_qualifiers')})(?![a-zà-ÿ0-9])\.?){{0,5}}"
+    rf"(?P<sign>[ ]?[(\[]?(?:{_SIGN})(?![a-zà-ÿ0-9]))?[.º°ª]{{0,2}}[)\]]?"
+    r"(?:(?P<colon>[ ]?[:=#])(?:[ ]{0,4}\n)?|[ ][\-–](?=[ ]))?[ \xa0]{0,3}[(\[]?"
+)
+# After the word: other words of a phrase, and then a sign, a colon or the code itself.
+_PHRASE: Final = re.compile(
+    r"(?:[ ](?:\([A-Za-zà-ÿ ]{2,20}\)|[A-Za-zÀ-ÿ'’]{1,15}|[A-Za-zÀ-ÿ]{1,5}\.)){1,4}?"
+    rf"(?:[ ](?P<sign>(?i:{_SIGN}))(?![A-Za-zà-ÿ])[.:º°]{{0,2}}|(?P<colon>[ ]?:))?[ ](?=[A-Z]{{0,8}}[\-/]?[0-9])"
+)
+_YEAR: Final = re.compile(r"(?:18|19|20)[0-9]{2}")
+# "120-140", "12/2019", "120/80", "1.250.000", "10:30"
+_VALUE: Final = re.compile(
+    r"[0-9]{1,3}[\-/][0-9]{1,3}|(?:0?[1-9]|1[0-2])[/\-](?:19|20)[0-9]{2}|(?:19|20)[0-9]{2}[\-/][0-9]{2,4}(?<![0-9]{8})"
+    r"(?=\Z)|[0-9]{1,3}(?:\.[0-9]{3})+|[0-9]+\.[0-9]{1,3}|(?:[0-9]+0{3})-(?:[0-9]+0{3})"
+)
+_DOSE: Final = re.compile(
+    r"[0-9.]+(?:mg|mcg|ug|g|kg|ml|l|ui|iu|u|mm|cm|m|mmhg|mmol|meq|ma|kv|hz|h|hs|hrs|min|s|x[0-9]+|fr|ch|th|st|nd|rd|a|years|yo|f|m|"
+    r"kb|mb|bp|kda|cgy|gy|mci|mbq|kcal|cal|rpm|bpm|cc|d|w|k)",
+    re.IGNORECASE,
+)
+_UNIT: Final = re.compile(
+    rf"[ ]?(?:/[ ]?(?:ml|mm|[µu]?l\b|campo|field)|€|\$|£|eur|usd|×|x[ ]?10|±|(?:{either('counted_things')})\b|"
+    r"(?:pacientes|patients|pazienti|years|años|anni|veces|pasos|steps|passi|horas|hours|ore|copias|copies|copie|reads|"
+    r"hits|pares|pairs|bases|bp|pb|kb|mb|units|unidades|unità|dosis|doses|dosi|de cada|per|por)\b)"
+)
+_LEAST: Final = {"signed": (4, 3), "direct": (5, 4), "phrase": (6, 4), "colon": (4, 3)}
+_OPEN_LEAST: Final = {"signed": (4, 3), "direct": (6, 4), "phrase": (7, 5), "colon": (6, 4)}
+"""How many digits a code needs at least: of digits alone, and with letters."""
+
+
+def _digits(code: str) -> int:
+    return sum(ch.isdigit() for ch in code)
+
+
+def _is_value(text: str, start: int, end: int) -> bool:
+    """Whether the code is a date, a year, a range, a dose or a count."""
+    code = text[start:end]
+    ahead = after(text, end)
+    return (
+        _YEAR.fullmatch(code) is not None
+        or _VALUE.fullmatch(code) is not None
+        or _DOSE.fullmatch(code) is not None
+        or FULL.match(text, start) is not None
+        or MEASURE.match(ahead) is not None
+        or _UNIT.match(ahead) is not None
+    )
+
+
+def _enough(code: str, least: tuple[int, int]) -> bool:
+    plain, mixed = least
+    letters = any(map(str.isalpha, code))
+    return _digits(code) >= (mixed if letters else plain) and not (letters and code.islower() and _digits(code) < 5)
+
+
+def _after_word(kind: Kind, least: dict[str, tuple[int, int]]) -> Finder:
+    """A code after a trigger word. `least`: the digits it needs by what is between them."""
+
+    sure = least is _LEAST
+    first = _PLATE if kind is Kind.VEHICLE else _CODE
+
+    def read(text: str, trigger: int, at: int, case: str) -> Iterable[Found]:
+        code = first.match(text, at) or _ONE.match(text, at)
+        if code is None:
+            return ()
+        start, stop = code.span()
+        if not _enough(code[0], (2, 2) if code.re is _PLATE else least[case]) or _is_value(text, start, stop):
+            return ()
+        if _CATALOGED.match(code[0]) or (not sure and is_count(text, trigger, start, stop)):
+            return ()
+        if not (sure and (case == "signed" or (case == "direct" and code[0].isalnum()))) and is_phone(text, start):
+            return ()
+        if not (sure and case not in ("phrase", "colon")) and (
+            _PRODUCT.fullmatch(code[0]) or _VARIANT.fullmatch(code[0]) or _is_public(text, start)
+        ):
+            return ()
+        return ((start, stop, kind),)
+
+    def find(text: str, start: int, end: int) -> Iterable[Found]:
+        if text[start - 1 : start] in ("-", "@", "_", ".") or not any(map(str.isdigit, text[end : end + 60])):
+            return ()
+        gap = _GAP.match(text, end)
+        if gap is not None and gap.end() > end:
+            signed = gap["sign"] or gap["sign0"] or gap["colon"]
+            if found := read(text, start, gap.end(), "signed" if signed else "direct"):
+                return found
+        phrase = _PHRASE.match(text, end)
+        if phrase is None:
+            return ()
+        return read(text, start, phrase.end(), "signed" if phrase["sign"] else "colon" if phrase["colon"] else "phrase")
+
+    return find
+
+
+# Numbers of classifications, trials, publications, genes, products and laws.
+_CLASSIFIED: Final = re.compile(
+    r"(?<![a-zà-ÿ])(?:snomed(?:[ -]?ct)?|sctid|rxnorm|rxcui|loinc|pmid|pmcid|pubmed|doi|isbn|issn|nct|isrctn|eudract|euctr|"
+    r"chictr|actrn|drks|omim|mim|ndc|cas|aic|gtin|ean|upc|clinvar|dbsnp|refseq|genbank|ensembl|geo|chr|posición|posizione|"
+    r"position|hgvs|cpt|hcpcs|icd(?:-?[0-9]+)?|cie(?:-?[0-9]+)?|atc|drg|grd|iso|une|uni|en|iec|astm|rd|ley|legge|versión|"
+    r"versione|version|build|firmware|software|cat\.?|catálogo|catalogo|catalogue|catalog|model|modelo|modello|gmdn|umls|cui|"
+    r"mesh|cn|código nacional|n[ ]?=|ensayo|trial|estudio|study|studio|codici|códigos|codes|billing|prestazioni|"
+    r"nomenclatore|tariffa)[ .:#=°º(]{0,3}(?:(?:id|code|código|codice|number|no\.?|n\.?[º°]?)[ .:]{0,2})?"
+    r"(?:[0-9a-z.\-]{2,12},?[ ]){0,6}\Z"
+)
+_CATALOGED: Final = re.compile(
+    r"(?i:NCT|ISRCTN|PMC|PMID|NM_|NP_|ENS[GT]|COS[MV]|rs|CPT|ICD)[\- ]?[0-9]|[TMDPF]-[0-9]{4,5}\Z"
+)
+_PRODUCT: Final = re.compile(
+    r"(?i)(?:NCT|ISRCTN|PMC|PMID|ACTRN|DRKS|CTRI|NM_|NP_|NC_|NG_|ENS[A-Z]*|COS[MV]|RS|OMIM|MIM|CHEMBL|DOI|ISO|IEC|EN|UNE|"
+    r"BMS|MK|LY|PF|GSK|INCB|AZD|ABT|NSC|JNJ|ONO|AMG|BAY|CNTO|EMD|GDC|GS|MEDI|REGN|RO|SB|SAR|TAK|VX|ZD|CP|DU|ICI|RU|UK|WAY|"
+    r"AC|CC|CPI|GW|LOINC|ATC|CIE|ICD|CPT|GRD|DRG|J|Q|G|A|D|L|V|E|H|C|F|K|X|T|W|Y|Z)[\-_]?[0-9]{4,}(?:[\-.][0-9]{1,3})?"
+)
+_LAST_SIGN: Final = re.compile(r"(?:n[.º°]{1,2}|no\.|núm\.|number|numero|número)[ ]?\Z")
+_TRIAL: Final = re.compile(r"(?:19|20)[0-9]{2}-[0-9]{6}-[0-9]{2}(?:-[0-9]{2})?")
+_VARIANT: Final = re.compile(r"(?:[cgmnp]\.)?[ACGT][0-9]{2,7}[ACGT]|[0-9]+(?:del|dup|ins)[ACGT0-9]*|[A-Z][0-9]+[A-Z]")
+# A year and a serial number: "S24-10233", "24-H-01234", "2482/2027", "44817/24".
+_WITH_YEAR: Final = re.compile(
+    r"[A-Z]{1,4}[\-/]?(?:20)?[0-9]{2}[\-/][0-9]{4,}|(?:20)?[0-9]{2}[\-/]?[A-Z]{1,3}[\-/]?[0-9]{4,}|"
+    r"[0-9]{3,7}/(?:19|20)[0-9]{2}|(?:19|20)[0-9]{2}/[0-9]{4,}|[A-Z]{2,5}[\-/][0-9]{4,}[\-/][0-9]{2,4}"
+)
+# Letters and a long number: "CT-482913", "PJN4481720", "AN0541887730", "413451711-TC".
+_LETTERED: Final = re.compile(
+    r"[A-Z]{2,5}[\-/]?[0-9]{6,}[A-Z]{0,2}|[A-Z]{3,5}[\-/]?[0-9]{5,}[A-Z]{0,2}|[0-9]{6,}[\-/][A-Z]{1,3}|[A-Z][0-9]{7,}[A-Z]?|"
+    r"[0-9]{2,6}[A-Z]{1,3}[0-9]{4,}"
+)
+_LONG: Final = re.compile(r"[0-9]{7,20}|[0-9]{2,4}-[0-9]{5,10}(?:-[0-9]{1,4})?|[0-9]{6,10}[\-/][0-9]{1,4}")
+_ROUND: Final = re.compile(r"[0-9]+0{4,}|[0-9]+0{3}[\-/][0-9]+0{3}")
+_LEFT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9\-/]{0,15}\Z")
+
+
+def _is_public(text: str, start: int) -> bool:
+    """Whether the words before a number make it one of a classification, a publication, a product or a law."""
+    behind = before(text, start, 60)
+    named = _LAST_SIGN.sub("", behind)
+    return any(form.search(behind) or form.search(named) for form in (_CLASSIFIED, LAW, ORDER))
+
+
+def _formed(text: str, start: int, end: int) -> Iterator[Found]:
+    """A code by its form alone, unless it is the number of a classification, a product, a law or a count."""
+    left = _LEFT.search(text[max(0, start - 16) : start])
+    at = start - len(left[0]) if left else start
+    code = _ONE.match(text, at)
+    if code is None or text[at - 1 : at] in (".", ",", "_", "+", "*", ">", "<", "=", "~", "@", "%", "$", "€", "£"):
+        return
+    stop, word = code.end(), code[0]
+    if not any(form.fullmatch(word) for form in (_WITH_YEAR, _LETTERED, _LONG)):
+        return
+    if _VARIANT.fullmatch(word) or _TRIAL.fullmatch(word) or _PRODUCT.fullmatch(word) or _ROUND.fullmatch(word):
+        return
+    if _is_value(text, at, stop) or text[stop : stop + 2] in (".0", ".1") or text[stop : stop + 1] in ("%", "@", "_"):
+        return
+    if not _is_public(text, at):
+        yield at, stop, Kind.CASE
+
+
+_KINDS: Final = {
+    "record": Kind.RECORD,
+    "national": Kind.NATIONAL,
+    "card": Kind.HEALTH_CARD,
+    "plan": Kind.HEALTH_PLAN,
+    "license": Kind.LICENSE,
+    "episode": Kind.EPISODE,
+    "account": Kind.ACCOUNT,
+    "device": Kind.DEVICE,
+    "vehicle": Kind.VEHICLE,
+    "case": Kind.CASE,
+}
+RULES: Final = (
+    *(
+        Rule(
+            f"id.coded.{group}",
+            frozenset(listed(f"coded_{group}")),
+            _after_word(kind, _LEAST),
+            0.85,
+            rank=66,
+            strong=True,
+        )
+        for group, kind in _KINDS.items()
+    ),
+    Rule("id.coded.open", frozenset(listed("coded_open")), _after_word(Kind.CASE, _OPEN_LEAST), 0.8, rank=62),
+    Rule("id.form", frozenset(DIGITS[4:]), _formed, 0.75, rank=30),
+)
