@@ -19,14 +19,16 @@ from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule
 _WHOLE: Final = r"(?:[A-Za-z]{1,6}[\-/.]){0,3}[A-Za-z]{0,8}[0-9][0-9A-Za-z]{0,24}(?:[\-/._][0-9A-Za-z]{1,16}){0,5}"
 # One token, or capital letters and groups of digits ("STP 02 365 87725749"), or groups of digits ("W5716 23 835902").
 _CODE: Final = re.compile(
-    rf"(?:(?!EUR|USD|GBP|CPT|ICD|CIE|ATC|DRG|GRD|IQ|DOI|PMID)[A-Z]{{1,4}}(?:[ ][0-9]{{1,12}}){{1,6}}(?:[ ]?[A-Z]{{1,2}})?|"
+    rf"(?:(?!EUR|USD|GBP|CPT|ICD|CIE|ATC|DRG|GRD|IQ|DOI|PMID)[A-Z]{{1,4}}(?:[ ][0-9]{{1,12}}){{2,6}}(?:[ ]?[A-Z]{{1,2}})?|"
     rf"[0-9A-Z]{{0,5}}[0-9][0-9A-Z]{{0,5}}(?:[ ][0-9]{{2,12}}){{1,5}}|{_WHOLE})"
     r"(?![0-9A-Za-zà-ÿ]|[.,:\-/][0-9]|[+*])"
 )
+# "AX 4659933", but "Accesso PS 2584873"
+_PREFIXED: Final = re.compile(r"[A-Z]{1,2}[ ][0-9]{4,9}(?:[ ]?[A-Z]{1,2})?(?![0-9A-Za-zà-ÿ]|[.,/\-][0-9])")
 # "3673 RHJ", "HB73 FCP", "FG 448 HK"
 _PLATE: Final = re.compile(
     r"(?:[A-Z]{1,2}[ \-]?[0-9]{3,4}[ \-]?[A-Z]{1,3}|[0-9]{3,4}[ \-]?[A-Z]{2,3}|[A-Z]{2}[0-9]{2}[ ]?[A-Z]{3}|"
-    r"[A-Z]{3}[ \-]?[0-9]{3,4}|[0-9][A-Z]{3}[0-9]{3}|[A-Z][0-9]{1,3}[ ]?[A-Z]{3})(?![0-9A-Za-z])"
+    r"[A-Z]{3}[ \-]?[0-9]{3,4}|[0-9][A-Z]{3}[0-9]{3}|[A-Z][0-9]{1,3}[ ]?[A-Z]{3}|X[0-9][0-9A-Z]{4}|[A-Z]{2}[0-9]{5})(?![0-9A-Za-z])"
 )
 _ONE: Final = re.compile(rf"{_WHOLE}(?![0-9A-Za-zà-ÿ]|[+*])")
 _SIGN: Final = r"n[ºo°ª]?\.?[ºo°ª]?|nr\.?|no\.?|núm\.?|num\.?|número|numero|number|nbr|id|código|codice|code|cod\.?|ref\.?|rif\.?|#"
@@ -57,8 +59,14 @@ _UNIT: Final = re.compile(
     r"(?:pacientes|patients|pazienti|years|años|anni|veces|pasos|steps|passi|horas|hours|ore|copias|copies|copie|reads|"
     r"hits|pares|pairs|bases|bp|pb|kb|mb|units|unidades|unità|dosis|doses|dosi|de cada|per|por)\b)"
 )
+# "Dejó recado con el número 666780344", "pedido desde el 688073040": a telephone number.
+_CALLS: Final = ("numero", "número", "number", "núm", "num")
+_REACHED: Final = re.compile(
+    r"(?<![a-zà-ÿ])(?:al|allo|el|lo|il|on|at|to|desde|del|dal|dallo|the|en|in|is|es|è|fam\.|casa|call|tel\.?)[ ]+\Z"
+)
 _LEAST: Final = {"signed": (4, 3), "direct": (5, 4), "phrase": (6, 4), "colon": (4, 3)}
 _OPEN_LEAST: Final = {"signed": (4, 3), "direct": (6, 4), "phrase": (7, 5), "colon": (6, 4)}
+_SIGN_LEAST: Final = {"signed": (6, 3), "direct": (6, 3), "phrase": (7, 5), "colon": (6, 4)}
 """How many digits a code needs at least: of digits alone, and with letters."""
 
 
@@ -89,11 +97,11 @@ def _enough(code: str, least: tuple[int, int]) -> bool:
 def _after_word(kind: Kind, least: dict[str, tuple[int, int]]) -> Finder:
     """A code after a trigger word. `least`: the digits it needs by what is between them."""
 
-    sure = least is _LEAST
-    first = _PLATE if kind is Kind.VEHICLE else _CODE
+    sure, sign = least is _LEAST, least is _SIGN_LEAST
+    first = {Kind.VEHICLE: _PLATE, Kind.NATIONAL: _PREFIXED}.get(kind, _CODE)
 
     def read(text: str, trigger: int, at: int, case: str) -> Iterable[Found]:
-        code = first.match(text, at) or _ONE.match(text, at)
+        code = first.match(text, at) or _CODE.match(text, at) or _ONE.match(text, at)
         if code is None:
             return ()
         start, stop = code.span()
@@ -101,10 +109,15 @@ def _after_word(kind: Kind, least: dict[str, tuple[int, int]]) -> Finder:
             return ()
         if _CATALOGED.match(code[0]) or (not sure and is_count(text, trigger, start, stop)):
             return ()
-        if not (sure and (case == "signed" or (case == "direct" and code[0].isalnum()))) and is_phone(text, start):
-            return ()
+        if is_phone(text, start) and not (sure and case == "signed"):
+            called = text[trigger:start].lower().startswith(_CALLS) or _REACHED.search(before(text, start, 10))
+            if called or not code[0].isalnum():
+                return ()
         if not (sure and case not in ("phrase", "colon")) and (
-            _PRODUCT.fullmatch(code[0]) or _VARIANT.fullmatch(code[0]) or _is_public(text, start)
+            _PRODUCT.fullmatch(code[0])
+            or (not sure and _SHORT_CODE.fullmatch(code[0]))
+            or _VARIANT.fullmatch(code[0])
+            or _is_public(text, start)
         ):
             return ()
         return ((start, stop, kind),)
@@ -115,7 +128,7 @@ def _after_word(kind: Kind, least: dict[str, tuple[int, int]]) -> Finder:
         gap = _GAP.match(text, end)
         if gap is not None and gap.end() > end:
             signed = gap["sign"] or gap["sign0"] or gap["colon"]
-            if found := read(text, start, gap.end(), "signed" if signed else "direct"):
+            if found := read(text, start, gap.end(), "signed" if signed or sign else "direct"):
                 return found
         phrase = _PHRASE.match(text, end)
         if phrase is None:
@@ -133,7 +146,7 @@ _CLASSIFIED: Final = re.compile(
     r"versione|version|build|firmware|software|cat\.?|catálogo|catalogo|catalogue|catalog|model|modelo|modello|gmdn|umls|cui|"
     r"mesh|cn|código nacional|n[ ]?=|ensayo|trial|estudio|study|studio|codici|códigos|codes|billing|prestazioni|"
     r"nomenclatore|tariffa)[ .:#=°º(]{0,3}(?:(?:id|code|código|codice|number|no\.?|n\.?[º°]?)[ .:]{0,2})?"
-    r"(?:[0-9a-z.\-]{2,12},?[ ]){0,6}\Z"
+    r"(?:[a-z]{0,2}[0-9][0-9a-z.\-]{1,12},?[ ](?:[ye][ ]|and[ ])?){0,6}\Z"
 )
 _CATALOGED: Final = re.compile(
     r"(?i:NCT|ISRCTN|PMC|PMID|NM_|NP_|ENS[GT]|COS[MV]|rs|CPT|ICD)[\- ]?[0-9]|[TMDPF]-[0-9]{4,5}\Z"
@@ -141,9 +154,11 @@ _CATALOGED: Final = re.compile(
 _PRODUCT: Final = re.compile(
     r"(?i)(?:NCT|ISRCTN|PMC|PMID|ACTRN|DRKS|CTRI|NM_|NP_|NC_|NG_|ENS[A-Z]*|COS[MV]|RS|OMIM|MIM|CHEMBL|DOI|ISO|IEC|EN|UNE|"
     r"BMS|MK|LY|PF|GSK|INCB|AZD|ABT|NSC|JNJ|ONO|AMG|BAY|CNTO|EMD|GDC|GS|MEDI|REGN|RO|SB|SAR|TAK|VX|ZD|CP|DU|ICI|RU|UK|WAY|"
-    r"AC|CC|CPI|GW|LOINC|ATC|CIE|ICD|CPT|GRD|DRG|J|Q|G|A|D|L|V|E|H|C|F|K|X|T|W|Y|Z)[\-_]?[0-9]{4,}(?:[\-.][0-9]{1,3})?"
+    r"AC|CC|CPI|GW|LOINC|ATC|CIE|ICD|CPT|GRD|DRG)[\-_]?[0-9]{4,}(?:[\-.][0-9]{1,3})?"
 )
 _LAST_SIGN: Final = re.compile(r"(?:n[.º°]{1,2}|no\.|núm\.|number|numero|número)[ ]?\Z")
+# Codes of classifications: "J1100", "M-81403".
+_SHORT_CODE: Final = re.compile(r"[A-Z]-?[0-9]{4,5}")
 _TRIAL: Final = re.compile(r"(?:19|20)[0-9]{2}-[0-9]{6}-[0-9]{2}(?:-[0-9]{2})?")
 _VARIANT: Final = re.compile(r"(?:[cgmnp]\.)?[ACGT][0-9]{2,7}[ACGT]|[0-9]+(?:del|dup|ins)[ACGT0-9]*|[A-Z][0-9]+[A-Z]")
 # A year and a serial number: "S24-10233", "24-H-01234", "2482/2027", "44817/24".
@@ -154,10 +169,10 @@ _WITH_YEAR: Final = re.compile(
 # Letters and a long number: "CT-482913", "PJN4481720", "AN0541887730", "413451711-TC".
 _LETTERED: Final = re.compile(
     r"[A-Z]{2,5}[\-/]?[0-9]{6,}[A-Z]{0,2}|[A-Z]{3,5}[\-/]?[0-9]{5,}[A-Z]{0,2}|[0-9]{6,}[\-/][A-Z]{1,3}|[A-Z][0-9]{7,}[A-Z]?|"
-    r"[0-9]{2,6}[A-Z]{1,3}[0-9]{4,}"
+    r"[0-9]{2,6}[A-Z]{1,3}[0-9]{4,}|[A-Z][0-9]{3}-[0-9]{3}-[0-9]{3}"
 )
-_LONG: Final = re.compile(r"[0-9]{7,20}|[0-9]{2,4}-[0-9]{5,10}(?:-[0-9]{1,4})?|[0-9]{6,10}[\-/][0-9]{1,4}")
-_ROUND: Final = re.compile(r"[0-9]+0{4,}|[0-9]+0{3}[\-/][0-9]+0{3}")
+_LONG: Final = re.compile(r"[0-9]{6,20}|[0-9]{2,4}-[0-9]{5,10}(?:-[0-9]{1,4})?|[0-9]{6,10}[\-/][0-9]{1,4}")
+_ROUND: Final = re.compile(r"[0-9]+0{3,}|[0-9]+0{3}[\-/][0-9]+0{3}")
 _LEFT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9\-/]{0,15}\Z")
 
 
@@ -182,7 +197,7 @@ def _formed(text: str, start: int, end: int) -> Iterator[Found]:
         return
     if _is_value(text, at, stop) or text[stop : stop + 2] in (".0", ".1") or text[stop : stop + 1] in ("%", "@", "_"):
         return
-    if not _is_public(text, at):
+    if not _is_public(text, at) and not is_count(text, at, at, stop):
         yield at, stop, Kind.CASE
 
 
@@ -211,5 +226,6 @@ RULES: Final = (
         for group, kind in _KINDS.items()
     ),
     Rule("id.coded.open", frozenset(listed("coded_open")), _after_word(Kind.CASE, _OPEN_LEAST), 0.8, rank=62),
+    Rule("id.coded.sign", frozenset(listed("coded_sign")), _after_word(Kind.CASE, _SIGN_LEAST), 0.8, rank=62),
     Rule("id.form", frozenset(DIGITS[4:]), _formed, 0.75, rank=30),
 )

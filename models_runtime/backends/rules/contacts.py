@@ -12,7 +12,7 @@ from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, patt
 
 _DOMAIN: Final = r"(?:[A-Za-z0-9](?:[A-Za-z0-9\-]{0,62})\.){1,6}[A-Za-z]{2,24}"
 _LOCAL_END: Final = re.compile(r"[A-Za-z0-9_.+%\-À-ÿ]{1,64}\Z")
-_AFTER_PHONE: Final = re.compile(r"[0-9]{3,4}[ ,;\-]{0,2}\(?\Z")
+_AFTER_PHONE: Final = re.compile(r"[0-9]{2,4}[ ,;\-]{1,2}\(?\Z")
 _CALLED: Final = re.compile(r"(?i)\Ae-?mail[.\-:_]")
 _AFTER_AT: Final = re.compile(rf"[ ]?{_DOMAIN}(?![A-Za-z0-9@])")
 
@@ -38,6 +38,8 @@ _GAP: Final = re.compile(
 _WORDS_BETWEEN: Final = re.compile(
     r"(?:[/ ]?[.:]?[ ](?:\([A-Za-zà-ÿ .]{2,25}\)|(?!y\b|e\b|and\b|o\b)[A-Za-zÀ-ÿ'’]{1,14}\.?)){1,5}?[ ]?[:,=]?[ ](?=[+(]?[0-9])"
 )
+# "tfno1 610057821"
+_ORDINAL: Final = re.compile(r"[1-4][ :]")
 _PHONE_DIGITS: Final = re.compile(
     r"(?=[+(]?[0-9](?:[0-9 ()./\-]{7,18})(?<=[0-9])(?![0-9]))\+?\(?(?!(?:19|20)[0-9]{2}[\-/.])[0-9]{2}"
 )
@@ -85,6 +87,7 @@ def _with_extension(text: str, end: int) -> int:
 
 def _called(kind: Kind) -> Finder:
     def find(text: str, start: int, end: int) -> Iterator[Found]:
+        end += 1 if _ORDINAL.match(text, end) else 0
         gap = _GAP.match(text, end)
         at = gap.end() if gap else end
         if _read_number(text, at) == at and (words_between := _WORDS_BETWEEN.match(text, end)):
@@ -159,11 +162,12 @@ _ALONE: Final = re.compile(
     # North America, and its short form with 555
     r"|(?:1[ .\-])?(?:\([2-9][0-9]{2}\)[ .\-]?|[2-9][0-9]{2}[ .\-/])[2-9][0-9]{2}[ .\-][0-9]{4}|555-[0-9]{4}"
     # With the code of a country
+    r"|\([2-9][0-9]{1,2}\)[ ][0-9]{4}[ .\-][0-9]{4}|00[1-9][0-9]{0,2}[ .\-][0-9](?:[ .\-]?[0-9]){7,10}"
     r"|(?:00|011[ .\-])(?:34|39|44|1|33|49|40|41|351|5[1-8]|212)(?:[ .\-]?[0-9]){8,11}"
     r")" + _ENDS
 )
 _OTHERWISE: Final = re.compile(
-    r"(?<![a-zà-ÿ])(?:nhc|mrn|nº|n\.|n°|col|nass|cipa|dni|id|cod|codice|lot|acc|doi|ssn|nss|historia|episodio|#)"
+    r"(?<![a-zà-ÿ])(?:nhc|mrn|nº|n\.|n°|col|nass|cipa|dni|id|cod|codice|lot|acc|doi|ssn|nss|historia|episodio|no\.|núm\.|s/n|n/s|#)"
     r"[.:ºª° ]*\Z"
 )
 
@@ -181,7 +185,7 @@ _UNGROUPED: Final = re.compile(
 
 # Mobile numbers need no word before them, unless it is a word for another number.
 _MOBILE: Final = re.compile(
-    r"(?<![0-9A-Za-z,./\-+])(?<![0-9][ ])(?:6[0-9]{8}|7[1-9][0-9]{7}|3[2-9][0-9]{8}|07[0-9]{9}|0[1-9][0-9]{8,9}|9[1-8][0-9]{7})"
+    r"(?<![0-9A-Za-z,./\-+])(?<![0-9][ ])(?:6[0-9]{8}|7[1-9][0-9]{7}|3[2-9][0-9]{8}|07[0-9]{9}|0[1-9][0-9]{8,9}|9[1-8][0-9]{7}|[89]0[0-9]{7})"
     r"(?![0-9A-Za-z,./\-][0-9]|[0-9A-Za-z]|[ ][0-9]{2})"
 )
 
@@ -197,7 +201,7 @@ def _ungrouped(text: str, start: int, end: int) -> Iterator[Found]:
 
 # Numbers inside a hospital: "Busca del residente de guardia: 4122", "ext. 12", "bleep 2043", "DECT 71-204".
 _SHORT: Final = re.compile(
-    r"(?P<name>[A-Za-zÀ-ÿ]+)\.?(?P<of>(?:[ ](?!a[ñn]os|anni|years)[A-Za-zÀ-ÿ'’]{1,14}){0,5}?)[ ]?(?P<sign>(?:n[.º°o]{1,2}|#|:|=)[:.]?)?[ ]{0,2}"
+    r"(?P<name>[A-Za-zÀ-ÿ]+)\.?(?P<of>(?:[ ](?!a[ñn]os|anni|years)[A-Za-zÀ-ÿ'’\-]{1,14}){0,5}?)[ ]?(?P<sign>(?:n[.º°o]{1,2}|#|:|=)[:.]?)?[ ]{0,2}"
     r"(?P<phone>[xX*#]?[0-9]{3,6})(?![0-9A-Za-zà-ÿ]|[.,:/\-][0-9]|[ ]?(?:%|€|mg|ml|kg|cm|mm|g|h|mcg|años|anni|euros?|pacientes|days|d[ií]as)\b)"
 )
 _SHORT_NUMBER: Final = re.compile(r"(?:19|20)[0-9]{2}")
@@ -227,7 +231,7 @@ def _local(text: str, start: int, end: int) -> Iterator[Found]:
 
 
 PHONE_WORDS: Final = words(
-    "tel teléf telef tfnos telfn tlfn fono celular celu tfno tfn tlf tlfs telf telfs tf tlfno teléfono telefono teléfonos telefoni tfo telephone phone phones "
+    "cel tel teléf telef tfnos telfn tlfn fono celular celu tfno tfn tlf tlfs telf telfs tf tlfno teléfono telefono teléfonos telefoni tfo telephone phone phones "
     "ph cell "
     "cellulare cellphone mobile móvil movil mobil pager pgr beeper centralino centralita whatsapp "
     "recapito recapiti mob landline hotline helpline freephone tollfree"

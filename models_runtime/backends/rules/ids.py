@@ -21,10 +21,14 @@ _OF_PATIENT: Final = re.compile(r"(?i)[ ](?:paziente|paciente|patient|pz)[ ]?[.:
 _PATIENT_ID: Final = re.compile(r"(?i)[ ](?:id|number|no\.?)[ ]?[.:#]{1,2}[ ]{0,2}")
 _HOSPITAL_NO: Final = re.compile(r"(?i)[ ](?:no\.?|number|#)[ ]?:?[ ]{0,2}(?=[A-Z0-9])")
 _LAST_FOUR: Final = re.compile(r"(?i)[ ]4(?: of ssn)?[ ]?[:#]?[ ]{1,2}")
+_ENDING: Final = re.compile(
+    r"(?i)(?:[ ](?:security|number|no\.?|#)){0,2}[ ](?:ending|ends)(?:[ ](?:in|with))?[ :]{1,2}"
+)
 _CASE_GAP: Final = re.compile(
     r"(?i)(?:[ ]?(?:n[ºo°.]{0,2}|nr\.?|num(?:ero)?\.?|#|number))?[ ]?[.:]?[ ]{0,2}(?=[0-9A-Z])"
 )
 _NUMBERED: Final = re.compile(r"(?i)[ ]?\(?(?:n[ºo°.]{1,2}|nr\.?|#|number|núm\.?|num\.?|no\.)[ ]?(?=[0-9A-Z])")
+_GOES_ON: Final = re.compile(r"[^\W\d_]|[\-/][0-9]")
 _MAYBE: Final = re.compile(r"[ ]?[.:]?[ ]?")
 _CODE: Final = r"(?:[A-Z]{0,4}[\-/ ]?)?[0-9][0-9A-Z]*(?:[\-/.][0-9A-Z]+)*"
 _GROUPED: Final = r"[0-9][0-9A-Z]*(?:[ ]?[\-/. ][ ]?[0-9]{1,10}(?![0-9]*[a-zµ%°])){0,4}+"
@@ -47,7 +51,7 @@ def _named(
         at, stop = match.span()
         while text[stop - 1] in " .-/":
             stop -= 1
-        if sum(ch.isdigit() for ch in text[at:stop]) >= least and not text[stop : stop + 1].isalpha():
+        if sum(ch.isdigit() for ch in text[at:stop]) >= least and not _GOES_ON.match(text, stop):
             yield at, stop, kind
 
     return find
@@ -99,6 +103,7 @@ RULES: Final = (
         78,
     ),
     _rule("id.social.last", "last", _named(Kind.SOCIAL_SECURITY, r"[0-9]{4}(?![0-9])", gap=_LAST_FOUR), 0.85, 78),
+    _rule("id.social.ending", "ssn social", _named(Kind.SOCIAL_SECURITY, r"[0-9]{4}(?![0-9])", gap=_ENDING), 0.85, 78),
     _rule(
         "id.national.word",
         "dni nie nif passport pasaporte passaporto",
