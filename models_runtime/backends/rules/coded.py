@@ -27,7 +27,7 @@ _CODE: Final = re.compile(
 _PREFIXED: Final = re.compile(r"[A-Z]{1,2}[ ][0-9]{4,9}(?:[ ]?[A-Z]{1,2})?(?![0-9A-Za-zà-ÿ]|[.,/\-][0-9])")
 # "3673 RHJ", "HB73 FCP", "FG 448 HK"
 _PLATE: Final = re.compile(
-    r"(?:[A-Z]{1,2}[ \-]?[0-9]{3,4}[ \-]?[A-Z]{1,3}|[0-9]{3,4}[ \-]?[A-Z]{2,3}|[A-Z]{2}[0-9]{2}[ ]?[A-Z]{3}|"
+    r"(?:[A-Z]{1,2}[ \-]?[0-9]{3,4}[ \-]?[A-Z]{1,3}|[0-9]{3,4}[ \-]?[A-Z]{3}|[A-Z]{2}[0-9]{2}[ ]?[A-Z]{3}|"
     r"[A-Z]{3}[ \-]?[0-9]{3,4}|[0-9][A-Z]{3}[0-9]{3}|[A-Z][0-9]{1,3}[ ]?[A-Z]{3}|X[0-9][0-9A-Z]{4}|[A-Z]{2}[0-9]{5})(?![0-9A-Za-z])"
 )
 _ONE: Final = re.compile(rf"{_WHOLE}(?![0-9A-Za-zà-ÿ]|[+*])")
@@ -40,24 +40,29 @@ _GAP: Final = re.compile(
 )
 # After the word: other words of a phrase, and then a sign, a colon or the code itself.
 _PHRASE: Final = re.compile(
-    r"(?:[ ](?:\([A-Za-zà-ÿ ]{2,20}\)|[A-Za-zÀ-ÿ'’]{1,15}|[A-Za-zÀ-ÿ]{1,5}\.)){1,4}?"
+    r"(?:[ ](?:\([A-Za-zà-ÿ ]{2,20}\)|[A-Za-zÀ-ÿ'’]{1,15}|[A-Za-zÀ-ÿ]{1,5}\.(?![ ][A-Z][a-z]))){1,4}?"
     rf"(?:[ ](?P<sign>(?i:{_SIGN}))(?![A-Za-zà-ÿ])[.:º°]{{0,2}}|(?P<colon>[ ]?:))?[ ](?=[A-Z]{{0,8}}[\-/]?[0-9])"
 )
 _YEAR: Final = re.compile(r"(?:18|19|20)[0-9]{2}")
 # "120-140", "12/2019", "120/80", "1.250.000", "10:30"
 _VALUE: Final = re.compile(
-    r"[0-9]{1,3}[\-/][0-9]{1,3}|(?:0?[1-9]|1[0-2])[/\-](?:19|20)[0-9]{2}|(?:19|20)[0-9]{2}[\-/][0-9]{2,4}(?<![0-9]{8})"
+    r"[0-9]{1,3}[\-/][0-9]{1,3}|(?:0?[1-9]|1[0-2])[/\-](?:19|20)[0-9]{2}|(?:19[0-9]|20[0-4])[0-9][\-/][0-9]{2,4}(?<![0-9]{8})"
     r"(?=\Z)|[0-9]{1,3}(?:\.[0-9]{3})+|[0-9]+\.[0-9]{1,3}|(?:[0-9]+0{3})-(?:[0-9]+0{3})"
 )
+# "50.675.906"
+_DOTTED: Final = re.compile(r"[0-9]{1,3}(?:\.[0-9]{3}){2}")
+_STOP: Final = re.compile(r"[ ]?(?:[.,;)\n]|\Z)|[ ](?:y|e|and)[ ]")
+_HYPHENATED: Final = re.compile(r"[A-Z]{1,3}-[0-9]{3}")
 _DOSE: Final = re.compile(
-    r"[0-9.]+(?:mg|mcg|ug|g|kg|ml|l|ui|iu|u|mm|cm|m|mmhg|mmol|meq|ma|kv|hz|h|hs|hrs|min|s|x[0-9]+|fr|ch|th|st|nd|rd|a|years|yo|f|m|"
+    r"[0-9.]{1,5}(?:mg|mcg|ug|g|kg|ml|l|ui|iu|u|mm|cm|m|mmhg|mmol|meq|ma|kv|hz|h|hs|hrs|min|s|x[0-9]+|fr|ch|th|st|nd|rd|a|years|yo|f|m|"
     r"kb|mb|bp|kda|cgy|gy|mci|mbq|kcal|cal|rpm|bpm|cc|d|w|k)",
     re.IGNORECASE,
 )
 _UNIT: Final = re.compile(
     rf"[ ]?(?:/[ ]?(?:ml|mm|[µu]?l\b|campo|field)|€|\$|£|eur|usd|×|x[ ]?10|±|(?:{either('counted_things')})\b|"
     r"(?:pacientes|patients|pazienti|years|años|anni|veces|pasos|steps|passi|horas|hours|ore|copias|copies|copie|reads|"
-    r"hits|pares|pairs|bases|bp|pb|kb|mb|units|unidades|unità|dosis|doses|dosi|de cada|per|por)\b)"
+    r"iu|ui|beats|latidos|battiti|habitantes|abitanti|inhabitants|residents|residentes|residenti|participants|"
+    r"participantes|partecipanti|hits|pares|pairs|bases|bp|pb|kb|mb|units|unidades|unità|dosis|doses|dosi|de cada|per|por)\b)"
 )
 # "Dejó recado con el número 666780344", "pedido desde el 688073040": a telephone number.
 _CALLS: Final = ("numero", "número", "number", "núm", "num")
@@ -88,10 +93,15 @@ def _is_value(text: str, start: int, end: int) -> bool:
     )
 
 
-def _enough(code: str, least: tuple[int, int]) -> bool:
+def _enough(text: str, start: int, end: int, least: tuple[int, int], *, short: bool) -> bool:
+    """Whether the code has enough digits. `short`: four digits are enough before a stop, three after letters and `-`."""
     plain, mixed = least
-    letters = any(map(str.isalpha, code))
-    return _digits(code) >= (mixed if letters else plain) and not (letters and code.islower() and _digits(code) < 5)
+    code, digits = text[start:end], _digits(text[start:end])
+    if not any(map(str.isalpha, code)):
+        return digits >= plain or (short and digits == 4 and _STOP.match(text, end) is not None)
+    if code.islower() and digits < 5:
+        return False
+    return digits >= mixed or (short and digits == 3 and _HYPHENATED.fullmatch(code) is not None)
 
 
 def _after_word(kind: Kind, least: dict[str, tuple[int, int]]) -> Finder:
@@ -105,7 +115,10 @@ def _after_word(kind: Kind, least: dict[str, tuple[int, int]]) -> Finder:
         if code is None:
             return ()
         start, stop = code.span()
-        if not _enough(code[0], (2, 2) if code.re is _PLATE else least[case]) or _is_value(text, start, stop):
+        needs = (2, 2) if code.re is _PLATE else least[case]
+        if not _enough(text, start, stop, needs, short=sure and case == "direct"):
+            return ()
+        if _is_value(text, start, stop) and not (sure and case != "phrase" and _DOTTED.fullmatch(code[0])):
             return ()
         if _CATALOGED.match(code[0]) or (not sure and is_count(text, trigger, start, stop)):
             return ()
@@ -140,9 +153,9 @@ def _after_word(kind: Kind, least: dict[str, tuple[int, int]]) -> Finder:
 
 # Numbers of classifications, trials, publications, genes, products and laws.
 _CLASSIFIED: Final = re.compile(
-    r"(?<![a-zà-ÿ])(?:snomed(?:[ -]?ct)?|sctid|rxnorm|rxcui|loinc|pmid|pmcid|pubmed|doi|isbn|issn|nct|isrctn|eudract|euctr|"
-    r"chictr|actrn|drks|omim|mim|ndc|cas|aic|gtin|ean|upc|clinvar|dbsnp|refseq|genbank|ensembl|geo|chr|posición|posizione|"
-    r"position|hgvs|cpt|hcpcs|icd(?:-?[0-9]+)?|cie(?:-?[0-9]+)?|atc|drg|grd|iso|une|uni|en|iec|astm|rd|ley|legge|versión|"
+    r"(?<![a-zà-ÿ])(?:cups|unspsc|minsan|rdm|cnd|snomed(?:[ -]?ct)?|sctid|rxnorm|rxcui|loinc|pmid|pmcid|pubmed|doi|isbn|issn|nct|isrctn|eudract|euctr|"
+    r"chictr|actrn|drks|omim|mim|ndc|cas|aic|gtin|ean|upc|clinvar|dbsnp|refseq|genbank|ensembl|geo|chr[0-9xy]{0,2}|posición|posizione|"
+    r"position|hgvs|cpt|hcpcs|icd(?:-?[0-9]+)?|cie(?:-?[0-9]+)?|código nacional|atc|drg|grd|iso|une|uni|en|iec|astm|rd|ley|legge|versión|"
     r"versione|version|build|firmware|software|cat\.?|catálogo|catalogo|catalogue|catalog|model|modelo|modello|gmdn|umls|cui|"
     r"mesh|cn|código nacional|n[ ]?=|ensayo|trial|estudio|study|studio|codici|códigos|codes|billing|prestazioni|"
     r"nomenclatore|tariffa)[ .:#=°º(]{0,3}(?:(?:id|code|código|codice|number|no\.?|n\.?[º°]?)[ .:]{0,2})?"
@@ -158,7 +171,7 @@ _PRODUCT: Final = re.compile(
 )
 _LAST_SIGN: Final = re.compile(r"(?:n[.º°]{1,2}|no\.|núm\.|number|numero|número)[ ]?\Z")
 # Codes of classifications: "J1100", "M-81403".
-_SHORT_CODE: Final = re.compile(r"[A-Z]-?[0-9]{4,5}")
+_SHORT_CODE: Final = re.compile(r"[A-Z][0-9]{4}|[TMDPF]-[0-9]{4,5}")
 _TRIAL: Final = re.compile(r"(?:19|20)[0-9]{2}-[0-9]{6}-[0-9]{2}(?:-[0-9]{2})?")
 _VARIANT: Final = re.compile(r"(?:[cgmnp]\.)?[ACGT][0-9]{2,7}[ACGT]|[0-9]+(?:del|dup|ins)[ACGT0-9]*|[A-Z][0-9]+[A-Z]")
 # A year and a serial number: "S24-10233", "24-H-01234", "2482/2027", "44817/24".
@@ -173,6 +186,8 @@ _LETTERED: Final = re.compile(
 )
 _LONG: Final = re.compile(r"[0-9]{6,20}|[0-9]{2,4}-[0-9]{5,10}(?:-[0-9]{1,4})?|[0-9]{6,10}[\-/][0-9]{1,4}")
 _ROUND: Final = re.compile(r"[0-9]+0{3,}|[0-9]+0{3}[\-/][0-9]+0{3}")
+# Among other figures, six digits are rather a value.
+_AMONG: Final = re.compile(r"[0-9][^.;:]{0,31}\Z")
 _LEFT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9\-/]{0,15}\Z")
 
 
@@ -196,6 +211,8 @@ def _formed(text: str, start: int, end: int) -> Iterator[Found]:
     if _VARIANT.fullmatch(word) or _TRIAL.fullmatch(word) or _PRODUCT.fullmatch(word) or _ROUND.fullmatch(word):
         return
     if _is_value(text, at, stop) or text[stop : stop + 2] in (".0", ".1") or text[stop : stop + 1] in ("%", "@", "_"):
+        return
+    if word.isdigit() and len(word) == 6 and (not _STOP.match(text, stop) or _AMONG.search(before(text, at, 32))):
         return
     if not _is_public(text, at) and not is_count(text, at, at, stop):
         yield at, stop, Kind.CASE

@@ -58,10 +58,14 @@ def _named(
 
 
 _CASE_NUMBER: Final = _named(
-    Kind.CASE, r"[0-9]{1,6}(?:-[0-9]{2,6})?(?![0-9]|[.,%:/][0-9]|%)", gap=_CASE_GAP, least=1, apart=True
+    Kind.CASE,
+    r"[0-9]{1,6}(?:-[0-9]{2,6})?(?![0-9]|[.,%:/][0-9]|[ ]?(?:%|€|\$|euros?|dollars?|d[ei][ ][0-9]|of[ ][0-9]))",
+    gap=_CASE_GAP,
+    least=1,
+    apart=True,
 )
 # "in questo caso 15 litri", "en cada caso 3"
-_ANY_CASE: Final = re.compile(r"(?:questo|nel|ogni|este|cada|el|su|this|each|any|in)[ ]\Z")
+_ANY_CASE: Final = re.compile(r"(?:questo|nel|ogni|este|cada|el|su|per|por|this|each|any|in)[ ]\Z")
 
 
 def _case(text: str, start: int, end: int) -> Iterable[Found]:
