@@ -19,7 +19,8 @@ from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule
 _WHOLE: Final = r"(?:[A-Za-z]{1,6}[\-/.]){0,3}[A-Za-z]{0,8}[0-9][0-9A-Za-z]{0,24}(?:[\-/._][0-9A-Za-z]{1,16}){0,5}"
 # One token, or capital letters and groups of digits ("STP 02 365 87725749"), or groups of digits ("W5716 23 835902").
 _CODE: Final = re.compile(
-    rf"(?:(?!EUR|USD|GBP|CPT|ICD|CIE|ATC|DRG|GRD|IQ|DOI|PMID)[A-Z]{{1,4}}(?:[ ][0-9]{{1,12}}){{2,6}}(?:[ ]?[A-Z]{{1,2}})?|"
+    rf"(?:(?!EUR|USD|GBP|CPT|ICD|CIE|ATC|DRG|GRD|IQ|DOI|"
+    rf"PMID)[A-Z]{{1,4}}(?:[ ][0-9]{{1,12}}){{2,6}}(?:[ ]?[A-Z]{{1,2}})?|"
     rf"[0-9A-Z]{{0,5}}[0-9][0-9A-Z]{{0,5}}(?:[ ][0-9]{{2,12}}){{1,5}}|{_WHOLE})"
     r"(?![0-9A-Za-zà-ÿ]|[.,:\-/][0-9]|[+*])"
 )
@@ -28,10 +29,14 @@ _PREFIXED: Final = re.compile(r"[A-Z]{1,2}[ ][0-9]{4,9}(?:[ ]?[A-Z]{1,2})?(?![0-
 # "3673 RHJ", "HB73 FCP", "FG 448 HK"
 _PLATE: Final = re.compile(
     r"(?:[A-Z]{1,2}[ \-]?[0-9]{3,4}[ \-]?[A-Z]{1,3}|[0-9]{3,4}[ \-]?[A-Z]{3}|[A-Z]{2}[0-9]{2}[ ]?[A-Z]{3}|"
-    r"[A-Z]{3}[ \-]?[0-9]{3,4}|[0-9][A-Z]{3}[0-9]{3}|[A-Z][0-9]{1,3}[ ]?[A-Z]{3}|X[0-9][0-9A-Z]{4}|[A-Z]{2}[0-9]{5})(?![0-9A-Za-z])"
+    r"[A-Z]{3}[ \-]?[0-9]{3,4}|[0-9][A-Z]{3}[0-9]{3}|[A-Z][0-9]{1,3}[ ]?[A-Z]{3}|X[0-9][0-9A-Z]{4}|"
+    r"[A-Z]{2}[0-9]{5})(?![0-9A-Za-z])"
 )
 _ONE: Final = re.compile(rf"{_WHOLE}(?![0-9A-Za-zà-ÿ]|[+*])")
-_SIGN: Final = r"n[ºo°ª]?\.?[ºo°ª]?|nr\.?|no\.?|núm\.?|num\.?|número|numero|number|nbr|id|código|codice|code|cod\.?|ref\.?|rif\.?|#"
+_SIGN: Final = (
+    r"n[ºo°ª]?\.?[ºo°ª]?|nr\.?|no\.?|núm\.?|num\.?|número|numero|number|nbr|id|código|codice|code|cod\.?|"
+    r"ref\.?|rif\.?|#"
+)
 # After the word: listed words, and a sign or a colon. The value of a field may be on the next line.
 _GAP: Final = re.compile(
     rf"(?i)(?P<sign0>s?/n\b)?\.?(?:[ ](?:{either('code_qualifiers')})(?![a-zà-ÿ0-9])\.?){{0,5}}"
@@ -39,14 +44,16 @@ _GAP: Final = re.compile(
     r"(?:(?P<colon>[ ]?[:=#])(?:[ ]{0,4}\n)?|[ ][\-–](?=[ ]))?[ \xa0]{0,3}[(\[]?"
 )
 # After the word: other words of a phrase, and then a sign, a colon or the code itself.
+_NEAR: Final = re.compile(r"[^0-9;]{0,40}[0-9]")
 _PHRASE: Final = re.compile(
     r"(?:[ ](?:\([A-Za-zà-ÿ ]{2,20}\)|[A-Za-zÀ-ÿ'’]{1,15}|[A-Za-zÀ-ÿ]{1,5}\.(?![ ][A-Z][a-z]))){1,4}?"
     rf"(?:[ ](?P<sign>(?i:{_SIGN}))(?![A-Za-zà-ÿ])[.:º°]{{0,2}}|(?P<colon>[ ]?:))?[ ](?=[A-Z]{{0,8}}[\-/]?[0-9])"
 )
 _YEAR: Final = re.compile(r"(?:18|19|20)[0-9]{2}")
-# "120-140", "12/2019", "120/80", "1.250.000", "10:30"
+# Ranges, months, pressures and thousands: "120-140", "12/2019", "120/80", "1.250.000".
 _VALUE: Final = re.compile(
-    r"[0-9]{1,3}[\-/][0-9]{1,3}|(?:0?[1-9]|1[0-2])[/\-](?:19|20)[0-9]{2}|(?:19[0-9]|20[0-4])[0-9][\-/][0-9]{2,4}(?<![0-9]{8})"
+    r"[0-9]{1,3}[\-/][0-9]{1,3}|(?:0?[1-9]|1[0-2])[/\-](?:19|20)[0-9]{2}|(?:19[0-9]|"
+    r"20[0-4])[0-9][\-/][0-9]{2,4}(?<![0-9]{8})"
     r"(?=\Z)|[0-9]{1,3}(?:\.[0-9]{3})+|[0-9]+\.[0-9]{1,3}|(?:[0-9]+0{3})-(?:[0-9]+0{3})"
 )
 # "50.675.906"
@@ -54,7 +61,8 @@ _DOTTED: Final = re.compile(r"[0-9]{1,3}(?:\.[0-9]{3}){2}")
 _STOP: Final = re.compile(r"[ ]?(?:[.,;)\n]|\Z)|[ ](?:y|e|and)[ ]")
 _HYPHENATED: Final = re.compile(r"[A-Z]{1,3}-[0-9]{3}")
 _DOSE: Final = re.compile(
-    r"[0-9.]{1,5}(?:mg|mcg|ug|g|kg|ml|l|ui|iu|u|mm|cm|m|mmhg|mmol|meq|ma|kv|hz|h|hs|hrs|min|s|x[0-9]+|fr|ch|th|st|nd|rd|a|years|yo|f|m|"
+    r"[0-9.]{1,5}(?:mg|mcg|ug|g|kg|ml|l|ui|iu|u|mm|cm|m|mmhg|mmol|meq|ma|kv|hz|h|hs|hrs|min|s|x[0-9]+|fr|ch|th|"
+    r"st|nd|rd|a|years|yo|f|m|"
     r"kb|mb|bp|kda|cgy|gy|mci|mbq|kcal|cal|rpm|bpm|cc|d|w|k)",
     re.IGNORECASE,
 )
@@ -62,7 +70,8 @@ _UNIT: Final = re.compile(
     rf"[ ]?(?:/[ ]?(?:ml|mm|[µu]?l\b|campo|field)|€|\$|£|eur|usd|×|x[ ]?10|±|(?:{either('counted_things')})\b|"
     r"(?:pacientes|patients|pazienti|years|años|anni|veces|pasos|steps|passi|horas|hours|ore|copias|copies|copie|reads|"
     r"iu|ui|beats|latidos|battiti|habitantes|abitanti|inhabitants|residents|residentes|residenti|participants|"
-    r"participantes|partecipanti|hits|pares|pairs|bases|bp|pb|kb|mb|units|unidades|unità|dosis|doses|dosi|de cada|per|por)\b)"
+    r"participantes|partecipanti|hits|pares|pairs|bases|bp|pb|kb|mb|units|unidades|unità|dosis|doses|dosi|"
+    r"de cada|per|por)\b)"
 )
 # "Dejó recado con el número 666780344", "pedido desde el 688073040": a telephone number.
 _CALLS: Final = ("numero", "número", "number", "núm", "num")
@@ -94,7 +103,7 @@ def _is_value(text: str, start: int, end: int) -> bool:
 
 
 def _enough(text: str, start: int, end: int, least: tuple[int, int], *, short: bool) -> bool:
-    """Whether the code has enough digits. `short`: four digits are enough before a stop, three after letters and `-`."""
+    """Whether the code has enough digits. `short`: four are enough before a stop, three after letters and a hyphen."""
     plain, mixed = least
     code, digits = text[start:end], _digits(text[start:end])
     if not any(map(str.isalpha, code)):
@@ -136,7 +145,7 @@ def _after_word(kind: Kind, least: dict[str, tuple[int, int]]) -> Finder:
         return ((start, stop, kind),)
 
     def find(text: str, start: int, end: int) -> Iterable[Found]:
-        if text[start - 1 : start] in ("-", "@", "_", ".") or not any(map(str.isdigit, text[end : end + 60])):
+        if text[start - 1 : start] in ("-", "@", "_", ".") or not _NEAR.match(text, end):
             return ()
         gap = _GAP.match(text, end)
         if gap is not None and gap.end() > end:
@@ -153,10 +162,14 @@ def _after_word(kind: Kind, least: dict[str, tuple[int, int]]) -> Finder:
 
 # Numbers of classifications, trials, publications, genes, products and laws.
 _CLASSIFIED: Final = re.compile(
-    r"(?<![a-zà-ÿ])(?:cups|unspsc|minsan|rdm|cnd|snomed(?:[ -]?ct)?|sctid|rxnorm|rxcui|loinc|pmid|pmcid|pubmed|doi|isbn|issn|nct|isrctn|eudract|euctr|"
-    r"chictr|actrn|drks|omim|mim|ndc|cas|aic|gtin|ean|upc|clinvar|dbsnp|refseq|genbank|ensembl|geo|chr[0-9xy]{0,2}|posición|posizione|"
-    r"position|hgvs|cpt|hcpcs|icd(?:-?[0-9]+)?|cie(?:-?[0-9]+)?|código nacional|atc|drg|grd|iso|une|uni|en|iec|astm|rd|ley|legge|versión|"
-    r"versione|version|build|firmware|software|cat\.?|catálogo|catalogo|catalogue|catalog|model|modelo|modello|gmdn|umls|cui|"
+    r"(?<![a-zà-ÿ])(?:cups|unspsc|minsan|rdm|cnd|snomed(?:[ -]?ct)?|sctid|rxnorm|rxcui|loinc|pmid|pmcid|pubmed|"
+    r"doi|isbn|issn|nct|isrctn|eudract|euctr|"
+    r"chictr|actrn|drks|omim|mim|ndc|cas|aic|gtin|ean|upc|clinvar|dbsnp|refseq|genbank|ensembl|geo|"
+    r"chr[0-9xy]{0,2}|posición|posizione|"
+    r"position|hgvs|cpt|hcpcs|icd(?:-?[0-9]+)?|cie(?:-?[0-9]+)?|código nacional|atc|drg|grd|iso|une|uni|en|iec|"
+    r"astm|rd|ley|legge|versión|"
+    r"versione|version|build|firmware|software|cat\.?|catálogo|catalogo|catalogue|catalog|model|modelo|modello|"
+    r"gmdn|umls|cui|"
     r"mesh|cn|código nacional|n[ ]?=|ensayo|trial|estudio|study|studio|codici|códigos|codes|billing|prestazioni|"
     r"nomenclatore|tariffa)[ .:#=°º(]{0,3}(?:(?:id|code|código|codice|number|no\.?|n\.?[º°]?)[ .:]{0,2})?"
     r"(?:[a-z]{0,2}[0-9][0-9a-z.\-]{1,12},?[ ](?:[ye][ ]|and[ ])?){0,6}\Z"
@@ -165,8 +178,10 @@ _CATALOGED: Final = re.compile(
     r"(?i:NCT|ISRCTN|PMC|PMID|NM_|NP_|ENS[GT]|COS[MV]|rs|CPT|ICD)[\- ]?[0-9]|[TMDPF]-[0-9]{4,5}\Z"
 )
 _PRODUCT: Final = re.compile(
-    r"(?i)(?:NCT|ISRCTN|PMC|PMID|ACTRN|DRKS|CTRI|NM_|NP_|NC_|NG_|ENS[A-Z]*|COS[MV]|RS|OMIM|MIM|CHEMBL|DOI|ISO|IEC|EN|UNE|"
-    r"BMS|MK|LY|PF|GSK|INCB|AZD|ABT|NSC|JNJ|ONO|AMG|BAY|CNTO|EMD|GDC|GS|MEDI|REGN|RO|SB|SAR|TAK|VX|ZD|CP|DU|ICI|RU|UK|WAY|"
+    r"(?i)(?:NCT|ISRCTN|PMC|PMID|ACTRN|DRKS|CTRI|NM_|NP_|NC_|NG_|ENS[A-Z]*|COS[MV]|RS|OMIM|MIM|CHEMBL|DOI|ISO|"
+    r"IEC|EN|UNE|"
+    r"BMS|MK|LY|PF|GSK|INCB|AZD|ABT|NSC|JNJ|ONO|AMG|BAY|CNTO|EMD|GDC|GS|MEDI|REGN|RO|SB|SAR|TAK|VX|ZD|CP|DU|"
+    r"ICI|RU|UK|WAY|"
     r"AC|CC|CPI|GW|LOINC|ATC|CIE|ICD|CPT|GRD|DRG)[\-_]?[0-9]{4,}(?:[\-.][0-9]{1,3})?"
 )
 _LAST_SIGN: Final = re.compile(r"(?:n[.º°]{1,2}|no\.|núm\.|number|numero|número)[ ]?\Z")
@@ -181,13 +196,15 @@ _WITH_YEAR: Final = re.compile(
 )
 # Letters and a long number: "CT-482913", "PJN4481720", "AN0541887730", "413451711-TC".
 _LETTERED: Final = re.compile(
-    r"[A-Z]{2,5}[\-/]?[0-9]{6,}[A-Z]{0,2}|[A-Z]{3,5}[\-/]?[0-9]{5,}[A-Z]{0,2}|[0-9]{6,}[\-/][A-Z]{1,3}|[A-Z][0-9]{7,}[A-Z]?|"
+    r"[A-Z]{2,5}[\-/]?[0-9]{6,}[A-Z]{0,2}|[A-Z]{3,5}[\-/]?[0-9]{5,}[A-Z]{0,2}|[0-9]{6,}[\-/][A-Z]{1,3}|"
+    r"[A-Z][0-9]{7,}[A-Z]?|"
     r"[0-9]{2,6}[A-Z]{1,3}[0-9]{4,}|[A-Z][0-9]{3}-[0-9]{3}-[0-9]{3}"
 )
 _LONG: Final = re.compile(r"[0-9]{6,20}|[0-9]{2,4}-[0-9]{5,10}(?:-[0-9]{1,4})?|[0-9]{6,10}[\-/][0-9]{1,4}")
 _ROUND: Final = re.compile(r"[0-9]+0{3,}|[0-9]+0{3}[\-/][0-9]+0{3}")
 # Among other figures, six digits are rather a value.
 _AMONG: Final = re.compile(r"[0-9][^.;:]{0,31}\Z")
+_JOINTS: Final = frozenset("-/")
 _LEFT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9\-/]{0,15}\Z")
 
 
@@ -200,7 +217,10 @@ def _is_public(text: str, start: int) -> bool:
 
 def _formed(text: str, start: int, end: int) -> Iterator[Found]:
     """A code by its form alone, unless it is the number of a classification, a product, a law or a count."""
-    left = _LEFT.search(text[max(0, start - 16) : start])
+    joined = text[start - 1 : start].isalnum() or text[start - 1 : start] in _JOINTS
+    if end - start < 6 and not joined and not text[end : end + 1].isalnum() and text[end : end + 1] not in _JOINTS:
+        return
+    left = _LEFT.search(text[max(0, start - 16) : start]) if joined else None
     at = start - len(left[0]) if left else start
     code = _ONE.match(text, at)
     if code is None or text[at - 1 : at] in (".", ",", "_", "+", "*", ">", "<", "=", "~", "@", "%", "$", "€", "£"):

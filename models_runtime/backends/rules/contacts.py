@@ -36,7 +36,8 @@ _GAP: Final = re.compile(
 )
 # "tlf fam. 610314012", "Móvil del marido, 619 95 12 89": a whole number must follow.
 _WORDS_BETWEEN: Final = re.compile(
-    r"(?:[/ ]?[.:]?[ ](?:\([A-Za-zà-ÿ .]{2,25}\)|(?!y\b|e\b|and\b|o\b)[A-Za-zÀ-ÿ'’]{1,14}\.?)){1,5}?[ ]?[:,=]?[ ](?=[+(]?[0-9])"
+    r"(?:[/ ]?[.:]?[ ](?:\([A-Za-zà-ÿ .]{2,25}\)|(?!y\b|e\b|and\b|"
+    r"o\b)[A-Za-zÀ-ÿ'’]{1,14}\.?)){1,5}?[ ]?[:,=]?[ ](?=[+(]?[0-9])"
 )
 # "tfno1 610057821"
 _ORDINAL: Final = re.compile(r"[1-4][ :]")
@@ -46,7 +47,8 @@ _PHONE_DIGITS: Final = re.compile(
 _MORE: Final = re.compile(r"[ ]?(?:[,/;]|y|e|o|or|and)[ ]?")
 # An extension belongs to the number: "216-448-1720 ext. 12", "02 4481720 (int. 204)".
 _EXTENSION: Final = re.compile(
-    r"(?i)[ ,;\-]{0,2}(?:\((?=[a-z. ]{1,12}[0-9]{1,6}\)))?(?:ext|extn|int|interno|extensi[oó]n|x|anexo|centralino int)[.: ]{0,2}(?:n\.?[º°]?[ ]?)?"
+    r"(?i)[ ,;\-]{0,2}(?:\((?=[a-z. ]{1,12}[0-9]{1,6}\)))?(?:ext|extn|int|interno|extensi[oó]n|x|anexo|"
+    r"centralino int)[.: ]{0,2}(?:n\.?[º°]?[ ]?)?"
     r"[0-9]{1,6}(?![0-9]|[.,/%][0-9])\)?"
 )
 
@@ -150,7 +152,8 @@ _ALONE: Final = re.compile(
     # Spain: nine digits from 6-9, in groups
     r"[6-9][0-9]{2}[ .\-][0-9]{3}[ .\-]?[0-9]{3}|[6-9][0-9]{2}[ .\-][0-9]{2}[ .\-][0-9]{2}[ .\-][0-9]{2}"
     r"|9[0-9][ .\-][0-9]{3}[ .\-][0-9]{2}[ .\-][0-9]{2}|[67][0-9]{2}[ .\-][0-9]{4}[ .\-][0-9]{2}|[67][0-9]{2}/[0-9]{6}"
-    r"|[67][0-9]{2}[/ .\-][0-9]{6}|[67][0-9](?:[ .\-][0-9]{2}){3}[ .\-]?[0-9]|[89][0-9][/\-][0-9]{7}|9[0-9]{2}[/ .\-][0-9]{6}"
+    r"|[67][0-9]{2}[/ .\-][0-9]{6}|[67][0-9](?:[ .\-][0-9]{2}){3}[ .\-]?[0-9]|[89][0-9][/\-][0-9]{7}|"
+    r"9[0-9]{2}[/ .\-][0-9]{6}"
     # Italy: mobile, and area codes that begin with 0; Britain's are longer
     r"|3[1-9][0-9][ .\-/]?[0-9]{3}[ .\-]?[0-9]{3,4}|0[1-9][0-9]{0,3}[ .\-/][0-9]{3,4}[ .\-]?[0-9]{3,4}"
     r"|3[1-9][0-9][/ .\-][0-9]{3}[ .\-][0-9]{2}[ .\-][0-9]{2}|3[1-9][0-9][ .\-][0-9]{6,7}"
@@ -158,7 +161,8 @@ _ALONE: Final = re.compile(
     r"|0[0-9]{2,4}[ \-][0-9]{3,4}[ \-][0-9]{3,4}|07[0-9]{3}[ \-][0-9]{6}"
     # An area code in brackets: with 0 in Italy and Britain, where numbers differ in length and grouping (`_is_short`
     # drops short ones), and with 9 in Spain
-    r"|\(0[0-9]{1,5}\)[ .\-]?[0-9]{2,4}(?:[ .\-]?[0-9]{2,4}){1,2}|\(9[0-9]{1,2}\)[ ]?(?:[0-9]{2,3}(?:[ .\-]?[0-9]{2}){2,3}|[0-9]{3}[ .\-]?[0-9]{3,4})"
+    r"|\(0[0-9]{1,5}\)[ .\-]?[0-9]{2,4}(?:[ .\-]?[0-9]{2,4}){1,2}|"
+    r"\(9[0-9]{1,2}\)[ ]?(?:[0-9]{2,3}(?:[ .\-]?[0-9]{2}){2,3}|[0-9]{3}[ .\-]?[0-9]{3,4})"
     # North America, and its short form with 555
     r"|(?:1[ .\-])?(?:\([2-9][0-9]{2}\)[ .\-]?|[2-9][0-9]{2}[ .\-/])[2-9][0-9]{2}[ .\-][0-9]{4}|555-[0-9]{4}"
     # With the code of a country
@@ -167,7 +171,8 @@ _ALONE: Final = re.compile(
     r")" + _ENDS
 )
 _OTHERWISE: Final = re.compile(
-    r"(?<![a-zà-ÿ])(?:nhc|mrn|nº|n\.|n°|col|nass|cipa|dni|id|cod|codice|lot|acc|doi|ssn|nss|historia|episodio|no\.|núm\.|s/n|n/s|#)"
+    r"(?<![a-zà-ÿ])(?:nhc|mrn|nº|n\.|n°|col|nass|cipa|dni|id|cod|codice|lot|acc|doi|ssn|nss|historia|episodio|"
+    r"no\.|núm\.|s/n|n/s|#)"
     r"[.:ºª° ]*\Z"
 )
 
@@ -185,7 +190,8 @@ _UNGROUPED: Final = re.compile(
 
 # Mobile numbers need no word before them, unless it is a word for another number.
 _MOBILE: Final = re.compile(
-    r"(?<![0-9A-Za-z,./\-+])(?<![0-9][ ])(?:6[0-9]{8}|7[1-9][0-9]{7}|3[2-9][0-9]{8}|07[0-9]{9}|0[1-9][0-9]{8,9}|9[1-8][0-9]{7}|[89]0[0-9]{7})"
+    r"(?<![0-9A-Za-z,./\-+])(?<![0-9][ ])(?:6[0-9]{8}|7[1-9][0-9]{7}|3[2-9][0-9]{8}|07[0-9]{9}|"
+    r"0[1-9][0-9]{8,9}|9[1-8][0-9]{7}|[89]0[0-9]{7})"
     r"(?![0-9A-Za-z,./\-][0-9]|[0-9A-Za-z]|[ ][0-9]{2})"
 )
 
@@ -193,16 +199,18 @@ _MOBILE: Final = re.compile(
 def _ungrouped(text: str, start: int, end: int) -> Iterator[Found]:
     """A telephone number without groups."""
     behind = before(text, start, 80)
-    if _UNGROUPED.match(text, start) and _CALL_WORDS.search(behind):
-        yield start, _with_extension(text, end), Kind.PHONE
-    elif _MOBILE.match(text, start) and not _OTHERWISE.search(behind[-24:]) and not MEASURE.match(after(text, end)):
+    called = _UNGROUPED.match(text, start) and _CALL_WORDS.search(behind)
+    mobile = _MOBILE.match(text, start) and not _OTHERWISE.search(behind[-24:]) and not MEASURE.match(after(text, end))
+    if called or mobile:
         yield start, _with_extension(text, end), Kind.PHONE
 
 
 # Numbers inside a hospital: "Busca del residente de guardia: 4122", "ext. 12", "bleep 2043", "DECT 71-204".
 _SHORT: Final = re.compile(
-    r"(?P<name>[A-Za-zÀ-ÿ]+)\.?(?P<of>(?:[ ](?!a[ñn]os|anni|years)[A-Za-zÀ-ÿ'’\-]{1,14}){0,5}?)[ ]?(?P<sign>(?:n[.º°o]{1,2}|#|:|=)[:.]?)?[ ]{0,2}"
-    r"(?P<phone>[xX*#]?[0-9]{3,6})(?![0-9A-Za-zà-ÿ]|[.,:/\-][0-9]|[ ]?(?:%|€|mg|ml|kg|cm|mm|g|h|mcg|años|anni|euros?|pacientes|days|d[ií]as)\b)"
+    r"(?P<name>[A-Za-zÀ-ÿ]+)\.?(?P<of>(?:[ ](?!a[ñn]os|anni|"
+    r"years)[A-Za-zÀ-ÿ'’\-]{1,14}){0,5}?)[ ]?(?P<sign>(?:n[.º°o]{1,2}|#|:|=)[:.]?)?[ ]{0,2}"
+    r"(?P<phone>[xX*#]?[0-9]{3,6})(?![0-9A-Za-zà-ÿ]|[.,:/\-][0-9]|[ ]?(?:%|€|mg|ml|kg|cm|mm|g|h|mcg|años|anni|"
+    r"euros?|pacientes|days|d[ií]as)\b)"
 )
 _SHORT_NUMBER: Final = re.compile(r"(?:19|20)[0-9]{2}")
 
@@ -219,8 +227,8 @@ def _short(text: str, start: int, end: int) -> Iterator[Found]:
 # Seven digits, after words of calling: "No answer on 219-6052".
 _LOCAL: Final = re.compile(r"(?<![0-9A-Za-z,./\-+])(?<![0-9] )[2-9][0-9]{2}-[0-9]{4}(?![0-9A-Za-z]|[.,/\-][0-9])")
 _ANSWER: Final = re.compile(
-    r"(?:answer|answers|call(?:ed|ing)?|phone|ring|rang|reach(?:ed|able)?|dial|text|voicemail|pager|message|paged?|tried|home|cell|work)"
-    r"(?:[ ](?:me|him|her|them|us|back|on|at|to|is|number|the|a|left))*[ :]{1,2}\Z"
+    r"(?:answers?|call(?:ed|ing)?|phone|ring|rang|reach(?:ed|able)?|dial|text|voicemail|pager|message|paged?|tried|home|"
+    r"cell|work)(?:[ ](?:me|him|her|them|us|back|on|at|to|is|number|the|a|left))*[ :]{1,2}\Z"
 )
 
 
@@ -231,7 +239,9 @@ def _local(text: str, start: int, end: int) -> Iterator[Found]:
 
 
 PHONE_WORDS: Final = words(
-    "cel tel teléf telef tfnos telfn tlfn fono celular celu tfno tfn tlf tlfs telf telfs tf tlfno teléfono telefono teléfonos telefoni tfo telephone phone phones "
+    "cel tel teléf telef tfnos telfn tlfn fono celular celu tfno tfn tlf tlfs "
+    "telf telfs tf tlfno teléfono telefono teléfonos telefoni tfo "
+    "telephone phone phones "
     "ph cell "
     "cellulare cellphone mobile móvil movil mobil pager pgr beeper centralino centralita whatsapp "
     "recapito recapiti mob landline hotline helpline freephone tollfree"

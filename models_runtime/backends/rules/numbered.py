@@ -12,7 +12,10 @@ from models_runtime.backends.rules.rule import DIGITS, Found, Rule, pattern, wor
 
 SIGN: Final = r"(?:n[ºo°ª.]{1,3}|nr\.?|no\.?|núm\.?|num\.?|número|numero|number|id|code|#)"
 """Words and signs for "number"."""
-END: Final = r"(?![0-9A-Za-z]|[.,][0-9]|[\-/](?:[0-9]|[A-Z]{1,3}(?![A-Za-z]))|[ ]?(?:%|mg\b|ml\b|UI\b|IU\b|units\b|euros?\b|dollars\b))"
+END: Final = (
+    r"(?![0-9A-Za-z]|[.,][0-9]|[\-/](?:[0-9]|[A-Z]{1,3}(?![A-Za-z]))|[ ]?(?:%|mg\b|ml\b|UI\b|IU\b|units\b|"
+    r"euros?\b|dollars\b))"
+)
 # Around a code in small letters: no word of small letters that stands apart.
 _NO_WORD: Final = "(?![a-z]+[ ])"
 _NO_LAST_WORD: Final = "".join(f"(?<![ ][a-z]{{{length}}})" for length in range(1, 5))
