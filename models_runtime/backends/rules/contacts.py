@@ -124,8 +124,14 @@ _NOT_INSIDE: Final = r"(?<![0-9] )(?<![0-9A-Za-z,./\-+])"
 _ENDS: Final = r"(?![0-9A-Za-z]|[ ][0-9]{3}|[.,/\-][0-9])"
 
 
+_JOINTS: Final = frozenset(" .-/")
+
+
 def _alone(text: str, start: int, end: int) -> Iterator[Found]:
     """A number that is a telephone number by its grouping, unless the words before it call it something else."""
+    grouped = text[end : end + 1] in _JOINTS and (text[end + 1 : end + 2].isdigit() or text[end + 1 : end + 2] == "(")
+    if not grouped and end - start < 9 and text[start] != "(":
+        return
     match = _ALONE.match(text, start)
     if match is None or _is_short(match[0]) or _OTHERWISE.search(before(text, start, 24)):
         return
@@ -227,7 +233,8 @@ def _short(text: str, start: int, end: int) -> Iterator[Found]:
 # Seven digits, after words of calling: "No answer on 219-6052".
 _LOCAL: Final = re.compile(r"(?<![0-9A-Za-z,./\-+])(?<![0-9] )[2-9][0-9]{2}-[0-9]{4}(?![0-9A-Za-z]|[.,/\-][0-9])")
 _ANSWER: Final = re.compile(
-    r"(?:answers?|call(?:ed|ing)?|phone|ring|rang|reach(?:ed|able)?|dial|text|voicemail|pager|message|paged?|tried|home|"
+    ""
+    "r"(?:answers?|call(?:ed|ing)?|phone|ring|rang|reach(?:ed|able)?|dial|text|voicemail|pager|message|paged?|tried|home|"
     r"cell|work)(?:[ ](?:me|him|her|them|us|back|on|at|to|is|number|the|a|left))*[ :]{1,2}\Z"
 )
 
@@ -239,9 +246,8 @@ def _local(text: str, start: int, end: int) -> Iterator[Found]:
 
 
 PHONE_WORDS: Final = words(
-    "cel tel teléf telef tfnos telfn tlfn fono celular celu tfno tfn tlf tlfs "
-    "telf telfs tf tlfno teléfono telefono teléfonos telefoni tfo "
-    "telephone phone phones "
+    "cel tel teléf telef tfnos telfn tlfn fono celular celu tfno tfn tlf tlfs telf telfs tf tlfno teléfono "
+    "telefono teléfonos telefoni tfo telephone phone phones "
     "ph cell "
     "cellulare cellphone mobile móvil movil mobil pager pgr beeper centralino centralita whatsapp "
     "recapito recapiti mob landline hotline helpline freephone tollfree"
