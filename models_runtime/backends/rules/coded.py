@@ -68,9 +68,9 @@ _DOSE: Final = re.compile(
 )
 _UNIT: Final = re.compile(
     rf"[ ]?(?:/[ ]?(?:ml|mm|[µu]?l\b|campo|field)|€|\$|£|eur|usd|×|x[ ]?10|±|(?:{either('counted_things')})\b|"
-    r"(?:pacientes|patients|pazienti|years|años|anni|veces|pasos|steps|passi|horas|hours|ore|copias|copies|copie|reads|"
+    r"(?:pacientes|patients|pazienti|years|años|anni|veces|pasos|steps|passi|horas|hours|ore|copias|copies|reads|"
     r"iu|ui|beats|latidos|battiti|habitantes|abitanti|inhabitants|residents|residentes|residenti|participants|"
-    r"participantes|partecipanti|hits|pares|pairs|bases|bp|pb|kb|mb|units|unidades|unità|dosis|doses|dosi|"
+    r"participantes|partecipanti|hits|pairs|bases|bp|pb|kb|mb|units|unidades|unità|dosis|doses|dosi|"
     r"de cada|per|por)\b)"
 )
 # "Dejó recado con el número 666780344", "pedido desde el 688073040": a telephone number.

@@ -233,8 +233,8 @@ def _short(text: str, start: int, end: int) -> Iterator[Found]:
 # Seven digits, after words of calling: "No answer on 219-6052".
 _LOCAL: Final = re.compile(r"(?<![0-9A-Za-z,./\-+])(?<![0-9] )[2-9][0-9]{2}-[0-9]{4}(?![0-9A-Za-z]|[.,/\-][0-9])")
 _ANSWER: Final = re.compile(
-    ""
-    "r"(?:answers?|call(?:ed|ing)?|phone|ring|rang|reach(?:ed|able)?|dial|text|voicemail|pager|message|paged?|tried|home|"
+    r"(?:answers?|call(?:ed|ing)?|phone|ring|rang|reach(?:ed|able)?|dial|text|voicemail|pager|message|paged?|tried|"
+    r"home|"
     r"cell|work)(?:[ ](?:me|him|her|them|us|back|on|at|to|is|number|the|a|left))*[ :]{1,2}\Z"
 )
 
@@ -253,8 +253,8 @@ PHONE_WORDS: Final = words(
     "recapito recapiti mob landline hotline helpline freephone tollfree"
 )
 SHORT_WORDS: Final = words(
-    "busca buscapersonas beeper bleep pager pgr dect interno extensión extension ext extn centralita cercapersone anexo "
-    "cicalino buscas internos"
+    "busca buscapersonas beeper bleep pager pgr dect interno extensión extension ext extn centralita cercapersone "
+    "anexo cicalino buscas internos"
 )
 _URL_TAIL: Final = r"[^\s<>\"“”«»(){}\[\],;]{0,300}"
 
