@@ -15,8 +15,19 @@ FOUND = [
     "{PHONE|(216) 555-0177}",  # area code in brackets
     "call {PHONE|555-0148}",
     "Telfs.: {PHONE|918823884} / {PHONE|918823984} / {PHONE|619128686}",  # a list
-    "Tel. {PHONE|0773 555 300} int. {PHONE|412}",  # extension
-    "{PHONE|602-555-0114} x{PHONE|206}",
+    "Tel. {PHONE|0773 555 300 int. 412}",  # An extension belongs to the number.
+    "{PHONE|602-555-0114 x206}",
+    "Office {PHONE|(312) 555-0188, ext. 4412}.",
+    "tlf fam. {PHONE|610314012}",  # words before the number
+    "Móvil del marido, {PHONE|685/233872} y el de casa, {PHONE|(956) 282 734}.",
+    "No coge el {PHONE|643623004}; se deja recado al vecino.",  # a mobile number alone
+    "Teléf.:{PHONE|+34 948356042}/urgente",
+    "Busca del residente de guardia: {PHONE|4122}.",  # a line inside the hospital
+    "Interno del laboratorio: {PHONE|2268}.",
+    "Lab extension {PHONE|x3558}.",
+    "No answer on {PHONE|219-6052}; message left.",
+    "calling from home, {PHONE|011 34 616 69 45 52}",
+    "tfno1 {PHONE|610057821}, tfno2 {PHONE|917 964 793}",
     "pgr {PHONE|3391}",
     "Ambulatorio {PHONE|(06) 49970155} lun-ven",
     "Per urgenze {PHONE|(+39) 340 2287715}",
