@@ -94,14 +94,14 @@ def _running(text: str, start: int, end: int) -> Iterator[Found]:
         return
     word = text[start:end].lower()
     behind = text[max(0, start - 48) : start].rpartition("\n")[2]
-    small = behind.lower()
-    if NOT_BEFORE.search(small) or _NAMED_BEFORE.search(small) or NAMED_AFTER.match(text, end):
-        return
-    if (
+    if not (
         _with_persons(behind, text, end, thing=word in _THINGS)
         or (word in SURE and _sure(text, end, behind))
         or (word in _WORDS and _within(text, end, behind))
     ):
+        return
+    small = behind.lower()
+    if not NOT_BEFORE.search(small) and not _NAMED_BEFORE.search(small) and not NAMED_AFTER.match(text, end):
         yield start, end, Kind.PERSON
 
 
@@ -174,26 +174,28 @@ def _led(text: str, start: int, end: int) -> Iterator[Found]:
 def _whole(text: str, start: int, end: int, *, strong: bool) -> Iterator[Found]:
     if text[start - 1 : start] in ("-", "_", "@", ".", "/") or text[end : end + 1] != " ":
         return
-    behind = before(text, start, 48)
-    if not text[start + 1 : end].islower() or NOT_BEFORE.search(behind) or _NAMED_BEFORE.search(behind):
+    if not text[start + 1 : end].islower():
         return
-    stop = read_name(text, start, most=4)
-    rest = [part.lower() for part in text[end:stop].split() if part[0].isupper()]
-    if not rest or NAMED_AFTER.match(text, stop):
-        return
-    if any(part.upper() in text[end:stop] and len(part) > 1 for part in rest):
-        return
-    if any(part in NO_NAMES or part in listed("common_surnames") for part in rest):
-        return
-    word, known = text[start:end].lower(), all(part not in word_set("eponyms") for part in rest)
     within = _SMALL.search(text[max(0, start - 24) : start])
     spoken = _FIRST.search(text[max(0, start - 24) : start])
     led = (within is not None and not within["comma"] and within["word"] not in _NOT_LED) or (
         spoken is not None and spoken["word"].lower() in _SPEAKING
     )
-    if (known and word in SURE and not strong) or (
-        led and strong and word not in _SHADOWED and (word in ALL_GIVEN or all(part in GIVEN for part in rest))
+    if strong and not led:
+        return
+    stop = read_name(text, start, most=4)
+    rest = [part.lower() for part in text[end:stop].split() if part[0].isupper()]
+    if not rest or any(part.upper() in text[end:stop] and len(part) > 1 for part in rest):
+        return
+    if any(part in NO_NAMES or part in listed("common_surnames") for part in rest):
+        return
+    word, known = text[start:end].lower(), all(part not in word_set("eponyms") for part in rest)
+    if not (known and word in SURE and not strong) and not (
+        strong and word not in _SHADOWED and (word in ALL_GIVEN or all(part in GIVEN for part in rest))
     ):
+        return
+    behind = before(text, start, 48)
+    if not NOT_BEFORE.search(behind) and not _NAMED_BEFORE.search(behind) and not NAMED_AFTER.match(text, stop):
         yield start, stop, Kind.PERSON
 
 
