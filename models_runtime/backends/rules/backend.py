@@ -13,6 +13,7 @@ from models_runtime.backends.base import BackendError
 from models_runtime.backends.rules import (
     ages,
     bare,
+    called,
     codes,
     contacts,
     date_words,
@@ -30,6 +31,8 @@ from models_runtime.backends.rules import (
     people,
     persons,
     places,
+    running,
+    staying,
     streets,
     traps,
 )
@@ -42,6 +45,7 @@ VERSION: Final = "2"
 FAMILIES: Final = (
     ages,
     bare,
+    called,
     codes,
     contacts,
     date_words,
@@ -55,6 +59,8 @@ FAMILIES: Final = (
     people,
     persons,
     places,
+    running,
+    staying,
     streets,
     traps,
 )

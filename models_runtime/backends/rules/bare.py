@@ -19,14 +19,17 @@ from models_runtime.backends.rules.persons import NOT_BEFORE
 from models_runtime.backends.rules.phrases import APOSTROPHE, LETTER, SMALL_LETTER, UP, before
 from models_runtime.backends.rules.rule import Finder, Found, Rule
 
-_COMMON: Final[frozenset[str]] = frozenset(listed("everyday_names")).union(
+_COMMON: Final[frozenset[str]] = frozenset(listed("everyday_names", "eponym_given")).union(
     open_given("es", "it"),
+    word_set("more_given_world"),
     *(word_set(f"{list}given_{language}") for list in ("", "more_") for language in GIVEN_NAMES),
 )
 GIVEN: Final = _COMMON | open_given("en")
 """Given names, rare ones too: they count only by the words around them."""
 # Names that need a verb that only persons have. Many English names of the open list are also surnames or places.
-_EVERYDAY: Final = frozenset(listed("everyday_names")) | word_set("eponyms") | (open_given("en") - _COMMON)
+_EVERYDAY: Final = (
+    frozenset(listed("everyday_names", "eponym_given")) | word_set("eponyms") | (open_given("en") - _COMMON)
+)
 _ACRONYMS: Final = frozenset(listed("acronyms"))
 _OPENS: Final = re.compile(r"(?:\A|[.!?:;\n\t•*\"“(\-] ?)\Z")
 _ENDS: Final = re.compile(rf"[ ](?={SMALL_LETTER})|[.,;:!?)\n]|\Z")
@@ -61,14 +64,24 @@ class Age:
     confidence: float
 
 
-def given_names(language: str, around: Words, described: Age, figures: Age) -> tuple[Rule, ...]:
+def given_names(
+    language: str, around: Words, described: Age, figures: Age, pronouns: Iterable[str] = ()
+) -> tuple[Rule, ...]:
     """The rules of a language for given names alone.
 
     `around`: the words around names. `described`: an age after any capitalized word ("Anna è una donna di 47 anni").
     `figures`: an age in figures, which other words precede too, so that only known names count ("Osvaldo, anni 52").
+    `pronouns`: names that are pronouns of this language.
     """
     return (
-        Rule(f"name.bare.{language}", GIVEN, alone(around, _own(language)), 0.8, rank=28, capital=True),
+        Rule(
+            f"name.bare.{language}",
+            GIVEN.difference(pronouns),
+            alone(around, _own(language)),
+            0.8,
+            rank=28,
+            capital=True,
+        ),
         Rule(
             f"name.aged.{language}",
             described.triggers,
@@ -91,7 +104,7 @@ def given_names(language: str, around: Words, described: Age, figures: Age) -> t
 def _own(language: str) -> frozenset[str]:
     """The given names of a language, the rare and the everyday ones included."""
     listed_here = word_set(f"given_{language}") | word_set(f"more_given_{language}") | open_given(language)
-    return listed_here | frozenset(listed("everyday_names"))
+    return listed_here | word_set("more_given_world") | frozenset(listed("everyday_names", "eponym_given"))
 
 
 _OF: Final = re.compile(r"(?:de|di|y|e|ed)[ ]\Z")
@@ -117,7 +130,7 @@ def alone(language: Words, own: frozenset[str]) -> Finder:
     leads = re.compile(rf"(?<!{LETTER})(?:{alternatives(language.leads)})[ ]\Z", re.IGNORECASE)
 
     def find(text: str, start: int, end: int) -> Iterator[Found]:
-        if not _is_word(text, start, end):
+        if not is_word(text, start, end):
             return
         if text[start:end].lower() in _EVERYDAY:
             accepted = does.match(text, end) is not None
@@ -142,13 +155,13 @@ _TALKS: Final = re.compile(rf"(?<!{LETTER})(?:{either('talks')})[ ]\Z")
 
 def _led(text: str, start: int, end: int) -> Iterator[Found]:
     """A given name, even an everyday one, after words that only a person follows: `ho parlato con Speranza`."""
-    if _is_word(text, start, end) and _ENDS.match(text, end):
+    if is_word(text, start, end) and _ENDS.match(text, end):
         behind = before(text, start, 24)
         if _TALKS.search(behind) or _OF_RELATION.search(behind):
             yield start, end, Kind.PERSON
 
 
-def _is_word(text: str, start: int, end: int) -> bool:
+def is_word(text: str, start: int, end: int) -> bool:
     """Whether the name is a whole word with one capital letter. `ANA` and `ELISA` are tests."""
     word = text[start:end]
     return (

@@ -98,7 +98,9 @@ def located(text: str, start: int, end: int, kind: Kind, unambiguous: bool) -> b
 @cache
 def _weak(place: str, kind: Kind) -> bool:
     """Whether scales, persons or everyday things have this name too."""
-    town = kind is Kind.CITY and (place in _EPONYMS or place in listed("everyday_names", "everyday_towns"))
+    town = kind is Kind.CITY and (
+        place in _EPONYMS or place in listed("everyday_names", "eponym_given", "everyday_towns")
+    )
     return town or place in word_set("surnames")
 
 

@@ -32,7 +32,7 @@ _CONTACT_GAP: Final = re.compile(
     rf"(?:(?i:{either('relations')})(?:,|:)?[ ])?"
 )
 _SIGNED_GAP: Final = re.compile(
-    r"(?:(?<=[fF])[.]to|(?<!\b[fF])(?: digitalmente da| da| por| by| electronically by)?)[ ]?[.:]{0,2}[ ]{0,3}"
+    r"(?:(?<=[fF])[.](?:to|TO)|(?<!\b[fF])(?: digitalmente da| da| por| by| electronically by)?)[ ]?[.:]{0,2}[ ]{0,3}"
     rf"(?=[{UP}])"
 )
 _NEXT: Final = re.compile(r"(?:[ ]?\([0-9, ]{1,5}\))?(?:[,;]|[ ](?:y|e|and|-|/))[ ]?")
@@ -72,7 +72,7 @@ def _contact(text: str, start: int, end: int) -> Iterator[Found]:
 
 
 _STAFF_TITLE: Final = re.compile(
-    r"(?i:dott\.?[ ]?ssa\.?|dott\.?(?:ri)?|dr\.?[ ]?ssa\.?|dra\.?|dres\.|dr\.?ª?|prof\.?[ ]?ssa|"
+    r"(?i:dott\.?[ ]?ssa\.?|dott\.?(?:ri)?(?![a-zà-ÿ])|dr\.?[ ]?ssa\.?|dra\.?|dres\.|dr\.?ª?|prof\.?[ ]?ssa|"
     r"prof(?:esora?|essor(?:essa)?|\.)?|doctora?|dottor(?:e|essa)?|avv(?:ocato|\.)|lic\.|consigliere|"
     r"magistrato):?[ ]{0,2}"
 )
@@ -194,15 +194,37 @@ def _patient(text: str, start: int, end: int) -> Iterator[Found]:
     stop = read_name(text, gap.end(), most=4, comma=True)
     name = text[gap.end() : stop]
     first = name.split()[0].lower() if name else ""
-    if not name or name.isupper() or first in _NOT_PATIENT or first in listed("sentence_starts"):
+    if (
+        not name
+        or (name.isupper() and not _is_field(text, gap.end(), stop))
+        or first in _NOT_PATIENT
+        or first in listed("sentence_starts")
+    ):
         return
     if is_status(text, gap.end(), stop):
         return
-    known = (first in GIVEN_OR_SURNAMES and first not in listed("everyday_names")) or _BED.match(text, stop)
+    known = (first in GIVEN_OR_SURNAMES and first not in listed("everyday_names", "eponym_given")) or _BED.match(
+        text, stop
+    )
     if " " in name or known or not (PROSE.match(text, stop) or _is_verb(first, text[stop : stop + 12])):
         yield gap.end(), stop, Kind.PATIENT
 
 
+def _is_field(text: str, start: int, end: int) -> bool:
+    """Whether one word in capitals is a name: `PAZ.: CONTE, arrivato in barella`."""
+    word = text[start:end]
+    lower = word.lower()
+    known = lower in listed("acronyms", "sentence_starts", "statuses") or lower in word_set("not_names")
+    return (
+        " " not in word
+        and len(word) > 3
+        and ":" in text[start - 3 : start]
+        and not known
+        and bool(_PHRASE_AFTER.match(text, end))
+    )
+
+
+_PHRASE_AFTER: Final = re.compile(rf",[ ](?:{SMALL_LETTER}|[0-9])")
 _BED: Final = re.compile(r"[ ](?:in[ ])?(?:cama|letto|bed|room|hab\.?|stanza|habitaci[oó]n)[ ]?[0-9]")
 _VERB_ENDINGS: Final = ("ed", "ing", "mente", "bile", "able", "ible", "issimo", "issima")
 _NUMBER_AFTER: Final = re.compile(
@@ -311,7 +333,7 @@ RULES: Final = (
         strong=True,
     ),
     Rule("name.role.en", words("rn ofc fellow"), _role(alone=True), 0.8, rank=57, languages=frozenset({"en"})),
-    Rule("name.patient", words("pz pt pte pac pcte re"), _patient, 0.85, rank=57, strong=True),
+    Rule("name.patient", words("pz paz pt pte pac pcte re"), _patient, 0.85, rank=57, strong=True),
     Rule(
         "name.user",
         words("user username utente usuario login cod transcribed typed"),

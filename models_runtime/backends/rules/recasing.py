@@ -50,7 +50,7 @@ _FROM: Final = re.compile(
     r"proced(?:e|ente) de|nacid[oa] en|vecin[oa] de|originari[oa] d[ei]|oriund[oa] de|viajes? (?:reciente )?a|"
     r"viaggio (?:recente )?(?:a|in)|trasladad[oa] (?:de|desde|a)|trasferit[oa] (?:a|da)|nat[oa] (?:a|ad|in)|"
     r"abita (?:a|in)|proveniente da|lives in|living in|born in|moved to|native of|resident of|"
-    r"travel(?:ed)? to|from)[ ]\Z"
+    r"(?:llegad|vuelt|venid)[oa] de|regres\w+ de|travel(?:ed)? to|from)[ ]\Z"
 )
 
 
@@ -231,7 +231,7 @@ def _common_given() -> frozenset[str]:
     return frozenset(word for word in ALL_GIVEN if len(word) > 3).difference(*others)
 
 
-_EVERYDAY: Final = frozenset(listed("everyday_names"))
+_EVERYDAY: Final = frozenset(listed("everyday_names", "eponym_given"))
 _ORDINARY: Final = frozenset(listed("lower_words"))
 _NO_PLACES: Final = _ORDINARY.union(word_set("eponyms"), listed("everyday_towns"))
 _STREETS: Final = frozenset(listed("street_types_es", "street_types_it")) | {"c"}

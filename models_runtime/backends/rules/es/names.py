@@ -29,6 +29,7 @@ WORDS: Final = Words(
 RULES: Final = given_names(
     "es",
     WORDS,
+    pronouns=("ella",),
     described=Age(
         words("es de"),
         r"(?:es[ ](?:un|una)[ ](?:varón|mujer|hombre|niñ[oa]|paciente|chic[oa]|joven|señora?|lactante|"

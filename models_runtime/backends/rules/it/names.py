@@ -28,6 +28,7 @@ WORDS: Final = Words(
 RULES: Final = given_names(
     "it",
     WORDS,
+    pronouns=("ella",),
     described=Age(
         words("è"),
         r"è[ ](?:una?[ ]|un['’])(?:donna|uomo|paziente|bambin[oa]|ragazz[oa]|signora?|lattante|"

@@ -1,0 +1,204 @@
+"""Given names alone in running text: by what a name means besides, and by the words that come before and after it.
+
+A name that means nothing else counts wherever it is written with a capital letter, unless the words around it make it
+part of another name ("Herbert screw"). A name that is a word too counts within a sentence, and at its start before a
+verb. One that is an eponym, a month or a well-known place needs words that go with persons only.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from models_runtime.backends.rules.bare import GIVEN, is_word
+from models_runtime.backends.rules.gazetteers import either, listed, places, word_set
+from models_runtime.backends.rules.kinds import Kind
+from models_runtime.backends.rules.names import ALL_GIVEN
+from models_runtime.backends.rules.persons import NOT_BEFORE
+from models_runtime.backends.rules.phrases import LETTER, SMALL_LETTER, UP, before, read_name
+from models_runtime.backends.rules.rule import Found, Rule
+
+NO_NAMES: Final = word_set("not_names").union(
+    word_set("drugs"), listed("sentence_starts", "statuses", "persons", "relations", "staff_words", "no_given")
+)
+"""Words that are nobody's name here, whatever comes before them."""
+_OPEN: Final = GIVEN.difference(NO_NAMES)
+_SHADOWED: Final = _OPEN.intersection(
+    word_set("eponyms").union(places(), listed("eponym_given", "month_given", "everyday_towns"))
+)
+_WORDS: Final = _OPEN.intersection(listed("everyday_names")) - _SHADOWED
+SURE: Final = _OPEN.difference(_WORDS, _SHADOWED, word_set("surnames") - ALL_GIVEN)
+"""Given names that mean nothing else."""
+_THINGS: Final = word_set("eponyms").union(places())
+
+# Words that name something after a person, before or after the name.
+_NAMED_BEFORE: Final = re.compile(
+    rf"(?<!{LETTER})(?:{either('eponym_heads', 'town_heads', 'named_after_places')}|{either('named_before')})"
+    rf"(?:[ ](?:de|di|of|del|della|la|de la|y|e|and|[a-zà-ÿ]{{4,14}}(?:[ ](?:de|di|of))?))?[ ]\Z"
+)
+NAMED_AFTER: Final = re.compile(
+    rf"(?:['’]s)?[ ](?:[a-zà-ÿ\-]+[ ])?"
+    rf"(?:{either('eponym_tails', 'town_tails', 'named_after_tails', 'eponym_name_tails', 'named_after')})(?!{LETTER})"
+)
+_AGE: Final = re.compile(
+    r",[ ](?:a|aa|anni|età|edad|aged?)\.?[ ][0-9]{1,3}(?![0-9])|"
+    r",?[ ]\(?[0-9]{1,3}[ ]?(?:a|aa|años?|meses|yrs?|years?|months?|mo|yo|y/o|y\.o|anni|mesi|F|M|♀|♂)(?!\w)"
+)
+_AFTER: Final = re.compile(
+    rf"(?:['’]s)?(?:[ ]+(?:\(|[\-–—][ ])?{SMALL_LETTER}|[ ]?[.,;:!?)\"”»\n]|[ ][\-–—/+&→][ ]|[ ][(\[]|[ ]*\Z)"
+)
+_OPENS: Final = re.compile(r"(?:\A|[.!?:;\n\t•*\"“«(\-–—¿¡] ?|\A[ ]+)\Z")
+_SMALL: Final = re.compile(rf"(?<![\w.])(?P<word>{SMALL_LETTER}+|[0-9]+[ºª°]?|w/)(?P<comma>,?)[ ]\Z")
+_FIRST: Final = re.compile(rf"(?:\A|[.!?:;\n•\-–—*\"“«(¿¡][ ]?)(?P<word>[{UP}]{SMALL_LETTER}*)(?P<comma>,?)[ ]\Z")
+_LISTED_AFTER: Final = re.compile(rf"(?:,|[ ](?:y|e|ed|and|o|or|&))[ ](?P<word>[{UP}]{LETTER}+)")
+_LISTED_BEFORE: Final = re.compile(rf"(?P<word>[{UP}]{LETTER}+)(?:['’]s)?(?:,|[ ](?:y|e|ed|and|o|or|&))[ ]\Z")
+# "Vite di Herbert." and "Monitor Merlin." are things, and so is "Ahmed funcionante." at the start of a sentence.
+_OF_FIRST: Final = re.compile(rf"(?:\A|[.!?:;\n•*][ ]?)(?P<head>[{UP}]{LETTER}*)[ ](?:de|di|of)[ ]\Z")
+_ENDS: Final = re.compile(r"[ ]*(?:[.;:!?\n]|\Z)")
+_FEW_AFTER: Final = re.compile(
+    rf"(?:,?[ ]\(?(?P<next>{SMALL_LETTER}+)(?:[ ][\w]+\)?)?)?[ ]*(?:[.;:!?\n]|,[ ][0-9{UP}]|\Z)"
+)
+_VERB: Final = re.compile(rf"{SMALL_LETTER}+(?:ed|es|ts|ks|ps|lls|ys|ò|ó|aba|ava|eva|ía)\Z")
+# "Según Max, el dolor" and "according to Max the pain": no scale comes before a comma or a subject.
+_ACCORDING: Final = re.compile(r"(?<![a-zà-ÿ])(?:según|secondo|according to)[ ]\Z", re.IGNORECASE)
+_CLAUSE_ENDS: Final = re.compile(r"[.,;\n]|[ ](?:and|has|is|was|had|to|who)[ ]|\Z")
+_SPEAKING: Final = frozenset(listed("before_persons"))
+_PERSON_LEADS: Final = frozenset(listed("person_leads", "before_persons"))
+_SUBJECT_AFTER: Final = re.compile(r",[ ][a-zà-ÿ]|[ ](?:el|la|il|lo|the|no|non|se|è|ha)[ ]")
+# "estado de Alba", "on behalf of Fern"
+_OF_PERSONS: Final = re.compile(
+    rf"(?<!{LETTER})(?:{either('of_persons', 'relations')})[ ](?:de|di|of)[ ]\Z", re.IGNORECASE
+)
+_NOT_WITHIN: Final = frozenset(listed("given_articles", "place_prepositions")) - {"a", "per", "por", "da", "to", "from"}
+# "Habló Consuelo con la trabajadora social"
+_PAST: Final = re.compile(rf"[{UP}]{SMALL_LETTER}{{2,}}ó")
+_NOT_LED: Final = _NOT_WITHIN.union(("según", "secondo", "to", "no", "non", "not"))
+_FIRST_WORDS: Final = frozenset(listed("before_persons", "before_given"))
+_VERB_AFTER: Final = re.compile(
+    rf"[ ](?:(?:{either('person_verbs')})(?!{LETTER})|"
+    rf"(?:es|è|is)[ ](?:el|la|il|the|su|a|an|un|una|her|his|mi|my|lo|l['’])(?!{LETTER})|"
+    rf"(?:ha|non ha|no ha|è)[ ](?:sido|stat[oa]|venut[oa]|{SMALL_LETTER}{{2,}}(?:ado|ido|ato|uto|ito))(?!{LETTER})|"
+    rf"ha[sd]?[ ](?:been|had)[ ]{SMALL_LETTER}|"
+    rf"(?:non|no)[ ](?:è|ha|viene|vuole|mangia|es|tiene|quiere|puede|come|duerme)(?!{LETTER})|"
+    rf"{SMALL_LETTER}{{2,}}[ae][ ](?:un|una|il|la|los|las|gli|che|que|tutto|todo)(?!{LETTER})|"
+    rf"{SMALL_LETTER}{{2,}}(?:s|ed)[ ](?:her|his|him|he|she|me|us|all|that|to|the|a|no|with|at|about|in|up|out|off)"
+    rf"(?!{LETTER})|"
+    rf"(?:e|y|and)[ ](?:il|la|lo|su|sus|his|her|the|el|i)(?!{LETTER})|"
+    rf"{SMALL_LETTER}+(?:ò|ó|ì|aba|ava|eva)(?!{LETTER}))"
+)
+_PERSON_VERBS: Final = frozenset(listed("person_verbs", "verbs_of_names"))
+
+
+def _running(text: str, start: int, end: int) -> Iterator[Found]:
+    """A given name without a surname, by its own meanings and the words around it."""
+    if not is_word(text, start, end) or not (_AFTER.match(text, end) or _AGE.match(text, end)):
+        return
+    word = text[start:end].lower()
+    behind = text[max(0, start - 48) : start].rpartition("\n")[2]
+    small = behind.lower()
+    if NOT_BEFORE.search(small) or _NAMED_BEFORE.search(small) or NAMED_AFTER.match(text, end):
+        return
+    if (
+        _with_persons(behind, text, end, thing=word in _THINGS)
+        or (word in SURE and _sure(text, end, behind))
+        or (word in _WORDS and _within(text, end, behind))
+    ):
+        yield start, end, Kind.PERSON
+
+
+def _with_persons(behind: str, text: str, end: int, *, thing: bool) -> bool:
+    """Whether words beside the name go with persons only. `thing`: whether it is an eponym or a place as well."""
+    first = _FIRST.search(behind)
+    if first is not None and (first["word"].lower() in _SPEAKING or _PAST.fullmatch(first["word"])):
+        return True
+    small = _SMALL.search(behind)
+    if small is not None and not small["comma"] and small["word"] in _PERSON_LEADS:
+        return True
+    if thing:
+        return False
+    if small is not None and small["word"] in ("for", "both", "w/") and _CLAUSE_ENDS.match(text, end):
+        return True
+    if _OF_PERSONS.search(behind):
+        return True
+    if _ACCORDING.search(behind) and _SUBJECT_AFTER.match(text, end):
+        return True
+    return _OPENS.search(behind) is not None and _AGE.match(text, end) is not None
+
+
+def _sure(text: str, end: int, behind: str) -> bool:
+    """Whether nothing around an unambiguous name makes it a part of another name."""
+    other = _LISTED_AFTER.match(text, end) or _LISTED_BEFORE.search(behind)
+    if other is not None and other["word"].lower() not in GIVEN:
+        return False
+    if _OPENS.search(behind):
+        if not behind.strip() and text[end : end + 1] == ":":
+            return True
+        few = _FEW_AFTER.match(text, end)
+        return (
+            few is None
+            or _AGE.match(text, end) is not None
+            or (few["next"] or "") in _PERSON_VERBS
+            or _VERB.match(few["next"] or "") is not None
+        )
+    first = _FIRST.search(behind)
+    if first is not None:
+        return first["word"].lower() in _FIRST_WORDS or (len(first["word"]) > 1 and not _ENDS.match(text, end))
+    of_first = _OF_FIRST.search(behind)
+    if of_first is not None and _ENDS.match(text, end):
+        return _OF_PERSONS.search(behind) is not None
+    return other is not None or _SMALL.search(behind) is not None
+
+
+def _within(text: str, end: int, behind: str) -> bool:
+    """Whether a name that is a word too stands within a sentence, or before a verb at its start."""
+    if _OPENS.search(behind):
+        return _VERB_AFTER.match(text, end) is not None
+    first = _FIRST.search(behind)
+    if first is not None:
+        return first["word"].lower() in _FIRST_WORDS
+    small = _SMALL.search(behind)
+    if small is None or _LISTED_AFTER.match(text, end):
+        return False
+    return small["word"] not in _NOT_WITHIN and not small["word"][0].isdigit()
+
+
+def _unusual(text: str, start: int, end: int) -> Iterator[Found]:
+    """A given name of the wider lists with a surname after it: `Naima Bouzid`."""
+    return _whole(text, start, end, strong=False)
+
+
+def _led(text: str, start: int, end: int) -> Iterator[Found]:
+    """A full name that looks like an eponym or like words, within a sentence: `firma Luis Beck`, `Llamó Luz Divina`."""
+    return _whole(text, start, end, strong=True)
+
+
+def _whole(text: str, start: int, end: int, *, strong: bool) -> Iterator[Found]:
+    if text[start - 1 : start] in ("-", "_", "@", ".", "/") or text[end : end + 1] != " ":
+        return
+    behind = before(text, start, 48)
+    if not text[start + 1 : end].islower() or NOT_BEFORE.search(behind) or _NAMED_BEFORE.search(behind):
+        return
+    stop = read_name(text, start, most=4)
+    rest = [part.lower() for part in text[end:stop].split() if part[0].isupper()]
+    if not rest or NAMED_AFTER.match(text, stop):
+        return
+    if any(part.upper() in text[end:stop] and len(part) > 1 for part in rest):
+        return
+    if any(part in NO_NAMES or part in listed("common_surnames") for part in rest):
+        return
+    word, known = text[start:end].lower(), all(part not in word_set("eponyms") for part in rest)
+    within = _SMALL.search(text[max(0, start - 24) : start])
+    spoken = _FIRST.search(text[max(0, start - 24) : start])
+    led = (within is not None and not within["comma"] and within["word"] not in _NOT_LED) or (
+        spoken is not None and spoken["word"].lower() in _SPEAKING
+    )
+    if (known and word in SURE and not strong) or (
+        led and strong and word not in _SHADOWED and (word in ALL_GIVEN or all(part in GIVEN for part in rest))
+    ):
+        yield start, stop, Kind.PERSON
+
+
+RULES: Final = (
+    Rule("name.running", _OPEN, _running, 0.8, rank=27, capital=True),
+    Rule("name.running.whole", SURE - ALL_GIVEN, _unusual, 0.8, rank=42, capital=True),
+    Rule("name.running.led", _OPEN - _SHADOWED, _led, 0.8, rank=42, strong=True, capital=True),
+)
