@@ -5,13 +5,14 @@ from collections.abc import Iterator
 from typing import Final
 
 from models_runtime.backends.rules.checks import ipv4
+from models_runtime.backends.rules.dates import MEASURE
 from models_runtime.backends.rules.kinds import Kind
-from models_runtime.backends.rules.phrases import before
+from models_runtime.backends.rules.phrases import after, before
 from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, pattern, words
 
 _DOMAIN: Final = r"(?:[A-Za-z0-9](?:[A-Za-z0-9\-]{0,62})\.){1,6}[A-Za-z]{2,24}"
 _LOCAL_END: Final = re.compile(r"[A-Za-z0-9_.+%\-À-ÿ]{1,64}\Z")
-_AFTER_PHONE: Final = re.compile(r"[0-9]{2,4}[ .\-][0-9]{3,4}[ ,]{1,2}\Z")
+_AFTER_PHONE: Final = re.compile(r"[0-9]{2,4}[ ,;\-]{1,2}\(?\Z")
 _CALLED: Final = re.compile(r"(?i)\Ae-?mail[.\-:_]")
 _AFTER_AT: Final = re.compile(rf"[ ]?{_DOMAIN}(?![A-Za-z0-9@])")
 
@@ -33,8 +34,21 @@ _GAP: Final = re.compile(
     r"(?:y|e|/|and)[ ]?fax|de contacto|directo|fijo|m[oó]vil|cell(?:ulare)?\.?|casa|uff(?:icio)?\.?|line|"
     r"autor|work|home|number)){0,4}+[ \xa0]{0,3}"
 )
+# "tlf fam. 610314012", "Móvil del marido, 619 95 12 89": a whole number must follow.
+_WORDS_BETWEEN: Final = re.compile(
+    r"(?:[/ ]?[.:]?[ ](?:\([A-Za-zà-ÿ .]{2,25}\)|(?!y\b|e\b|and\b|o\b)[A-Za-zÀ-ÿ'’]{1,14}\.?)){1,5}?[ ]?[:,=]?[ ](?=[+(]?[0-9])"
+)
+# "tfno1 610057821"
+_ORDINAL: Final = re.compile(r"[1-4][ :]")
+_PHONE_DIGITS: Final = re.compile(
+    r"(?=[+(]?[0-9](?:[0-9 ()./\-]{7,18})(?<=[0-9])(?![0-9]))\+?\(?(?!(?:19|20)[0-9]{2}[\-/.])[0-9]{2}"
+)
 _MORE: Final = re.compile(r"[ ]?(?:[,/;]|y|e|o|or|and)[ ]?")
-_EXTENSION: Final = re.compile(r"(?i)[ ,]{0,2}(?:ext|int|interno|extensi[oó]n|x)[.: ]{0,2}([0-9]{2,6})(?![0-9])")
+# An extension belongs to the number: "216-448-1720 ext. 12", "02 4481720 (int. 204)".
+_EXTENSION: Final = re.compile(
+    r"(?i)[ ,;\-]{0,2}(?:\((?=[a-z. ]{1,12}[0-9]{1,6}\)))?(?:ext|extn|int|interno|extensi[oó]n|x|anexo|centralino int)[.: ]{0,2}(?:n\.?[º°]?[ ]?)?"
+    r"[0-9]{1,6}(?![0-9]|[.,/%][0-9])\)?"
+)
 
 
 def _digits(piece: str) -> int:
@@ -63,18 +77,29 @@ def _read_number(text: str, at: int) -> int:
     return at + len(piece) if _digits(piece) >= 4 else at
 
 
+def _with_extension(text: str, end: int) -> int:
+    """The end of the extension after a number that ends at `end`; `end` itself if there is none."""
+    extension = _EXTENSION.match(text, end)
+    if extension is None:
+        return end
+    return extension.end() - (extension[0].endswith(")") and "(" not in extension[0])
+
+
 def _called(kind: Kind) -> Finder:
     def find(text: str, start: int, end: int) -> Iterator[Found]:
+        end += 1 if _ORDINAL.match(text, end) else 0
         gap = _GAP.match(text, end)
         at = gap.end() if gap else end
+        if _read_number(text, at) == at and (words_between := _WORDS_BETWEEN.match(text, end)):
+            at = words_between.end()
+            if not _PHONE_DIGITS.match(text, at):
+                return
         for _ in range(4):
             stop = _read_number(text, at)
             if stop == at:
                 return
+            stop = _with_extension(text, stop)
             yield at, stop, kind
-            if extension := _EXTENSION.match(text, stop):
-                yield extension.start(1), extension.end(1), kind
-                stop = extension.end()
             more = _MORE.match(text, stop)
             if more is None:
                 return
@@ -88,10 +113,11 @@ def _international(text: str, start: int, end: int) -> Iterator[Found]:
     if text[start] == "(" and text[end : end + 1] != "+":
         return
     stop = _read_number(text, start)
-    if _digits(text[start:stop]) >= 7 and text[stop : stop + 1] not in ("%", "/"):
-        yield start, stop, Kind.PHONE
+    if _digits(text[start:stop]) >= 7 and not _RATIO.match(text, stop):
+        yield start, _with_extension(text, stop), Kind.PHONE
 
 
+_RATIO: Final = re.compile(r"[ ]?%|/[ ]?(?:[0-9]|ml\b|l\b)")
 _NOT_INSIDE: Final = r"(?<![0-9] )(?<![0-9A-Za-z,./\-+])"
 _ENDS: Final = r"(?![0-9A-Za-z]|[ ][0-9]{3}|[.,/\-][0-9])"
 
@@ -101,7 +127,12 @@ def _alone(text: str, start: int, end: int) -> Iterator[Found]:
     match = _ALONE.match(text, start)
     if match is None or _is_short(match[0]) or _OTHERWISE.search(before(text, start, 24)):
         return
-    yield match.start(), match.end(), Kind.PHONE
+    yield match.start(), _with_extension(text, match.end()), Kind.PHONE
+
+
+def is_phone(text: str, start: int) -> bool:
+    """Whether a number at `start` is written like a telephone number, in groups or as a mobile number."""
+    return _ALONE.match(text, start) is not None or _MOBILE.match(text, start) is not None
 
 
 def _is_short(number: str) -> bool:
@@ -118,22 +149,25 @@ _ALONE: Final = re.compile(
     _NOT_INSIDE + r"(?:"
     # Spain: nine digits from 6-9, in groups
     r"[6-9][0-9]{2}[ .\-][0-9]{3}[ .\-]?[0-9]{3}|[6-9][0-9]{2}[ .\-][0-9]{2}[ .\-][0-9]{2}[ .\-][0-9]{2}"
-    r"|9[0-9][ .\-][0-9]{3}[ .\-][0-9]{2}[ .\-][0-9]{2}"
+    r"|9[0-9][ .\-][0-9]{3}[ .\-][0-9]{2}[ .\-][0-9]{2}|[67][0-9]{2}[ .\-][0-9]{4}[ .\-][0-9]{2}|[67][0-9]{2}/[0-9]{6}"
+    r"|[67][0-9]{2}[/ .\-][0-9]{6}|[67][0-9](?:[ .\-][0-9]{2}){3}[ .\-]?[0-9]|[89][0-9][/\-][0-9]{7}|9[0-9]{2}[/ .\-][0-9]{6}"
     # Italy: mobile, and area codes that begin with 0; Britain's are longer
     r"|3[1-9][0-9][ .\-/]?[0-9]{3}[ .\-]?[0-9]{3,4}|0[1-9][0-9]{0,3}[ .\-/][0-9]{3,4}[ .\-]?[0-9]{3,4}"
+    r"|3[1-9][0-9][/ .\-][0-9]{3}[ .\-][0-9]{2}[ .\-][0-9]{2}|3[1-9][0-9][ .\-][0-9]{6,7}"
     r"|3[0-9]{2}/[0-9]{6,7}|3[1-9][0-9](?:[ .\-][0-9]{2}){2}[ .\-][0-9]{3}|0[1-9][0-9]{1,2}[/\-][0-9]{6,7}"
     r"|0[0-9]{2,4}[ \-][0-9]{3,4}[ \-][0-9]{3,4}|07[0-9]{3}[ \-][0-9]{6}"
     # An area code in brackets: with 0 in Italy and Britain, where numbers differ in length and grouping (`_is_short`
     # drops short ones), and with 9 in Spain
-    r"|\(0[0-9]{1,5}\)[ .\-]?[0-9]{2,4}(?:[ .\-]?[0-9]{2,4}){1,2}|\(9[0-9]{1,2}\)[ ]?[0-9]{2,3}(?:[ .\-]?[0-9]{2}){2,3}"
+    r"|\(0[0-9]{1,5}\)[ .\-]?[0-9]{2,4}(?:[ .\-]?[0-9]{2,4}){1,2}|\(9[0-9]{1,2}\)[ ]?(?:[0-9]{2,3}(?:[ .\-]?[0-9]{2}){2,3}|[0-9]{3}[ .\-]?[0-9]{3,4})"
     # North America, and its short form with 555
     r"|(?:1[ .\-])?(?:\([2-9][0-9]{2}\)[ .\-]?|[2-9][0-9]{2}[ .\-/])[2-9][0-9]{2}[ .\-][0-9]{4}|555-[0-9]{4}"
     # With the code of a country
-    r"|00(?:34|39|44)(?:[ .\-]?[0-9]){9,11}"
+    r"|\([2-9][0-9]{1,2}\)[ ][0-9]{4}[ .\-][0-9]{4}|00[1-9][0-9]{0,2}[ .\-][0-9](?:[ .\-]?[0-9]){7,10}"
+    r"|(?:00|011[ .\-])(?:34|39|44|1|33|49|40|41|351|5[1-8]|212)(?:[ .\-]?[0-9]){8,11}"
     r")" + _ENDS
 )
 _OTHERWISE: Final = re.compile(
-    r"(?<![a-zà-ÿ])(?:nhc|mrn|nº|n\.|n°|col|nass|cipa|dni|id|cod|codice|lot|acc|doi|ssn|nss|historia|episodio|#)"
+    r"(?<![a-zà-ÿ])(?:nhc|mrn|nº|n\.|n°|col|nass|cipa|dni|id|cod|codice|lot|acc|doi|ssn|nss|historia|episodio|no\.|núm\.|s/n|n/s|#)"
     r"[.:ºª° ]*\Z"
 )
 
@@ -149,17 +183,62 @@ _UNGROUPED: Final = re.compile(
 )
 
 
+# Mobile numbers need no word before them, unless it is a word for another number.
+_MOBILE: Final = re.compile(
+    r"(?<![0-9A-Za-z,./\-+])(?<![0-9][ ])(?:6[0-9]{8}|7[1-9][0-9]{7}|3[2-9][0-9]{8}|07[0-9]{9}|0[1-9][0-9]{8,9}|9[1-8][0-9]{7}|[89]0[0-9]{7})"
+    r"(?![0-9A-Za-z,./\-][0-9]|[0-9A-Za-z]|[ ][0-9]{2})"
+)
+
+
 def _ungrouped(text: str, start: int, end: int) -> Iterator[Found]:
     """A telephone number without groups."""
-    if _UNGROUPED.match(text, start) and _CALL_WORDS.search(before(text, start, 80)):
-        yield start, end, Kind.PHONE
+    behind = before(text, start, 80)
+    if _UNGROUPED.match(text, start) and _CALL_WORDS.search(behind):
+        yield start, _with_extension(text, end), Kind.PHONE
+    elif _MOBILE.match(text, start) and not _OTHERWISE.search(behind[-24:]) and not MEASURE.match(after(text, end)):
+        yield start, _with_extension(text, end), Kind.PHONE
+
+
+# Numbers inside a hospital: "Busca del residente de guardia: 4122", "ext. 12", "bleep 2043", "DECT 71-204".
+_SHORT: Final = re.compile(
+    r"(?P<name>[A-Za-zÀ-ÿ]+)\.?(?P<of>(?:[ ](?!a[ñn]os|anni|years)[A-Za-zÀ-ÿ'’\-]{1,14}){0,5}?)[ ]?(?P<sign>(?:n[.º°o]{1,2}|#|:|=)[:.]?)?[ ]{0,2}"
+    r"(?P<phone>[xX*#]?[0-9]{3,6})(?![0-9A-Za-zà-ÿ]|[.,:/\-][0-9]|[ ]?(?:%|€|mg|ml|kg|cm|mm|g|h|mcg|años|anni|euros?|pacientes|days|d[ií]as)\b)"
+)
+_SHORT_NUMBER: Final = re.compile(r"(?:19|20)[0-9]{2}")
+
+
+def _short(text: str, start: int, end: int) -> Iterator[Found]:
+    """A short number inside a hospital, after a word for its device or line."""
+    match = _SHORT.match(text, start)
+    if match is None or (match["of"] and not match["sign"]) or _AFTER_PHONE.search(before(text, start)):
+        return
+    if match["sign"] or not _SHORT_NUMBER.fullmatch(match["phone"]):
+        yield *match.span("phone"), Kind.PHONE
+
+
+# Seven digits, after words of calling: "No answer on 219-6052".
+_LOCAL: Final = re.compile(r"(?<![0-9A-Za-z,./\-+])(?<![0-9] )[2-9][0-9]{2}-[0-9]{4}(?![0-9A-Za-z]|[.,/\-][0-9])")
+_ANSWER: Final = re.compile(
+    r"(?:answer|answers|call(?:ed|ing)?|phone|ring|rang|reach(?:ed|able)?|dial|text|voicemail|pager|message|paged?|tried|home|cell|work)"
+    r"(?:[ ](?:me|him|her|them|us|back|on|at|to|is|number|the|a|left))*[ :]{1,2}\Z"
+)
+
+
+def _local(text: str, start: int, end: int) -> Iterator[Found]:
+    """An American number without its area code."""
+    if (match := _LOCAL.match(text, start)) and _ANSWER.search(before(text, start, 40)):
+        yield match.start(), _with_extension(text, match.end()), Kind.PHONE
 
 
 PHONE_WORDS: Final = words(
-    "tel tfno tfn tlf tlfs telf telfs tf tlfno teléfono telefono teléfonos telefoni tfnos tfo telephone phone phones "
+    "cel tel teléf telef tfnos telfn tlfn fono celular celu tfno tfn tlf tlfs telf telfs tf tlfno teléfono telefono teléfonos telefoni tfo telephone phone phones "
     "ph cell "
     "cellulare cellphone mobile móvil movil mobil pager pgr beeper centralino centralita whatsapp "
     "recapito recapiti mob landline hotline helpline freephone tollfree"
+)
+SHORT_WORDS: Final = words(
+    "busca buscapersonas beeper bleep pager pgr dect interno extensión extension ext extn centralita cercapersone anexo "
+    "cicalino buscas internos"
 )
 _URL_TAIL: Final = r"[^\s<>\"“”«»(){}\[\],;]{0,300}"
 
@@ -195,18 +274,8 @@ RULES: Final = (
     ),
     Rule("contact.phone.word", PHONE_WORDS, _called(Kind.PHONE), 0.95, rank=72, strong=True),
     Rule("contact.fax.word", words("fax telefax"), _called(Kind.FAX), 0.95, rank=75, strong=True),
-    Rule(
-        "contact.extension",
-        words("ext int interno extensión extension x"),
-        pattern(
-            r"(?i)(?:ext|int|interno|extensi[oó]n|x)[.: ]{0,2}(?P<phone>[0-9]{2,6})(?![0-9]|[.,/%][0-9])",
-            check=lambda match: bool(_AFTER_PHONE.search(before(match.string, match.start()))),
-            phone=Kind.PHONE,
-        ),
-        0.9,
-        rank=59,
-        strong=True,
-    ),
+    Rule("contact.phone.short", SHORT_WORDS, _short, 0.85, rank=71, strong=True),
+    Rule("contact.phone.local", frozenset({DIGITS[3]}), _local, 0.8, rank=46),
     Rule("contact.phone.plus", words("+ ("), _international, 0.9, rank=60),
     Rule("contact.phone.ungrouped", frozenset({DIGITS[9]}), _ungrouped, 0.85, rank=45),
     Rule("contact.phone.groups", frozenset((*DIGITS[1:6], DIGITS[9])), _alone, 0.85, rank=45),

@@ -15,14 +15,20 @@ _GAP: Final = re.compile(
     r"del paciente|paziente|cl[ií]nica|colegiado|sanitari[oa]|cl\.|iban)(?![a-z])[ \xa0]?)?+[.:#=\-]{0,2}[ \xa0]{0,3}"
     r"(?:(?:n[ºo°.]{1,3}|nr\.?|#)[ ]{0,2})?(?:nhc-(?=[0-9]))?"
 )
+# "MR-5023060" may be any code.
+_UNJOINED: Final = re.compile(r"(?i)[ ]{0,2}(?:no\.?|number|n[º.])?[ ]?[.:#=]{0,2}[ ]{0,2}")
 _OF_PATIENT: Final = re.compile(r"(?i)[ ](?:paziente|paciente|patient|pz)[ ]?[.:#]?[ ]{0,2}")
 _PATIENT_ID: Final = re.compile(r"(?i)[ ](?:id|number|no\.?)[ ]?[.:#]{1,2}[ ]{0,2}")
 _HOSPITAL_NO: Final = re.compile(r"(?i)[ ](?:no\.?|number|#)[ ]?:?[ ]{0,2}(?=[A-Z0-9])")
 _LAST_FOUR: Final = re.compile(r"(?i)[ ]4(?: of ssn)?[ ]?[:#]?[ ]{1,2}")
+_ENDING: Final = re.compile(
+    r"(?i)(?:[ ](?:security|number|no\.?|#)){0,2}[ ](?:ending|ends)(?:[ ](?:in|with))?[ :]{1,2}"
+)
 _CASE_GAP: Final = re.compile(
     r"(?i)(?:[ ]?(?:n[ºo°.]{0,2}|nr\.?|num(?:ero)?\.?|#|number))?[ ]?[.:]?[ ]{0,2}(?=[0-9A-Z])"
 )
 _NUMBERED: Final = re.compile(r"(?i)[ ]?\(?(?:n[ºo°.]{1,2}|nr\.?|#|number|núm\.?|num\.?|no\.)[ ]?(?=[0-9A-Z])")
+_GOES_ON: Final = re.compile(r"[^\W\d_]|[\-/][0-9]")
 _MAYBE: Final = re.compile(r"[ ]?[.:]?[ ]?")
 _CODE: Final = r"(?:[A-Z]{0,4}[\-/ ]?)?[0-9][0-9A-Z]*(?:[\-/.][0-9A-Z]+)*"
 _GROUPED: Final = r"[0-9][0-9A-Z]*(?:[ ]?[\-/. ][ ]?[0-9]{1,10}(?![0-9]*[a-zµ%°])){0,4}+"
@@ -45,17 +51,21 @@ def _named(
         at, stop = match.span()
         while text[stop - 1] in " .-/":
             stop -= 1
-        if sum(ch.isdigit() for ch in text[at:stop]) >= least and not text[stop : stop + 1].isalpha():
+        if sum(ch.isdigit() for ch in text[at:stop]) >= least and not _GOES_ON.match(text, stop):
             yield at, stop, kind
 
     return find
 
 
 _CASE_NUMBER: Final = _named(
-    Kind.CASE, r"[0-9]{1,6}(?:-[0-9]{2,6})?(?![0-9]|[.,%:/][0-9]|%)", gap=_CASE_GAP, least=1, apart=True
+    Kind.CASE,
+    r"[0-9]{1,6}(?:-[0-9]{2,6})?(?![0-9]|[.,%:/][0-9]|[ ]?(?:%|€|\$|euros?|dollars?|d[ei][ ][0-9]|of[ ][0-9]))",
+    gap=_CASE_GAP,
+    least=1,
+    apart=True,
 )
 # "in questo caso 15 litri", "en cada caso 3"
-_ANY_CASE: Final = re.compile(r"(?:questo|nel|ogni|este|cada|el|su|this|each|any|in)[ ]\Z")
+_ANY_CASE: Final = re.compile(r"(?:questo|nel|ogni|este|cada|el|su|per|por|this|each|any|in)[ ]\Z")
 
 
 def _case(text: str, start: int, end: int) -> Iterable[Found]:
@@ -79,7 +89,8 @@ def _rule(name: str, triggers: str, find: Finder, confidence: float, rank: int) 
 
 RULES: Final = (
     _rule("id.record.nhc", "nhc nhcl hcn", _named(Kind.RECORD, least=3), 0.97, 80),
-    _rule("id.record.mrn", "mrn medrec mr", _named(Kind.RECORD), 0.97, 80),
+    _rule("id.record.mrn", "mrn medrec", _named(Kind.RECORD), 0.97, 80),
+    _rule("id.record.mr", "mr", _named(Kind.RECORD, _CODE.replace(r"[\-/ ]?)?", ")?", 1), gap=_UNJOINED), 0.97, 80),
     _rule("id.record.nhs", "nhs", _named(Kind.RECORD, _GROUPED, least=10), 0.9, 80),
     _rule("id.record.history", "historia historial hc", _named(Kind.RECORD, _PLAIN), 0.9, 80),
     _rule("id.record.chart", "cartella chart record", _named(Kind.RECORD, _PLAIN), 0.9, 80),
@@ -96,6 +107,7 @@ RULES: Final = (
         78,
     ),
     _rule("id.social.last", "last", _named(Kind.SOCIAL_SECURITY, r"[0-9]{4}(?![0-9])", gap=_LAST_FOUR), 0.85, 78),
+    _rule("id.social.ending", "ssn social", _named(Kind.SOCIAL_SECURITY, r"[0-9]{4}(?![0-9])", gap=_ENDING), 0.85, 78),
     _rule(
         "id.national.word",
         "dni nie nif passport pasaporte passaporto",

@@ -12,7 +12,7 @@ from models_runtime.backends.rules.rule import DIGITS, Found, Rule, pattern, wor
 
 SIGN: Final = r"(?:n[ºo°ª.]{1,3}|nr\.?|no\.?|núm\.?|num\.?|número|numero|number|id|code|#)"
 """Words and signs for "number"."""
-END: Final = r"(?![0-9A-Za-z]|[.,][0-9]|[ ]?(?:%|mg\b|ml\b|UI\b|IU\b|units\b|euros?\b|dollars\b))"
+END: Final = r"(?![0-9A-Za-z]|[.,][0-9]|[\-/](?:[0-9]|[A-Z]{1,3}(?![A-Za-z]))|[ ]?(?:%|mg\b|ml\b|UI\b|IU\b|units\b|euros?\b|dollars\b))"
 # Around a code in small letters: no word of small letters that stands apart.
 _NO_WORD: Final = "(?![a-z]+[ ])"
 _NO_LAST_WORD: Final = "".join(f"(?<![ ][a-z]{{{length}}})" for length in range(1, 5))
@@ -36,13 +36,13 @@ _CODE: Final = r"[A-Z]{0,4}[\-/]?[0-9][0-9A-Z]*(?:[\-/][0-9A-Z]+){0,4}"
 _AFTER_SIGN: Final = re.compile(
     r"(?:(?i:n[.º°ª]{1,3}|no[.:]|nr[.:]|núm\.|num\.|número|numero|number)"
     rf"(?P<thing>[ ]?(?:(?:de|di|of)[ ])?(?:{either('numbered_things')}))?|"
-    rf"(?P<sure>(?<=S/)N|ID))[ ]?[:.#]{{0,2}}[ ]{{0,2}}(?P<code>{_CODE}){END}"
+    rf"(?P<sure>(?i:(?<=s/)n)|ID))[ ]?[:.#]{{0,2}}[ ]{{0,2}}(?P<code>{_CODE}){END}"
 )
 # "#" is no trigger word, so these codes are found at their digits.
 _AFTER_HASH: Final = re.compile(r"#[:.]?[ ]?(?P<letters>[A-Z]{0,3}-?)\Z")
 _REST: Final = re.compile(rf"[0-9][0-9A-Z]*(?:[\-/][0-9A-Z]+){{0,4}}{END}")
 # Laws, standards and forms have numbers too, and "the number 48210" counts something.
-_LAW: Final = re.compile(
+LAW: Final = re.compile(
     r"(?<![a-zà-ÿ])(?:legge|l\.|d\.?[ ]?lgs\.?|decreto|dpcm|dpr|d\.?m\.?|regolamento|direttiva|delibera|dgr|circolare|"
     r"nota|"
     r"ley|real decreto|rd|directiva|reglamento|resolución|norma|iso|une|uni|en|act|regulation|directive|rule|law|"
@@ -51,7 +51,7 @@ _LAW: Final = re.compile(
     r"(?:[ ]\([a-z]{2,3}\))?[ ,]{1,2}\Z"
 )
 # An order of a government has the year after its number: "Orden nº 1355/2018", but "Orden nº 44817".
-_ORDER: Final = re.compile(r"(?<![a-zà-ÿ])orden[ ,]{1,2}\Z")
+ORDER: Final = re.compile(r"(?<![a-zà-ÿ])orden[ ,]{1,2}\Z")
 _WITH_YEAR: Final = re.compile(r"[^/]*/(?:19|20)[0-9]{2}")
 # Round numbers of five and more digits are mostly counts.
 _ROUND: Final = re.compile(r"[1-9][0-9]?0{3,}")
@@ -71,9 +71,9 @@ def _signed(text: str, start: int, end: int) -> Iterator[Found]:
     if match is None or not _is_code(match["code"]) or _ITALIAN_MOBILE.fullmatch(match["code"]):
         return
     behind = before(text, start, 24)
-    if _LAW.search(behind) or (_ORDER.search(behind) and _WITH_YEAR.fullmatch(match["code"])):
+    if LAW.search(behind) or (ORDER.search(behind) and _WITH_YEAR.fullmatch(match["code"])):
         return
-    if match["thing"] or match["sure"] or not _is_count(text, start, *match.span("code")):
+    if match["thing"] or match["sure"] or not is_count(text, start, *match.span("code")):
         yield *match.span("code"), Kind.CASE
 
 
@@ -90,7 +90,7 @@ def _hashed(text: str, start: int, end: int) -> Iterator[Found]:
     if hashed is None or match is None or not _is_code(match[0]):
         return
     at = start - len(hashed["letters"])
-    if not _is_count(text, low + hashed.start(), at, match.end()):
+    if not is_count(text, low + hashed.start(), at, match.end()):
         yield at, match.end(), Kind.CASE
 
 
@@ -98,7 +98,7 @@ def _is_code(code: str) -> bool:
     return sum(ch.isdigit() for ch in code) >= _LEAST
 
 
-def _is_count(text: str, sign: int, start: int, end: int) -> bool:
+def is_count(text: str, sign: int, start: int, end: int) -> bool:
     """Whether the number counts or measures something, by its form or the words before its sign and after it."""
     ahead = after(text, end)
     return (

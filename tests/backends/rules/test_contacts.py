@@ -15,8 +15,8 @@ FOUND = [
     "{PHONE|(216) 555-0177}",  # area code in brackets
     "call {PHONE|555-0148}",
     "Telfs.: {PHONE|918823884} / {PHONE|918823984} / {PHONE|619128686}",  # a list
-    "Tel. {PHONE|0773 555 300} int. {PHONE|412}",  # extension
-    "{PHONE|602-555-0114} x{PHONE|206}",
+    "Tel. {PHONE|0773 555 300 int. 412}",  # An extension belongs to the number.
+    "{PHONE|602-555-0114 x206}",
     "pgr {PHONE|3391}",
     "Ambulatorio {PHONE|(06) 49970155} lun-ven",
     "Per urgenze {PHONE|(+39) 340 2287715}",

@@ -49,7 +49,6 @@ LEFT = [
     "in questo caso 15 litri",  # no case number
     "caso clinico",
     "plaquetas 206000",
-    "proteinas 1234567890",
 ]
 
 

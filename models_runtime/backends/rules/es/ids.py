@@ -33,7 +33,13 @@ RULES: Final = (
     numbered("id.card.es", "tarjeta", r"[A-Z]{2,8}[0-9]{6,14}", Kind.HEALTH_CARD, middle=r"(?:[ ]sanitaria)"),
     numbered("id.passport.es", "pasaporte", r"[A-Z]{2,3}[0-9]{6}", Kind.NATIONAL),
     numbered("id.nie.es", "nie", r"[XYZ]-[0-9]{7}-?[A-Z]", Kind.NATIONAL),
-    numbered("id.case.es", "expediente atestado diligencias", r"[0-9]{2,7}/[0-9]{2,6}|[0-9]{5,12}", Kind.CASE),
+    numbered(
+        "id.case.es",
+        "expediente atestado diligencias",
+        r"[0-9]{2,7}/[0-9]{2,6}|[0-9]{5,12}",
+        Kind.CASE,
+        middle=r"(?:[ ](?:previas|urgentes|informativas|policiales|penales))?",
+    ),
     numbered(
         "id.vehicle.es",
         "matrícula matricula placa turismo coche vehículo automóvil moto motocicleta furgoneta furgón camión "

@@ -61,10 +61,9 @@ RULES: Final = (
     numbered(
         "id.national.short.it",
         "i",
-        r"[A-Z]{2}[ ]?[0-9]{5,7}(?:[A-Z]{2})?",
+        r"[A-Z]{2}[ ]?[0-9]{5,7}(?:[ ]?[A-Z]{2})?",
         Kind.NATIONAL,
-        middle=r"(?<=C\.I)(?:\.E)?",
-        capital=True,
+        middle=r"(?<=C\.I)(?:\.E)?\.?",
     ),
     numbered(
         "id.card.it",
