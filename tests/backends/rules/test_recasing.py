@@ -1,4 +1,4 @@
-"""Notes in lower case: names and addresses are found, ordinary words are left, and time grows in proportion to length."""
+"""Notes in lower case: names are found, ordinary words are left, and time grows in proportion to length."""
 
 import pytest
 
