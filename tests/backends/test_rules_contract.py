@@ -122,6 +122,8 @@ REPEATED = [
     ),
     *("morbo di ", "síndrome de Aa ", "Aa disease ", "srl ", "Aa srl ", "S.p.A. ", "di de la ", "d'", "D'A", "l'Aa "),
     *("Autori: Aa Aa, ", "Aa Aa, Aa Aa\n", "Maria Aa, Maria Aa; ", "J. Aa\n", "A. A. ", "Fdo. ", "Fdo. Aa / "),
+    *("nombre: ", "nombre: a", "paciente: calle", "dr. ", "dr. a ", "sra. a ", "maria ", "maria de la ", "calle a 1 "),
+    *("ab1234", "a1", "1a", "hospital ", "vive en a ", "hija ", "a. ", "burgos ", "1 a lane "),
     *("AAAAAA00A00A000A", "IT00 0000 ", "ES00", "X0000000", "12.345.678", "123-45-", "0000 0000 "),
 ]
 

@@ -12,7 +12,7 @@ from models_runtime.backends.rules.rule import Finder, Found, Rule
 from models_runtime.backends.rules.running import NAMED_AFTER, NO_NAMES
 
 _NAME: Final = rf"(?P<name>[{UP}]{SMALL_LETTER}+(?:[{APOSTROPHE}\-][{UP}]?{SMALL_LETTER}+)?)"
-_ENDS: Final = rf"(?=['’]s[ ]|[ ](?:\(|[\-–—][ ])?{SMALL_LETTER}|[ ]?[.,;:!?)\n]|[ ]*\Z)"
+_ENDS: Final = rf"(?=['’]s[ ]|[ ](?:\(|[\-–—][ ])?{SMALL_LETTER}|[ ]?[.,;:!?)\r\n]|[ ]*\Z)"
 _ARTICLES: Final = frozenset(listed("given_articles", "place_prepositions")) - {"a", "to", "per", "da", "por"}
 
 _SPEAKING: Final = frozenset(listed("before_persons"))

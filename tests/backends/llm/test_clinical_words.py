@@ -5,7 +5,7 @@ import re
 import pytest
 
 from annotations.domain.tokens import tokenize
-from models_runtime.backends.llm.clinical import is_clinical_word
+from models_runtime.backends.rules.clinical import is_clinical_word
 from models_runtime.backends.rules.gazetteers import word_set
 from models_runtime.backends.rules.names import ALL_GIVEN
 from tests.backends.llm.test_aligning import found
