@@ -64,10 +64,20 @@ def _field(kind: Kind, gap: re.Pattern[str], *, comma: bool = False, many: bool 
 _NAMED_CONTACT: Final = _field(Kind.RELATIVE, _CONTACT_GAP)
 
 
+_NO_CONTACTS: Final = frozenset(listed("services", "general_en", "general_es", "general_it", "sentence_starts", "no_towns"))
+
+
+def is_service(name: str) -> bool:
+    """Whether somebody who is named is an office or a service, or no name at all: `Emergency Services`."""
+    parts = name.lower().split()
+    return parts[0] not in ALL_GIVEN and not _NO_CONTACTS.isdisjoint(parts)
+
+
 def _contact(text: str, start: int, end: int) -> Iterator[Found]:
     """`Caregiver: Fatima Haddad`. A single word must be a known name, because of `Contact: Emergency`."""
     for at, stop, kind in _NAMED_CONTACT(text, start, end):
-        if " " in text[at:stop] or text[at:stop].lower() in GIVEN_OR_SURNAMES:
+        name = text[at:stop]
+        if name.lower() in GIVEN_OR_SURNAMES or (" " in name and not is_service(name)):
             yield at, stop, kind
 
 
@@ -88,7 +98,8 @@ _GRADE: Final = re.compile(rf"(?:(?<!{LETTER})(?:(?i:{either('graded')})|[A-C](?
 _NO_NAME_AFTER: Final = re.compile(rf"[ ]*(?:[.,;:)\n]|\Z)|[ ]{SMALL_LETTER}")
 # Adjectives for illnesses, by endings that surnames hardly have: "Pz. Emodializzato.", "Pt. Diabetic."
 _CONDITION: Final = re.compile(
-    r"\w*(?:(?:patic|plegic|paretic|fasic|fagic|izzat|izad|betic|bétic|cemic|oemic|émic|tensiv|pnoic|pneic|nuric|liguric|"
+    r"\w{4,}(?:izzat|izad)[oaie]|"
+    r"\w*(?:(?:patic|plegic|paretic|fasic|fagic|betic|bétic|cemic|oemic|émic|tensiv|pnoic|pneic|nuric|liguric|"
     r"fumator|tónic|sfigmic|ritmic|cianotic|anemic|depress|ipertes|ipotes|hipertens|hipotens)[oaie]|"
     r"(?:betic|anemic|uremic|glycemic|ischemic|volemic|oxic|septic|phasic|rhythmic|cyanotic|tensive|plegic|paretic|icteric|pneic|verbal))"
 )
@@ -127,7 +138,20 @@ def _is_grade(text: str, start: int) -> bool:
 def is_status(text: str, start: int, end: int) -> bool:
     """Whether the "name" after a title, a field or a relation is a single word that tells a state: `Dr. Avvisato.`"""
     word = text[start:end].lower()
-    told = word in listed("statuses") or _CONDITION.fullmatch(word) is not None
+    return word in listed("statuses") and _NO_NAME_AFTER.match(text, end) is not None
+
+
+def is_condition(text: str, gap: str, start: int, end: int) -> bool:
+    """Whether the "name" of a patient or relative tells a state or an illness: `Pz. Iperteso.`
+
+    `gap`: the text before the name. After a title in it ("Pz. Sig. Depresso"), the word is a name.
+    """
+    if is_status(text, start, end):
+        return True
+    word = text[start:end].lower()
+    if word in GIVEN_OR_SURNAMES or any(ch.isalpha() for ch in gap):
+        return False
+    told = word in listed("patient_states") or _CONDITION.fullmatch(word) is not None
     return told and _NO_NAME_AFTER.match(text, end) is not None
 
 
@@ -201,7 +225,7 @@ def _patient(text: str, start: int, end: int) -> Iterator[Found]:
         or first in listed("sentence_starts")
     ):
         return
-    if is_status(text, gap.end(), stop):
+    if is_condition(text, gap[0], gap.end(), stop) or (first in listed("aids") and _WITH_AID.match(text, stop)):
         return
     known = (first in GIVEN_OR_SURNAMES and first not in listed("everyday_names", "eponym_given")) or _BED.match(
         text, stop
@@ -224,6 +248,8 @@ def _is_field(text: str, start: int, end: int) -> bool:
     )
 
 
+# "Pt Walker for ambulation"
+_WITH_AID: Final = re.compile(r"[ ](?:for|in|at|with|to|use|used|per|para|en|con)[ ]")
 _PHRASE_AFTER: Final = re.compile(rf",[ ](?:{SMALL_LETTER}|[0-9])")
 _BED: Final = re.compile(r"[ ](?:in[ ])?(?:cama|letto|bed|room|hab\.?|stanza|habitaci[oó]n)[ ]?[0-9]")
 _VERB_ENDINGS: Final = ("ed", "ing", "mente", "bile", "able", "ible", "issimo", "issima")

@@ -18,7 +18,7 @@ from models_runtime.backends.rules.phrases import LETTER, SMALL_LETTER, UP, befo
 from models_runtime.backends.rules.rule import Found, Rule
 
 NO_NAMES: Final = word_set("not_names").union(
-    word_set("drugs"), listed("sentence_starts", "statuses", "persons", "relations", "staff_words", "no_given")
+    word_set("drugs"), listed("sentence_starts", "statuses", "patient_states", "persons", "relations", "staff_words", "no_given")
 )
 """Words that are nobody's name here, whatever comes before them."""
 _OPEN: Final = GIVEN.difference(NO_NAMES)
