@@ -6,9 +6,9 @@ from typing import Final
 
 from models_runtime.backends.rules.gazetteers import either, listed, word_set
 from models_runtime.backends.rules.kinds import Kind
-from models_runtime.backends.rules.names import ALL_GIVEN
 from models_runtime.backends.rules.phrases import LETTER, SMALL_LETTER, UP, after, before
 from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, pattern, words
+from models_runtime.backends.rules.states import ALL_GIVEN
 
 _NUMBERS: Final = either("numbers_es", "numbers_it", "numbers_en")
 _UNIT: Final = (
@@ -67,7 +67,8 @@ _SPAN_BEFORE: Final = re.compile(
 )
 # "Los niños menores de 2 años", "mean age 61 years": ages of groups.
 _GROUP_BEFORE: Final = re.compile(
-    r"(?<![a-zà-ÿ])(?:(?:menores|mayores|minori|maggiori) d[ei]|(?:niñ[oa]s|pacientes|personas|adultos|mujeres|hombres|varones|bambini|pazienti|soggetti|adulti|"
+    r"(?<![a-zà-ÿ])(?:(?:menores|mayores|minori|maggiori) d[ei]|"
+    r"(?:niñ[oa]s|pacientes|personas|adultos|mujeres|hombres|varones|bambini|pazienti|soggetti|adulti|"
     r"donne|uomini)[ ](?:menores|mayores|di età (?:superiore|inferiore) a|minori|maggiori|con m[aá]s|con menos|sotto|"
     r"sopra)(?: de| di| i| gli)?|(?:mean|median|average) age(?: of| was| is|:)?|edad (?:media|mediana)(?: de|:)?|"
     r"(?:oscil\w+|var[ií]a|rango|range) (?:entre|tra|between)(?: los| i)?|"
@@ -179,7 +180,8 @@ def _both(expression: str, check: Callable[[re.Match[str]], bool] | None = None)
 # "She is 29 and", "Mother, 83,", "died at age 61 of", "she turned 90."
 _BARE_BEFORE: Final = re.compile(
     rf"(?<![a-z])(?:(?:at )?(?:age|aged)|(?P<died>died at)|"
-    rf"(?:s?he|who|patient|pt|{either('relations')})(?: will turn| (?:just |recently )?turned| turns| is(?: now)?|,))[ ]\Z"
+    rf"(?:s?he|who|patient|pt|{either('relations')})(?: will turn| (?:just |recently )?turned| turns| is(?: now)?|"
+    r",))[ ]\Z"
 )
 _BARE_AFTER: Final = re.compile(
     r"[ ]?(?:[.;)\n]|\Z|,(?![ ]?[0-9]))|[ ](?:and(?![ ][0-9])|when|who|s?he|last|this|next|with)\b"

@@ -7,10 +7,10 @@ from typing import Final
 from models_runtime.backends.rules.bare import GIVEN
 from models_runtime.backends.rules.gazetteers import either, listed, places, word_set
 from models_runtime.backends.rules.kinds import Kind
-from models_runtime.backends.rules.names import is_service
 from models_runtime.backends.rules.phrases import APOSTROPHE, LETTER, SMALL_LETTER, UP, before
 from models_runtime.backends.rules.rule import Finder, Found, Rule
 from models_runtime.backends.rules.running import NAMED_AFTER, NO_NAMES
+from models_runtime.backends.rules.states import is_service
 
 _NAME: Final = rf"(?P<name>[{UP}]{SMALL_LETTER}+(?:[{APOSTROPHE}\-][{UP}]?{SMALL_LETTER}+)?)"
 _ENDS: Final = rf"(?=['’]s[ ]|[ ](?:\(|[\-–—][ ])?{SMALL_LETTER}|[ ]?[.,;:!?)\n]|[ ]*\Z)"
@@ -36,7 +36,7 @@ def _apposed(text: str, start: int, end: int) -> Iterator[Found]:
         return
     if name in word_set("eponyms") and lead in listed("no_kin", "has_illness"):
         return
-    if lead not in _ARTICLES:
+    if lead not in _ARTICLES and (lead, name) != ("Padre", "pio"):
         yield low + match.start("name"), low + match.end("name"), Kind.PERSON
 
 

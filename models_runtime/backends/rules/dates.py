@@ -173,7 +173,11 @@ def _year(text: str, start: int, end: int) -> Iterator[Found]:
         return
     behind = before(text, start)
     published = _PUBLISHED.search(before(text, start, 80))
-    if _EDITION.search(behind) or _COUNT_BEFORE.search(behind) or (published and not _EVENT.search(published["between"])):
+    if (
+        _EDITION.search(behind)
+        or _COUNT_BEFORE.search(behind)
+        or (published and not _EVENT.search(published["between"]))
+    ):
         return
     if _OPENS_COUNT.search(behind) and _COUNTED_AFTER.match(text, match.end()):
         return

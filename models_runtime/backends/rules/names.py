@@ -4,13 +4,14 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from models_runtime.backends.rules.gazetteers import GIVEN_NAMES, either, listed, word_set
+from models_runtime.backends.rules.gazetteers import either, listed, word_set
 from models_runtime.backends.rules.kinds import Kind
 from models_runtime.backends.rules.phrases import APOSTROPHE, LETTER, SMALL_LETTER, SPACE, UP, before, read_name
 from models_runtime.backends.rules.rule import Finder, Found, Rule, pattern, words
+from models_runtime.backends.rules.states import ALL_GIVEN as ALL_GIVEN
+from models_runtime.backends.rules.states import GIVEN_OR_SURNAMES as GIVEN_OR_SURNAMES
+from models_runtime.backends.rules.states import is_condition, is_service, is_status
 
-ALL_GIVEN: Final[frozenset[str]] = frozenset().union(*(word_set(name) for name in GIVEN_NAMES.values()))
-GIVEN_OR_SURNAMES: Final = ALL_GIVEN | word_set("surnames")
 _TITLE: Final = (
     r"(?i:dott\.?(?:ssa)?|dr\.?(?:ssa|a)?|prof\.?(?:ssa)?|profesora?|professor|doctora?|dottore(?:ssa)?|"
     r"sig\.?(?:ra|na|r\.ra)?|signora?|sra?|srta|don|doña|dña|d|dª|mr|mrs|ms|miss|avv|ing|enf|lic|médico|md|"
@@ -64,15 +65,6 @@ def _field(kind: Kind, gap: re.Pattern[str], *, comma: bool = False, many: bool 
 _NAMED_CONTACT: Final = _field(Kind.RELATIVE, _CONTACT_GAP)
 
 
-_NO_CONTACTS: Final = frozenset(listed("services", "general_en", "general_es", "general_it", "sentence_starts", "no_towns"))
-
-
-def is_service(name: str) -> bool:
-    """Whether somebody who is named is an office or a service, or no name at all: `Emergency Services`."""
-    parts = name.lower().split()
-    return parts[0] not in ALL_GIVEN and not _NO_CONTACTS.isdisjoint(parts)
-
-
 def _contact(text: str, start: int, end: int) -> Iterator[Found]:
     """`Caregiver: Fatima Haddad`. A single word must be a known name, because of `Contact: Emergency`."""
     for at, stop, kind in _NAMED_CONTACT(text, start, end):
@@ -94,15 +86,6 @@ _PERSON_TITLE: Final = re.compile(
 _OUR_LADY: Final = re.compile(r"(?:n[ªt]?r?a\.?|nuestra|nª|ntra\.|nuestro|n\.)[ ]\Z")
 # "Gold D.", "Medicare Part D.", "B, C and D.", "anti-D.": a grade or a part, and no title.
 _GRADE: Final = re.compile(rf"(?:(?<!{LETTER})(?:(?i:{either('graded')})|[A-C](?:,|,?[ ](?i:and|or|y|o|e)))[ ]|-)\Z")
-# "Dr. Avvisato." and "Dr. Avisado por busca"
-_NO_NAME_AFTER: Final = re.compile(rf"[ ]*(?:[.,;:)\n]|\Z)|[ ]{SMALL_LETTER}")
-# Adjectives for illnesses, by endings that surnames hardly have: "Pz. Emodializzato.", "Pt. Diabetic."
-_CONDITION: Final = re.compile(
-    r"\w{4,}(?:izzat|izad)[oaie]|"
-    r"\w*(?:(?:patic|plegic|paretic|fasic|fagic|betic|bétic|cemic|oemic|émic|tensiv|pnoic|pneic|nuric|liguric|"
-    r"fumator|tónic|sfigmic|ritmic|cianotic|anemic|depress|ipertes|ipotes|hipertens|hipotens)[oaie]|"
-    r"(?:betic|anemic|uremic|glycemic|ischemic|volemic|oxic|septic|phasic|rhythmic|cyanotic|tensive|plegic|paretic|icteric|pneic|verbal))"
-)
 _LONE_INITIAL: Final = re.compile(rf"[{UP}](?![\w’'/])(?!\.[ ]?[{UP}]\.)")
 
 
@@ -133,26 +116,6 @@ def _titled(kind: Kind, title: re.Pattern[str], *, lone_initial: bool = False, m
 def _is_grade(text: str, start: int) -> bool:
     """Whether the title `D.` is the letter of a grade or a type."""
     return text[start : start + 2] == "D." and _GRADE.search(text[max(0, start - 24) : start]) is not None
-
-
-def is_status(text: str, start: int, end: int) -> bool:
-    """Whether the "name" after a title, a field or a relation is a single word that tells a state: `Dr. Avvisato.`"""
-    word = text[start:end].lower()
-    return word in listed("statuses") and _NO_NAME_AFTER.match(text, end) is not None
-
-
-def is_condition(text: str, gap: str, start: int, end: int) -> bool:
-    """Whether the "name" of a patient or relative tells a state or an illness: `Pz. Iperteso.`
-
-    `gap`: the text before the name. After a title in it ("Pz. Sig. Depresso"), the word is a name.
-    """
-    if is_status(text, start, end):
-        return True
-    word = text[start:end].lower()
-    if word in GIVEN_OR_SURNAMES or any(ch.isalpha() for ch in gap):
-        return False
-    told = word in listed("patient_states") or _CONDITION.fullmatch(word) is not None
-    return told and _NO_NAME_AFTER.match(text, end) is not None
 
 
 _DEGREE_BEFORE: Final = re.compile(

@@ -6,9 +6,9 @@ from typing import Final
 
 from models_runtime.backends.rules.gazetteers import listed, places, word_set
 from models_runtime.backends.rules.kinds import Kind
-from models_runtime.backends.rules.names import ALL_GIVEN, is_condition, is_service
 from models_runtime.backends.rules.phrases import APOSTROPHE, LETTER, UP, before, read_name
 from models_runtime.backends.rules.rule import Found, Rule, words
+from models_runtime.backends.rules.states import ALL_GIVEN, is_condition, is_service
 
 _FIRST_WORD: Final = re.compile(rf"{LETTER}+")
 _RELATION_GAP: Final = re.compile(
