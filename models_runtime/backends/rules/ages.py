@@ -6,9 +6,9 @@ from typing import Final
 
 from models_runtime.backends.rules.gazetteers import either, listed, word_set
 from models_runtime.backends.rules.kinds import Kind
-from models_runtime.backends.rules.names import ALL_GIVEN
 from models_runtime.backends.rules.phrases import LETTER, SMALL_LETTER, UP, after, before
 from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, pattern, words
+from models_runtime.backends.rules.states import ALL_GIVEN
 
 _NUMBERS: Final = either("numbers_es", "numbers_it", "numbers_en")
 _UNIT: Final = (
@@ -62,19 +62,26 @@ _SPAN_BEFORE: Final = re.compile(
     r"(?<![a-zà-ÿ])(?:hace|durante|desde|tras|cada|[uú]ltim[oa]s|pr[oó]xim[oa]s|primer[oa]s|en|por|unos|m[aá]s de|"
     r"menos de|despu[eé]s de|plazo de|periodo de|intervalo de|al cabo de|evoluci[oó]n de|duraci[oó]n de|"
     r"seguimiento de|historia de|tratamiento de|da|per|da circa|oltre|dopo|ogni|ultimi|prossimi|entro|tra|fra|"
-    r"for|in|over|last|past|next|every|after|within|x|than|about|(?:mean|median|average) age(?: of| was|:)?|"
-    r"(?:menores|mayores|minori|maggiori) d[ei]|(?:caduca|vence|scade|scadenza|expires?)(?: at| a)?(?: los)?)[ ]\Z"
+    r"for|in|over|last|past|next|every|after|within|x|than|about|"
+    r"(?:caduca|vence|scade|scadenza|expires?)(?: at| a)?(?: los)?)[ ]\Z"
 )
 # "Los niños menores de 2 años", "mean age 61 years": ages of groups.
 _GROUP_BEFORE: Final = re.compile(
-    r"(?<![a-zà-ÿ])(?:(?:niñ[oa]s|pacientes|personas|adultos|mujeres|hombres|varones|bambini|pazienti|soggetti|adulti|"
+    r"(?<![a-zà-ÿ])(?:(?:menores|mayores|minori|maggiori) d[ei]|"
+    r"(?:niñ[oa]s|pacientes|personas|adultos|mujeres|hombres|varones|bambini|pazienti|soggetti|adulti|"
     r"donne|uomini)[ ](?:menores|mayores|di età (?:superiore|inferiore) a|minori|maggiori|con m[aá]s|con menos|sotto|"
     r"sopra)(?: de| di| i| gli)?|(?:mean|median|average) age(?: of| was| is|:)?|edad (?:media|mediana)(?: de|:)?|"
     r"(?:oscil\w+|var[ií]a|rango|range) (?:entre|tra|between)(?: los| i)?|"
     r"età (?:media|mediana)(?: di|:)?)[ ]\Z"
 )
-# "A 5 anni dalla diagnosi"
-_SINCE_AFTER: Final = re.compile(r"[ ]dal(?:la |l['’]|lo |l?[ ])")
+# "A 5 anni dalla diagnosi", but "operato a 45 anni dal dott. Rossi"
+_SINCE_AFTER: Final = re.compile(
+    r"[ ]dal(?:la |l['’]|lo | )(?:(?:prim[oa]|second[oa]|ultim[oa]|precedente|suo|sua) ?)?"
+    r"(?:diagnos|interven|operazion|esordi|trapian|inizi|fine|termin|dimission|ricover|chirurg|trattament|terapi|"
+    r"chemio|radio|resezion|impian|parto|evento|episodi|incident|traum|infart|ictus|comparsa|insorgen|sospension|"
+    r"menopausa|nascita|morte|vaccin|biops|visita|control|frattur|protesi)"
+)
+_AT_BEFORE: Final = re.compile(r"(?<![a-zà-ÿ])a[ ]\Z")
 # "Mujer con disnea progresiva de un mes"
 _COMPLAINT_BEFORE: Final = re.compile(
     r"(?<![a-zà-ÿ])(?:con|with|w/|per|por|for)[ ][a-zà-ÿ]{3,}(?:[ ][a-zà-ÿ]+){0,3}[ ](?:de|di|da|of|for)[ ]\Z"
@@ -100,7 +107,7 @@ def _age(text: str, start: int, end: int) -> Iterator[Found]:
 
 def _of_person(text: str, match: re.Match[str]) -> bool:
     """Whether the number is somebody's age, by the words around it."""
-    ahead, behind = after(text, match.end()), before(text, match.start(), 64)
+    ahead, behind = after(text, match.end(), 32), before(text, match.start(), 64)
     if _STRONG_AFTER.match(ahead):
         return True
     if _SPAN_AFTER.match(ahead):
@@ -111,7 +118,7 @@ def _of_person(text: str, match: re.Match[str]) -> bool:
         return False
     if not years and _COMPLAINT_BEFORE.search(behind) and not _OF_PERSON_BEFORE.search(behind):
         return False
-    if behind.endswith(" a ") and _SINCE_AFTER.match(ahead):
+    if _AT_BEFORE.search(behind) and _SINCE_AFTER.match(ahead):
         return False
     person = _PERSON_BEFORE.search(behind)
     if not years and _SYMPTOM_AFTER.match(ahead) and not _OF_PERSON_BEFORE.search(behind):
@@ -170,14 +177,16 @@ def _both(expression: str, check: Callable[[re.Match[str]], bool] | None = None)
     return pattern(expression, check=check, number=Kind.AGE, whole=Kind.AGE_UNIT)
 
 
-# "She is 29 and", "Mother, 83,", "died at age 61 of", "turned 90."
+# "She is 29 and", "Mother, 83,", "died at age 61 of", "she turned 90."
 _BARE_BEFORE: Final = re.compile(
-    rf"(?<![a-z])(?:(?:at )?(?:age|aged)|will turn|turn(?:ed|s|ing)|died at|(?:s?he|patient|pt) is(?: now)?|"
-    rf"(?:{either('relations')}),)[ ]\Z"
+    rf"(?<![a-z])(?:(?:at )?(?:age|aged)|(?P<died>died at)|"
+    rf"(?:s?he|who|patient|pt|{either('relations')})(?: will turn| (?:just |recently )?turned| turns| is(?: now)?|"
+    r",))[ ]\Z"
 )
 _BARE_AFTER: Final = re.compile(
-    r"[ ]?(?:[.;)\n]|\Z|,(?![0-9]))|[ ](?:and|when|who|of|from|s?he|last|this|next|on|in|with)\b"
+    r"[ ]?(?:[.;)\n]|\Z|,(?![ ]?[0-9]))|[ ](?:and(?![ ][0-9])|when|who|s?he|last|this|next|with)\b"
 )
+_OF_CAUSE: Final = re.compile(r"[ ](?:of[ ](?!clock)|from[ ]|in[ ](?:[0-9]{4}|[a-z]*[ ]?hos))")
 _ENGLISH_NAME: Final = re.compile(rf"(?<!{LETTER})(?P<name>[{UP}]{SMALL_LETTER}{{2,}}),[ ]\Z")
 _NAMED: Final = ALL_GIVEN - word_set("eponyms")
 _BARE: Final = re.compile(r"(?<![0-9A-Za-z.,/\-])(?P<number>[1-9][0-9]?)(?![0-9A-Za-z%/\-]|[.,][0-9])")
@@ -186,11 +195,14 @@ _BARE: Final = re.compile(r"(?<![0-9A-Za-z.,/\-])(?P<number>[1-9][0-9]?)(?![0-9A
 def _bare(text: str, start: int, end: int) -> Iterator[Found]:
     """A number without a unit that is an age by the words before it, in English."""
     match = _BARE.match(text, start)
-    if match is None or not _BARE_AFTER.match(text, end):
+    if match is None:
+        return
+    behind = _BARE_BEFORE.search(before(text, start, 32))
+    if not _BARE_AFTER.match(text, end) and not (behind and behind["died"] and _OF_CAUSE.match(text, end)):
         return
     named = _ENGLISH_NAME.search(text[max(0, start - 24) : start]) if text[end : end + 2] == ", " else None
     known = named is not None and named["name"].lower() in _NAMED
-    if known or _BARE_BEFORE.search(before(text, start, 32)):
+    if known or behind:
         yield start, end, Kind.AGE
         yield start, end, Kind.AGE_UNIT
 

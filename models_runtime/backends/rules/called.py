@@ -10,6 +10,7 @@ from models_runtime.backends.rules.kinds import Kind
 from models_runtime.backends.rules.phrases import APOSTROPHE, LETTER, SMALL_LETTER, UP, before
 from models_runtime.backends.rules.rule import Finder, Found, Rule
 from models_runtime.backends.rules.running import NAMED_AFTER, NO_NAMES
+from models_runtime.backends.rules.states import is_service
 
 _NAME: Final = rf"(?P<name>[{UP}]{SMALL_LETTER}+(?:[{APOSTROPHE}\-][{UP}]?{SMALL_LETTER}+)?)"
 _ENDS: Final = rf"(?=['’]s[ ]|[ ](?:\(|[\-–—][ ])?{SMALL_LETTER}|[ ]?[.,;:!?)\r\n]|[ ]*\Z)"
@@ -36,7 +37,7 @@ def _apposed(text: str, start: int, end: int) -> Iterator[Found]:
         return
     if name in word_set("eponyms") and lead in listed("no_kin", "has_illness"):
         return
-    if lead not in _ARTICLES:
+    if lead not in _ARTICLES and (lead, name) != ("Padre", "pio"):
         yield low + match.start("name"), low + match.end("name"), Kind.PERSON
 
 
@@ -76,8 +77,9 @@ def _surnamed(text: str, start: int, end: int) -> Iterator[Found]:
 
 
 _AFTER_WORD: Final = re.compile(rf"(?:(?<=[EeIi]nf)\.)?[ ]{_NAME}(?P<more>[ ][{UP}]{SMALL_LETTER}+)?{_ENDS}")
-_FIELD_OF_WORK: Final = re.compile(
-    r"\w+(?:log[iíy]a?|logie|iatr[iíy]a?|iatrics|ics|ería|ica|dad|ción|zione|sione|tion|mente|ing|tà|ance|tura)\Z"
+FIELD_OF_WORK: Final = re.compile(
+    r"\w+(?:log[iíy]a?|logie|iatr[iíy]a?|iatrics|ics|ería|ica|dad|ción|zione|sione|tion|ment|mente|ing|ists?|tà|ance|"
+    r"tura)\Z"
 )
 
 
@@ -91,7 +93,9 @@ def _announced(kind: Kind, ahead: re.Pattern[str], pattern: re.Pattern[str] = _A
         name = match["name"].lower()
         if NAMED_AFTER.match(text, match.end()) or NAMED_AFTER.match(text, match.end("name")):
             return
-        if len(name) > 2 and name not in NO_NAMES and (name in GIVEN or not _FIELD_OF_WORK.match(name)):
+        if is_service(text[match.start("name") : match.end()]):
+            return
+        if len(name) > 2 and name not in NO_NAMES and (name in GIVEN or not FIELD_OF_WORK.match(name)):
             yield match.start("name"), match.end("more") if match["more"] else match.end("name"), kind
 
     return find
@@ -101,6 +105,7 @@ _ROLE_BEFORE: Final = re.compile(
     rf"(?:\A|[.:;\n(][ ]?|(?<!{LETTER})(?:{either('before_roles')})[ ]|(?<!{LETTER})l['’])\Z", re.IGNORECASE
 )
 _TREATED: Final = re.compile(rf"(?<!{LETTER})(?:{either('treated')})[ ]\Z", re.IGNORECASE)
+_ACCOMPANIED: Final = re.compile(rf"(?<!{LETTER})(?:{either('accompanied')})[ ]\Z", re.IGNORECASE)
 _PATIENT_BEFORE: Final = re.compile(r"(?<![a-zà-ÿ])(?:el|la|il|the|this|esta|este|questa|questo)[ ]\Z", re.IGNORECASE)
 _SAYS_BEFORE: Final = re.compile(
     r"(?:\A|[.:;\n(¿][ ]?|(?<![a-zà-ÿ])(?:nos|me|y|que|como|ci|mi|e|che|come|lo)[ ])\Z", re.IGNORECASE
@@ -131,6 +136,7 @@ def _month(text: str, start: int, end: int) -> Iterator[Found]:
 
 
 _PERSONS: Final = frozenset(word for word in listed("persons") if len(word) > 3 and not word.endswith("."))
+_BY: Final = frozenset({"por", "by", "da", "dal", "dalla"})
 RULES: Final = (
     Rule(
         "name.apposed",
@@ -150,14 +156,8 @@ RULES: Final = (
         rank=56,
         strong=True,
     ),
-    Rule(
-        "name.by",
-        frozenset({"por", "by", "da", "dal", "dalla"}),
-        _announced(Kind.STAFF, _TREATED),
-        0.8,
-        rank=56,
-        strong=True,
-    ),
+    Rule("name.by", _BY, _announced(Kind.STAFF, _TREATED), 0.8, rank=56, strong=True),
+    Rule("name.by.relative", _BY, _announced(Kind.RELATIVE, _ACCOMPANIED), 0.8, rank=56, strong=True),
     Rule("name.patient.called", _PERSONS, _announced(Kind.PATIENT, _PATIENT_BEFORE), 0.8, rank=31),
     Rule(
         "name.patient.aged",

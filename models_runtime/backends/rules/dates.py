@@ -148,17 +148,21 @@ _PUBLISHED: Final = re.compile(
     r"(?<![a-zà-ÿ])(?:criteri\w*|nomenclatur\w*|clasificaci\w*|classifica\w*|guidelines?|gu[ií]as?|line[ae] guida|"
     r"cochrane|meta-?an[aá]li[sz]\w+|metaan[aá]lisis|metanalisi|consens\w*|definici[oó]n|definition|definizione|"
     r"recomendaci\w*|recommendations?|raccomandazioni|(?:american|royal|european) (?:college|"
-    r"society))[ ][^.;,]{0,50}(?:de|del|of|di|dell['’]|from|d['’])[ ]?\Z"
+    r"society))[ ](?P<between>[^.;,]{0,50}?)(?:de|del|of|di|dell['’]|from|d['’])[ ]?\Z"
 )
+# "Recomendaciones tras el ingreso de 2019" is the year of an admission.
+_EVENT: Final = re.compile(rf"(?<![a-zà-ÿ])(?:{either('clinical_events')})(?![a-zà-ÿ])")
 # "Of these, 1932 had an event."
 _COUNT_BEFORE: Final = re.compile(
     r"(?:(?:of|among) (?:these|those|them|whom|which)|(?:de|entre) (?:est[oa]s|es[oa]s|ell[oa]s|l[oa]s cuales)|"
     r"(?:di|tra|fra) (?:quest[ie]|cui|ess[ie])|overall|altogether|in total|in all|en total|in totale|complessivamente|"
     r"(?:\A|[.;] )(?:of|among|entre|tra|fra) [^.;,]{1,36}|(?:\A|[.;] )(?:de|di) [0-9]{2,5} [^.;,]{1,36}), \Z"
 )
-# "Of 2010 eligible participants", but "De 2010 a 2015"
+# "Of 2010 eligible participants, 1987 completed", but "De 2010 a 2015" and "De 2015 conserva informe"
 _OPENS_COUNT: Final = re.compile(r"(?:\A|[.;] )(?:of|de|di|among|entre|tra|fra) \Z")
-_COUNTED_AFTER: Final = re.compile(r"[ ](?!(?:a|al|to|through|until|till|hasta|y|e|and|en|in)\b)[a-zà-ÿ]{4}")
+_COUNTED_AFTER: Final = re.compile(
+    r"[ ](?!(?:a|al|to|through|until|till|hasta|y|e|and|en|in)\b)[a-zà-ÿ]{4}[^.;,]{0,40},[ ][0-9]"
+)
 _YEAR_WORD: Final = re.compile(r"(?<![a-zà-ÿ])(?:año|años)[ ]\Z")
 
 
@@ -168,7 +172,12 @@ def _year(text: str, start: int, end: int) -> Iterator[Found]:
     if match is None or MEASURE.match(after(text, match.end())):
         return
     behind = before(text, start)
-    if _EDITION.search(behind) or _PUBLISHED.search(before(text, start, 80)) or _COUNT_BEFORE.search(behind):
+    published = _PUBLISHED.search(before(text, start, 80))
+    if (
+        _EDITION.search(behind)
+        or _COUNT_BEFORE.search(behind)
+        or (published and not _EVENT.search(published["between"]))
+    ):
         return
     if _OPENS_COUNT.search(behind) and _COUNTED_AFTER.match(text, match.end()):
         return

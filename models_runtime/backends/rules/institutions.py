@@ -11,8 +11,8 @@ from models_runtime.backends.rules.rule import Finder, Found, Rule, words
 
 # "University of Wisconsin solution", "Maryland Hospital score"
 _NO_INSTITUTION: Final = re.compile(
-    rf"[ ](?:{either('eponym_tails')})(?!{LETTER})|,?[ ](?:nomogra\w+|modelo|model|score|"
-    rf"{either('eponym_heads')})[ ]?[0-9:,.]"
+    rf"[ ](?:{either('eponym_tails')})(?!{LETTER})|,?[ ](?:nomogra\w+|modelo|model|score)[ ]?[0-9:,.]|"
+    rf"[ ](?:{either('eponym_heads')})[ ]?[0-9]"
 )
 # "según las tablas de la Fundación Orbegozo"
 _TABLES_BEFORE: Final = re.compile(

@@ -109,8 +109,7 @@ def _among_places(text: str, start: int, end: int, kind: Kind, line: str) -> boo
     words = line.split()
     last = words[-1].lower().lstrip("(") if line.endswith(" ") and words else ""
     head = words[-2] if len(words) > 1 else ""
-    # "Influenza A Hong Kong": a single capital is no preposition, unless all is in capitals.
-    if line.endswith(" A ") and not head.isupper():
+    if line.endswith(" A ") and head.lower() in listed("graded"):  # "Influenza A Hong Kong"
         return False
     if last in _PREPOSITIONS:
         return True

@@ -4,13 +4,14 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from models_runtime.backends.rules.gazetteers import GIVEN_NAMES, either, listed, word_set
+from models_runtime.backends.rules.gazetteers import either, listed, word_set
 from models_runtime.backends.rules.kinds import Kind
 from models_runtime.backends.rules.phrases import APOSTROPHE, LETTER, SMALL_LETTER, SPACE, UP, before, read_name
 from models_runtime.backends.rules.rule import Finder, Found, Rule, pattern, words
+from models_runtime.backends.rules.states import ALL_GIVEN as ALL_GIVEN
+from models_runtime.backends.rules.states import GIVEN_OR_SURNAMES as GIVEN_OR_SURNAMES
+from models_runtime.backends.rules.states import is_condition, is_service, is_status
 
-ALL_GIVEN: Final[frozenset[str]] = frozenset().union(*(word_set(name) for name in GIVEN_NAMES.values()))
-GIVEN_OR_SURNAMES: Final = ALL_GIVEN | word_set("surnames")
 _TITLE: Final = (
     r"(?i:dott\.?(?:ssa)?|dr\.?(?:ssa|a)?|prof\.?(?:ssa)?|profesora?|professor|doctora?|dottore(?:ssa)?|"
     r"sig\.?(?:ra|na|r\.ra)?|signora?|sra?|srta|don|doña|dña|d|dª|mr|mrs|ms|miss|avv|ing|enf|lic|médico|md|"
@@ -67,7 +68,8 @@ _NAMED_CONTACT: Final = _field(Kind.RELATIVE, _CONTACT_GAP)
 def _contact(text: str, start: int, end: int) -> Iterator[Found]:
     """`Caregiver: Fatima Haddad`. A single word must be a known name, because of `Contact: Emergency`."""
     for at, stop, kind in _NAMED_CONTACT(text, start, end):
-        if " " in text[at:stop] or text[at:stop].lower() in GIVEN_OR_SURNAMES:
+        name = text[at:stop]
+        if name.lower() in GIVEN_OR_SURNAMES or (" " in name and not is_service(name)):
             yield at, stop, kind
 
 
@@ -84,14 +86,6 @@ _PERSON_TITLE: Final = re.compile(
 _OUR_LADY: Final = re.compile(r"(?:n[ªt]?r?a\.?|nuestra|nª|ntra\.|nuestro|n\.)[ ]\Z")
 # "Gold D.", "Medicare Part D.", "B, C and D.", "anti-D.": a grade or a part, and no title.
 _GRADE: Final = re.compile(rf"(?:(?<!{LETTER})(?:(?i:{either('graded')})|[A-C](?:,|,?[ ](?i:and|or|y|o|e)))[ ]|-)\Z")
-# "Dr. Avvisato." and "Dr. Avisado por busca"
-_NO_NAME_AFTER: Final = re.compile(rf"[ ]*(?:[.,;:)\n]|\Z)|[ ]{SMALL_LETTER}")
-# Adjectives for illnesses, by endings that surnames hardly have: "Pz. Emodializzato.", "Pt. Diabetic."
-_CONDITION: Final = re.compile(
-    r"\w*(?:(?:patic|plegic|paretic|fasic|fagic|izzat|izad|betic|bétic|cemic|oemic|émic|tensiv|pnoic|pneic|nuric|liguric|"
-    r"fumator|tónic|sfigmic|ritmic|cianotic|anemic|depress|ipertes|ipotes|hipertens|hipotens)[oaie]|"
-    r"(?:betic|anemic|uremic|glycemic|ischemic|volemic|oxic|septic|phasic|rhythmic|cyanotic|tensive|plegic|paretic|icteric|pneic|verbal))"
-)
 _LONE_INITIAL: Final = re.compile(rf"[{UP}](?![\w’'/])(?!\.[ ]?[{UP}]\.)")
 
 
@@ -122,13 +116,6 @@ def _titled(kind: Kind, title: re.Pattern[str], *, lone_initial: bool = False, m
 def _is_grade(text: str, start: int) -> bool:
     """Whether the title `D.` is the letter of a grade or a type."""
     return text[start : start + 2] == "D." and _GRADE.search(text[max(0, start - 24) : start]) is not None
-
-
-def is_status(text: str, start: int, end: int) -> bool:
-    """Whether the "name" after a title, a field or a relation is a single word that tells a state: `Dr. Avvisato.`"""
-    word = text[start:end].lower()
-    told = word in listed("statuses") or _CONDITION.fullmatch(word) is not None
-    return told and _NO_NAME_AFTER.match(text, end) is not None
 
 
 _DEGREE_BEFORE: Final = re.compile(
@@ -201,7 +188,7 @@ def _patient(text: str, start: int, end: int) -> Iterator[Found]:
         or first in listed("sentence_starts")
     ):
         return
-    if is_status(text, gap.end(), stop):
+    if is_condition(text, gap[0], gap.end(), stop) or (first in listed("aids") and _WITH_AID.match(text, stop)):
         return
     known = (first in GIVEN_OR_SURNAMES and first not in listed("everyday_names", "eponym_given")) or _BED.match(
         text, stop
@@ -224,6 +211,8 @@ def _is_field(text: str, start: int, end: int) -> bool:
     )
 
 
+# "Pt Walker for ambulation"
+_WITH_AID: Final = re.compile(r"[ ](?:for|in|at|with|to|use|used|per|para|en|con)[ ]")
 _PHRASE_AFTER: Final = re.compile(rf",[ ](?:{SMALL_LETTER}|[0-9])")
 _BED: Final = re.compile(r"[ ](?:in[ ])?(?:cama|letto|bed|room|hab\.?|stanza|habitaci[oó]n)[ ]?[0-9]")
 _VERB_ENDINGS: Final = ("ed", "ing", "mente", "bile", "able", "ible", "issimo", "issima")

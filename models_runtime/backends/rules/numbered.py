@@ -62,6 +62,7 @@ _ROUND: Final = re.compile(r"[1-9][0-9]?0{3,}")
 _COUNTED: Final = re.compile(rf"(?<![a-zà-ÿ])(?:{either('counted_things')})[ ]?[:(]?[ ]?\Z")
 _COUNT_AFTER: Final = re.compile(rf"[ ]?(?:/[ ]?(?:ml|mm|[µu]?l\b)|(?:{either('counted_things')})\b)")
 _ITALIAN_MOBILE: Final = re.compile(r"3[0-9]{2}[/\-][0-9]{6,7}")
+_THING_BEFORE: Final = re.compile(rf"(?<![a-zà-ÿ])(?:{either('numbered_things')})(?![a-zà-ÿ])")
 _LEAST: Final = 5
 _GOES_ON: Final = frozenset(" .:º°ª#")
 
@@ -71,9 +72,12 @@ def _signed(text: str, start: int, end: int) -> Iterator[Found]:
     if text[end : end + 1] not in _GOES_ON:
         return
     match = _AFTER_SIGN.match(text, start)
-    if match is None or not _is_code(match["code"]) or _ITALIAN_MOBILE.fullmatch(match["code"]):
+    if match is None or not _is_code(match["code"]):
         return
     behind = before(text, start, 24)
+    if _ITALIAN_MOBILE.fullmatch(match["code"]) and not _THING_BEFORE.search(behind):
+        yield *match.span("code"), Kind.PHONE
+        return
     if LAW.search(behind) or (ORDER.search(behind) and _WITH_YEAR.fullmatch(match["code"])):
         return
     if match["thing"] or match["sure"] or not is_count(text, start, *match.span("code")):

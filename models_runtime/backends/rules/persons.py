@@ -6,9 +6,9 @@ from typing import Final
 
 from models_runtime.backends.rules.gazetteers import listed, places, word_set
 from models_runtime.backends.rules.kinds import Kind
-from models_runtime.backends.rules.names import ALL_GIVEN, is_status
 from models_runtime.backends.rules.phrases import APOSTROPHE, LETTER, UP, before, read_name
 from models_runtime.backends.rules.rule import Found, Rule, words
+from models_runtime.backends.rules.states import ALL_GIVEN, is_condition, is_service
 
 _FIRST_WORD: Final = re.compile(rf"{LETTER}+")
 _RELATION_GAP: Final = re.compile(
@@ -34,7 +34,7 @@ def _relative(text: str, start: int, end: int) -> Iterator[Found]:
     first = _FIRST_WORD.match(text, at, stop)
     if first is None or first[0].lower() in listed("not_relatives") or len(first[0]) < 3:
         return
-    if is_status(text, at, stop) or _NODULE.match(text, stop) or text[start:stop] == "Padre Pio":
+    if is_condition(text, gap[0], at, stop) or _NODULE.match(text, stop) or text[start:stop] == "Padre Pio":
         return
     if not first[0].isupper() or (text[start:end].islower() and " " in text[at:stop]):
         yield at, stop, Kind.RELATIVE
@@ -48,7 +48,7 @@ def _accompanied(text: str, start: int, end: int) -> Iterator[Found]:
     """`Acompañada por Loli Cantero, su vecina`."""
     gap = _WITH.match(text, end)
     stop = read_name(text, gap.end(), most=4) if gap else end
-    if gap is not None and stop > gap.end() and _WHO.match(text, stop):
+    if gap is not None and stop > gap.end() and _WHO.match(text, stop) and not is_service(text[gap.end() : stop]):
         yield gap.end(), stop, Kind.RELATIVE
 
 

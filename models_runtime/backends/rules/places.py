@@ -5,11 +5,14 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Final
 
+from models_runtime.backends.rules.bare import GIVEN
+from models_runtime.backends.rules.called import FIELD_OF_WORK
 from models_runtime.backends.rules.gazetteers import alternatives, either, listed, places
 from models_runtime.backends.rules.kinds import Kind
 from models_runtime.backends.rules.located import addressed, located
 from models_runtime.backends.rules.phrases import LETTER, TOWN, UP, after, before, cut_town
 from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule, pattern, words
+from models_runtime.backends.rules.states import GIVEN_OR_SURNAMES, is_service
 
 _FIRST: Final = re.compile(rf"{LETTER}+")
 _CAPITALS: Final = frozenset({"usa", "uk", "u.s.a.", "u.k.", "ee. uu.", "ee.uu.", "eeuu", "e.e.u.u."})
@@ -105,6 +108,8 @@ def _field(kind: Kind) -> Finder:
     return find
 
 
+_LONGEST_CODE: Final = 5
+_PERSONS: Final = GIVEN | GIVEN_OR_SURNAMES
 _CALL: Final = re.compile(
     r"\b(?:calls?|messages?|letter|e-?mail|text|voicemail|visit|request|report|note|input|help)[ ]\Z"
 )
@@ -125,13 +130,16 @@ def _from(text: str, start: int, end: int) -> Iterator[Found]:
     if match is None or len(town) < 4:
         return
     at = match.start("town")
-    if town.isupper() and town.lower() not in places() and not text[start:end].isupper():
-        return  # "cirrhosis from MASH"
     listed_town = town.lower() in places()
     if text[start:end].lower() == "from" and not listed_town:
-        if " " not in town and _CALL.search(before(text, start, 24)):  # "phone call from Travis"
-            yield at, at + len(town), Kind.PERSON
-            return
+        if town.isupper() and text[start].islower() and len(town) <= _LONGEST_CODE:
+            return  # "cirrhosis from MASH"
+        if " " not in town and _CALL.search(before(text, start, 24)):
+            if town.lower() in _PERSONS:  # "phone call from Travis"
+                yield at, at + len(town), Kind.PERSON
+                return
+            if is_service(town) or FIELD_OF_WORK.match(town.lower()):  # "call from Pharmacy"
+                return
         if after(text, at + len(town))[:1] not in ",.":
             return
     yield at, at + len(town), places().get(town.lower(), (Kind.CITY, True))[0]

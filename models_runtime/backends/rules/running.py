@@ -12,13 +12,14 @@ from typing import Final
 from models_runtime.backends.rules.bare import GIVEN, is_word
 from models_runtime.backends.rules.gazetteers import either, listed, places, word_set
 from models_runtime.backends.rules.kinds import Kind
-from models_runtime.backends.rules.names import ALL_GIVEN
 from models_runtime.backends.rules.persons import NOT_BEFORE
 from models_runtime.backends.rules.phrases import LETTER, SMALL_LETTER, UP, before, read_name
 from models_runtime.backends.rules.rule import Found, Rule
+from models_runtime.backends.rules.states import ALL_GIVEN
 
 NO_NAMES: Final = word_set("not_names").union(
-    word_set("drugs"), listed("sentence_starts", "statuses", "persons", "relations", "staff_words", "no_given")
+    word_set("drugs"),
+    listed("sentence_starts", "statuses", "patient_states", "persons", "relations", "staff_words", "no_given"),
 )
 """Words that are nobody's name here, whatever comes before them."""
 _OPEN: Final = GIVEN.difference(NO_NAMES)
