@@ -13,9 +13,9 @@ from typing import Final
 from annotations.domain.sentences import sentences
 from annotations.domain.tokens import Token
 from models_runtime.backends.base import BackendError
-from models_runtime.backends.rules.clinical import is_clinical_word
 from models_runtime.backends.llm.prompts import LabelWord
 from models_runtime.backends.rules import labels as rule_labels
+from models_runtime.backends.rules.clinical import is_clinical_word
 from models_runtime.backends.rules.gazetteers import listed, places, word_set
 from models_runtime.backends.rules.identifiers import identifiers, traps
 from models_runtime.backends.rules.kinds import NAMES, Kind
