@@ -78,7 +78,7 @@ def _surnamed(text: str, start: int, end: int) -> Iterator[Found]:
 
 _AFTER_WORD: Final = re.compile(rf"(?:(?<=[EeIi]nf)\.)?[ ]{_NAME}(?P<more>[ ][{UP}]{SMALL_LETTER}+)?{_ENDS}")
 FIELD_OF_WORK: Final = re.compile(
-    r"\w+(?:log[iíy]a?|logie|iatr[iíy]a?|iatrics|ics|ería|ica|dad|ción|zione|sione|tion|ment|mente|ing|ist[s]?|tà|ance|"
+    r"\w+(?:log[iíy]a?|logie|iatr[iíy]a?|iatrics|ics|ería|ica|dad|ción|zione|sione|tion|ment|mente|ing|ists?|tà|ance|"
     r"tura)\Z"
 )
 
