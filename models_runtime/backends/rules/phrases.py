@@ -17,11 +17,12 @@ APOSTROPHE: Final = "'’´`"
 SPACE: Final = r"[ \t\xa0]"
 _MARK: Final = r"[\u0300-\u036f]"
 
-# A capital and lower-case letters, or capitals alone: "MartínezCorreo" is two words. "JIménez" is a typing error.
+# A capital and lower-case letters, or capitals alone: "MartínezCorreo" is two words. "JIménez" is a typing error. The
+# number of parts is limited, so that the time for "Rosa'Rosa'Rosa'…" doesn't grow with the square of its length.
 _WORD: Final = (
     rf"(?:[dDlLO][{APOSTROPHE}]|Mc|Mac|De|Di|Lo|La)?"
     rf"[{UP}](?:(?:[{UP}](?={SMALL_LETTER}{{2}}))?+(?:{SMALL_LETTER}|{_MARK})++|(?:[{UP}ªº]|{_MARK})*+)"
-    rf"(?:[{APOSTROPHE}\-‐‑–](?:{LETTER}|{_MARK})++)*+"
+    rf"(?:[{APOSTROPHE}\-‐‑–](?:{LETTER}|{_MARK})++){{0,6}}+"
 )
 _REST: Final = rf"((?:(?i:{either('name_particles')}){SPACE}){{0,3}}+)({_WORD})(\.?)"
 _STEP: Final = re.compile(rf"({SPACE}?){_REST}")
