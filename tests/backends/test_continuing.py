@@ -79,7 +79,7 @@ def test_a_crf_takes_the_spans_of_the_first_stage_as_features_and_keeps_its_labe
     assert two.labels == tuple(sorted((FIRST, SHARED)))
     model = load_crf(second)
     assert (model.stages, model.trained_labels) == (2, {SHARED})
-    assert any(name.startswith(b"p0=B-") for name in model.weights.features)
+    assert any(name.startswith("p0=B-") for name in model.weights.features)
     found = two.predict([text])[0]
     # No note of the second training has a date with its label: those of the first model are kept.
     dates = [span for span in one.predict([text])[0] if span.label == FIRST]
