@@ -5,6 +5,7 @@ import json
 
 import pytest
 from django.core.management import call_command
+from django.db import connection
 
 from annotations.core.errors import ServiceError
 from annotations.domain.redaction.shipped import SHIPPED
@@ -45,6 +46,23 @@ def test_shipped_policies_are_offered_before_anybody_uses_them(project):
 def test_first_use_saves_version_1_once(project):
     assert policy_named(project, "mask") == policy_named(project, "mask") == policy_named(project, "mask", 1)
     assert Event.objects.filter(verb="policy.saved").count() == 1
+
+
+@pytest.mark.parametrize("version", [None, 1])
+def test_first_use_by_two_at_once(project, version):
+    """Another request saves the policy after the first search: both get the same row."""
+    saved = []
+
+    def other_request(execute, sql, *rest):
+        found = execute(sql, *rest)
+        if not saved and "releasepolicy" in sql:
+            saved.append(None)
+            saved[0] = policy_named(project, "mask", version)
+        return found
+
+    with connection.execute_wrapper(other_request):
+        mine = policy_named(project, "mask", version)
+    assert mine == saved[0] == ReleasePolicy.objects.get()
 
 
 def test_versions_are_counted_and_never_changed(project):

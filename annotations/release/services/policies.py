@@ -76,15 +76,17 @@ def policy_named(
     policy, and `unmapped` with the labels for which a shipped policy has no rule.
     """
     rows = ReleasePolicy.objects.filter(project=project, slug=slug)
-    found = (rows if version is None else rows.filter(version=version)).order_by("-version").first()
+    wanted = (rows if version is None else rows.filter(version=version)).order_by("-version")
+    found = wanted.first()
     if found is not None:
         return found
-    if slug not in SHIPPED or version not in (None, 1) or rows.exists():
+    if slug not in SHIPPED or version not in (None, 1):
         raise _unknown(project, slug, version)
     shipped = _unsaved(project, slug, kinds_in(project))
     with transaction.atomic():
         Project.objects.select_for_update(no_key=True).get(pk=project.pk)
-        return rows.order_by("-version").first() or _saved(
+        # Another request may have saved it between the search and the lock.
+        return wanted.first() or _saved(
             project=project, slug=slug, name=shipped.name, rules=shipped.rules, actor=actor
         )
 
