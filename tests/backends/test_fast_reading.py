@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -176,16 +177,20 @@ def test_scores_of_the_bilstm_are_those_of_its_network(
 def test_kept_inputs_are_limited_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fast_scores, "MOST_BYTES", 1 << 20)
     kept = fast_scores._Kept(1000)
+
+    def source(numbers: Any, sign: int = 1) -> Any:
+        return numbers, lambda chosen: sign * torch.from_numpy(numbers[chosen]).float()[:, None].expand(-1, 1000)
+
     for first in (*range(0, 1000, 50), 0):
         numbers = np.arange(first, first + 50).repeat(2)
-        at = kept.found(
-            numbers, lambda chosen, first=first: torch.tensor(chosen / 2.0 + first)[:, None].expand(-1, 1000)
-        )
-        assert kept.rows[:, at].eq(torch.from_numpy(numbers)[None, :, None]).all()
+        others = numbers[::-1] // 3
+        at = kept.found(source(numbers), source(others, -1))
+        assert kept.rows[:, at[:, 0]].eq(torch.from_numpy(numbers)[None, :, None]).all()
+        assert kept.rows[:, at[:, 1]].eq(torch.from_numpy(-others)[None, :, None]).all()
         assert kept.rows.nbytes <= 1 << 20
-    for numbers in (np.arange(400), np.arange(2)):
-        kept.found(numbers, lambda chosen: torch.zeros(len(chosen), 1000))
-    kept.found(np.arange(900, 902), lambda chosen: torch.zeros(len(chosen), 1000))
+    for count in (400, 2):
+        kept.found(source(np.arange(count)), source(np.arange(count), -1))
+    kept.found(source(np.arange(900, 902)))
     assert kept.rows.nbytes <= 1 << 20, "the table of a very long batch isn't kept"
 
 

@@ -86,9 +86,7 @@ def policy_named(
     with transaction.atomic():
         Project.objects.select_for_update(no_key=True).get(pk=project.pk)
         # Another request may have saved it between the search and the lock.
-        return wanted.first() or _saved(
-            project=project, slug=slug, name=shipped.name, rules=shipped.rules, actor=actor
-        )
+        return wanted.first() or _saved(project=project, slug=slug, name=shipped.name, rules=shipped.rules, actor=actor)
 
 
 def parsed_policy(text: str) -> tuple[str, int | None]:
