@@ -26,6 +26,11 @@ _CODE: Final = re.compile(
 )
 # "AX 4659933", but "Accesso PS 2584873"
 _PREFIXED: Final = re.compile(r"[A-Z]{1,2}[ ][0-9]{4,9}(?:[ ]?[A-Z]{1,2})?(?![0-9A-Za-zà-ÿ]|[.,/\-][0-9])")
+# "serial no. RNB 771230": only after a sign or a colon, since "Accesso PS 2584873" has a word before its number.
+_SERIES: Final = re.compile(
+    r"(?!EUR|USD|GBP|CPT|ICD|CIE|ATC|DRG|GRD|IQ|DOI|PMID)[A-Z]{1,4}[ ][0-9]{4,12}(?:[ ][A-Z](?![A-Za-z]))?"
+    r"(?![0-9A-Za-zà-ÿ]|[.,:\-/][0-9]|[+*])"
+)
 # "3673 RHJ", "HB73 FCP", "FG 448 HK"
 _PLATE: Final = re.compile(
     r"(?:[A-Z]{1,2}[ \-]?[0-9]{3,4}[ \-]?[A-Z]{1,3}|[0-9]{3,4}[ \-]?[A-Z]{3}|[A-Z]{2}[0-9]{2}[ ]?[A-Z]{3}|"
@@ -43,6 +48,7 @@ _GAP: Final = re.compile(
     rf"(?P<sign>[ ]?[(\[]?(?:{_SIGN})(?![a-zà-ÿ0-9]))?[.º°ª]{{0,2}}[)\]]?"
     r"(?:(?P<colon>[ ]?[:=#])(?:[ ]{0,4}\n)?|[ ][\-–](?=[ ]))?[ \xa0]{0,3}[(\[]?"
 )
+_SIGNED: Final = re.compile(rf"(?i)(?<![a-z])(?:{_SIGN})[.: ]{{0,3}}\Z")
 # After the word: other words of a phrase, and then a sign, a colon or the code itself.
 _NEAR: Final = re.compile(r"[^0-9;]{0,40}[0-9]")
 _PHRASE: Final = re.compile(
@@ -71,10 +77,15 @@ _UNIT: Final = re.compile(
     r"(?:pacientes|patients|pazienti|years|años|anni|veces|pasos|steps|passi|horas|hours|ore|copias|copies|reads|"
     r"iu|ui|beats|latidos|battiti|habitantes|abitanti|inhabitants|residents|residentes|residenti|participants|"
     r"participantes|partecipanti|hits|pairs|bases|bp|pb|kb|mb|units|unidades|unità|dosis|doses|dosi|"
-    r"de cada|per|por)\b)"
+    r"de cada)\b)"
 )
+# "200000 per day", but "number 441772093 per old chart".
+_RATE: Final = re.compile(r"[ ]?(?:per|por)\b")
+_LONGEST_RATE: Final = 6
 # "Dejó recado con el número 666780344", "pedido desde el 688073040": a telephone number.
 _CALLS: Final = ("numero", "número", "number", "núm", "num")
+# "Last known number 7025550156"
+_AMERICAN: Final = re.compile(r"[2-9][0-9]{2}[2-9][0-9]{6}")
 _REACHED: Final = re.compile(
     r"(?<![a-zà-ÿ])(?:al|allo|el|lo|il|on|at|to|desde|del|dal|dallo|the|en|in|is|es|è|fam\.|casa|call|tel\.?)[ ]+\Z"
 )
@@ -99,6 +110,7 @@ def _is_value(text: str, start: int, end: int) -> bool:
         or FULL.match(text, start) is not None
         or MEASURE.match(ahead) is not None
         or _UNIT.match(ahead) is not None
+        or (end - start <= _LONGEST_RATE and _RATE.match(ahead) is not None)
     )
 
 
@@ -121,6 +133,8 @@ def _after_word(kind: Kind, least: dict[str, tuple[int, int]]) -> Finder:
 
     def read(text: str, trigger: int, at: int, case: str) -> Iterable[Found]:
         code = first.match(text, at) or _CODE.match(text, at) or _ONE.match(text, at)
+        if case in ("signed", "colon") or _SIGNED.search(text[max(trigger, at - 12) : at]):
+            code = _SERIES.match(text, at) or code
         if code is None:
             return ()
         start, stop = code.span()
@@ -130,6 +144,8 @@ def _after_word(kind: Kind, least: dict[str, tuple[int, int]]) -> Finder:
         if _is_value(text, start, stop) and not (sure and case != "phrase" and _DOTTED.fullmatch(code[0])):
             return ()
         if _CATALOGED.match(code[0]) or (not sure and is_count(text, trigger, start, stop)):
+            return ()
+        if _AMERICAN.fullmatch(code[0]) and text[trigger:start].lower().startswith("number"):
             return ()
         if is_phone(text, start) and not (sure and case == "signed"):
             called = text[trigger:start].lower().startswith(_CALLS) or _REACHED.search(before(text, start, 10))

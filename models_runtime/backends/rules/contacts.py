@@ -125,6 +125,7 @@ _ENDS: Final = r"(?![0-9A-Za-z]|[ ][0-9]{3}|[.,/\-][0-9])"
 
 
 _JOINTS: Final = frozenset(" .-/")
+_JOINED: Final = frozenset("-/.,0123456789")
 
 
 def _alone(text: str, start: int, end: int) -> Iterator[Found]:
@@ -133,7 +134,10 @@ def _alone(text: str, start: int, end: int) -> Iterator[Found]:
     if not grouped and end - start < 9 and text[start] != "(":
         return
     match = _ALONE.match(text, start)
-    if match is None or _is_short(match[0]) or _OTHERWISE.search(before(text, start, 24)):
+    if match is None or _is_short(match[0]):
+        return
+    otherwise = _OTHERWISE.search(before(text, start, 24))
+    if otherwise and not (otherwise[0].startswith("#") and _AMERICAN.fullmatch(match[0])):
         return
     yield match.start(), _with_extension(text, match.end()), Kind.PHONE
 
@@ -170,12 +174,17 @@ _ALONE: Final = re.compile(
     r"|\(0[0-9]{1,5}\)[ .\-]?[0-9]{2,4}(?:[ .\-]?[0-9]{2,4}){1,2}|"
     r"\(9[0-9]{1,2}\)[ ]?(?:[0-9]{2,3}(?:[ .\-]?[0-9]{2}){2,3}|[0-9]{3}[ .\-]?[0-9]{3,4})"
     # North America, and its short form with 555
-    r"|(?:1[ .\-])?(?:\([2-9][0-9]{2}\)[ .\-]?|[2-9][0-9]{2}[ .\-/])[2-9][0-9]{2}[ .\-][0-9]{4}|555-[0-9]{4}"
+    r"|(?:1[ .\-])?(?:\([2-9][0-9]{2}\)[ .\-]?|[2-9][0-9]{2}[ .\-/])[2-9][0-9]{2}[ .\-][0-9]{4}|555-[0-9]{4}|"
+    r"[2-9][0-9]{2}[ ][2-9][0-9]{6}"
+    # Australia's free and shared numbers
+    r"|1[38]00[ \-][0-9]{3}[ \-][0-9]{3}"
     # With the code of a country
     r"|\([2-9][0-9]{1,2}\)[ ][0-9]{4}[ .\-][0-9]{4}|00[1-9][0-9]{0,2}[ .\-][0-9](?:[ .\-]?[0-9]){7,10}"
     r"|(?:00|011[ .\-])(?:34|39|44|1|33|49|40|41|351|5[1-8]|212)(?:[ .\-]?[0-9]){8,11}"
     r")" + _ENDS
 )
+# "her # (817) 555-0174" is a telephone number.
+_AMERICAN: Final = re.compile(r"(?:\([2-9][0-9]{2}\)[ ]?|[2-9][0-9]{2}[.\-])[2-9][0-9]{2}[.\-][0-9]{4}")
 _OTHERWISE: Final = re.compile(
     r"(?<![a-zà-ÿ])(?:nhc|mrn|nº|n\.|n°|col|nass|cipa|dni|id|cod|codice|lot|acc|doi|ssn|nss|historia|episodio|"
     r"no\.|núm\.|s/n|n/s|#)"
@@ -186,11 +195,26 @@ _OTHERWISE: Final = re.compile(
 _CALL_WORDS: Final = re.compile(
     r"(?:llam|avis|contact|marcar|recado|localiz|atiende|urgencia|farmacia|móvil|número|fijo|chiam|contatti|reperib|"
     r"riferimento|risponde|caregiver|badante|sms|numero|cell|call|dial|reach|text|message|number is|emergency|notify|"
-    r"hij[oa]\b|marido|esposa|mujer|herman[oa]|figli[oa]|marito|moglie|daughter|\bson\b|wife|husband|pharmacy|"
-    r"family|mobile|mob[.: ]|contatto|avvis)[^0-9]{0,40}(?:[0-9 +()./\-]{7,18}[^0-9]{1,12})?\Z"
+    r"(?:known|new|old|current|correct|contact) number|family|mobile|mob[.: ]|contatto|avvis|pharmacy|landlord|"
+    r"hij[oa]\b|marido|esposa|mujer|herman[oa]|madre|padre|vecin[oa]|amig[oa]\b|abuel[oa]|sobrin[oa]|"
+    r"figli[oa]|marito|moglie|sorella|fratello|vicin[oa]\b|amic[oa]\b|nonn[oa]|nipote|"
+    r"daughter|\bson\b|wife|husband|mother\b|father\b|sister|brother|\bmom\b|\bdad\b|\bmum\b|friend|neighbo|partner|"
+    r"guardian|\baunt\b|\buncle\b|niece|nephew|next of kin|\bnok\b|carer\b)"
+    r"[^0-9]{0,40}(?:[0-9 +()./\-]{7,18}[^0-9]{1,12})?\Z"
 )
 _UNGROUPED: Final = re.compile(
     r"(?<![0-9A-Za-z,./\-+])(?:[679][0-9]{8}|3[0-9]{8,9}|0[1-9][0-9]{7,9}|[2-9][0-9]{9})(?![0-9A-Za-z])"
+)
+
+
+# "3475550162 is her cell", "… as the only contact", "… goes to voicemail"
+_CALL_WORDS_AFTER: Final = re.compile(
+    r"[ ,]{0,2}(?:\((?:cell|home|work|mobile|h|c|w|m)\)|(?:(?:is|as|was)[ ])?"
+    r"(?:(?:the|her|his|their|my|a|an|best|only|new|main|correct)[ ]){0,3}"
+    r"(?:contact|cell|mobile|phone|landline|home number|work number|call ?back|number to|for emergencies|"
+    r"to (?:call|reach|text|confirm|reschedule)|disconnected|out of service)|"
+    r"(?:goes|went|rings|rang|kept ringing|answered|picked up)(?:[ ][a-z]{2,8}){0,2}[ ](?:voicemail|out|busy)|"
+    r"(?:no|not) answer(?:ed|ing)?)\b"
 )
 
 
@@ -205,7 +229,7 @@ _MOBILE: Final = re.compile(
 def _ungrouped(text: str, start: int, end: int) -> Iterator[Found]:
     """A telephone number without groups."""
     behind = before(text, start, 80)
-    called = _UNGROUPED.match(text, start) and _CALL_WORDS.search(behind)
+    called = _UNGROUPED.match(text, start) and (_CALL_WORDS.search(behind) or _CALL_WORDS_AFTER.match(after(text, end)))
     mobile = _MOBILE.match(text, start) and not _OTHERWISE.search(behind[-24:]) and not MEASURE.match(after(text, end))
     if called or mobile:
         yield start, _with_extension(text, end), Kind.PHONE
@@ -239,10 +263,30 @@ _ANSWER: Final = re.compile(
 )
 
 
+# Five digits of a hospital's own lines: "call the clinic at 5-0142", "tel (5-0197)", "x4-0172".
+_INSIDE: Final = re.compile(r"[0-9]-[0-9]{4}(?![0-9A-Za-z]|[.,/\-][0-9])")
+_LINE: Final = re.compile(
+    r"(?<![a-z])(?:(?:ext|extn|extension|voice ?mail|tel|telephone|phone|callback|operator|switchboard)[.:]{0,2}"
+    r"[ ]?\(?|(?:call(?:ed|ing)?|page[ds]?|paging|reach(?:ed)?|ring|rang|phoned?|dial(?:ed)?)"
+    r"(?:[ ][a-z/'’\-]{1,16}){0,5}[ ](?:at|on)[ ])\Z"
+)
+_X: Final = re.compile(r"(?<![A-Za-z0-9])[xX][ ]?\Z")
+
+
 def _local(text: str, start: int, end: int) -> Iterator[Found]:
     """An American number without its area code."""
     if (match := _LOCAL.match(text, start)) and _ANSWER.search(before(text, start, 40)):
         yield match.start(), _with_extension(text, match.end()), Kind.PHONE
+
+
+def _inside(text: str, start: int, end: int) -> Iterator[Found]:
+    """A number of a hospital's own lines, with the x of an extension."""
+    x = _X.search(text, max(0, start - 3), start)
+    at = x.start() if x else start
+    if text[at - 1 : at] in _JOINED or not (match := _INSIDE.match(text, start)):
+        return
+    if x or _LINE.search(before(text, start, 100)):
+        yield at, match.end(), Kind.PHONE
 
 
 PHONE_WORDS: Final = words(
@@ -292,6 +336,7 @@ RULES: Final = (
     Rule("contact.fax.word", words("fax telefax"), _called(Kind.FAX), 0.95, rank=75, strong=True),
     Rule("contact.phone.short", SHORT_WORDS, _short, 0.85, rank=71, strong=True),
     Rule("contact.phone.local", frozenset({DIGITS[3]}), _local, 0.8, rank=46),
+    Rule("contact.phone.inside", frozenset({DIGITS[1]}), _inside, 0.8, rank=46),
     Rule("contact.phone.plus", words("+ ("), _international, 0.9, rank=60),
     Rule("contact.phone.ungrouped", frozenset({DIGITS[9]}), _ungrouped, 0.85, rank=45),
     Rule("contact.phone.groups", frozenset((*DIGITS[1:6], DIGITS[9])), _alone, 0.85, rank=45),

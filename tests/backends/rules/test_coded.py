@@ -21,6 +21,14 @@ FOUND = [
     "SSN ending {SSN|4230}",
     "Identificata con c.i. {IDNUM|AX 4659933}.",
     "accession number {IDNUM|MR-5023060}",
+    "Dual chamber pacemaker, serial no. {DEVICE|RNB 771230}, battery good.",  # letters apart, after a sign
+    "Medicaid ID: {HEALTHPLAN|ZX 90817 Q}",
+    "The old notes are filed as {IDNUM|K-4417}.",
+    "Registered under {IDNUM|44-1772} at the clinic",
+    "Refund into account {ACCOUNT|7731 204 418}, sort code withheld.",
+    "Personal health number is {IDNUM|441772093} per old chart.",  # no rate
+    "MBI {HEALTHPLAN|9SX4 SL7 SB41} verified",
+    "Inmate {IDNUM|T77120} transferred",
     # by the form alone
     "Revisado {IDNUM|S24-10233} con el tutor",
     "Nos llega {IDNUM|CT-482913} de otro centro",
@@ -37,6 +45,7 @@ LEFT = [
     "Historia de 20 años, lote de 250 cajas, caso 2 de 5",
     "Car seat. Vitamin D 400 IU.",
     "costo per caso 3980 €",
+    "sample of 44100 per year, unit 12, form B, block 3 of 4, check at 1800",
 ]
 
 

@@ -17,6 +17,12 @@ FOUND = [
     "Telfs.: {PHONE|918823884} / {PHONE|918823984} / {PHONE|619128686}",  # a list
     "Tel. {PHONE|0773 555 300 int. 412}",  # An extension belongs to the number.
     "{PHONE|602-555-0114 x206}",
+    "Please call the clinic at {PHONE|5-0142} before the next dose, or {PHONE|x4-0172}.",  # a hospital's own lines
+    "Granddaughter, RN, wants labs read to her, # {PHONE|(817) 555-0174}",
+    "Please ring {PHONE|1300 975 707} to confirm.",
+    "Landlord gave {PHONE|9295550103}; {PHONE|5095550113} is the only contact",  # ten digits without groups
+    "Last known number {PHONE|7025550156}, letter sent",
+    "neighbor {PHONE|814 5550171} has a key",
     "Office {PHONE|(312) 555-0188, ext. 4412}.",
     "tlf fam. {PHONE|610314012}",  # words before the number
     "Móvil del marido, {PHONE|685/233872} y el de casa, {PHONE|(956) 282 734}.",

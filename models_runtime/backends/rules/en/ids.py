@@ -5,7 +5,11 @@ from typing import Final
 from models_runtime.backends.rules.kinds import Kind
 from models_runtime.backends.rules.numbered import numbered
 
-_ACCOUNT: Final = "[A-Z]{0,3}(?:[0-9]{3,10}|[0-9]{2}-[0-9]{2,6})(?:-[0-9]{2,6}){0,2}"
+# The last groups are not a year or a count: "account 7731 204 418", but "account 48210 120 times".
+_ACCOUNT: Final = (
+    "[A-Z]{0,3}(?:[0-9]{3,10}|[0-9]{2}-[0-9]{2,6})(?:-[0-9]{2,6}){0,2}"
+    "(?:(?:[ ](?!(?:19|20)[0-9]{2}(?![0-9]))[0-9]{3,8}){1,3}(?=[.,;)\n]|\\Z))?"
+)
 
 RULES: Final = (
     numbered("id.employee.en", "employee badge", r"[A-Z]{0,4}-?[0-9]{4,9}", Kind.LICENSE),
@@ -21,8 +25,8 @@ RULES: Final = (
     numbered("id.encounter.en", "csn rx", r"[0-9]{1,2}-[0-9]{5,8}|[0-9]{6,12}", Kind.EPISODE),
     numbered(
         "id.mbi.en",
-        "medicare",
-        r"[1-9][A-Z][A-Z0-9][0-9]-?[A-Z][A-Z0-9][0-9]-?[A-Z]{2}[0-9]{2}",
+        "medicare mbi",
+        r"[1-9][A-Z][A-Z0-9][0-9][ \-]?[A-Z][A-Z0-9][0-9][ \-]?[A-Z]{2}[0-9]{2}",
         Kind.HEALTH_PLAN,
     ),
     numbered("id.medicaid.en", "medicaid", r"[A-Z]{0,3}[0-9]{5,12}[A-Z]?", Kind.HEALTH_PLAN),
