@@ -263,8 +263,9 @@ _ANSWER: Final = re.compile(
 )
 
 
-# Five digits of a hospital's own lines: "call the clinic at 5-0142", "tel (5-0197)", "x4-0172".
-_INSIDE: Final = re.compile(r"[0-9]-[0-9]{4}(?![0-9A-Za-z]|[.,/\-][0-9])")
+# Five digits of a hospital's own lines: "call the clinic at 5-0142", "tel (5-0197)", "x4-0172". "Called on 3-2019" has
+# a month.
+_INSIDE: Final = re.compile(r"[0-9]-(?!(?:19|20)[0-9]{2})[0-9]{4}(?![0-9A-Za-z]|[.,/\-][0-9])")
 _LINE: Final = re.compile(
     r"(?<![a-z])(?:(?:ext|extn|extension|voice ?mail|tel|telephone|phone|callback|operator|switchboard)[.:]{0,2}"
     r"[ ]?\(?|(?:call(?:ed|ing)?|page[ds]?|paging|reach(?:ed)?|ring|rang|phoned?|dial(?:ed)?)"

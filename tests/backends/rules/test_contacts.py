@@ -19,6 +19,7 @@ FOUND = [
     "{PHONE|602-555-0114 x206}",
     "Please call the clinic at {PHONE|5-0142} before the next dose, or {PHONE|x4-0172}.",  # a hospital's own lines
     "Granddaughter, RN, wants labs read to her, # {PHONE|(817) 555-0174}",
+    "called the family on {DATE|3-2019}",  # a month
     "Please ring {PHONE|1300 975 707} to confirm.",
     "Landlord gave {PHONE|9295550103}; {PHONE|5095550113} is the only contact",  # ten digits without groups
     "Last known number {PHONE|7025550156}, letter sent",
