@@ -90,7 +90,9 @@ _COMPLAINT_BEFORE: Final = re.compile(
 _OUTCOME_BEFORE: Final = re.compile(
     r"\b(?:(?P<count>surviv\w+|mortalit\w+|rates?|risk|supervivencia|mortalidad|tasas?|incidencia|probabilidad|"
     r"sopravvivenza|mortalità|tass[oi]|incidenza|probabilità)|recurrence|relapse|outcomes?|results?|recidivas?|"
-    r"recurrencia|resultados|recidiva|risultati|follow-up|seguimiento)\b(?P<between>[a-zà-ÿ ]{0,24})"
+    r"recurrencia|resultados|recidiva|risultati|follow-up|seguimiento|vigilancia|sorveglianza|surveillance|"
+    r"(?:pr[oó]xim[oa]|siguiente|prossim[oa]|next) (?:control(?:lo)?|revisi[oó]n|visita|visit))\b"
+    r"(?P<between>[a-zà-ÿ ]{0,24})"
     r"[ ](?:at|a|a los)[ ]\Z"
 )
 # "Rosa Cabrera, 54 años": a name, or nothing, before years that end the phrase.

@@ -91,6 +91,8 @@ _SCORE: Final = re.compile(
     r"power|visus|av|vision|agudeza|visi[oó]n|dolor|pain|murmur|soffio|soplo|grado|grade|stadio|estadio|birads|segm\w*|"
     r"ratio|dosis|dose|[0-9]/|x|mmse|mec|aims|phq|n[.º°]|#|nº)[ :=de]{0,4}\Z"
 )
+# "Hemocultivos 2/2 positivos", but "Hemocultivos 03/02 negativos"
+_RESULT: Final = re.compile(r"[ ](?:positiv|negativ)")
 _TIME_AFTER: Final = re.compile(r"[ ,]{1,2}(?:a las |ore |alle |h )?[0-2]?[0-9][:.][0-5][0-9](?![0-9])")
 # After another date, "3/10" is not a score.
 _LISTED: Final = re.compile(
@@ -100,7 +102,9 @@ _LISTED: Final = re.compile(
 
 def could_be_part(text: str, match: re.Match[str]) -> bool:
     """Whether no words around a day and month make it a score, a pressure or a measurement."""
-    return not _SCORE.search(before(text, match.start(), 24)) and not MEASURE.match(after(text, match.end()))
+    ahead = after(text, match.end())
+    counted = len(match["a"]) == len(match["b"]) == 1 and _RESULT.match(ahead)
+    return not (counted or _SCORE.search(before(text, match.start(), 24)) or MEASURE.match(ahead))
 
 
 def _part(text: str, start: int, end: int) -> Iterator[Found]:
@@ -123,7 +127,10 @@ def _part(text: str, start: int, end: int) -> Iterator[Found]:
         yield match.start(), match.end(), Kind.DATE
 
 
-_NUMBER_BEFORE: Final = re.compile(r"(?:n\.|nº|n°|num\.|núm\.|sentenza|decreto|legge|l\.|d\.lgs\.|rg)[ ]?\Z")
+_NUMBER_BEFORE: Final = re.compile(
+    r"(?:n\.|nº|n°|num\.|núm\.|sentenza|decreto|legge|l\.|d\.lgs\.|rg|(?<![a-z])(?:ley(?: org[aá]nica)?|l\.o\.|"
+    r"reglamento|regolamento|directiva|direttiva|dgr))[ ]?\Z"
+)
 _MONTH_YEAR: Final = rf"{FREE}(?P<date>(?:0?[1-9]|1[0-2])[/\-]{YEAR})(?![0-9]|[/\-.][0-9])"
 _IN_YEAR: Final = re.compile(
     r"(?:(?<![a-zà-ÿ])(?:en(?: el)?|el|il|desde|hasta|in|nel|dal|del|al|since|until|by|from|de|a|y|e|and|circa|anno|"
@@ -136,7 +143,7 @@ _IN_YEAR: Final = re.compile(
 _YEAR_ALONE: Final = re.compile(
     rf"{FREE}(?P<year>{YEAR})(?P<range>[ ]?[\-–/][ ]?(?:{YEAR}|[0-9]{{2}}))?(?![0-9A-Za-z]|[.,:/\-][0-9])"
 )
-_NO_YEAR: Final = re.compile(r"(?:n\.|nº|n°|calle|dosis de|euro|[0-9])[ ]?\Z")
+_NO_YEAR: Final = re.compile(r"(?:n\.|nº|n°|calle|dosis de|euro|(?<![a-z])n ?=|[0-9])[ ]?\Z")
 # The year of a classification or guideline: "WHO 2010", "criterios EULAR 2010", "ESC guidelines 2021".
 _EDITION: Final = re.compile(
     rf"(?<![a-zà-ÿ])(?:{either('guidelines')})(?:/[a-z]{{2,6}})*(?:[ ](?:[a-z]{{3,6}}|de|di|of|del|"
@@ -163,6 +170,7 @@ _OPENS_COUNT: Final = re.compile(r"(?:\A|[.;] )(?:of|de|di|among|entre|tra|fra) 
 _COUNTED_AFTER: Final = re.compile(
     r"[ ](?!(?:a|al|to|through|until|till|hasta|y|e|and|en|in)\b)[a-zà-ÿ]{4}[^.;,]{0,40},[ ][0-9]"
 )
+_EARLIER: Final = re.compile(rf"(?:(?<![0-9]){YEAR}(?:,|,? (?:y|e|and))[ ]){{1,5}}\Z")
 _YEAR_WORD: Final = re.compile(r"(?<![a-zà-ÿ])(?:año|años)[ ]\Z")
 
 
@@ -172,9 +180,11 @@ def _year(text: str, start: int, end: int) -> Iterator[Found]:
     if match is None or MEASURE.match(after(text, match.end())):
         return
     behind = before(text, start)
-    published = _PUBLISHED.search(before(text, start, 80))
+    # "Guidelines of 2019, 2021 and 2023": what the first year belongs to, the others belong to as well.
+    first = start - len(earlier[0]) if (earlier := _EARLIER.search(behind)) else start
+    published = _PUBLISHED.search(before(text, first, 80))
     if (
-        _EDITION.search(behind)
+        _EDITION.search(before(text, first))
         or _COUNT_BEFORE.search(behind)
         or (published and not _EVENT.search(published["between"]))
     ):

@@ -134,6 +134,12 @@ def exact(kind: Kind, expression: str) -> Finder:
     return find
 
 
+# "40 mg PO BID" is no hospital (presidio ospedaliero).
+_BY_MOUTH: Final = (
+    r"PO[ ](?:[BTQ]\.?I\.?D|Q[A-Z]{1,3}\b|Q[0-9]|PRN|STAT|NOW|HS|AC|PC|X|(?i:daily|nightly|once|twice|thrice|every|"
+    r"each|at|as|in|for|with|when|before|after|per|intake|challenge|contrast|diet|fluids?|meds|medications?|antibiotics?|"
+    r"tabs?|tablets?|caps?|morning|bedtime|breakfast|dose)\b)"
+)
 _NAMED: Final = rf"[{UP}]{LETTER}{{2,}}+(?:[ ](?:(?:de|di|del|della|la|las|los)[ ]){{0,2}}[{UP}]{LETTER}+){{0,3}}"
 _BACTERIA: Final = re.compile(r"(?:[Pp]ylori|[Ii]nfluenzae)")
 
@@ -204,7 +210,10 @@ RULES: Final = (
     Rule(
         "org.hospital.it.short",
         words("ao po ulss usl asp"),
-        exact(Kind.HOSPITAL, rf"(?P<name>(?:AO|PO|ULSS|USL|ASP)[ ](?:(?:di|n\.)[ ])?(?:[0-9]{{1,2}}[ ])?{_NAMED})"),
+        exact(
+            Kind.HOSPITAL,
+            rf"(?!{_BY_MOUTH})(?P<name>(?:AO|PO|ULSS|USL|ASP)[ ](?:(?:di|n\.)[ ])?(?:[0-9]{{1,2}}[ ])?{_NAMED})",
+        ),
         0.85,
         rank=78,
         languages=frozenset({"it"}),

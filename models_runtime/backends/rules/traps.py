@@ -82,9 +82,13 @@ def _town(text: str, start: int, end: int) -> Iterator[Found]:
         yield match.start(), match.end(), Kind.TRAP
 
 
-_PAIR: Final = re.compile(rf"(?:(?P<surnames>{either('eponym_pairs')})|{either('eponym_names')})(?:['’]s)?(?!{LETTER})")
+_PAIR: Final = re.compile(
+    rf"(?:(?P<brand>{either('brand_names')})|(?P<surnames>{either('eponym_pairs')})|{either('eponym_names')})(?:['’]s)?(?!{LETTER})"
+)
 _PAIR_AFTER: Final = re.compile(rf"[ ](?:{either('eponym_name_tails', 'eponym_tails')})(?!{LETTER}|[ ]for[ ])")
-_PAIR_ENDS: Final = re.compile(rf"[ ]?(?:[.;:)\n]|,[ ][{UP}]|\Z)|[ ][0-9IV]{{1,3}}(?!\w)")
+_PAIR_ENDS: Final = re.compile(
+    rf"[ ]?(?:[.;:)\n]|,[ ][{UP}]|\Z)|[ ](?:[0-9IV]{{1,3}}(?!\w)|negativ|positiv|normal|absent|n/a)"
+)
 _PAIR_BEFORE: Final = re.compile(
     r"(?:posici[oó]n de|posizione di|modified|modificad[oa]|bilateral|possible|suspected)[ ]\Z"
 )
@@ -95,7 +99,7 @@ def _pair(text: str, start: int, end: int) -> Iterator[Found]:
     match = _PAIR.match(text, start)
     if match is None:
         return
-    alone = match["surnames"] and _PAIR_ENDS.match(text, match.end())
+    alone = match["brand"] or (match["surnames"] and _PAIR_ENDS.match(text, match.end()))
     if alone or _PAIR_AFTER.match(text, match.end()) or _PAIR_BEFORE.search(before(text, start, 16)):
         yield match.start(), match.end(), Kind.TRAP
 
@@ -125,7 +129,7 @@ RULES: Final = (
     Rule("trap.eponym.tail", frozenset(listed("eponym_tails")), _tailed, 1.0),
     Rule(
         "trap.eponym.pair",
-        frozenset(pair.split(" ")[0].lower() for pair in listed("eponym_pairs", "eponym_names")),
+        frozenset(pair.split(" ")[0].lower() for pair in listed("eponym_pairs", "eponym_names", "brand_names")),
         _pair,
         1.0,
         capital=True,

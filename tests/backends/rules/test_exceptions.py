@@ -137,6 +137,12 @@ OTHERS = [
     "Vino de la serie de {CITY|Cádiz}",
     "Influenza A Hong Kong. La solución de Wisconsin; las guías de Australia; in the Cleveland series",
     "Padre Pio, pia madre",
+    "furosemide 40 mg PO BID, then PO daily; {HOSPITAL|PO San Filippo}",
+    "Guidelines of 2019, 2021 and 2023. Stroke in {DATE|2019}, {DATE|2021} and {DATE|2023}.",
+    "Septic shock (SSC 2021); apixaban (ELAN, n = 2013); stent placed (RCA {DATE|2013}). Ley Orgánica 3/2018",
+    "Hemocultivos 2/2 positivos. Próximo control a 3 años. Vigilancia a 3 años. Operado a los {AGE|3} años.",
+    "Marcus Gunn negative, Ross River n/a, Kellgren Lawrence 3. {PATIENT|Marcus Gunter} is negative.",
+    "Peter Pan syndrome, Betty Crocker mix, seen by Dr. {DOCTOR|Peter Crocker}",
 ]
 
 
