@@ -92,7 +92,7 @@ _SCORE: Final = re.compile(
     r"ratio|dosis|dose|[0-9]/|x|mmse|mec|aims|phq|n[.º°]|#|nº)[ :=de]{0,4}\Z"
 )
 # "Hemocultivos 2/2 positivos", but "Hemocultivos 03/02 negativos"
-_RESULT: Final = re.compile(r"[ ](?:positiv|negativ)")
+_RESULT: Final = re.compile(r"[ ](?:positi|negati)")
 _TIME_AFTER: Final = re.compile(r"[ ,]{1,2}(?:a las |ore |alle |h )?[0-2]?[0-9][:.][0-5][0-9](?![0-9])")
 # After another date, "3/10" is not a score.
 _LISTED: Final = re.compile(

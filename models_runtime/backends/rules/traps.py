@@ -87,7 +87,7 @@ _PAIR: Final = re.compile(
 )
 _PAIR_AFTER: Final = re.compile(rf"[ ](?:{either('eponym_name_tails', 'eponym_tails')})(?!{LETTER}|[ ]for[ ])")
 _PAIR_ENDS: Final = re.compile(
-    rf"[ ]?(?:[.;:)\n]|,[ ][{UP}]|\Z)|[ ](?:[0-9IV]{{1,3}}(?!\w)|negativ|positiv|normal|absent|n/a)"
+    rf"[ ]?(?:[.;:)\n]|,[ ][{UP}]|\Z)|[ ](?:[0-9IV]{{1,3}}(?!\w)|negati|positi|normal|absent|n/a)"
 )
 _PAIR_BEFORE: Final = re.compile(
     r"(?:posici[oó]n de|posizione di|modified|modificad[oa]|bilateral|possible|suspected)[ ]\Z"
