@@ -17,10 +17,11 @@ from models_runtime.backends.rules.phrases import after, before
 from models_runtime.backends.rules.rule import DIGITS, Finder, Found, Rule
 
 _WHOLE: Final = r"(?:[A-Za-z]{1,6}[\-/.]){0,3}[A-Za-z]{0,8}[0-9][0-9A-Za-z]{0,24}(?:[\-/._][0-9A-Za-z]{1,16}){0,5}"
+# Currencies and classifications, whose numbers identify nobody.
+_NO_LETTERS: Final = "(?!EUR|USD|GBP|CPT|ICD|CIE|ATC|DRG|GRD|IQ|DOI|PMID)"
 # One token, or capital letters and groups of digits ("STP 02 365 87725749"), or groups of digits ("W5716 23 835902").
 _CODE: Final = re.compile(
-    rf"(?:(?!EUR|USD|GBP|CPT|ICD|CIE|ATC|DRG|GRD|IQ|DOI|"
-    rf"PMID)[A-Z]{{1,4}}(?:[ ][0-9]{{1,12}}){{2,6}}(?:[ ]?[A-Z]{{1,2}})?|"
+    rf"(?:{_NO_LETTERS}[A-Z]{{1,4}}(?:[ ][0-9]{{1,12}}){{2,6}}(?:[ ]?[A-Z]{{1,2}})?|"
     rf"[0-9A-Z]{{0,5}}[0-9][0-9A-Z]{{0,5}}(?:[ ][0-9]{{2,12}}){{1,5}}|{_WHOLE})"
     r"(?![0-9A-Za-zà-ÿ]|[.,:\-/][0-9]|[+*])"
 )
@@ -28,7 +29,7 @@ _CODE: Final = re.compile(
 _PREFIXED: Final = re.compile(r"[A-Z]{1,2}[ ][0-9]{4,9}(?:[ ]?[A-Z]{1,2})?(?![0-9A-Za-zà-ÿ]|[.,/\-][0-9])")
 # "serial no. RNB 771230": only after a sign or a colon, since "Accesso PS 2584873" has a word before its number.
 _SERIES: Final = re.compile(
-    r"(?!EUR|USD|GBP|CPT|ICD|CIE|ATC|DRG|GRD|IQ|DOI|PMID)[A-Z]{1,4}[ ][0-9]{4,12}(?:[ ][A-Z](?![A-Za-z]))?"
+    rf"{_NO_LETTERS}[A-Z]{{1,4}}[ ][0-9]{{4,12}}(?:[ ][A-Z](?![A-Za-z]))?"
     r"(?![0-9A-Za-zà-ÿ]|[.,:\-/][0-9]|[+*])"
 )
 # "3673 RHJ", "HB73 FCP", "FG 448 HK"
@@ -48,6 +49,7 @@ _GAP: Final = re.compile(
     rf"(?P<sign>[ ]?[(\[]?(?:{_SIGN})(?![a-zà-ÿ0-9]))?[.º°ª]{{0,2}}[)\]]?"
     r"(?:(?P<colon>[ ]?[:=#])(?:[ ]{0,4}\n)?|[ ][\-–](?=[ ]))?[ \xa0]{0,3}[(\[]?"
 )
+# A word for "number" right before the code.
 _SIGNED: Final = re.compile(rf"(?i)(?<![a-z])(?:{_SIGN})[.: ]{{0,3}}\Z")
 # After the word: other words of a phrase, and then a sign, a colon or the code itself.
 _NEAR: Final = re.compile(r"[^0-9;]{0,40}[0-9]")
