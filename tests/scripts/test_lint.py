@@ -29,7 +29,7 @@ def test_without_npm_its_linters_are_left_out_and_named(bare, tmp_path):
     calls = bare.calls.read_text()
     assert all(
         word in calls
-        for word in ("ruff check", "ruff format", "mypy", "lint-imports", "vulture", "djlint", "codespell")
+        for word in ("ruff check", "ruff format", "mypy", "lint-imports", "vulture", "djlint", "codespell", "size")
     )
 
 
