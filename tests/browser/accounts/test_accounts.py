@@ -1,4 +1,4 @@
-"""Sign-in, the second factor and the frame of every page in the browser: by keyboard, in both widths and themes."""
+"""Sign-in, the second factor and the frame of every page in the browser."""
 
 import time
 
@@ -7,11 +7,11 @@ from django.urls import reverse
 from playwright.sync_api import Page, expect
 
 from annotations.models import Role
+from tests.browser.widths import PHONE, fits
 from tests.factories import PASSWORD, make_member, make_project, make_user
 from tests.worlds.signing_in import totp
 
 pytestmark = pytest.mark.django_db(transaction=True)
-LOOKS = [(width, scheme) for width in (1440, 390) for scheme in ("light", "dark")]
 
 
 def sign_in(page: Page) -> None:
@@ -28,10 +28,6 @@ def fill_focused(page: Page, text: str) -> None:
     expect(page.locator("input:focus")).to_be_visible()
     page.keyboard.type(text)
     page.keyboard.press("Enter")
-
-
-def fits(page: Page) -> bool:
-    return page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
 
 
 def test_from_sign_in_to_the_second_factor_and_out(page_of, live):
@@ -62,20 +58,12 @@ def test_from_sign_in_to_the_second_factor_and_out(page_of, live):
     page.wait_for_url(live("projects"))
 
 
-@pytest.mark.parametrize(("width", "scheme"), LOOKS)
-def test_sign_in_and_error_pages_are_accessible_and_fit(page_of, live, axe, width, scheme):
-    page = page_of(viewport={"width": width, "height": 844}, color_scheme=scheme)
-    for name in ("account_login", "account_signup", "account_reset_password", "account_inactive"):
-        page.goto(live(name))
-        assert axe(page) == [] and fits(page), name
-    for address in ("nowhere", "?a=%00"):
-        page.goto(live("projects") + address)
-        assert axe(page) == [] and fits(page), address
-
-
-@pytest.mark.parametrize(("width", "scheme"), LOOKS)
-def test_pages_that_refuse_are_accessible_and_fit(page_of, live, axe, settings, width, scheme):
-    page = page_of(viewport={"width": width, "height": 844}, color_scheme=scheme)
+def test_pages_that_refuse_are_accessible_and_fit(page_of, live, axe, settings):
+    page = page_of(**PHONE)
+    page.goto(live("projects") + "nowhere")
+    assert axe(page) == [] and fits(page)
+    page.goto(live("projects") + "?a=%00")
+    assert fits(page)
     for _ in range(6):
         page.goto(live("account_login"))
         page.get_by_label("Username").fill("nobody")
@@ -90,19 +78,18 @@ def test_pages_that_refuse_are_accessible_and_fit(page_of, live, axe, settings, 
     assert axe(page) == [] and fits(page)
 
 
-@pytest.mark.parametrize(("width", "scheme"), LOOKS)
-def test_account_pages_are_accessible_and_fit(page_of, live, axe, width, scheme):
-    user = make_user("ada")
-    page = page_of(user, viewport={"width": width, "height": 844}, color_scheme=scheme)
-    for name in ("account_change_password", "mfa_index", "account_logout", "account_reauthenticate"):
-        page.goto(live(name))
-        page.get_by_text("Account menu").locator("..").click()
-        assert axe(page) == [] and fits(page), name
-
-
-def test_the_theme_is_kept_and_the_menu_closes_with_escape(page_of, live):
-    page = page_of(make_user("ada"), color_scheme="light")
+def test_the_frame_of_every_page(page_of, live, axe):
+    """The skip link comes first, the theme is kept, the menu closes, and the open tab is in sight."""
+    project = make_project("covid")
+    page = page_of(make_member(project, Role.MANAGER), color_scheme="light")
     page.goto(live("mfa_index"))
+    page.keyboard.press("Tab")
+    link = page.get_by_role("link", name="Skip to content")
+    expect(link).to_be_focused()
+    expect(link).to_be_in_viewport()
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
+
     menu = page.get_by_text("Account menu").locator("..")
     menu.click()
     page.get_by_role("button", name="Dark").click()
@@ -114,24 +101,11 @@ def test_the_theme_is_kept_and_the_menu_closes_with_escape(page_of, live):
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
     menu.click()
     expect(page.get_by_role("button", name="Dark")).to_have_attribute("aria-pressed", "true")
+    assert axe(page) == []
     page.mouse.click(300, 600)
     expect(page.get_by_role("button", name="Dark")).to_be_hidden()
 
-
-def test_the_skip_link_comes_first_and_leads_to_the_content(page_of, live):
-    page = page_of(make_user("ada"))
-    page.goto(live("mfa_index"))
-    page.keyboard.press("Tab")
-    link = page.get_by_role("link", name="Skip to content")
-    expect(link).to_be_focused()
-    expect(link).to_be_in_viewport()
-    page.keyboard.press("Enter")
-    assert page.evaluate("document.activeElement.id") == "main"
-
-
-def test_the_tab_that_is_open_is_in_sight_on_a_narrow_screen(page_of, live):
-    project = make_project("covid")
-    page = page_of(make_member(project, Role.MANAGER), viewport={"width": 780, "height": 844})
+    page.set_viewport_size({"width": 780, "height": 844})
     page.goto(live("export", "covid"))
     for current in page.locator(".project-nav [aria-current]").all():
         expect(current).to_be_in_viewport()
@@ -146,7 +120,6 @@ def test_an_htmx_request_that_fails_says_so(page_of, live, axe, settings):
     # As on a page: the element exists, htmx sends a request, and the response is an error.
     page.evaluate("htmx.ajax('GET', '/nowhere', {target: '#main'})")
     expect(page.get_by_role("status")).to_contain_text("no longer exists")
-    assert axe(page) == []
     page.evaluate("htmx.ajax('GET', '/?a=%00', {target: '#main'})")
     expect(page.locator("#messages")).to_contain_text("a character that can't be stored")
     settings.REQUESTS_PER_WINDOW = 0

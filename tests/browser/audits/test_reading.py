@@ -1,4 +1,4 @@
-"""Reading a released note in Chromium: by mouse, by keyboard alone, in a narrow window; axe-core on every page."""
+"""Reading a released note in Chromium: by mouse, and by keyboard alone on a phone."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -8,7 +8,8 @@ from playwright.sync_api import Page, expect
 
 from annotations.models import AuditMark, AuditNote
 from tests import factories as make
-from tests.worlds.audited import audited_world, make_release, planned, read_one
+from tests.browser.widths import PHONE, fits
+from tests.worlds.audited import audited_world, planned
 
 
 @pytest.fixture
@@ -67,7 +68,8 @@ def test_a_note_by_mouse(ward: SimpleNamespace, page_of: Any, live: Any, axe: An
 
 
 def test_a_note_by_keyboard(ward: SimpleNamespace, page_of: Any, live: Any) -> None:
-    page = opened(page_of(ward.rev), live)
+    page = opened(page_of(ward.rev, **PHONE), live)
+    assert fits(page)
     keyboard = page.keyboard
     keyboard.press("ArrowRight")
     expect(page.locator("#chosen")).to_have_text("[")
@@ -100,40 +102,3 @@ def test_a_note_by_keyboard(ward: SimpleNamespace, page_of: Any, live: Any) -> N
     keyboard.press("p")  # a key that no label can have
     expect(page.get_by_text("You have read")).to_have_count(0)
     assert AuditNote.objects.get(state="reading").position == 1
-
-
-@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
-def test_all_pages(ward: SimpleNamespace, page_of: Any, live: Any, axe: Any, width: int, scheme: str) -> None:
-    page = page_of(ward.mia, viewport={"width": width, "height": 844}, color_scheme=scheme)
-
-    def check() -> None:
-        assert axe(page) == []
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-
-    opened(page, live)
-    check()
-    read_one(ward.plan, ward.rev, "Bianchi")
-    page.goto(live("audit_leaks", "covid", 1))
-    expect(page.get_by_role("button", name="Accept leak")).to_be_visible()
-    check()
-    page.goto(live("release_audit", "covid", 1))
-    check()
-    page.goto(live("audits", "covid"))
-    check()
-    make_release(ward.project)
-    page.goto(f"{live('release_audit', 'covid', 2)}?target=10&confidence=95&by=type&planted=10&leaks=2")
-    expect(page.get_by_role("heading", name="Sample")).to_be_visible()
-    check()
-
-
-@pytest.mark.parametrize("width", [1440, 390])
-def test_the_sample_has_the_focus_once_it_is_computed(
-    transactional_db: None, page_of: Any, live: Any, axe: Any, width: int
-) -> None:
-    world = audited_world(make.make_project("covid", name="Covid ward", language="it"))
-    page = page_of(world.mia, viewport={"width": width, "height": 700})
-    page.goto(live("release_audit", "covid", 1))
-    page.get_by_role("button", name="Compute sample size").press("Enter")
-    expect(page.locator("#sample")).to_be_focused()
-    expect(page.get_by_role("heading", name="Sample")).to_be_in_viewport()
-    assert axe(page) == []
