@@ -1,12 +1,11 @@
-"""Ask judges by the form, wait, and show their verdicts, in Chromium at both widths; axe-core on every page."""
+"""Ask judges by the form, wait, and show their verdicts, in Chromium on a phone."""
 
 import json
-import os
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from annotations.gold.services.making import freeze
 from annotations.jobs.runner import run as work
@@ -15,6 +14,7 @@ from models_runtime.models import Judging
 from tests import factories as make
 from tests.backends.llm.scripted import serving
 from tests.backends.llm.test_judging import verdicts
+from tests.browser.widths import PHONE, fits
 
 TEXT = "Mario Rossi, 54 anni, prende 54 mg. Visto a Torino"
 ROSSI, AGE, DOSE, CITY = (0, 11, "PATIENT"), (13, 15, "AGE"), (29, 31, "AGE"), (44, 50, "CITY")
@@ -48,52 +48,23 @@ def world(transactional_db: None, settings: Any) -> Any:
         yield SimpleNamespace(mia=mia)
 
 
-def check(page: Page, axe: Any, name: str) -> None:
-    for width, scheme in ((1280, "light"), (390, "dark")):
-        page.set_viewport_size({"width": width, "height": 800})
-        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-        assert axe(page) == []
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        if folder := os.environ.get("SHOTS"):
-            page.screenshot(path=f"{folder}/{name}-{width}.png", full_page=True)
-
-
 def test_from_the_score_to_what_judges_disagree_on(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
-    page = page_of(world.mia)
+    page = page_of(world.mia, **PHONE)
     page.goto(live("scores", "covid"))
     page.get_by_role("link", name="Judges").first.click()
-    check(page, axe, "none")
     page.get_by_role("link", name="Ask judges").first.click()
     page.get_by_label("good").check()
     page.get_by_label("odd").check()
     expect(page.get_by_role("combobox", name="Rules")).to_have_value("standard")
-    check(page, axe, "form")
     page.get_by_role("button", name="Ask judges").click()
     expect(page.get_by_text("Waiting for a worker")).to_be_visible()
     work(Judging.objects.get().job_id)
     expect(page.get_by_text("12 entities in 3 notes")).to_be_visible()
-    check(page, axe, "result")
+    assert axe(page) == [] and fits(page)
     page.get_by_role("link", name="Discarded: too few").click()
     expect(page.locator("mark")).to_have_text(["Mario Rossi"] * 3)
-    check(page, axe, "entities")
+    assert fits(page)
     page.goto(live("judgings", "covid"))
     expect(page.get_by_role("heading", name="Accuracy and discarded entities")).to_be_visible()
     expect(page.get_by_role("table", name="Accuracy, and discarded entities")).to_contain_text("3 of 3")
-    check(page, axe, "list")
-    page.goto(live("score", "covid", 1, Judging.objects.get().author_id))
-    check(page, axe, "score")
-
-
-def test_the_rules_of_miranda_are_chosen_and_named(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
-    page = page_of(world.mia)
-    page.goto(live("judge", "covid"))
-    page.get_by_label("good").check()
-    page.get_by_label("odd").check()
-    page.get_by_role("combobox", name="Rules").select_option("Rules of Miranda et al. 2025")
-    page.get_by_role("button", name="Ask judges").click()
-    expect(page.get_by_text("Waiting for a worker")).to_be_visible()
-    work(Judging.objects.get().job_id)
-    expect(page.get_by_text("12 entities in 3 notes")).to_be_visible()
-    expect(page.get_by_text("Rules of Miranda et al. 2025. Entities: each text")).to_be_visible()
-    expect(page.get_by_role("heading", name="What the rules count")).to_be_visible()
-    check(page, axe, "result-miranda")
+    assert fits(page)

@@ -1,29 +1,25 @@
-"""The editor of the index of surrogates in Chromium, by keyboard; axe-core on its pages."""
+"""The editor of the index of surrogates in Chromium, by keyboard on a phone."""
 
 import pytest
 from playwright.sync_api import expect
 
 from annotations.models import SurrogateEntity
+from tests.browser.widths import PHONE, fits
 from tests.surrogates.conftest import ward  # noqa: F401  # a fixture
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-@pytest.mark.parametrize("width, scheme", [(1280, "light"), (390, "dark")])
-def test_from_the_list_to_another_surrogate(page_of, live, axe, ward, width, scheme):  # noqa: F811  # the fixture
+def test_from_the_list_to_another_surrogate(page_of, live, ward):  # noqa: F811  # the fixture
     ward.make()
-    page = page_of(ward.mia)
-    page.set_viewport_size({"width": width, "height": 800})
-    page.emulate_media(color_scheme=scheme)
+    page = page_of(ward.mia, **PHONE)
     page.goto(live("surrogates", "ward"))
-    assert axe(page) == []
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert fits(page)
     page.get_by_role("link", name="Adam Wilson").focus()
     page.keyboard.press("Enter")
     field = page.get_by_label("Surrogate to use")
     expect(field).to_be_visible()
-    assert axe(page) == []
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert fits(page)
     field.fill("Emily Carter")
     page.keyboard.press("Enter")
     expect(page.get_by_role("alert")).to_contain_text("Type another surrogate")
