@@ -17,12 +17,15 @@ from django.conf import settings
 from django.core.signals import request_finished, request_started
 from django.test import Client
 from django.urls import reverse
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from annotations.models import User
+from tests.browser.kept import Kept, keeping
 from tests.chromium import chromium
 from tests.waiting import STEP, Patience, in_browser
 
+# Pages of one context share a process, so that each has the compiled scripts of the one before.
+ARGS = ["--no-sandbox", "--process-per-site"]
 AXE = Path(__file__).parent / "vendor" / "axe.min.js"
 
 
@@ -45,7 +48,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
     """Use Debian's Chromium without its sandbox, which does not work in containers."""
-    return {**browser_type_launch_args, "executable_path": chromium(), "args": ["--no-sandbox"]}
+    return {**browser_type_launch_args, "executable_path": chromium(), "args": ARGS}
 
 
 @pytest.fixture
@@ -91,34 +94,37 @@ def requests_end(live_server: Any) -> Iterator[None]:
     request_finished.disconnect(requests.ended)
 
 
+@pytest.fixture(scope="session")
+def kept(browser: Browser) -> Iterator[Kept]:
+    with keeping(browser) as kept:
+        yield kept
+
+
 @pytest.fixture
-def page_of(browser: Browser, live_server: Any, requests_end: None) -> Iterator[PageOf]:
+def page_of(kept: Kept, live_server: Any, requests_end: None) -> Iterator[PageOf]:
     """Open a page signed in as a person, in a separate browser context, or in a tab beside the page `beside`."""
-    contexts: list[BrowserContext] = []
     faults: list[str] = []
 
-    def listen(message: ConsoleMessage) -> None:
+    def hear(fault: str) -> None:
         # The browser logs every failed request. The tests check how the page handles them.
-        if message.type == "error" and "Failed to load resource" not in message.text:
-            faults.append(message.text)
+        if "Failed to load resource" not in fault:
+            faults.append(fault)
 
     def open_page(user: User | None = None, *, beside: Page | None = None, **options: Any) -> Page:
         if beside is not None:
-            context = beside.context
-        else:
-            context = browser.new_context(**{"viewport": {"width": 1440, "height": 900}, **options})
-            contexts.append(context)
-            if user is not None:
-                context.add_cookies([session_cookie(user, live_server.url)])
-        page = context.new_page()
-        page.set_default_timeout(in_browser())
-        page.on("console", listen)
-        page.on("pageerror", lambda error: faults.append(str(error)))
-        return page
+            page = beside.context.new_page()
+            page.set_default_timeout(in_browser())
+            page.on("console", lambda message: message.type == "error" and hear(message.text))
+            page.on("pageerror", lambda error: hear(str(error)))
+            return page
+        looks = {name: options.pop(name, None) for name in ("viewport", "color_scheme")}
+        tab = kept.tab(**options)
+        if user is not None:
+            tab.context.add_cookies([session_cookie(user, live_server.url)])
+        return tab.prepare(live_server.url, hear, **looks)
 
     yield open_page
-    for context in contexts:
-        context.close()
+    kept.give_back()
     assert faults == []
 
 
