@@ -18,7 +18,7 @@ help:
 	@echo "make setup-dev     add the packages for tests and linters"
 	@echo "make test          run all tests, on SQLite and on PostgreSQL"
 	@echo "make coverage      show which lines the tests run, on SQLite; WHAT=tests/gold for a part"
-	@echo "make lint          run ruff, mypy, import contracts, djlint, codespell, vulture, ESLint, TypeScript"
+	@echo "make lint          run ruff, mypy, import contracts, djlint, codespell, ESLint, TypeScript"
 	@echo "make shell         open Django's shell on the data of make run (DEIDREVIEW_DATA)"
 	@echo "make debug         serve the data of make run with Django's debug toolbar, for this machine only"
 	@echo "make bench         measure speed and memory"

@@ -1,6 +1,7 @@
 """The order of the features: no feature names a higher one in Python, templates or scripts."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -382,3 +383,22 @@ def test_a_feature_uses_no_style_sheet_of_a_higher_one():
         if name not in known or position.get(name, -1) > position.get(feature(path), -1)
     ]
     assert not found
+
+
+# Functions and classes without a decorator, and those that Django and Gunicorn look up by name.
+WRITTEN = re.compile(r"^\n(?:def|class) (\w+)", re.MULTILINE)
+LOOKED_UP = re.compile(r"\w+Config|when_ready|post_fork|on_exit")
+
+
+def test_every_function_and_class_is_used():
+    """Its name stands in another place of the product: in code, in a template or in a dotted path."""
+    code = [
+        path.read_text()
+        for name in ("annotations", "deidreview", "models_runtime")
+        for path in (ROOT / name).rglob("*.py")
+    ]
+    others = [path.read_text() for path in (*templates(), *scripts(), ROOT / "pyproject.toml")]
+    words = Counter(word for text in code + others for word in re.findall(r"\w+", text))
+    written = {name for text in code for name in WRITTEN.findall(text)}
+    assert len(written) > 1000
+    assert sorted(name for name in written if words[name] == 1 and not LOOKED_UP.fullmatch(name)) == []
