@@ -1,14 +1,13 @@
-"""The annotate page by keyboard alone: spans at two keys each, and texts that are hard for other tools."""
+"""The annotate page by keyboard alone: spans at two keys each, every key of the sheet, hard texts."""
 
-from types import SimpleNamespace
+from fnmatch import fnmatchcase
 from typing import Any
 
-import pytest
 from playwright.sync_api import Page, expect
 
-from annotations.models import Event
-from tests import factories as make
-from tests.browser.annotate.steps import click_text, open_note, painted, press, quotes, saved
+from annotations.models import AnnotationSet, Event
+from tests.browser.annotate.steps import TEXT as SHORT
+from tests.browser.annotate.steps import click_text, drag, painted, press, saved
 
 TEXT = (
     "Nome: Mario Rossi.\n"
@@ -16,52 +15,17 @@ TEXT = (
     "Rossi riferisce dolore; ROSSI dimesso, Rossini no. Il sig. Rossi torna il 20/03/2021.\n"
 )
 ARABIC = "المريض محمد علي عمره 54 سنة\nvisto a Torino\n"
-
-
-def note_of(text: str, labels: Any = make.LABELS) -> SimpleNamespace:
-    project = make.make_project("covid", labels)
-    ann = make.make_member(project, user="ann")
-    return SimpleNamespace(project=project, ann=ann, note=make.make_note(project, text, "caso", annotators=[ann]))
-
-
-@pytest.fixture
-def page(transactional_db: None, page_of: Any, live: Any, request: pytest.FixtureRequest) -> Page:
-    made = note_of(getattr(request, "param", TEXT))
-    page = open_note(page_of(made.ann), live, made.note)
-    page.made = made  # type: ignore[attr-defined]
-    return page
-
-
-def gold(page: Page) -> list[tuple[str, str]]:
-    saved(page)
-    made = page.made  # type: ignore[attr-defined]
-    return quotes(made.ann, made.note)
+LINES = "Uno due tre.\nQuattro cinque sei.\nSette otto nove.\n"
 
 
 def chosen(page: Page) -> str:
-    return str(page.evaluate("document.getSelection().toString()"))
+    return " ".join(str(page.evaluate("document.getSelection().toString()")).split())
 
 
-def test_two_keys_a_span(page: Page) -> None:
-    """`,` selects the next unlabeled candidate; a label's key, or `.` for the last label, labels it."""
-    press(page, ",")
-    assert chosen(page) == "Mario Rossi"
-    press(page, "1", ",", "d", ",")
-    assert chosen(page) == "Via Roma 12"
-    press(page, ",", ",")
-    assert chosen(page) == "Torino"
-    press(page, "c", ",")
-    assert chosen(page) == "Rossi"  # at the start of its sentence; named before
-    press(page, ";")
-    assert chosen(page) == "10121"
-    press(page, ".")
-    assert gold(page) == [("PATIENT", "Mario Rossi"), ("DATE", "12 marzo 2021"), ("CITY", "10121"), ("CITY", "Torino")]
-    # Nothing left: a word says so.
-    press(page, "Control+Home", "Control+Shift+End", "1", "Escape", ",")
-    expect(page.locator("#selected .wb-hint")).to_contain_text("are labeled. Keep reading")
-
-
-def test_wider_narrower_and_the_last_label_again(page: Page) -> None:
+def test_two_keys_a_span(walk_over: Any) -> None:
+    walk = walk_over(TEXT, TEXT, TEXT, TEXT, ARABIC, "Mario Rossi " * 1700)
+    page = walk.page
+    # Wider, narrower, and the last label again.
     press(page, "Control+End", "Control+ArrowLeft", "Home", "End")
     assert chosen(page) == "."
     press(page, "ArrowLeft", "+")
@@ -74,28 +38,55 @@ def test_wider_narrower_and_the_last_label_again(page: Page) -> None:
     expect(page.locator("#palette button:visible").filter(has=page.locator(".name"))).to_have_count(4)
     page.keyboard.type("GE")
     press(page, "Enter")
-    assert gold(page) == [("AGE", "20/03/2021")]
+    assert walk.made == [("AGE", "20/03/2021")]
     press(page, "Home", " ")
-    assert gold(page) == [("AGE", "Rossi"), ("AGE", "20/03/2021")]
+    assert walk.made == [("AGE", "Rossi"), ("AGE", "20/03/2021")]
     # Of a selected span: its ends, and another label by F2, where the last one comes first.
     press(page, "Shift+ArrowRight", "Alt+Shift+ArrowRight", "Control+Shift+ArrowLeft")
-    assert gold(page)[0] == ("AGE", "ossi riferisc")
+    assert walk.made[0] == ("AGE", "ossi riferisc")
     press(page, "F2")
     expect(page.locator("#palette button").first).to_contain_text("AGE")
     press(page, "ArrowRight", "Enter")
     expect(page.locator("#note")).to_be_focused()
     press(page, "Backspace", "Control+z", "Control+Shift+z")
-    assert gold(page) == [("AGE", "20/03/2021")]
-
-
-def test_every_other_mention_as_one_change(page: Page, axe: Any) -> None:
+    assert walk.made == [("AGE", "20/03/2021")]
+    # `,` selects the next unlabeled candidate; a label's key, or `.` for the last label, labels it.
+    walk.go_on()
+    press(page, ",")
+    assert chosen(page) == "Mario Rossi"
+    press(page, "1", ",", "d", ",")
+    assert chosen(page) == "Via Roma 12"
+    press(page, ",", ",")
+    assert chosen(page) == "Torino"
+    press(page, "c", ",")
+    assert chosen(page) == "Rossi"  # at the start of its sentence; named before
+    press(page, ";")
+    assert chosen(page) == "10121"
+    press(page, ".")
+    assert walk.made == [("PATIENT", "Mario Rossi"), ("DATE", "12 marzo 2021"), ("CITY", "10121"), ("CITY", "Torino")]
+    # Nothing left: a word says so.
+    press(page, "Control+Home", "Control+Shift+End", "1", "Escape", ",")
+    expect(page.locator("#selected .wb-hint")).to_contain_text("are labeled. Keep reading")
+    # Lines, screens and sentences.
+    walk.go_on()
+    press(page, "ArrowDown", "ArrowDown", "End")
+    assert chosen(page) == "."
+    press(page, "Shift+Home")
+    assert chosen(page).startswith("Paziente ricoverato")
+    press(page, "Control+ArrowLeft", "Control+ArrowRight", "Control+ArrowRight")
+    assert chosen(page) == "Stava"
+    press(page, "PageDown")
+    assert chosen(page) == "."
+    press(page, "PageUp")
+    assert chosen(page) == "Nome"
+    # Every other mention as one change.
+    walk.go_on()
     press(page, ",", "ArrowRight", "ArrowLeft", "1")  # Rossi, of Mario Rossi
     expect(page.locator("#selected [data-act=all]")).to_contain_text("All 2 other mentions")
     press(page, "*")
     box = page.get_by_role("dialog", name="Label other mentions")
     ticks = box.locator("li input")
     expect(ticks).to_have_count(2)
-    assert axe(page) == []
     expect(ticks.first).to_be_focused()
     press(page, "ArrowUp", "ArrowUp", "ArrowUp", " ")  # over the buttons to any case
     expect(ticks).to_have_count(3)
@@ -108,59 +99,260 @@ def test_every_other_mention_as_one_change(page: Page, axe: Any) -> None:
     expect(page.locator("#note .span")).to_have_count(3)
     expect(page.locator("#selected [data-act=remove]")).to_be_visible()
     expect(page.locator("#selected [data-act=all]")).to_have_count(0)
-    assert gold(page) == [("PATIENT", "Rossi")] * 3
-    assert Event.objects.filter(verb__startswith="span").count() == 2
+    assert walk.made == [("PATIENT", "Rossi")] * 3
+    assert Event.objects.filter(document_id=walk.note.pk, verb__startswith="span").count() == 2
     press(page, "Control+z")
-    assert gold(page) == [("PATIENT", "Rossi")]
+    assert walk.made == [("PATIENT", "Rossi")]
     press(page, "Control+Shift+z")
-    assert gold(page) == [("PATIENT", "Rossi")] * 3
+    assert walk.made == [("PATIENT", "Rossi")] * 3
     expect(page.locator("#note")).to_be_focused()
-
-
-def test_lines_screens_and_sentences(page: Page) -> None:
-    press(page, "ArrowDown", "ArrowDown", "End")
-    assert chosen(page) == "."
-    press(page, "Shift+Home")
-    assert chosen(page).startswith("Paziente ricoverato")
-    press(page, "Control+ArrowLeft", "Control+ArrowRight", "Control+ArrowRight")
-    assert chosen(page) == "Stava"
-    press(page, "PageDown")
-    assert chosen(page) == "."
-    press(page, "PageUp")
-    assert chosen(page) == "Nome"
-
-
-@pytest.mark.parametrize("page", [ARABIC], indirect=True)
-def test_arrows_follow_the_writing(page: Page) -> None:
+    # Arrows follow the writing.
+    walk.go_on()
     press(page, "Home", "ArrowLeft")  # the next word lies to the left
     assert chosen(page) == "محمد"
     press(page, "Shift+ArrowLeft", "1")
-    assert gold(page) == [("PATIENT", "محمد علي")]
+    assert walk.made == [("PATIENT", "محمد علي")]
     press(page, "Alt+ArrowLeft")  # its left end is its end
-    assert gold(page) == [("PATIENT", "محمد علي عمره")]
+    assert walk.made == [("PATIENT", "محمد علي عمره")]
     press(page, "Shift+ArrowRight", "Alt+ArrowRight", "Alt+Shift+ArrowRight")
-    assert gold(page) == [("PATIENT", "المريض محمد عل")]
+    assert walk.made == [("PATIENT", "المريض محمد عل")]
     press(page, "ArrowDown", "Home", "ArrowRight", "ArrowRight")
     assert chosen(page) == "Torino"
-
-
-@pytest.mark.parametrize("page", ["Mario Rossi " * 1700], indirect=True)
-def test_a_line_of_twenty_thousand_characters(page: Page) -> None:
+    # A line of twenty thousand characters.
+    walk.go_on()
     press(page, "End", "ArrowLeft", "ArrowLeft", "Shift+ArrowRight", "1")
     press(page, "Control+Home", ",", "2", ",", "2")
-    found = gold(page)
+    found = walk.made
     assert [label for label, _ in found] == ["DOCTOR", "DOCTOR", "PATIENT"]
     click_text(page, "Mario")
     expect(page.locator("#note .is-selected")).not_to_have_count(0)
 
 
-def test_a_label_keeps_its_key(transactional_db: None, page_of: Any, live: Any) -> None:
-    """A label file may use a key of the program: the label gets it, and the sheet shows the remaining keys."""
-    made = note_of(TEXT, [("name", [("PATIENT", "1"), ("DOT", "."), ("PLUS", "+")])])
-    page = open_note(page_of(made.ann), live, made.note)
-    press(page, ",", ".", "Control+Home", "Alt+ArrowUp", "+")
+# From the word "cinque" on.
+SELECTED = {
+    "Shift+ArrowDown": "cinque sei. Sette*",  # as far as the words lie below
+    "Shift+ArrowUp": "*. Quattro cinque",
+    "Shift+Home": "Quattro cinque",
+    "Shift+End": "cinque sei.",
+    "Control+Shift+Home": "Uno due tre. Quattro cinque",
+    "Control+Shift+End": "cinque sei. Sette otto nove.",
+    "Control+ArrowRight": "Sette",
+    "Control+ArrowLeft": "Quattro",
+    "Shift+ArrowLeft": "Quattro cinque",
+    "Control+Shift+ArrowRight": "cinque",
+    "Control+Shift+ArrowLeft": "cinqu",
+    "Alt+Shift+ArrowRight": "inque",
+    "Alt+Shift+ArrowLeft": "cinque",
+    "Alt+ArrowLeft": "Quattro cinque",
+    "Alt+ArrowUp": "Quattro cinque sei",
+    "+": "Quattro cinque sei",
+}
+
+
+def test_every_key_of_the_sheet(walk_over: Any) -> None:
+    walk = walk_over(*[LINES] * 6)
+    page = walk.page
+    # Every key that selects.
+    for key, wanted in SELECTED.items():
+        press(page, "Control+Home", *["ArrowRight"] * 5)
+        assert chosen(page) == "cinque"
+        press(page, key)
+        assert fnmatchcase(chosen(page), wanted), (key, chosen(page))
+        # It is what a label would be given to, no selection of the browser's own.
+        expect(page.locator("#selected .wb-quote")).to_have_text(chosen(page))
+    # A character further is a space: it is selected, and never labeled.
+    press(page, "Control+Home", "ArrowRight", "Control+Shift+ArrowRight")
+    assert page.evaluate("document.getSelection().toString()") == "due "
+    # Narrower, by either key.
+    for key in ("-", "Alt+ArrowDown"):
+        press(page, "Control+Home", *["ArrowRight"] * 5, "+", key)
+        assert chosen(page) == "cinque", key
+    # The ends of a span by characters.
+    walk.go_on()
+    press(page, "ArrowRight", "ArrowRight", "Shift+ArrowRight", "1")
+    for key, wanted in (
+        ("Control+Shift+ArrowLeft", "due tr"),
+        ("Alt+Shift+ArrowRight", "ue tr"),
+        ("Alt+Shift+ArrowLeft", "due tr"),
+        ("Control+Shift+ArrowRight", "due tre"),
+    ):
+        press(page, key)
+        saved(page)
+        assert walk.made == [("PATIENT", wanted)], key
+    # By F3 without the bar, and by its buttons.
+    walk.go_on()
+    press(page, "/")
+    page.keyboard.type("tt")
+    count = page.locator("#find-count")
+    expect(count).to_have_text("1 of 3")
+    page.locator("#find-next").click()
+    page.locator("#find-next").click()
+    page.locator("#find-previous").click()
+    expect(count).to_have_text("2 of 3")
+    page.locator("#find-close").click()
+    expect(page.locator("#find")).to_be_hidden()
+    expect(page.locator("#note")).to_be_focused()
+    line = "document.getSelection().anchorNode.parentElement.closest('.line').id"
+    press(page, "F3")
+    assert page.evaluate(line) == "L3"
+    press(page, "Shift+F3", "Shift+F3")
+    assert page.evaluate(line) == "L2"
+    # Words on what cannot be.
+    walk.go_on()
+    said = page.locator("#said")
+    press(page, "Tab")
+    expect(said).to_have_text("This note has no spans yet.")
+    page.locator("#note").focus()
+    press(page, "ArrowRight", "1", "ArrowLeft", "Escape", "Control+Home", "1")
+    expect(said).to_have_text("This span already has the label PATIENT.")
+    expect(page.locator("#note .is-selected")).to_have_text("Uno")
+    press(page, "*")
+    expect(page.locator("#selected .wb-hint")).to_contain_text("no other mentions")
+    # White space alone is no span.
+    press(
+        page,
+        "Control+Home",
+        "Control+Shift+ArrowRight",
+        "Alt+Shift+ArrowRight",
+        "Alt+Shift+ArrowRight",
+        "Alt+Shift+ArrowRight",
+        "2",
+    )
+    expect(said).to_have_text("The selection contains only white space.")
+    assert walk.made == [("PATIENT", "Uno")]
+    # Cancel, by mouse: of the flag, of a comment, of other mentions.
+    walk.go_on()
+    page.locator("#show-flag").click()
+    page.locator("#flag-cancel").click()
+    expect(page.locator("#flag-dialog")).to_be_hidden()
+    page.locator("#comment-add").click()
+    expect(page.locator("#comment-text")).to_be_focused()
+    page.locator("#comment-compose").get_by_role("button", name="Cancel").click()
+    expect(page.locator("#comment-compose")).to_be_hidden()
+    page.locator("#go-on").click()
+    expect(page.locator("#go-on")).to_have_attribute("aria-pressed", "true")
+    page.locator("#go-on").click()
+    expect(page.locator("#go-on")).to_have_attribute("aria-pressed", "false")
+    page.locator("#show-keys").click()
+    keys = page.get_by_role("dialog", name="Keys")
+    keys.get_by_role("button", name="Close").click()
+    expect(keys).to_be_hidden()
+    drag(page, "otto")
+    press(page, "Escape")
+    expect(page.locator("#palette")).to_be_hidden()
+    click_text(page, "nove")
+    assert chosen(page) == ""
+
+
+def test_a_note_by_keys(walk_over: Any) -> None:
+    walk = walk_over(*[SHORT] * 6)
+    page = walk.page
+    # There is no note before the first: a page that was opened at a location stays as it is.
+    page.evaluate("history.replaceState(null, '', '?at=0-8')")
+    press(page, "p")
+    expect(page.locator("#said")).to_contain_text("No more notes")
+    # The whole note.
+    press(page, "ArrowRight", "ArrowRight", "Shift+ArrowRight", "1")  # Mario Rossi
+    press(page, "ArrowRight", "ArrowRight")  # over the comma to 54
+    press(page, "Enter")
+    expect(page.locator("#palette button").first).to_be_focused()
+    press(page, "ArrowRight", "ArrowRight", "Enter")  # the third label
+    expect(page.locator("#palette")).to_be_hidden()
+    expect(page.locator("#note")).to_be_focused()
+    assert walk.made == [("PATIENT", "Mario Rossi"), ("DATE", "54")]
+    press(page, "Shift+Tab")
+    expect(page.locator("#note .is-selected")).to_have_text("Mario Rossi")
+    press(page, "2")
+    press(page, "Tab", "Delete")
+    assert walk.made == [("DOCTOR", "Mario Rossi")]
+    press(page, "Control+z")
+    assert walk.made == [("DOCTOR", "Mario Rossi"), ("DATE", "54")]
+    press(page, "Control+z")
+    assert walk.made[0] == ("PATIENT", "Mario Rossi")
+    press(page, "Control+Shift+z", "Control+y")
+    assert walk.made == [("DOCTOR", "Mario Rossi")]
+    press(page, "Escape", "Enter")
+    assert AnnotationSet.objects.get(document=walk.handed_in()).state == "submitted"
+    # The sheet names what is bound.
+    press(page, "?")
+    sheet = page.get_by_role("dialog", name="Keys")
+    expect(sheet).to_be_visible()
+    for words in ("Undo", "Ctrl+Z", "PATIENT", "Next note", "This list"):
+        expect(sheet).to_contain_text(words)
+    press(page, "Escape")
+    expect(sheet).to_be_hidden()
+    # Resize by keys.
+    walk.go_on()
+    press(page, "ArrowRight", "ArrowRight", "1")
+    press(page, "Shift+ArrowRight")
+    assert walk.made == [("PATIENT", "Mario Rossi")]
+    press(page, "Alt+ArrowRight")
+    assert walk.made == [("PATIENT", "Rossi")]
+    press(page, "Alt+ArrowLeft", "Alt+ArrowLeft", "Shift+ArrowLeft")
+    assert walk.made == [("PATIENT", "Paziente Mario")]
+    assert len(walk.made) == 1
+    # Arrows go up and down.
+    walk.go_on()
+    press(page, "ArrowRight", "ArrowDown")
+    assert page.evaluate("document.getSelection().toString()") == "Visto"
+    press(page, "ArrowUp")
+    assert page.evaluate("document.getSelection().toString()") == "Paziente"
+    # Tab leaves after the last span and escape leaves at once.
+    walk.go_on()
+    press(page, "ArrowRight", "1", "Tab")
+    assert page.evaluate("document.activeElement.id") != "note"
+    page.locator("#note").focus()
+    press(page, "Escape", "Escape")
+    assert page.evaluate("document.activeElement.id") == "side"
+
+
+def test_submitting_by_a_held_key_and_a_comment_that_waits(walk_over: Any) -> None:
+    walk = walk_over(*[LINES] * 3)
+    page = walk.page
+    # A note without spans is submitted after a question; what a submitted note refuses is told, and the notice closes.
+    page.get_by_role("button", name="Submit").click()
+    page.get_by_role("button", name="Yes, submit").click()
+    expect(page.locator("#note-name")).to_have_text("n01")
+    page.locator("#previous-note").click()
+    expect(page.locator("#reopen")).to_be_visible()
+    press(page, "ArrowRight", "1")
+    notice = page.locator("#notice")
+    expect(notice).to_contain_text("This note is submitted. Reopen it to change it.")
+    notice.get_by_role("button", name="Close").click()
+    expect(notice).to_be_hidden()
+    # From a submitted note to the next one, without loading a page.
+    page.evaluate("window.stayed = true")
+    page.locator("#next-open").click()
+    expect(page.locator("#note-name")).to_have_text("n01")
+    assert page.evaluate("window.stayed")
+    # A key that is held down hands in one note.
+    press(page, "ArrowRight", "1")
     saved(page)
-    assert quotes(made.ann, made.note)[0] == ("PLUS", "Nome: Mario Rossi.")
+    page.keyboard.press("Escape")
+    page.keyboard.down("Enter")
+    expect(page.locator("#note-name")).to_have_text("n02")
+    page.keyboard.down("Enter")
+    page.keyboard.down("Enter")
+    page.keyboard.up("Enter")
+    press(page, "ArrowRight", "1")
+    saved(page)
+    expect(page.locator("#note-name")).to_have_text("n02")
+    assert AnnotationSet.objects.filter(state="submitted").count() == 2
+    # Words that wait in a comment warn too.
+    press(page, "m")
+    page.keyboard.type("Half a thought")
+    with page.expect_event("dialog") as asked:
+        page.once("dialog", lambda dialog: dialog.dismiss())
+        page.close(run_before_unload=True)
+    assert asked.value.type == "beforeunload"
+
+
+def test_labels_with_keys_of_the_program(walk_over: Any) -> None:
+    """A label file may use a key of the program: the label gets it, and the sheet shows the remaining keys."""
+    walk = walk_over(TEXT, labels=[("name", [("PATIENT", "1"), ("DOT", "."), ("PLUS", "+")])])
+    page = walk.page
+    press(page, ",", ".", "Control+Home", "Alt+ArrowUp", "+")
+    assert walk.made[0] == ("PLUS", "Nome: Mario Rossi.")
     press(page, "?")
     sheet = page.get_by_role("dialog", name="Keys")
     row = sheet.locator("dl > div")
@@ -171,13 +363,9 @@ def test_a_label_keeps_its_key(transactional_db: None, page_of: Any, live: Any) 
     expect(sheet).to_contain_text("Double click")
 
 
-def test_the_palette_finds_labels_without_underscores_and_offers_the_last_ones_first(
-    transactional_db: None, page_of: Any, live: Any
-) -> None:
+def test_the_palette_finds_labels_without_underscores_and_offers_the_last_ones_first(walk_over: Any) -> None:
     names = ["NOMBRE", "ID_TITULACION_SANITARIO", "ID SUJETO", "NUMERO-FAX", "CALLE"]
-    project = make.make_project("meddocan", labels=[("ALL", [(name, "") for name in names])])
-    ann = make.make_member(project, user="ann")
-    page = open_note(page_of(ann), live, make.make_note(project, "uno dos tres cuatro", annotators=[ann]))
+    page = walk_over("uno dos tres cuatro", labels=[("ALL", [(name, "") for name in names])]).page
     found = page.locator("#palette .wb-label:visible .name")
     for typed, label in (("IDTIT", names[1]), ("id_tit", names[1]), ("idsuj", names[2]), ("numerof", names[3])):
         press(page, "Control+Home", "ArrowRight", "F2")
