@@ -11,7 +11,7 @@ from models_runtime.runs.services.runs import start_run
 from tests.factories import make_project
 from tests.jobs.probes.kinds import FAKE
 from tests.waiting import wait_for
-from tests.worlds.queue import state_of, wait_for_lost_lease, wait_for_state
+from tests.worlds.queue import end_lease, state_of, wait_for_state
 
 pytestmark = [pytest.mark.queue, pytest.mark.processes, pytest.mark.django_db(transaction=True)]
 NOTES = 250
@@ -116,7 +116,7 @@ def test_redis_restarts(run, redis_server, gate):
 
 def test_a_worker_frozen_past_its_lease_is_refused(run, processes, gate):
     run.worker.freeze()
-    wait_for_lost_lease(run.job)
+    end_lease(run.job)
     processes("work")
     wait_for(lambda: took_over(run), what="another worker to take over")
     run.worker.thaw()

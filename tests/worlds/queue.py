@@ -1,16 +1,18 @@
 """Real Redis servers, workers and relays for tests, and the probe kinds of job."""
 
+import atexit
 import json
 import os
 import shutil
 import signal
 import sqlite3
 import subprocess
-import sys
 import tempfile
 import time
 import uuid
 from contextlib import suppress
+from datetime import timedelta
+from functools import cache
 from pathlib import Path
 
 import psutil
@@ -28,8 +30,8 @@ from tests.factories import make_project
 from tests.jobs.probes.kinds import KINDS
 from tests.waiting import MOMENT, crowding, ended, wait_for
 from tests.worlds.gates import Gate
+from tests.worlds.warm import Forked
 
-ROOT = Path(__file__).resolve().parents[2]
 # Seconds, on an idle machine: on a busy one, a worker that is only slow must not lose its job.
 LEASE = 2
 
@@ -82,13 +84,25 @@ class RedisServer:
         self.start()
 
 
+@cache
+def _redis_of_the_run():
+    server = RedisServer()
+    atexit.register(shutil.rmtree, server.folder, ignore_errors=True)
+    atexit.register(server.stop)
+    return server
+
+
 @pytest.fixture
 def redis_server(settings):
-    server = RedisServer().start()
+    """The empty Redis that all tests of a run share. A test may stop and restart it."""
+    server = _redis_of_the_run()
+    if server.process is None:
+        server.start()
+    # A worker that an earlier test killed must not get an entry of this test.
+    server.client().client_kill_filter(_type="normal", skipme=True)
+    server.client().flushall()
     settings.REDIS_URL = server.url
-    yield server
-    server.stop()
-    shutil.rmtree(server.folder, ignore_errors=True)
+    return server
 
 
 @pytest.fixture
@@ -115,9 +129,7 @@ class Process:
 
     def __init__(self, *arguments, env):
         self.log = tempfile.TemporaryFile("a+")  # noqa: SIM115 - deleted with the process
-        self.popen = subprocess.Popen(
-            [sys.executable, "manage.py", *arguments], cwd=ROOT, env=env, stdout=self.log, stderr=self.log
-        )
+        self.popen = Forked(arguments, env, self.log, self.log)
         self.pid = self.popen.pid
 
     @property
@@ -224,6 +236,6 @@ def wait_for_state(job, state, what, timeout=30.0):
     wait_for(lambda: state_of(job) == state, timeout, what, progress)
 
 
-def wait_for_lost_lease(job):
-    """Wait until nobody holds the job any more, whether or not a relay has put it back."""
-    wait_for(lambda: not Job.objects.filter(pk=job.pk, lease_until__gte=Now()).exists(), what="the lease to run out")
+def end_lease(job):
+    """Let the lease of a worker that was killed or frozen run out now, instead of waiting for the clock."""
+    Job.objects.filter(pk=job.pk, lease_until__gte=Now()).update(lease_until=Now() - timedelta(seconds=1))
