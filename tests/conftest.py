@@ -1,12 +1,11 @@
 """Setup for all tests: the database, and a data folder that is deleted afterwards.
 
-The default is SQLite; PostgreSQL is used if DATABASE_URL names one (`make test` runs all tests on both).
+The default is SQLite; PostgreSQL is used if DATABASE_URL names one.
 """
 
 import gc
 import json
 import os
-import re
 import shutil
 import threading
 from collections.abc import Callable, Iterator
@@ -19,13 +18,22 @@ import pytest
 from django.test import TransactionTestCase
 from hypothesis import HealthCheck, settings
 from pytest_django import DjangoDbBlocker
+from pytest_django.plugin import blocking_manager_key
 
 from models_runtime.backends import children
+from tests import held
+from tests.held import once
 from tests.waiting import HANGS
 
-# Property tests may take long on a busy machine, and leave no folder behind.
-settings.register_profile("patient", deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("patient")
+__all__ = ["once"]
+pytest_plugins = ["tests.costs"]
+
+# Property tests may take long on a busy machine, and leave no folder behind. `make test` always tries the same few
+# examples, so that it fails or passes for the change alone; `make test-all` tries many new ones each time.
+PATIENT = {"deadline": None, "database": None, "suppress_health_check": list(HealthCheck)}
+settings.register_profile("quick", **PATIENT, max_examples=25, derandomize=True)
+settings.register_profile("nightly", **PATIENT, max_examples=300)
+settings.load_profile("quick")
 
 # Playwright's event loop runs in the thread of the test, where Django would refuse the ORM.
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
@@ -54,15 +62,11 @@ def pytest_unconfigure() -> None:
 TOUCHES = {"db", "transactional_db", "django_db_setup", "live_server", "live", "start", "running", "web_server"}
 BROWSER = {"browser", "journey"}
 # Marks of tests that run processes.
-QUEUE, PRODUCT = "queue", "product"
-RUNNING = {QUEUE, PRODUCT}
-# Marks of tests that run on one database, since other tests cover the second one, unless marked `both_databases`.
-ONCE = {PRODUCT, "once"}
-# Files with tests of pages, of routes of the API, and of commands. They run on one database too: PostgreSQL gets every
-# page and route from test_access_matrix, test_api_matrix and test_fuzz, and most commands from test_all_commands. What
-# databases do differently is tested with services and selectors. Tests with real transactions or threads run on both.
-SURFACES = re.compile(r"test_(?!all_)(\w+_)?(views?|pages?|api|commands?)\.py")
-PARTS = ("plain", "browser", "first", "first-running", "second", "second-running")
+RUNNING = {"queue", "product"}
+# Marks of tests that run on PostgreSQL in `make test`. Tests with threads do so without a mark.
+SECOND = {"both_databases", "postgresql"}
+# The parts of a run. The second ones use PostgreSQL; `make test` runs only what is marked there, as one part.
+PARTS = ("plain", "first", "first-browser", "first-running", "second", "second-browser", "second-running")
 HERE = Path(__file__).parent
 # The files with tests of each part, in the folder that the parts share.
 PLAN = "plan.json"
@@ -76,15 +80,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--part",
         choices=["all", "plan", *PARTS],
         default="all",
-        help="plain: tests without a database; browser: tests in a browser; first: all others; second: tests that "
-        "are worth running on a second database; -running: of those two, the tests that run processes; "
-        "plan: none, but the files of each part are written to the shared folder",
+        help="plain: tests without a database; first: on SQLite; second: on PostgreSQL; -browser and -running: those "
+        "in a browser and those that run processes; plan: none, but the files of each part are written to the shared "
+        "folder",
     )
+    parser.addoption("--nightly", action="store_true", help="run all that `make test-all` runs")
     parser.addoption("--shared", type=Path, help="a folder that the parts of one run share")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Read which files have tests of this part, if the tests were loaded before: loading all takes half a minute."""
+    """Choose the number of examples, and read which files have tests of this part, if they were loaded before.
+
+    Loading all files takes half a minute.
+    """
+    if config.getoption("--nightly"):
+        settings.load_profile("nightly")
     part, shared = config.getoption("--part"), config.getoption("--shared")
     if part in PARTS and shared and (shared / PLAN).exists():
         config.stash[FILES] = {HERE / name for name in json.loads((shared / PLAN).read_text())[part]}
@@ -100,19 +110,25 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
-    part = config.getoption("--part")
-    if part == "all":
-        return
+    part, nightly = config.getoption("--part"), config.getoption("--nightly")
     if part == "plan":
         if not session.testsfailed:
-            _write_plan(config.getoption("--shared"), items)
+            _write_plan(config.getoption("--shared"), items, nightly)
         items.clear()
         return
     apart: dict[bool, list[pytest.Item]] = {True: [], False: []}
     for item in items:
-        apart[_is_in(part, item)].append(item)
+        parts = _parts_of(item, nightly)
+        apart[part in parts or (part == "all" and bool(parts))].append(item)
     items[:] = apart[True]
     config.hook.pytest_deselected(items=apart[False])
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if held.OPEN and (_has_transactions(item) or {"transactional_db", "live_server"} & _fixtures(item)):
+        with item.config.stash[blocking_manager_key].unblock():
+            held.roll_back()
 
 
 def pytest_collection_finish() -> None:
@@ -122,30 +138,33 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(20_000, 20, 20)
 
 
-def _write_plan(folder: Path, items: list[pytest.Item]) -> None:
-    files = {part: sorted({str(item.path.relative_to(HERE)) for item in items if _is_in(part, item)}) for part in PARTS}
-    (folder / PLAN).write_text(json.dumps(files))
+def _write_plan(folder: Path, items: list[pytest.Item], nightly: bool) -> None:
+    files: dict[str, set[str]] = {part: set() for part in PARTS}
+    for item in items:
+        for part in _parts_of(item, nightly):
+            files[part].add(str(item.path.relative_to(HERE)))
+    (folder / PLAN).write_text(json.dumps({part: sorted(names) for part, names in files.items()}))
 
 
-def _is_in(part: str, item: pytest.Item) -> bool:
-    folders = set(item.path.relative_to(HERE).parts)
+def _parts_of(item: pytest.Item, nightly: bool) -> set[str]:
+    """Return the parts that run a test: none if it is only for the night."""
     marks = {mark.name for mark in item.iter_markers()}
+    if "nightly" in marks and not nightly:
+        return set()
     if not _touches_database(item, marks):
-        return part == "plain"
-    database, _, apart = part.partition("-")
-    if "postgresql" in marks:
-        return database == "second" and bool(apart) == bool(marks & RUNNING)
-    if database == "second":
-        twice = not (folders & BROWSER or marks & ONCE or _is_of_surface(item)) or "both_databases" in marks
-        return twice and bool(apart) == bool(marks & RUNNING)
-    if folders & BROWSER:
-        return part == "browser"
-    return database == "first" and bool(apart) == bool(marks & RUNNING)
+        return {"plain"}
+    folders = set(item.path.relative_to(HERE).parts)
+    kind = "-browser" if folders & BROWSER else "-running" if marks & RUNNING else ""
+    parts = set() if "postgresql" in marks else {f"first{kind}"}
+    if nightly:
+        parts.add(f"second{kind}")
+    elif marks & SECOND or "at_once" in _fixtures(item):
+        parts.add("second")
+    return parts
 
 
-def _is_of_surface(item: pytest.Item) -> bool:
-    real = {"at_once", "transactional_db"} & set(getattr(item, "fixturenames", ()))
-    return bool(SURFACES.fullmatch(item.path.name)) and not real and not _has_transactions(item)
+def _fixtures(item: pytest.Item) -> set[str]:
+    return set(getattr(item, "fixturenames", ()))
 
 
 def _has_transactions(item: pytest.Item) -> bool:
@@ -153,9 +172,9 @@ def _has_transactions(item: pytest.Item) -> bool:
 
 
 def _touches_database(item: pytest.Item, marks: set[str]) -> bool:
-    if marks & {QUEUE, "django_db"} or issubclass(getattr(item, "cls", None) or object, TransactionTestCase):
+    if marks & {*RUNNING, "django_db"} or issubclass(getattr(item, "cls", None) or object, TransactionTestCase):
         return True
-    return bool(TOUCHES & set(getattr(item, "fixturenames", ())))
+    return bool(TOUCHES & _fixtures(item))
 
 
 def pytest_report_header() -> str:

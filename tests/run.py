@@ -1,10 +1,16 @@
 """`make test`: the browser code's tests under Node, then pytest on SQLite, on PostgreSQL, and without a database.
 
 The parts run at the same time, since tests mostly wait: for a browser, a disk, and longest for processes. Their output
-is printed at the end. Tests without a database run once, and so do most tests of pages, of commands and in a browser.
-Arguments are passed to pytest: `python -m tests.run tests/gold -k freeze`.
+is printed at the end. `make test` runs on PostgreSQL what databases do differently, and `make test-all` everything.
+
+    python -m tests.run                        everything that decides whether a change is right
+    python -m tests.run --all                  the same, with long property tests, all on both databases
+    python -m tests.run --changed [COMMIT]     what the changes since a commit (default HEAD) can break
+    python -m tests.run tests/gold -k freeze   some tests; pytest gets the arguments
 """
 
+import argparse
+import json
 import os
 import subprocess
 import sys
@@ -13,11 +19,13 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import IO
 
 from annotations.domain.installation import CODE
 from deidreview.run.environment import StartError
+from tests import affected, costs
 from tests.postgres import private_postgres
 
 # These variables of a developer's shell must not influence the tests. The last one would make each of the hundreds of
@@ -33,48 +41,71 @@ OURS = (
     "PORT",
     "PYTHONDONTWRITEBYTECODE",
 )
-# Slow tests are listed. Tracebacks are Python's own: under Playwright's greenlets Python 3.11 can fail to parse a
-# source for pytest's tracebacks, which would end the whole run.
-PYTEST = [sys.executable, "-m", "pytest", "--tb=native", "--durations=15", "--durations-min=3"]
+# Tracebacks are Python's own: under Playwright's greenlets Python 3.11 can fail to parse a source for pytest's
+# tracebacks, which would end the whole run.
+PYTEST = [sys.executable, "-m", "pytest", "--tb=native"]
 # Pytest's exit status for a run without tests, for example if all selected tests belong to another part.
 NO_TESTS = 5
 
-# The parts that run beside the first one, by the names that people see. See `pytest --help`.
+# The parts by the names that people see, in the order of their output. See `pytest --help`.
 PARTS = {
+    "SQLite": "first",
     "PostgreSQL": "second",
-    "browser": "browser",
+    "browser": "first-browser",
     "processes": "first-running",
-    "processes, PostgreSQL": "second-running",
     "no database": "plain",
 }
+NIGHTLY = {"browser, PostgreSQL": "second-browser", "processes, PostgreSQL": "second-running"}
+RESULTS = CODE / "test-results" / "costs.json"
 
 
 def main(words: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.run", description="Run tests. Other words are pytest's.")
+    parser.add_argument("--all", action="store_true", help="run the long tests too, and all on both databases")
+    parser.add_argument("--changed", nargs="?", const="HEAD", metavar="COMMIT", help="run what a change can break")
+    chosen, words = parser.parse_known_args(words)
+    if chosen.changed:
+        selected = affected.tests_of(affected.changed_since(chosen.changed))
+        print(f"{len(selected)} test files can see the changes since {chosen.changed}.", flush=True)
+        if not selected:
+            return 0
+        words = [*selected, *words]
     environ = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
+    began = time.monotonic()
     with ExitStack() as stack:
-        shared = stack.enter_context(tempfile.TemporaryDirectory(prefix="deidreview-parts-"))
-        outputs = {name: stack.enter_context(tempfile.TemporaryFile()) for name in PARTS}
+        shared = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="deidreview-parts-")))
         pool = stack.enter_context(ThreadPoolExecutor())
         server = pool.submit(stack.enter_context, private_postgres())
-        results = {} if words else _before(pool, environ, shared)
-        tests = Tests([*PYTEST, f"--shared={shared}", *words], environ, server, (0, NO_TESTS) if words else (0,))
-        runs = {name: pool.submit(tests.run, part, outputs[name]) for name, part in PARTS.items()}
-        _title("pytest on SQLite")
-        results["SQLite"] = tests.run("first")
+        options = [f"--shared={shared}", *(["--nightly"] if chosen.all else [])]
+        results = {} if words else _before(pool, environ, options)
+        tests = TestRun([*PYTEST, *options, *words], environ, server, (0, NO_TESTS) if words else (0,))
+        parts = PARTS | (NIGHTLY if chosen.all else {})
+        outputs = {name: stack.enter_context(tempfile.TemporaryFile()) for name in parts}
+        runs = {name: pool.submit(tests.run, part, outputs[name]) for name, part in parts.items()}
         for name, run in runs.items():
             results[name] = run.result()
             _title(f"pytest, {name}")
             _show(outputs[name])
-    print()
+        spent = costs.read(shared)
+    return _report(results, spent, time.monotonic() - began, whole=not words)
+
+
+def _report(results: Mapping[str, str], spent: list[costs.FileCost], seconds: float, whole: bool) -> int:
+    """Print how the parts ended and what the files cost. Return the exit status."""
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.write_text(json.dumps([asdict(cost) for cost in spent], indent=1))
+    print("", *costs.summary(spent), f"Seconds of each file and part: {RESULTS.relative_to(CODE)}", "", sep="\n")
     for name, line in results.items():
         print(f"{name:24}{line}")
-    return 0 if all(line.startswith("ok") for line in results.values()) else 1
+    above = costs.above_budget(spent) if whole else []
+    print(f"{'whole run':24}{seconds:.0f} s", *above, sep="\n")
+    return 0 if not above and all(line.startswith("ok") for line in results.values()) else 1
 
 
-def _before(pool: ThreadPoolExecutor, environ: Mapping[str, str], shared: str) -> dict[str, str]:
+def _before(pool: ThreadPoolExecutor, environ: Mapping[str, str], options: Sequence[str]) -> dict[str, str]:
     """Run the JavaScript tests. Meanwhile load all tests once, so that each part then loads only the files it needs."""
     with tempfile.TemporaryFile() as output:
-        loaded = pool.submit(_timed, [*PYTEST, f"--shared={shared}", "--part=plan"], environ, output, (NO_TESTS,))
+        loaded = pool.submit(_timed, [*PYTEST, *options, "--part=plan"], environ, output, (NO_TESTS,))
         results = {"JavaScript": _node(environ), "all files loaded": loaded.result()}
         if not results["all files loaded"].startswith("ok"):
             _show(output)
@@ -82,7 +113,7 @@ def _before(pool: ThreadPoolExecutor, environ: Mapping[str, str], shared: str) -
 
 
 @dataclass
-class Tests:
+class TestRun:
     """Runs parts of the tests, some of them on the server of PostgreSQL."""
 
     command: Sequence[str]
@@ -122,18 +153,23 @@ def _timed(
     output: IO[bytes] | None = None,
     fine: Sequence[int] = (0,),
 ) -> str:
+    """Run a command. Return a line with its end, the seconds of the clock, and those of the processor."""
     began = time.monotonic()
-    status = subprocess.run(
+    process = subprocess.Popen(
         command,
         cwd=CODE,
         env=dict(environ),
         stdin=subprocess.DEVNULL,
         stdout=output,
         stderr=subprocess.STDOUT if output else None,
-        check=False,
-    ).returncode
-    took = f"{time.monotonic() - began:.0f} s"
-    return f"ok in {took}" if status in fine else f"failed with exit status {status} in {took}"
+    )
+    # Unlike wait(), this tells the processor time of this process and of all that it has waited for.
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    spent = usage.ru_utime + usage.ru_stime
+    took = f"{time.monotonic() - began:.0f} s, processor {spent:.0f} s"
+    fitting = process.returncode in fine
+    return f"ok in {took}" if fitting else f"failed with exit status {process.returncode} in {took}"
 
 
 def _title(text: str) -> None:

@@ -19,23 +19,31 @@ from tests.mutants.lines import CODE, Mutant
 SEED = 37
 # The mutants of each group, and the files from which they are drawn.
 GROUPS = {
-    "services": (30, ["annotations/*/services/**/*.py", "annotations/*/services.py", "models_runtime/*/services/**/*.py"]),
-    "selectors": (18, ["annotations/*/selectors/**/*.py", "annotations/*/selectors.py", "models_runtime/*/selectors/**/*.py"]),
+    "services": (
+        30,
+        ["annotations/*/services/**/*.py", "annotations/*/services.py", "models_runtime/*/services/**/*.py"],
+    ),
+    "selectors": (
+        18,
+        ["annotations/*/selectors/**/*.py", "annotations/*/selectors.py", "models_runtime/*/selectors/**/*.py"],
+    ),
     "rules": (22, ["annotations/domain/**/*.py", "models_runtime/backends/**/*.py"]),
     "access": (6, ["annotations/core/access.py", "annotations/api/requests.py", "annotations/core/hiding.py"]),
     "sign-in": (4, ["annotations/accounts/**/*.py", "deidreview/*.py"]),
     "browser": (20, ["static/js/**/*.js"]),
 }
 SWAPPED = {
-    ast.Eq: ("==", "!="), ast.NotEq: ("!=", "=="), ast.Lt: ("<", "<="), ast.LtE: ("<=", "<"), ast.Gt: (">", ">="),
-    ast.GtE: (">=", ">"), ast.In: ("in", "not in"), ast.NotIn: ("not in", "in"), ast.Is: ("is", "is not"),
-    ast.IsNot: ("is not", "is"), ast.Add: ("+", "-"), ast.Sub: ("-", "+"), ast.And: ("and", "or"), ast.Or: ("or", "and"),
+    ast.Eq: ("==", "!="), ast.NotEq: ("!=", "=="), ast.Lt: ("<", "<="), ast.LtE: ("<=", "<"),
+    ast.Gt: (">", ">="), ast.GtE: (">=", ">"), ast.In: ("in", "not in"), ast.NotIn: ("not in", "in"),
+    ast.Is: ("is", "is not"), ast.IsNot: ("is not", "is"), ast.Add: ("+", "-"), ast.Sub: ("-", "+"),
+    ast.And: ("and", "or"), ast.Or: ("or", "and"),
 }  # fmt: skip
-# In JavaScript an operator stands between spaces, and a statement in its line, since ESLint's formatter wants it so.
+# In JavaScript an operator stands between spaces, and a statement in its line.
 SCRIPT = [
     (r" === ", " !== ", "operator"), (r" !== ", " === ", "operator"), (r" && ", " || ", "operator"),
-    (r" \|\| ", " && ", "operator"), (r" < ", " <= ", "operator"), (r" >= ", " > ", "operator"), (r" \+ ", " - ", "operator"),
-    (r"if \((?!true\))[^()]*(\([^()]*\)[^()]*)*\)", "if (true)", "condition"), (r"return (?!null;)[^;{(]+;", "return null;", "constant"),
+    (r" \|\| ", " && ", "operator"), (r" < ", " <= ", "operator"), (r" >= ", " > ", "operator"),
+    (r" \+ ", " - ", "operator"), (r"if \((?!true\))[^()]*(\([^()]*\)[^()]*)*\)", "if (true)", "condition"),
+    (r"return (?!null;)[^;{(]+;", "return null;", "constant"),
 ]  # fmt: skip
 
 
@@ -104,7 +112,9 @@ def _of_node(node: ast.AST, source: str, lines: list[str]) -> Iterator[tuple[int
         yield _replaced(node, "return None", lines, "constant")
     elif isinstance(node, ast.Constant) and type(node.value) is int:
         yield _replaced(node, str(node.value + 1), lines, "number")
-    tests = node.ifs if isinstance(node, ast.comprehension) else [node.test] if isinstance(node, ast.If | ast.IfExp) else []
+    tests = (
+        node.ifs if isinstance(node, ast.comprehension) else [node.test] if isinstance(node, ast.If | ast.IfExp) else []
+    )
     for test in tests:
         if test.lineno == test.end_lineno:
             yield _replaced(test, "True", lines, "condition")
