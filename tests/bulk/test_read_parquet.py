@@ -2,6 +2,7 @@
 
 import io
 import json
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -15,6 +16,7 @@ from django.core.management import CommandError, call_command
 from pyarrow import parquet
 
 from annotations.models import Event
+from models_runtime.backends import load
 from models_runtime.backends.arrow import NO_TEXT
 from models_runtime.bulk.services import pool, reading
 from models_runtime.bulk.services.parts import ABOUT, LOCK, opened
@@ -49,6 +51,16 @@ def small_parts(monkeypatch):
     monkeypatch.setattr(reading, "ROWS", 10)
 
 
+@pytest.fixture(autouse=True)
+def forked(request, monkeypatch):
+    """Fork the processes from this one, which has read the lists of the rules; not for tests marked `processes`."""
+    if not request.node.get_closest_marker("processes"):
+        for label_set in ("i2b2-2014", "meddocan"):
+            load("models_runtime.backends.rules.RulesBackend", label_set=label_set).predict([TEXT])
+        context = multiprocessing.get_context("fork")
+        monkeypatch.setattr(multiprocessing, "get_context", lambda method: context)
+
+
 def command(*words, **options):
     out = io.StringIO()
     call_command("read_parquet", *map(str, words), "--json", stdout=out, **options)
@@ -59,6 +71,7 @@ def answers(folder):
     return parquet.read_table(folder).to_pylist()
 
 
+@pytest.mark.processes
 def test_every_note_is_read_once_and_no_text_is_written(project, notes, tmp_path):
     boss = make.make_member(project, "manager", "boss")
     out = tmp_path / "out"
@@ -121,21 +134,24 @@ def test_a_model_of_the_project(project, notes, tmp_path, monkeypatch):
     assert {span["label"] for row in answers(tmp_path / "out") for span in row["spans"]} == {"DAY"}
 
 
-@pytest.mark.parametrize("change", ["columns", "files", "model"])
-def test_a_folder_of_another_reading_is_refused(project, notes, tmp_path, change):
-    out, words = tmp_path / "out", []
+def test_a_folder_of_another_reading_is_refused(project, notes, tmp_path):
+    out = tmp_path / "out"
     command("ward", "rules", notes, out)
     before = answers(out)
-    if change == "files":
-        os.utime(notes / "a.parquet", (1, 1))
-    elif change == "columns":
-        words = ["--id", "text"]
-    else:
-        project.label_set.key = "meddocan"
-        project.label_set.save()
-    with pytest.raises(CommandError, match=f"answers of another reading. Different: .*{change}"):
-        command("ward", "rules", notes, out, *words)
-    assert answers(out) == before
+
+    def is_refused(change, *words):
+        with pytest.raises(CommandError, match=f"Different: .*{change}"):
+            command("ward", "rules", notes, out, *words)
+        assert answers(out) == before
+
+    is_refused("columns", "--id", "text")
+    changed = (notes / "a.parquet").stat().st_mtime_ns
+    os.utime(notes / "a.parquet", (1, 1))
+    is_refused("files")
+    os.utime(notes / "a.parquet", ns=(changed, changed))
+    project.label_set.key = "meddocan"
+    project.label_set.save()
+    is_refused("model")
 
 
 def test_what_is_refused(project, notes, tmp_path):
