@@ -44,7 +44,7 @@ from tests.worlds.adjudicated import (
 
 __all__ = ["world"]  # the fixture
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 
 # ── What is shown ────────────────────────────────────────────────────────────────────────────────────────────────────

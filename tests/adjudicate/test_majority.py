@@ -42,6 +42,8 @@ from annotations.ops.services.erasing import erase_patient
 from tests import factories as make
 from tests.worlds.checks import check_page
 
+pytestmark = pytest.mark.both_databases
+
 TEXT = "Mario Rossi, 54 anni, visto il 12/03/2021 a Torino."
 NAME, AGE, CITY = (0, 11, "PATIENT"), (13, 15, "AGE"), (44, 50, "CITY")
 HOSPITAL, DOCTOR = (44, 50, "HOSPITAL"), (44, 50, "DOCTOR")

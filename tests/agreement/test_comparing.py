@@ -31,7 +31,7 @@ from tests.worlds.adjudicated import CITY, DATE, TEXT, act, outcome, state, worl
 
 __all__ = ["world"]  # the fixture
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 
 # ── Comparisons are never stale ──────────────────────────────────────────────────────────────────────────────────────

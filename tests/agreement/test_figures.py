@@ -17,7 +17,7 @@ from annotations.models import Amendment, AnnotationSet, Category, Figures, Labe
 from annotations.projects.services.labels import merge_labels, update_label
 from tests import factories as make
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 TOKEN = Unit.TOKEN
 
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from annotations.annotate.services.spans import Answer, apply_change
@@ -39,7 +39,6 @@ ACTS = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(acts=ACTS)
 def test_any_sequence_of_changes_undos_and_redos(world: SimpleNamespace, acts: list[tuple[str, int, int, int]]) -> None:
     world = SimpleNamespace(**vars(world) | {"note": make.make_note(world.project, TEXT, annotators=[world.ann])})

@@ -19,6 +19,8 @@ from tests.annotate.conftest import step as undo_or_redo
 from tests.annotate.test_many import many
 from tests.annotate.test_together import note_of, poster, world
 
+pytestmark = pytest.mark.both_databases
+
 __all__ = ["world"]  # fixtures
 
 TRIALS = 8

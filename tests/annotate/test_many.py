@@ -14,7 +14,7 @@ from annotations.projects.services import labels as label_services
 from tests import factories as make
 from tests.annotate.conftest import alter, at, create, step
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 PARTS = [("Mario Rossi", "PATIENT"), ("54", "AGE"), ("Torino", "CITY"), ("Bianchi", "DOCTOR")]
 
 

@@ -17,7 +17,7 @@ from annotations.projects.services import labels as label_services
 from tests import factories as make
 from tests.annotate.conftest import alter, at, create, step
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 
 def do(world: SimpleNamespace, data: dict[str, Any], user: User | None = None, **kwargs: Any) -> Answer:

@@ -15,6 +15,8 @@ from annotations.models import AnnotationSet, Assignment, Author, Document, Even
 from tests import factories as make
 from tests.annotate.conftest import TEXT, alter, create, label_ids, step
 
+pytestmark = pytest.mark.both_databases
+
 TRIALS = 20
 
 

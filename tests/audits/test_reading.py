@@ -23,6 +23,8 @@ from annotations.models import AuditMark, AuditNote, AuditPlan, Event, LeakFindi
 from tests import factories as make
 from tests.worlds.audited import planned, read_one
 
+pytestmark = pytest.mark.both_databases
+
 
 @pytest.fixture
 def plan(ward):

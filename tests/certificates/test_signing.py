@@ -28,6 +28,8 @@ from annotations.release.services.certifying import certify as certify_for_comma
 from models_runtime.models import Run, TrainedModel
 from tests import factories as make
 
+pytestmark = pytest.mark.both_databases
+
 YEAR = timezone.localdate() + timedelta(days=365)
 TERMS = Terms("Teaching", "University of Milan", YEAR)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from annotations.domain.lanes import lanes
@@ -24,7 +24,6 @@ from tests.domain.twins import segment_lines, snap
 from tests.waiting import ended
 
 BRIDGE = Path(__file__).parent.parent / "js" / "bridge.mjs"
-EXAMPLES = 300
 
 Question = dict[str, Any]
 Ask = Callable[[Question], dict[str, Any]]
@@ -129,7 +128,6 @@ def asked(text: str) -> Question:
     return {"text": text, "ranges": ranges, "cuts": list(range(size, -1, -1)), "spans": spans}
 
 
-@settings(max_examples=EXAMPLES)
 @given(question=questions())
 @example(question=asked(""))
 @example(question=asked("\n\ufeffa\u200b\r\r\n\u2028b\u0085\u00a0\t"))

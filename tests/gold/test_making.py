@@ -22,7 +22,7 @@ from annotations.transfer.services import exporting
 from tests.factories import make_author, make_member, make_note, make_project, make_set
 from tests.worlds.checks import bytes_elsewhere
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 SPANS = [(0, 11, "PATIENT"), (43, 49, "CITY")]
 
 

@@ -7,7 +7,7 @@ import zipfile
 import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
@@ -26,6 +26,8 @@ from annotations.ops.services.erasing import erase_patient
 from annotations.transfer.events import NOTES_EXPORTED
 from annotations.transfer.services.exporting import export_to_path, run_export
 from tests import factories as make
+
+pytestmark = pytest.mark.both_databases
 
 SHARES = {"train": 60, "dev": 20, "test": 20}
 TEXT = "Mario Rossi, 54 anni, visto il 12/03/2021 a Torino."
@@ -157,7 +159,6 @@ def test_the_table_counts_notes_patients_spans_and_labels(project):
 class Versions(TestCase):
     """Whatever changes between versions, no patient changes the split or is in two splits."""
 
-    @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
     @given(st.lists(st.lists(st.integers(0, 6), min_size=1, max_size=5), min_size=2, max_size=4))
     def test_test_never_leaks_into_train(self, rounds: list[list[int]]) -> None:
         project = make.make_project()

@@ -12,7 +12,7 @@ from tests.worlds.checks import check_page
 
 PAGE = "/projects/covid/known/"
 LISTS = PAGE + "lists"
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 
 def add(client, **data):

@@ -25,7 +25,7 @@ from tests.worlds.checks import check_page
 from tests.worlds.managing import check_closed, check_method
 
 PAGE = "/projects/covid/known/"
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 
 def upload(client, content=CSV, format="csv"):

@@ -1,11 +1,15 @@
 """Search by the name of a note."""
 
+import pytest
+
 from annotations.core.access import enter
 from annotations.models import Search
 from annotations.notes.selectors.notes import Show, note_page
 from tests import factories as make
 from tests.notes.note_pages import listing, names
 from tests.worlds.checks import check_page
+
+pytestmark = pytest.mark.both_databases
 
 
 def test_a_search_by_name_keeps_the_words_out_of_the_url(world, sign_in):

@@ -15,6 +15,8 @@ from tests import factories as make
 from tests.notes.note_pages import ROSSI, gold_of, listing, names, page_of
 from tests.worlds.checks import check_page
 
+pytestmark = pytest.mark.both_databases
+
 
 def test_members_who_see_all_notes_see_who_annotated_them(world, sign_in):
     make.make_set(world.note, world.ann, [ROSSI], submitted=True)

@@ -12,6 +12,8 @@ from annotations.notes.selectors import searching
 from tests import factories as make
 from tests.worlds.programs import Program
 
+pytestmark = pytest.mark.both_databases
+
 SEARCH = "/projects/covid/search"
 
 

@@ -15,6 +15,8 @@ from annotations.ops.services.erasing import erase_patient
 from tests import factories as make
 from tests.worlds.checks import check_page
 
+pytestmark = pytest.mark.both_databases
+
 SEARCH = "/projects/covid/search/"
 
 

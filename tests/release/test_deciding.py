@@ -14,6 +14,8 @@ from annotations.surrogates.services.makers import MAKERS, MakerKind, RulesMaker
 from tests.factories import make_member
 from tests.release.conftest import add_note, new_project
 
+pytestmark = pytest.mark.both_databases
+
 TEXTS = {
     "a": "«Nora Quimby|PATIENT» is well. Quimby slept. Call Quimby's son.\n",
     "b": "«Nora Quimby|PATIENT» left. Quimby paid.\n",

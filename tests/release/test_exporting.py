@@ -22,6 +22,8 @@ from tests import factories as make
 from tests.release.conftest import add_note
 from tests.worlds.checks import check_page
 
+pytestmark = pytest.mark.both_databases
+
 
 @pytest.fixture
 def release(ward):

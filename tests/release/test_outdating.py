@@ -14,6 +14,8 @@ from annotations.surrogates.services.editing import replace
 from tests.worlds.checks import check_page
 from tests.worlds.released import make_release
 
+pytestmark = pytest.mark.both_databases
+
 
 @pytest.fixture
 def edited(clinic):

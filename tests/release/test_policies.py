@@ -13,6 +13,8 @@ from annotations.models import Event, Label, ReleasePolicy
 from annotations.release.services.policies import missing_labels, policies_of, policy_named, save_policy
 from tests.release.conftest import new_project
 
+pytestmark = pytest.mark.both_databases
+
 
 def add_label(project, code, merged_into=None):
     like = project.label_set.labels.first()

@@ -29,6 +29,8 @@ from annotations.review.services.deciding import Request
 from annotations.review.services.log import Act
 from tests.factories import label_of, make_author, make_member, make_note, make_project, make_set
 
+pytestmark = pytest.mark.both_databases
+
 TEXT = "Mario Rossi, 54 anni, a Torino."
 SPANS = [(0, 11, "PATIENT"), (24, 30, "HOSPITAL")]
 

@@ -19,6 +19,8 @@ from tests.worlds.reviewing import (
     url,
 )
 
+pytestmark = pytest.mark.both_databases
+
 __all__ = ["decide", "suggested"]
 
 

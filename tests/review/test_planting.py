@@ -31,6 +31,8 @@ from annotations.review.services.log import Act
 from tests.factories import label_of, make_author, make_note, make_set
 from tests.review.planting import CITY, DOCTOR, NAME, SUGGESTED, first_drawn, world
 
+pytestmark = pytest.mark.both_databases
+
 __all__ = ["first_drawn", "world"]
 
 

@@ -33,6 +33,8 @@ from tests.worlds.pages import TEXT
 from tests.worlds.refined import refine
 from tests.worlds.reviewing import body, send, url
 
+pytestmark = pytest.mark.both_databases
+
 
 class World:
     def __init__(self, rule=SecondReview.OFF):

@@ -16,6 +16,8 @@ from annotations.review.services.log import Act
 from tests import factories as make
 from tests.worlds.checks import check_page
 
+pytestmark = pytest.mark.both_databases
+
 TEXT = "Mario Rossi vive a Torino. Lo visita Mario Rossi."
 FIRST, CITY, AGAIN = (0, 11, "PATIENT"), (19, 25, "CITY"), (37, 48, "PATIENT")
 NOTES = 9

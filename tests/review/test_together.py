@@ -39,6 +39,8 @@ from annotations.review.services.bulk import plan_bulk
 from annotations.review.services.starting import start_bulk
 from tests import factories as make
 
+pytestmark = pytest.mark.both_databases
+
 TRIALS = 12
 TEXT = "Mario Rossi, 54 anni, visto a Torino dal dott. Bianchi."
 SPANS = [(0, 11, "PATIENT"), (13, 15, "AGE"), (30, 36, "HOSPITAL"), (47, 54, "DOCTOR")]

@@ -35,6 +35,8 @@ from annotations.review.services.log import Act
 from annotations.review.services.queue import next_in_queue
 from tests.factories import label_of, make_author, make_member, make_note, make_project, make_set
 
+pytestmark = pytest.mark.both_databases
+
 TEXT = "Mario Rossi, 54 anni, a Torino."
 
 

@@ -21,7 +21,7 @@ from annotations.scores.services.scoring import score, score_errors, score_reque
 from tests import factories as make
 from tests.worlds.checks import check_page
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = [pytest.mark.django_db, pytest.mark.once, pytest.mark.both_databases]
 
 ROSSI, AGE, CITY, BIANCHI = (0, 11, "PATIENT"), (13, 15, "AGE"), (44, 50, "CITY"), (61, 68, "DOCTOR")
 HTMX = {"HTTP_HX_REQUEST": "true"}

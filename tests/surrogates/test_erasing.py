@@ -10,6 +10,8 @@ from annotations.surrogates.services.making import surrogates_for
 from tests import factories as make
 from tests.surrogates.conftest import said, with_mentions
 
+pytestmark = pytest.mark.both_databases
+
 
 @pytest.fixture
 def made(ward):

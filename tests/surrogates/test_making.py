@@ -14,6 +14,8 @@ from annotations.surrogates.services.originals import Originals
 from tests import factories as make
 from tests.surrogates.conftest import said, with_mentions
 
+pytestmark = pytest.mark.both_databases
+
 
 def test_an_entity_has_one_surrogate_in_all_notes_of_a_patient(ward):
     one, two, three = (note.pk for note in ward.notes)

@@ -26,6 +26,8 @@ from tests.transfer.import_pages import page_of
 from tests.worlds.checks import check_page
 from tests.worlds.managing import staged, upload, zip_of
 
+pytestmark = pytest.mark.both_databases
+
 TEXT = b"Anna Neri a Roma"
 FILES = {
     "uno.txt": TEXT,

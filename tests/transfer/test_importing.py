@@ -19,7 +19,7 @@ from annotations.transfer.services import importing
 from tests.factories import make_member, make_project, make_set
 from tests.transfer.brat_files import brat, codes, spans_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from tests import factories as make
 from tests.transfer.mapped import CODES, SPANS, make_mapping
 from tests.worlds.checks import check_page
 
-pytestmark = pytest.mark.once
+pytestmark = [pytest.mark.once, pytest.mark.both_databases]
 
 LIST = reverse("label_mappings", args=["covid"])
 

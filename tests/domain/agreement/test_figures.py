@@ -6,7 +6,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from annotations.domain.agreement import (
@@ -195,7 +195,6 @@ EDGES = st.tuples(st.integers(0, 40), st.integers(1, 9), st.sampled_from(list(CA
 ANNOTATION_SET = st.lists(EDGES, max_size=4).map(lambda drawn: [Span(a, a + n, label) for a, n, label in drawn])
 
 
-@settings(max_examples=25, deadline=None)
 @given(
     st.lists(st.dictionaries(st.sampled_from("abc"), ANNOTATION_SET, min_size=1, max_size=3), min_size=1, max_size=4)
 )

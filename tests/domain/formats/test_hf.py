@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
@@ -135,7 +135,6 @@ def test_datasets_opens_the_folder_of_an_export(tmp_path: Path) -> None:
     assert [n.spans for n in back if isinstance(n, ParsedNote)] == [n.spans for n in notes]
 
 
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(made=texts_with_apart_spans())
 def test_what_datasets_writes_is_read(tmp_path: Path, made: tuple[str, list[Span]]) -> None:
     datasets = pytest.importorskip("datasets")

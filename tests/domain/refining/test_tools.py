@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from annotations.domain.refining import tools
@@ -202,7 +202,6 @@ ARGUMENTS = st.one_of(
 CALLS = st.lists(st.tuples(st.sampled_from([tool.name for tool in tools.TOOLS]), ARGUMENTS), max_size=30)
 
 
-@settings(max_examples=200, deadline=None)
 @given(CALLS, st.sets(st.sampled_from(list(Component))))
 def test_every_result_overlaps_its_annotation_and_no_other(calls, off):
     spans = [ROSSI, PARKINSON, TORINO, AGAIN]

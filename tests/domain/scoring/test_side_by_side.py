@@ -1,6 +1,6 @@
 """Comparison of several authors: the figures of each are its own score, and gold spans are sorted by who found them."""
 
-from hypothesis import given, settings
+from hypothesis import given
 
 from annotations.domain.scoring import Scorer
 from annotations.domain.scoring.side_by_side import MISSED, UNTOUCHED, SideBySide
@@ -40,7 +40,6 @@ def test_spans_that_all_authors_found_are_not_listed():
     assert both.add(TEXT, [ROSSI], {"a": [ROSSI], "b": [ROSSI, AGE]}) == []
 
 
-@settings(max_examples=30)
 @given(texts_with_spans(), texts_with_spans())
 def test_each_author_has_the_figures_of_its_own_score(one, other):
     text, gold = one

@@ -2,7 +2,7 @@
 
 import random
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from annotations.domain.redaction.kinds import Kind
@@ -37,7 +37,6 @@ def names(draw: st.DrawFn) -> tuple[str, list[str], list[str]]:
     return language, [case(form) for form in forms], [first, last]
 
 
-@settings(max_examples=100)
 @given(names(), st.integers(0, 5))
 def test_no_part_of_a_name_stays(name: tuple[str, list[str], list[str]], attempt: int) -> None:
     language, forms, parts = name
