@@ -1,4 +1,4 @@
-"""A manager's way from a new release to a downloaded certificate, by mouse alone and by keyboard alone."""
+"""A manager's way from a new release to a verified certificate, by mouse alone and by keyboard alone."""
 
 from datetime import timedelta
 from typing import Any
@@ -11,6 +11,7 @@ from annotations.domain.certifying.signatures import open_certificate
 from annotations.jobs.runner import run as run_job
 from annotations.models import Release
 from tests.browser.test_first_day import Hands, Keys, Mouse
+from tests.browser.widths import fits_everywhere
 from tests.worlds.released import make_clinic
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -46,6 +47,8 @@ def test_from_a_new_release_to_its_certificate(
     hands.link("Plan audit")
     hands.choose("Notes with a planted leak", "0%")  # Three notes are too few to measure recall.
     hands.button("Compute sample size")
+    expect(page.locator("#sample")).to_be_focused()
+    expect(page.get_by_role("heading", name="Sample")).to_be_in_viewport()
     hands.button("Start audit")
     hands.button("Read next note")
     for position in (1, 2, 3):
@@ -56,6 +59,10 @@ def test_from_a_new_release_to_its_certificate(
     page.goto(live("release", "covid", 1))
 
     hands.link("Review and sign")
+    expect(hands.field("Recipient")).to_have_value("University of Milan")
+    # A risk that is not accepted is refused, and what was typed stays.
+    page.get_by_role("button", name="Sign", exact=True).press("Enter")
+    expect(page.get_by_role("alert")).to_be_focused()
     expect(hands.field("Recipient")).to_have_value("University of Milan")
     for risk in page.get_by_role("checkbox").all():
         hands.tick(risk.evaluate("node => node.labels[0].textContent"))
@@ -69,3 +76,9 @@ def test_from_a_new_release_to_its_certificate(
     assert content["identifiability"]["audit"]["read"] == 3
     record_property("acts", hands.acts)
     assert hands.acts <= {Mouse: 40, Keys: 400}[by]
+
+    page.get_by_role("link", name="Verify a certificate").press("Enter")
+    page.get_by_label("Certificate", exact=True).set_input_files(tmp_path / "certificate.pdf")
+    page.get_by_role("button", name="Verify", exact=True).press("Enter")
+    expect(page.get_by_role("heading", name="The certificate is verified")).to_be_visible()
+    assert fits_everywhere(page)

