@@ -1,15 +1,18 @@
 """The masking threshold on the page that starts a run, in Chromium: a slider with the figures of the hold-out."""
 
+import io
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from annotations.core.stored_files import store_file
+from annotations.gold.services.making import freeze
 from models_runtime.models import Run, TrainedModel
-from tests.training.conftest import make_job, no_redis, trained, world
-
-__all__ = ["make_job", "no_redis", "trained", "world"]
+from tests import factories as make
+from tests.browser.widths import PHONE, fits
 
 POINTS = [
     {"threshold": None, "recall": 0.9, "precision": 1.0, "leak_free": 0.5},
@@ -20,12 +23,23 @@ POINTS = [
 
 
 @pytest.fixture
-def model(world: SimpleNamespace, trained: Any) -> TrainedModel:
-    """A CRF with figures of its hold-out at three thresholds."""
-    made, _job = trained(algorithm="ap", iterations=1, name="Ward CRF")
-    made.card["scores"]["thresholds"] = POINTS
-    made.save(update_fields=["card"])
-    return made
+def world(transactional_db: None, settings: Any, tmp_path: Path) -> SimpleNamespace:
+    """A project with a CRF that has figures of its hold-out at three thresholds."""
+    settings.REDIS_URL = f"unix://{tmp_path}/none.sock"
+    project = make.make_project("ward")
+    gold = make.make_author(project, kind="gold", name="gold")
+    make.make_set(make.make_note(project), gold, [(0, 11, "PATIENT")], submitted=True)
+    version, _made = freeze(project=project, actor=None)
+    stored = store_file(project=project, kind="model", name="m.zip", content=io.BytesIO(b"zip"), actor=None)
+    model = TrainedModel.objects.create(
+        project=project, name="Ward CRF", backend="crf", state=TrainedModel.State.READY, gold_version=version,
+        stored_file=stored, params={"algorithm": "ap"},
+        card={
+            "gold": 1, "gold_hash": version.content_hash, "notes": 1, "spans": 1, "held_out": 1, "algorithm": "ap",
+            "label_set": "test", "labels": ["PATIENT"], "sha256": "a" * 64, "scores": {"thresholds": POINTS},
+        },
+    )  # fmt: skip
+    return SimpleNamespace(project=project, model=model, manager=make.make_member(project, "manager", "mia"))
 
 
 def opened(world: SimpleNamespace, page_of: Any, live: Any, **options: Any) -> Page:
@@ -40,11 +54,10 @@ def choose(page: Page, name: str) -> None:
     page.keyboard.press("Space")
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
 def test_arrow_keys_choose_the_threshold_that_the_run_starts_with(
-    world: SimpleNamespace, model: TrainedModel, page_of: Any, live: Any, axe: Any, width: int, scheme: str
+    world: SimpleNamespace, page_of: Any, live: Any
 ) -> None:
-    page = opened(world, page_of, live, viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page = opened(world, page_of, live, **PHONE)
     slider, figures = page.get_by_role("slider", name="Choose a threshold"), page.locator("#masking output")
     field = page.get_by_role("spinbutton", name="Threshold (optional)", exact=True)
     expect(slider).to_have_count(0)  # The rules have no probabilities.
@@ -67,18 +80,24 @@ def test_arrow_keys_choose_the_threshold_that_the_run_starts_with(
     expect(figures).to_contain_text("recall 0.9900, precision 0.9000, leak-free notes –")
     page.keyboard.press("Home")
     expect(field).to_have_value("")
+    assert fits(page)
+
+    # The slider is there again after the browser's back button.
     page.keyboard.press("ArrowRight")
-    assert axe(page) == []
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.goto(live("jobs", "ward"))
+    page.go_back()
+    expect(page.get_by_role("radio", name="Ward CRF", exact=True)).to_be_checked()
+    expect(slider).to_have_attribute("aria-valuetext", "0.5")
+    expect(field).to_have_value("0.5")
     page.get_by_role("button", name="Start run").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Ward CRF-above-0.5-1")).to_be_visible()
     run = Run.objects.get()
-    assert (run.model_id, run.params) == (model.pk, {"threshold": 0.5})
+    assert (run.model_id, run.params) == (world.model.pk, {"threshold": 0.5})
 
 
 def test_the_slider_follows_the_number_and_gives_way_to_a_wanted_figure(
-    world: SimpleNamespace, model: TrainedModel, page_of: Any, live: Any, axe: Any
+    world: SimpleNamespace, page_of: Any, live: Any, axe: Any
 ) -> None:
     page = opened(world, page_of, live)
     slider, figures = page.get_by_role("slider", name="Choose a threshold"), page.locator("#masking output")
@@ -119,19 +138,3 @@ def test_the_slider_follows_the_number_and_gives_way_to_a_wanted_figure(
     page.get_by_role("button", name="Start run").click()
     expect(page.get_by_role("heading", name="Ward CRF-above-0.01-1")).to_be_visible()
     assert Run.objects.get().params == {"threshold": 0.01, "threshold_for": {"recall": 0.98}}
-
-
-def test_the_slider_is_there_again_after_back(
-    world: SimpleNamespace, model: TrainedModel, page_of: Any, live: Any
-) -> None:
-    page = opened(world, page_of, live)
-    choose(page, "Ward CRF")
-    slider = page.get_by_role("slider", name="Choose a threshold")
-    slider.focus()
-    page.keyboard.press("ArrowRight")
-    page.get_by_role("link", name="Combine backends").click()
-    expect(page.get_by_role("heading", level=1, name="Combine")).to_be_visible()
-    page.go_back()
-    expect(page.get_by_role("radio", name="Ward CRF", exact=True)).to_be_checked()
-    expect(slider).to_have_attribute("aria-valuetext", "0.5")
-    expect(page.get_by_role("spinbutton", name="Threshold (optional)", exact=True)).to_have_value("0.5")
