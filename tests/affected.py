@@ -26,7 +26,7 @@ def changed_since(commit: str) -> list[str]:
     return sorted(set(names))
 
 
-def tests_of(changed: Iterable[str]) -> list[str]:
+def affected_by(changed: Iterable[str]) -> list[str]:
     """Return the test files that can see a change of these files."""
     files = {file.relative_to(CODE).as_posix() for name in PACKAGES for file in (CODE / name).rglob("*.py")}
     users: dict[str, set[str]] = defaultdict(set)

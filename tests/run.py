@@ -65,7 +65,7 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--changed", nargs="?", const="HEAD", metavar="COMMIT", help="run what a change can break")
     chosen, words = parser.parse_known_args(words)
     if chosen.changed:
-        selected = affected.tests_of(affected.changed_since(chosen.changed))
+        selected = affected.affected_by(affected.changed_since(chosen.changed))
         print(f"{len(selected)} test files can see the changes since {chosen.changed}.", flush=True)
         if not selected:
             return 0

@@ -159,7 +159,7 @@ def _reaching(mutants: list[Mutant], folder: Path) -> dict[int, list[str]]:
         feature = Path(mutant.file).parts[1]
         found[mutant.number] = sorted(filter(None, tests), key=lambda name: (feature not in name, name))
         if not found[mutant.number]:
-            found[mutant.number] = [name for name in affected.tests_of([mutant.file]) if feature in name]
+            found[mutant.number] = [name for name in affected.affected_by([mutant.file]) if feature in name]
     return found
 
 
