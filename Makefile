@@ -7,7 +7,7 @@ STAMPS := $(VENV)/stamps
 # npm writes this file when an installation is complete.
 NODE_TOOLS := node_modules/.package-lock.json
 
-.PHONY: help run setup setup-dev setup-models setup-ldap test-tools test coverage lint shell debug bench quality lock clean
+.PHONY: help run setup setup-dev setup-models setup-ldap test-tools test coverage lint shell debug bench bench-compare quality lock clean
 .DEFAULT_GOAL := help
 
 help:
@@ -18,10 +18,11 @@ help:
 	@echo "make setup-dev     add the packages for tests and linters"
 	@echo "make test          run all tests, on SQLite and on PostgreSQL"
 	@echo "make coverage      show which lines the tests run, on SQLite; WHAT=tests/gold for a part"
-	@echo "make lint          run ruff, mypy, import contracts, djlint, codespell, ESLint, TypeScript"
+	@echo "make lint          run ruff, mypy, import contracts, djlint, codespell, ESLint, TypeScript; check the size"
 	@echo "make shell         open Django's shell on the data of make run (DEIDREVIEW_DATA)"
 	@echo "make debug         serve the data of make run with Django's debug toolbar, for this machine only"
 	@echo "make bench         measure speed and memory"
+	@echo "make bench-compare measure another commit and this version in turn: REF=COMMIT, ROUNDS=5"
 	@echo "make quality       measure trained models, review, surrogates and more, and write the tables to docs/quality.md"
 	@echo "make lock          pin the newest versions that pyproject.toml allows"
 
@@ -62,6 +63,9 @@ debug: $(STAMPS)/dev
 
 bench: test-tools
 	@$(PY) -m fixtures.bench
+
+bench-compare: test-tools
+	@$(PY) -m fixtures.bench.compare $(or $(REF),$(error Name the commit to compare with: make bench-compare REF=COMMIT)) --rounds $(or $(ROUNDS),5)
 
 quality: $(STAMPS)/dev
 	@$(PY) -m fixtures.quality.report
