@@ -1,5 +1,7 @@
 """Who may do what: a row for every URL. Used by test_access_matrix.py."""
 
+from itertools import groupby
+
 PERSONAS = ["anonymous", "stranger", "viewer", "annotator", "reviewer", "manager", "other_manager", "administrator"]
 # stranger: signed in, in no project. other_manager: of another project. administrator: staff, in no project.
 # A row gives the status for each, in this order. 302 for anonymous redirects to the sign-in page; 404 hides a project's
@@ -20,6 +22,18 @@ STAFF_302 = "302 302 302 302 302 302 302 302"
 STAFF_403 = "302 302 302 302 302 302 302 403"
 STAFF_405 = "302 302 302 302 302 302 302 405"
 STAFF_404 = "302 302 302 302 302 302 302 404"
+
+
+def asking(row: str, nightly: bool, turn: int) -> dict[str, str]:
+    """Return by persona the statuses that a run checks: at night all; else one of each group of neighbors alike.
+
+    Of those from whom the project is hidden it is one in turn, otherwise the one with the most access.
+    """
+    statuses = dict(zip(PERSONAS, row.split(), strict=True))
+    if nightly:
+        return statuses
+    groups = [(status, list(group)) for status, group in groupby(PERSONAS, key=lambda persona: statuses[persona])]
+    return {group[turn % len(group) if status == "404" else -1]: status for status, group in groups}
 
 
 def done(row: str, status: int = 302) -> str:

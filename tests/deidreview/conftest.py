@@ -2,9 +2,9 @@
 
 import logging
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
+from django.test import override_settings
 
 from tests.worlds.queue import no_redis
 from tests.worlds.signing_in import clock, fresh_cache, person, sign_in
@@ -13,13 +13,34 @@ __all__ = ["clock", "fresh_cache", "no_redis", "person", "sign_in"]
 
 
 @pytest.fixture
-def fast_requests(monkeypatch: pytest.MonkeyPatch, settings: Any) -> Iterator[None]:
+def nightly(pytestconfig: pytest.Config) -> bool:
+    """Whether all of many similar requests are sent, or only a few of them."""
+    return pytestconfig.getoption("--nightly")
+
+
+@pytest.fixture(scope="module")
+def small_models() -> Iterator[None]:
+    """Every backend of others finds one model on this machine."""
+    from models_runtime.core import external
+    from tests.deidreview.access_world import SMALL
+
+    with pytest.MonkeyPatch.context() as patch:
+        for backend, model in SMALL.items():
+            patch.setitem(external.FOUND, backend, lambda model=model: [model])
+        yield
+
+
+@pytest.fixture(scope="module")
+def fast_requests() -> Iterator[None]:
     """Switch off log lines, a fifth of the time of a request, and copies of template contexts, a tenth.
 
     A fast machine sends more requests in ten seconds than a person may, so there is no limit on them either.
     """
-    settings.REQUESTS_PER_WINDOW = settings.ANONYMOUS_PER_WINDOW = 10**9
-    monkeypatch.setattr("django.test.client.store_rendered_templates", lambda *_, **__: None)
-    logging.disable()
-    yield
-    logging.disable(logging.NOTSET)
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        override_settings(REQUESTS_PER_WINDOW=10**9, ANONYMOUS_PER_WINDOW=10**9),
+    ):
+        patch.setattr("django.test.client.store_rendered_templates", lambda *_, **__: None)
+        logging.disable()
+        yield
+        logging.disable(logging.NOTSET)
