@@ -9,9 +9,7 @@ from tests import factories as make
 from tests.browser.widths import PHONE, fits
 
 
-def test_a_token_is_made_tried_and_revoked_by_keyboard(
-    transactional_db: None, page_of: Any, live: Any, axe: Any
-) -> None:
+def test_a_token_is_made_tried_and_revoked_by_keyboard(transactional_db: None, page_of: Any, live: Any) -> None:
     mia = make.make_member(make.make_project("covid"), "manager", "mia")
     page = page_of(mia, **PHONE, permissions=["clipboard-read", "clipboard-write"])
     page.goto(live("api_tokens"))
@@ -45,7 +43,7 @@ def test_a_token_is_made_tried_and_revoked_by_keyboard(
     route.get_by_role("button", name="Try it out").press("Enter")
     route.get_by_role("button", name="Execute").press("Enter")
     expect(route.locator(".live-responses-table")).to_contain_text('"slug": "covid"')
-    assert axe(page) == [] and fits(page)
+    assert fits(page)
 
     page.goto(live("api_tokens"))
     page.get_by_role("button", name="Revoke Nightly import of the ward").press("Enter")

@@ -1,27 +1,20 @@
 """Errors are injected once, and the copy is refined with the settings of the chosen method, in Chromium on a phone."""
 
-from types import SimpleNamespace
 from typing import Any
 
-import pytest
 from playwright.sync_api import expect
 
 from annotations.jobs.runner import run as work
 from models_runtime.backends.llm.servers import read_servers
 from models_runtime.models import InjectedRun, Refinement
 from tests.browser.widths import PHONE, fits
-from tests.refining.conftest import ward
-
-__all__ = ["ward"]
+from tests.refining.conftest import build_ward
 
 
-@pytest.fixture
-def no_redis(monkeypatch: Any) -> None:
-    """Jobs wait; the test does them itself."""
-
-
-@pytest.mark.django_db(transaction=True)
-def test_from_the_runs_to_a_refinement(ward: SimpleNamespace, page_of: Any, live: Any, axe: Any, settings: Any) -> None:
+def test_from_the_runs_to_a_refinement(
+    transactional_db: None, page_of: Any, live: Any, axe: Any, settings: Any
+) -> None:
+    ward = build_ward()
     listed = {"DEIDREVIEW_LLM_SERVERS": "ward=http://127.0.0.1:9/v1", "DEIDREVIEW_LLM_WARD_MODELS": "small"}
     settings.LLM_SERVERS = read_servers(listed)
     page = page_of(ward.mia, **PHONE)
