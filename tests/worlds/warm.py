@@ -149,6 +149,7 @@ def _become(files: list[int], words: list[str], env: dict[str, str]) -> list[str
     from django.conf import LazySettings, Settings, settings
     from django.core.cache import caches
     from django.core.exceptions import ImproperlyConfigured
+    from django.core.management import get_commands
     from django.db import connections
     from django.utils.functional import empty
 
@@ -169,6 +170,7 @@ def _become(files: list[int], words: list[str], env: dict[str, str]) -> list[str
     except ImproperlyConfigured:  # The command itself reports this.
         sys.modules.pop(module, None)
         settings._wrapped = empty
+        get_commands.cache_clear()
     else:
         # Libraries have added their defaults to the settings when they were imported.
         vars(settings._wrapped).update(vars(fresh))
