@@ -1,36 +1,13 @@
-"""The annotate page for everybody: axe-core at three widths, light and dark."""
+"""The annotate page without scripts, for a screen reader, and on paper. tests/browser/test_axe.py has more."""
 
 import re
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests import factories as make
 from tests.browser.annotate.steps import open_note, press
-
-
-@pytest.mark.parametrize("width", [1440, 1024, 390])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_nothing_for_axe_to_find(
-    world: SimpleNamespace, page_of: Any, live: Any, axe: Any, width: int, scheme: str
-) -> None:
-    page = page_of(world.ann, viewport={"width": width, "height": 844}, color_scheme=scheme)
-    open_note(page, live, world.note)
-    press(page, "ArrowRight", "ArrowRight", "Shift+ArrowRight", "1")
-    press(page, "ArrowRight", "Shift+ArrowRight", "d", "ArrowRight")
-    press(page, "Enter")
-    assert axe(page) == []
-    press(page, "Escape", "Escape", "?")
-    assert axe(page) == []
-    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-    # Nothing moves for those who don't want it, and what moves for others does so briefly (milliseconds).
-    moving = """() => Math.max(...[...document.querySelectorAll("*")].map((each) =>
-        Math.max(...getComputedStyle(each).transitionDuration.split(",").map((time) => parseFloat(time) * 1000))))"""
-    assert page.evaluate(moving) <= 120
-    page.emulate_media(reduced_motion="reduce")
-    assert page.evaluate(moving) == 0
 
 
 def test_without_scripts_the_note_can_be_read_and_handed_in(world: SimpleNamespace, page_of: Any, live: Any) -> None:
@@ -45,7 +22,9 @@ def test_without_scripts_the_note_can_be_read_and_handed_in(world: SimpleNamespa
     expect(page.get_by_text("Submitted", exact=True)).to_be_visible()
 
 
-def test_a_screen_reader_hears_a_label_once(opened: Page) -> None:
+def test_a_screen_reader_hears_a_label_once_and_paper_has_the_whole_note(
+    opened: Page, world: SimpleNamespace, live: Any
+) -> None:
     press(opened, "ArrowRight", "ArrowRight", "Shift+ArrowRight", "1")
     expect(opened.locator("#note .span")).to_have_attribute("data-label", "PATIENT")
     tree = opened.context.new_cdp_session(opened).send("Accessibility.getFullAXTree")["nodes"]
@@ -59,19 +38,19 @@ def test_a_screen_reader_hears_a_label_once(opened: Page) -> None:
     names = inside(note)
     assert "PATIENT" in names and "Mario Rossi" in names
     assert sum("PATIENT" in name for name in names) == 1
-
-
-def test_the_printed_page_is_the_whole_note(world: SimpleNamespace, page_of: Any, live: Any) -> None:
+    # On paper the whole note is there, and nothing but it.
     text = "Paziente Mario Rossi\r\n" * 120
     note = make.make_note(world.project, text, "long", annotators=[world.ann])
     make.make_set(note, world.ann, [(9, 20, "PATIENT")])
-    page = open_note(page_of(world.ann), live, note)
-    page.emulate_media(media="print")
+    open_note(opened, live, note)
+    opened.emulate_media(media="print")
     height = "document.documentElement.scrollHeight"
-    last = page.locator(".line").last
-    assert page.evaluate(height) >= last.evaluate("line => line.getBoundingClientRect().bottom + window.scrollY") > 2000
-    assert page.locator("#scroll").evaluate("each => each.scrollHeight - each.clientHeight") <= 1
+    last = opened.locator(".line").last
+    assert (
+        opened.evaluate(height) >= last.evaluate("line => line.getBoundingClientRect().bottom + window.scrollY") > 2000
+    )
+    assert opened.locator("#scroll").evaluate("each => each.scrollHeight - each.clientHeight") <= 1
     for part in ("#note-name", "#note .span"):
-        expect(page.locator(part)).to_be_visible()
+        expect(opened.locator(part)).to_be_visible()
     for part in (".site-head", "#notes", "#side", "#submit-form", "#show-find", "#save-state"):
-        expect(page.locator(part)).to_be_hidden()
+        expect(opened.locator(part)).to_be_hidden()

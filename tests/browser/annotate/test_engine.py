@@ -9,7 +9,7 @@ from tests import factories as make
 from tests.browser.annotate.steps import open_note, press, saved
 
 WORDS = "Paziente Mario Rossi, ricoverato il 12/03/2021 a Torino, dimesso.\n"
-LINES = 1500
+LINES = 500
 # A span put in, moved or taken out: its own nodes, and the text around it.
 MOST_NODES = 16
 

@@ -25,61 +25,74 @@ def box(page: Page, selector: str) -> dict[str, float]:
     return dict(found)
 
 
-@pytest.mark.parametrize("width", [1440, 1024, 390])
-def test_the_columns(world: SimpleNamespace, page_of: Any, live: Any, width: int) -> None:
+def test_columns_at_every_width(world: SimpleNamespace, page_of: Any, live: Any) -> None:
     """Notes, text and labels are side by side where there is room, else stacked; the list of notes folds."""
-    page = open_note(page_of(world.ann, viewport={"width": width, "height": 844}), live, world.note)
-    notes, text, side = (box(page, selector) for selector in ("#notes", ".wb-middle", "#side"))
-    if width == 1440:
-        assert notes["x"] + notes["width"] <= text["x"]
-        page.locator("#notes-list summary").click()
-        expect(page.locator("#notes-items")).to_be_hidden()
-        assert box(page, "#notes")["width"] < 60
-        assert box(page, ".wb-middle")["width"] > text["width"] + 100
-    else:
-        assert notes["y"] + notes["height"] <= text["y"]
-        expect(page.locator("#notes-items")).to_be_hidden()
-    if width > 390:
-        assert text["x"] + text["width"] <= side["x"]
-        assert text["width"] > side["width"]
-    else:
-        assert text["y"] + text["height"] <= side["y"]
-
-
-@pytest.mark.parametrize("width", [1440, 1380, 1024])
-@pytest.mark.parametrize("is_folded", [False, True])
-def test_the_list_of_notes_beside_the_guidelines(
-    world: SimpleNamespace, page_of: Any, live: Any, width: int, is_folded: bool
-) -> None:
-    """Where there is no room for both, opening the list closes the guidelines."""
-    page = open_note(page_of(world.ann, viewport={"width": width, "height": 844}), live, world.note)
+    page = page_of(world.ann)
     items, guide, summary = (page.locator(where) for where in ("#notes-items", "#guide", "#notes-list summary"))
-    if items.is_visible() == is_folded:
-        summary.click()
-    press(page, "g")
-    expect(guide).to_be_visible()
-    if width == 1440 and not is_folded:
-        expect(items).to_be_visible()
-        summary.click()
-        expect(items).to_be_hidden()
-    else:
-        expect(items).to_be_hidden()
-        summary.click()
-        expect(items).to_be_visible()
-    expect(guide).to_be_visible(visible=width == 1440)
+    name = page.locator("#note-name")
+    for width in (1440, 1380, 1024, 390):
+        page.set_viewport_size({"width": width, "height": 844})
+        open_note(page, live, world.note)
+        notes, text, side = (box(page, selector) for selector in ("#notes", ".wb-middle", "#side"))
+        if width == 1440:
+            assert notes["x"] + notes["width"] <= text["x"]
+            summary.click()
+            expect(items).to_be_hidden()
+            assert box(page, "#notes")["width"] < 60
+            assert box(page, ".wb-middle")["width"] > text["width"] + 100
+        elif width != 1380:
+            assert notes["y"] + notes["height"] <= text["y"]
+            expect(items).to_be_hidden()
+        if width > 390:
+            assert text["x"] + text["width"] <= side["x"]
+            assert text["width"] > side["width"]
+        else:
+            assert text["y"] + text["height"] <= side["y"]
+        # The links to the next and previous note stay visible without the list of notes.
+        page.evaluate("window.stayed = true")
+        page.locator("#next-note").click()
+        expect(name).to_have_text(world.notes[1].name)
+        page.locator("#previous-note").click()
+        expect(name).to_have_text(world.note.name)
+        assert page.evaluate("window.stayed")
+        if width == 390:  # there the guidelines cover the page
+            continue
+        # Where there is no room for list and guidelines, opening the list closes the guidelines.
+        for is_folded in (False, True):
+            if items.is_visible() == is_folded:
+                summary.click()
+            press(page, "g")
+            expect(guide).to_be_visible()
+            if width == 1440 and not is_folded:
+                expect(items).to_be_visible()
+                summary.click()
+                expect(items).to_be_hidden()
+            else:
+                expect(items).to_be_hidden()
+                summary.click()
+                expect(items).to_be_visible()
+            expect(guide).to_be_visible(visible=width == 1440)
+            if width == 1440:
+                page.locator("#guide-close").click()
+                page.locator("#note").focus()
+    # The foot of a note that was handed in is one row on a phone.
+    make.make_set(world.notes[1], world.ann, submitted=True)
+    open_note(page, live, world.notes[1])
+    assert box(page, ".wb-foot")["height"] < 60
+    for where in ("#previous-note", "#next-note", "#reopen", "#next-open"):
+        expect(page.locator(where)).to_be_in_viewport(ratio=1)
 
 
-def test_the_text(transactional_db: None, page_of: Any, live: Any) -> None:
-    project = make.make_project("covid")
-    ann = make.make_member(project, user="ann")
+def test_the_text(walk_over: Any) -> None:
+    """White space as it is; each line with its number; at most 90 characters wide, and wrapped, whatever they are."""
+    long = "Mario Rossi torna.\n" * 300
     text = "\tcol  umn   Rossi\r\n\r\n" + "parola " * 60 + "\r\n" + "x" * 900
-    page = open_note(
-        page_of(ann, viewport={"width": 2200, "height": 900}), live, make.make_note(project, text, annotators=[ann])
-    )
+    walk = walk_over(text, long)
+    page = walk.page
+    page.set_viewport_size({"width": 2200, "height": 900})
     assert style(page, "#note", "fontSize") == "17px"
     assert float(style(page, "#note", "lineHeight").removesuffix("px")) == pytest.approx(17 * 1.65, abs=0.1)
     assert "tabular-nums" in style(page, "#note", "fontVariantNumeric")
-    # White space as it is; each line with its number; at most 90 characters wide, and wrapped, whatever they are.
     assert page.locator(".line-text").first.inner_text() == "\tcol  umn   Rossi"
     assert page.locator(".gutter").all_inner_texts() == ["1", "2", "3", "4"]
     character = page.locator("#note").evaluate("""note => {
@@ -98,6 +111,25 @@ def test_the_text(transactional_db: None, page_of: Any, live: Any) -> None:
         )
         assert found[1] <= found[0] <= character + 1
         assert (found[2] > 40) == (line >= 2)
+    # What is selected is on the screen.
+    page.set_viewport_size({"width": 1440, "height": 900})
+    last = long.rindex("Rossi")
+    make.make_set(walk.go_on(), walk.ann, [(0, 5, "PATIENT"), (last, last + 5, "PATIENT")], version=1)
+    page.evaluate("window.dispatchEvent(new Event('focus'))")
+    expect(page.locator("#note .span")).to_have_count(2)
+    press(page, "Tab", "Tab")
+    expect(page.locator("#note .is-selected")).to_be_in_viewport()
+    expect(page.locator("#said")).to_have_text("PATIENT: Rossi, 2 of 2")
+    press(page, "Escape", "Control+Home")
+    expect(page.locator("#L1")).to_be_in_viewport()
+    press(page, *["ArrowDown"] * 40)
+    expect(page.locator("#L41")).to_be_in_viewport()
+    # Screen readers get the note's name and each span with its label.
+    expect(page.locator("#said")).to_have_text("Mario")
+    first = page.locator("#note .span").first
+    expect(first).to_have_role("group")
+    expect(first).to_have_accessible_name("PATIENT")
+    expect(page.locator("#note")).to_have_accessible_name(re.compile("^Text of"))
 
 
 def test_spans(world: SimpleNamespace, page_of: Any, live: Any) -> None:
@@ -143,49 +175,16 @@ def test_what_opens_lies_beside_what_it_is_about(opened: Page) -> None:
         assert 0 < found["y"] - at["y"] < 60
     opened.locator("#note-name").click()
     expect(opened.locator("#palette")).to_be_hidden()
-    # At the bottom of the window it opens above.
-    opened.set_viewport_size({"width": 1440, "height": 350})
-    drag(opened, "casa")
-    at, found = place(opened, "casa"), box(opened, "#palette")
-    assert found["y"] + found["height"] <= at["y"]
-
-
-def test_an_armed_label_is_seen_and_let_go(opened: Page) -> None:
+    # An armed label is seen and let go.
+    press(opened, "Escape", "Escape")
     label_button(opened, "DATE").click()
     expect(opened.locator("#selected")).to_contain_text("Every selection is labeled DATE")
     expect(opened.locator("#said")).to_contain_text("Every selection is labeled DATE")
     label_button(opened, "DATE").click()
     expect(opened.locator("#selected")).to_contain_text("Nothing selected")
     expect(label_button(opened, "DATE")).to_have_attribute("aria-pressed", "false")
-
-
-def test_what_is_selected_is_on_the_screen(transactional_db: None, page_of: Any, live: Any) -> None:
-    project = make.make_project("covid")
-    ann = make.make_member(project, user="ann")
-    note = make.make_note(project, "Mario Rossi torna.\n" * 300, annotators=[ann])
-    last = note.text.rindex("Rossi")
-    make.make_set(note, ann, [(0, 5, "PATIENT"), (last, last + 5, "PATIENT")])
-    page = open_note(page_of(ann), live, note)
-    press(page, "Tab", "Tab")
-    expect(page.locator("#note .is-selected")).to_be_in_viewport()
-    expect(page.locator("#said")).to_have_text("PATIENT: Rossi, 2 of 2")
-    press(page, "Escape", "Control+Home")
-    expect(page.locator("#L1")).to_be_in_viewport()
-    press(page, *["ArrowDown"] * 40)
-    expect(page.locator("#L41")).to_be_in_viewport()
-    # Screen readers get the note's name and each span with its label.
-    expect(page.locator("#said")).to_have_text("Mario")
-    first = page.locator("#note .span").first
-    expect(first).to_have_role("group")
-    expect(first).to_have_accessible_name("PATIENT")
-    expect(page.locator("#note")).to_have_accessible_name(re.compile("^Text of"))
-
-
-def test_the_foot_of_a_note_that_was_handed_in_is_one_row_on_a_phone(
-    world: SimpleNamespace, page_of: Any, live: Any
-) -> None:
-    make.make_set(world.notes[1], world.ann, submitted=True)
-    page = open_note(page_of(world.ann, viewport={"width": 390, "height": 844}), live, world.notes[1])
-    assert box(page, ".wb-foot")["height"] < 60
-    for name in ("#previous-note", "#next-note", "#reopen", "#next-open"):
-        expect(page.locator(name)).to_be_in_viewport(ratio=1)
+    # At the bottom of the window what opens lies above.
+    opened.set_viewport_size({"width": 1440, "height": 350})
+    drag(opened, "casa")
+    at, found = place(opened, "casa"), box(opened, "#palette")
+    assert found["y"] + found["height"] <= at["y"]

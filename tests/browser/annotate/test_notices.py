@@ -73,7 +73,7 @@ def test_a_second_tab_finds_the_annotations_started(world: SimpleNamespace, page
     late.route("**/start", lambda route: route.abort())
     open_note(late, live, world.note)
     expect(late.locator("#notice")).to_be_visible()
-    second = open_note(late.context.new_page(), live, world.note)
+    second = open_note(page_of(beside=late), live, world.note)
     expect(second.locator("#seeded")).to_have_text("Began from the spans of rules-1.")
     late.evaluate("() => window.dispatchEvent(new Event('focus'))")
     expect(late.locator("#seeded")).to_have_text("Began from the spans of rules-1.")
@@ -122,15 +122,3 @@ def test_the_outcome(world: SimpleNamespace, page_of: Any, live: Any) -> None:
     expect(page.get_by_role("heading", name=f"Outcome for your spans in {first.name}")).to_be_visible()
     page.get_by_role("link", name="Your annotations").click()
     expect(page.locator("#note-name")).to_have_text(first.name)
-
-
-def test_the_pace_of_work(opened: Page, world: SimpleNamespace) -> None:
-    pace = opened.locator("#pace")
-    expect(pace).to_be_hidden()
-    press(opened, "Enter", "Enter")
-    expect(opened.locator("#note-name")).to_have_text(world.notes[1].name)
-    expect(pace).to_have_text("1 today")
-    expect(pace).to_be_visible()
-    opened.reload()
-    opened.wait_for_selector("html[data-workbench=ready]")
-    expect(pace).to_have_text("1 today")

@@ -4,13 +4,11 @@ import re
 import unicodedata
 from typing import Any
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from annotations.domain.tokens import tokenize
 from annotations.models import Span
-from tests import factories as make
-from tests.browser.annotate.steps import open_note, press, saved
+from tests.browser.annotate.steps import press, saved
 from tests.domain.twins import snap
 
 # Each with a stretch to drag over. `|` stands where the mouse goes down and where it is let go.
@@ -85,8 +83,9 @@ def drag_over(page: Page, text: str, start: int, end: int) -> None:
     page.mouse.up()
 
 
-def labeled_bounds() -> list[tuple[int, int, str]]:
-    return sorted(Span.objects.values_list("start", "end", "label__name"))
+def labeled_bounds(walk: Any) -> list[tuple[int, int, str]]:
+    rows = Span.objects.filter(annotation_set__document=walk.note)
+    return sorted(rows.values_list("start", "end", "label__name"))
 
 
 def selected(page: Page) -> str:
@@ -105,25 +104,16 @@ def runs_left(text: str, offset: int) -> bool:
     return unicodedata.bidirectional(letter) in ("R", "AL")
 
 
-@pytest.fixture
-def opened_with(transactional_db: None, page_of: Any, live: Any) -> Any:
-    project = make.make_project("offsets")
-    ann = make.make_member(project, user="ann")
-
-    def opened(text: str) -> Page:
-        return open_note(page_of(ann), live, make.make_note(project, text, annotators=[ann]))
-
-    return opened
-
-
-def test_the_mouse_takes_what_is_seen(opened_with: Any) -> None:
+def test_the_mouse_takes_what_is_seen(walk_over: Any) -> None:
     text, stretches = "", []
     for line in DRAGGED:
         before, *rest = line.split("|")
         if rest:
             stretches.append((len(text + before), len(text + before + rest[0])))
         text += line.replace("|", "")
-    page = opened_with(text)
+    letters = "Sexo: H.\nd. m, محمد\nد. محمد\n"
+    walk = walk_over(text, letters)
+    page = walk.page
     shown = page.evaluate("[...document.querySelectorAll('#note .line-text')].map((line) => line.textContent)")
     assert shown == text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     tokens, expected = tokenize(text), []
@@ -143,20 +133,17 @@ def test_the_mouse_takes_what_is_seen(opened_with: Any) -> None:
         press(page, "2")
         expected.append((start, end, "DOCTOR"))
     saved(page)
-    assert labeled_bounds() == sorted(expected)
-
-
-def test_a_double_click_at_the_edge_of_a_letter_takes_it(opened_with: Any) -> None:
-    text = "Sexo: H.\nd. m, محمد\nد. محمد\n"
-    page = opened_with(text)
-    letters = [text.index(part) for part in ("H.", "m,", "د.")]
-    for at in letters:
-        _, after = ends(page, text, at, at + 1)
+    assert labeled_bounds(walk) == sorted(expected)
+    # A double click at the edge of a letter takes it.
+    walk.go_on()
+    edges = [letters.index(part) for part in ("H.", "m,", "د.")]
+    for at in edges:
+        _, after = ends(page, letters, at, at + 1)
         page.mouse.dblclick(**after)
-        selects(page, text[at])
+        selects(page, letters[at])
         press(page, "1")
     saved(page)
-    assert labeled_bounds() == [(at, at + 1, "PATIENT") for at in letters]
+    assert labeled_bounds(walk) == [(at, at + 1, "PATIENT") for at in edges]
 
 
 def stops(text: str) -> list[tuple[int, int]]:
@@ -166,10 +153,11 @@ def stops(text: str) -> list[tuple[int, int]]:
     return sorted(pictures + [token for token in others if not any(a <= token[0] < b for a, b in pictures)])
 
 
-def test_the_keys_take_every_token_in_turn(opened_with: Any) -> None:
+def test_the_keys_take_every_token_in_turn(walk_over: Any) -> None:
     text = "".join(DRAGGED).replace("|", "")
     tokens = stops(text)
-    page = opened_with(text)
+    walk = walk_over(text)
+    page = walk.page
     here = 0
     for number, (start, end) in enumerate(tokens):
         press(page, "ArrowLeft" if runs_left(text, here) else "ArrowRight")  # onwards, as it is seen
@@ -178,23 +166,24 @@ def test_the_keys_take_every_token_in_turn(opened_with: Any) -> None:
         if number % 2:
             press(page, "d")
     saved(page)
-    assert labeled_bounds() == [(*token, "DATE") for token in tokens[1::2]]
+    assert labeled_bounds(walk) == [(*token, "DATE") for token in tokens[1::2]]
     # Text selected by keys across labeled spans.
     press(page, "Escape", "ArrowLeft", *["Shift+ArrowLeft"] * 3)
     stretch = selected(page)
     press(page, "h")
     saved(page)
-    [(start, end)] = [(start, end) for start, end, label in labeled_bounds() if label == "HOSPITAL"]
+    [(start, end)] = [(start, end) for start, end, label in labeled_bounds(walk) if label == "HOSPITAL"]
     assert text[start:end] == stretch
     assert len([token for token in tokens if start <= token[0] < end]) == 4
 
 
-def test_a_line_of_20_000_characters(opened_with: Any) -> None:
+def test_a_line_of_20_000_characters(walk_over: Any) -> None:
     text = "Línea 😀 larga דוד 12 " * 960 + "doctor Ángel Ruiz, fin."
     assert len(text) > 20_000
     assert "\n" not in text
     start = text.index("Ángel")
-    page = opened_with(text)
+    walk = walk_over(text)
+    page = walk.page
     drag_over(page, text, start + 1, start + 7)
     press(page, "2")
     expect(page.locator("#note .span")).to_have_text("Ángel Ruiz")
@@ -204,7 +193,7 @@ def test_a_line_of_20_000_characters(opened_with: Any) -> None:
     press(page, "1", "Shift+ArrowRight")
     saved(page)
     stretch = text.index("12", middle)
-    assert labeled_bounds() == [
+    assert labeled_bounds(walk) == [
         (middle, stretch + 2, "PATIENT"),
         (start, start + 10, "DOCTOR"),
         (start + 12, start + 15, "CITY"),

@@ -65,7 +65,6 @@ def signed_in(browser: Browser, base: str) -> Page:
     return page
 
 
-@pytest.mark.both_databases
 def test_a_server_that_dies_loses_nothing(product: Any, start: Any, manage: Any, browser: Browser) -> None:
     page = signed_in(browser, f"http://127.0.0.1:{product.port}")
     state = page.locator("#save-state")

@@ -1,11 +1,11 @@
 """The annotate page on a phone: read, label, change and submit by finger."""
 
-from types import SimpleNamespace
 from typing import Any
 
 from playwright.sync_api import CDPSession, Page, expect
 
-from tests.browser.annotate.steps import open_note, place, quotes, saved
+from annotations.models import Label, Span
+from tests.browser.annotate.steps import TEXT, click_text, place, press, saved
 
 
 def finger(session: CDPSession, kind: str, **at: float) -> None:
@@ -20,9 +20,12 @@ def long_press(page: Page, part: str) -> None:
     page.evaluate("document.getSelection().modify('extend', 'forward', 'word')")
 
 
-def test_a_note_by_finger(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
-    page = page_of(world.ann, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
-    open_note(page, live, world.note)
+def test_notes_by_finger(walk_over: Any, axe: Any) -> None:
+    walk = walk_over(*[TEXT] * 3, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    Label.objects.filter(name="PATIENT").update(attributes=[{"name": "Family"}])
+    page = walk.page
+    page.reload()
+    page.wait_for_selector("html[data-workbench=ready]")
     session = page.context.new_cdp_session(page)
     # Label: the palette is a sheet at the bottom, as wide as the screen.
     long_press(page, "Torino")
@@ -35,8 +38,7 @@ def test_a_note_by_finger(world: SimpleNamespace, page_of: Any, live: Any, axe: 
     palette.get_by_role("button", name="Narrower").tap()
     palette.get_by_role("button", name="CITY").tap()
     expect(palette).to_be_hidden()
-    saved(page)
-    [(label, quote)] = quotes(world.ann, world.note)
+    [(label, quote)] = walk.made
     assert label == "CITY"
     assert "Torino".startswith(quote) or quote == "Torino"
     # Let go, select it again by a tap, relabel it.
@@ -59,8 +61,7 @@ def test_a_note_by_finger(world: SimpleNamespace, page_of: Any, live: Any, axe: 
     finger(session, "touchMove", **moved)
     expect(page.locator(".wb-ends-boxes i").first).to_be_visible()
     finger(session, "touchEnd")
-    saved(page)
-    assert quotes(world.ann, world.note) == [("HOSPITAL", "12/03/2021 a Torino")]
+    assert walk.made == [("HOSPITAL", "12/03/2021 a Torino")]
     assert axe(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     page.get_by_role("button", name="Delete").tap()
@@ -70,4 +71,28 @@ def test_a_note_by_finger(world: SimpleNamespace, page_of: Any, live: Any, axe: 
     palette.get_by_role("button", name="DOCTOR").tap()
     expect(page.locator("#note .span")).to_have_text("Bianchi")
     page.get_by_role("button", name="Submit").tap()
-    page.wait_for_url(f"**/notes/{world.notes[1].pk}/annotate/")
+    walk.handed_in()
+    # Attributes, in a sheet as wide as the screen.
+    press(page, ",", "1")
+    expect(page.locator("#selected .chip")).to_have_text("PATIENT")
+    page.locator("#selected").get_by_role("button", name="Attributes").tap()
+    window = page.get_by_role("dialog", name="Attributes")
+    box = window.bounding_box()
+    assert box is not None
+    assert (box["x"], box["width"], box["y"] + box["height"]) == (0, 390, 844)
+    window.get_by_role("button", name="Family").tap()
+    saved(page)
+    assert Span.objects.get(annotation_set__document=walk.note).attributes == {"Family": True}
+    press(page, "Escape")
+    # With auto-next the palette goes along.
+    walk.go_on()
+    page.get_by_role("button", name="Auto-next").tap()
+    page.get_by_role("button", name="Next candidate").tap()
+    for label, following in (("PATIENT", "54 anni"), ("AGE", "12/03/2021"), ("DATE", "Torino")):
+        palette.get_by_role("button", name=label).tap()
+        expect(palette.locator(".wb-palette-head .wb-item-text")).to_have_text(following)
+    press(page, "Escape")
+    expect(palette).to_be_hidden()
+    assert [label for label, _ in walk.made] == ["PATIENT", "AGE", "DATE"]
+    click_text(page, "Bianchi")
+    expect(palette).to_be_hidden()

@@ -1,4 +1,4 @@
-"""Saving on the annotate page: no change is lost, made twice, or overwritten silently."""
+"""Saving on the annotate page: no change is lost, made twice, or overwritten silently, at a limit neither."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -10,68 +10,204 @@ from playwright.sync_api import Page, expect
 from annotations.models import AnnotationSet, Assignment, Event, Span
 from annotations.projects.services.archiving import archive_project, restore_project
 from tests import factories as make
-from tests.browser.annotate.steps import lose_one_answer, open_note, painted, press, quotes, saved
+from tests.browser.annotate.steps import TEXT, lose_one_answer, open_note, painted, press, quotes, saved
 from tests.browser.conftest import session_cookie
 
 
-def test_a_reload_keeps_spans_and_undo(opened: Page, world: SimpleNamespace) -> None:
-    press(opened, "ArrowRight", "ArrowRight", "1", "ArrowRight", "2")
-    saved(opened)
-    before = painted(opened)
+def test_what_waits_is_saved(walk_over: Any) -> None:
+    walk = walk_over(*[TEXT] * 9)
+    page = walk.page
+    # A reload keeps spans and undo.
+    press(page, "ArrowRight", "ArrowRight", "1", "ArrowRight", "2")
+    saved(page)
+    drawn = painted(page)
     # The folded list of notes stays folded, and position and selection are restored.
-    opened.locator("#notes-list summary").press("Enter")
-    expect(opened.locator("#notes-items")).to_be_hidden()
-    opened.reload()
-    opened.wait_for_selector("html[data-workbench=ready]")
-    expect(opened.locator("#notes-items")).to_be_hidden()
-    expect(opened.locator("#note .is-selected")).to_have_text("Rossi")
-    assert painted(opened) == before == [("PATIENT", "Mario"), ("DOCTOR", "Rossi")]
-    press(opened, "Control+z")
-    expect(opened.locator("#note .span")).to_have_count(1)
-    press(opened, "Control+z")
-    expect(opened.locator("#note .span")).to_have_count(0)
-    press(opened, "Control+y", "Control+y")
-    expect(opened.locator("#note .span")).to_have_count(2)
-    saved(opened)
-    assert quotes(world.ann, world.note) == [("PATIENT", "Mario"), ("DOCTOR", "Rossi")]
-
-
-@pytest.mark.both_databases
-def test_offline_work_is_kept_and_sent_in_order(opened: Page, world: SimpleNamespace) -> None:
-    opened.context.set_offline(True)
-    press(opened, "ArrowRight", "ArrowRight", "1")
-    expect(opened.locator("#save-state")).to_have_text("Offline, 1 waiting")
-    press(opened, "2", "ArrowRight", "c", "Delete", "ArrowRight", "ArrowRight", "d")
-    press(opened, "Control+z", "Control+Shift+z")
-    expect(opened.locator("#save-state")).to_have_text("Offline, 7 waiting")
-    assert painted(opened) == [("DOCTOR", "Mario"), ("DATE", "54")]
-    assert Span.objects.count() == 0
-    opened.context.set_offline(False)
-    saved(opened)
-    assert quotes(world.ann, world.note) == [("DOCTOR", "Mario"), ("DATE", "54")] == painted(opened)
-    assert Event.objects.filter(verb__startswith="span.").count() == 7
-
-
-def test_a_lost_answer_doubles_nothing(opened: Page, world: SimpleNamespace) -> None:
-    lost = lose_one_answer(opened, "**/changes")
-    press(opened, "ArrowRight", "1")
-    expect(opened.locator("#save-state")).to_have_text("Offline, 1 waiting")
-    saved(opened)
+    page.locator("#notes-list summary").press("Enter")
+    expect(page.locator("#notes-items")).to_be_hidden()
+    page.reload()
+    page.wait_for_selector("html[data-workbench=ready]")
+    expect(page.locator("#notes-items")).to_be_hidden()
+    expect(page.locator("#note .is-selected")).to_have_text("Rossi")
+    assert painted(page) == drawn == [("PATIENT", "Mario"), ("DOCTOR", "Rossi")]
+    press(page, "Control+z")
+    expect(page.locator("#note .span")).to_have_count(1)
+    press(page, "Control+z")
+    expect(page.locator("#note .span")).to_have_count(0)
+    press(page, "Control+y", "Control+y")
+    expect(page.locator("#note .span")).to_have_count(2)
+    assert walk.made == [("PATIENT", "Mario"), ("DOCTOR", "Rossi")]
+    # Offline work is kept and sent in order.
+    walk.go_on()
+    page.context.set_offline(True)
+    press(page, "ArrowRight", "ArrowRight", "1")
+    expect(page.locator("#save-state")).to_have_text("Offline, 1 waiting")
+    press(page, "2", "ArrowRight", "c", "Delete", "ArrowRight", "ArrowRight", "d")
+    press(page, "Control+z", "Control+Shift+z")
+    expect(page.locator("#save-state")).to_have_text("Offline, 7 waiting")
+    assert painted(page) == [("DOCTOR", "Mario"), ("DATE", "54")]
+    assert Span.objects.filter(annotation_set__document=walk.note).count() == 0
+    page.context.set_offline(False)
+    assert walk.made == [("DOCTOR", "Mario"), ("DATE", "54")] == painted(page)
+    assert Event.objects.filter(document_id=walk.note.pk, verb__startswith="span.").count() == 7
+    # A lost answer doubles nothing.
+    walk.go_on()
+    lost = lose_one_answer(page, "**/changes")
+    press(page, "ArrowRight", "1")
+    expect(page.locator("#save-state")).to_have_text("Offline, 1 waiting")
+    saved(page)
     assert lost == [200]
-    assert quotes(world.ann, world.note) == [("PATIENT", "Paziente")] == painted(opened)
-    expect(opened.locator("#notice")).not_to_contain_text("another tab")
-
-
-def test_leaving_unsaved_work_warns(opened: Page) -> None:
-    opened.context.set_offline(True)
-    press(opened, "ArrowRight", "1")
-    expect(opened.locator("#save-state")).to_contain_text("Offline")
-    with opened.expect_event("dialog") as asked:
-        opened.once("dialog", lambda dialog: dialog.dismiss())
-        opened.close(run_before_unload=True)
+    assert walk.made == [("PATIENT", "Paziente")] == painted(page)
+    expect(page.locator("#notice")).not_to_contain_text("another tab")
+    page.unroute_all()
+    # A message on what was refused is not replaced by the one that all changes are saved.
+    walk.go_on()
+    press(page, "ArrowRight", "1", "ArrowRight", "1")
+    saved(page)
+    page.context.set_offline(True)
+    press(page, "Escape", "Control+Home", "Tab", "2", "Tab", "2")
+    expect(page.locator("#save-state")).to_have_text("Offline, 2 waiting")
+    # In another tab both became something else meanwhile.
+    Span.objects.filter(annotation_set__document=walk.note).update(label=make.label_of(walk.note.project, "CITY"))
+    AnnotationSet.objects.filter(document=walk.note).update(version=F("version") + 1)
+    page.context.set_offline(False)
+    saved(page)
+    expect(page.locator("#notice")).to_contain_text("Your change was not saved")
+    expect(page.locator("#notice")).to_contain_text("2 changes were not saved.")
+    assert [label for label, _quote in painted(page)] == ["CITY", "CITY"]
+    # Changes to a note that was unassigned wait.
+    walk.go_on()
+    mine = Assignment.objects.filter(document=walk.note, user=walk.ann)
+    mine.update(state="released")
+    press(page, "ArrowRight", "1", "ArrowRight", "2")
+    expect(page.locator("#save-state")).to_have_text("No access, 2 waiting")
+    expect(page.locator("#notice")).to_contain_text("Ask a manager to give you access again")
+    assert painted(page) == [("PATIENT", "Paziente"), ("DOCTOR", "Mario")]
+    mine.update(state="open")
+    page.evaluate("window.dispatchEvent(new Event('online'))")
+    assert walk.made == painted(page) == [("PATIENT", "Paziente"), ("DOCTOR", "Mario")]
+    # Changes to a note of an archived project wait.
+    walk.go_on()
+    archive_project(project=walk.note.project, actor=None)
+    press(page, "ArrowRight", "1", "ArrowRight", "2")
+    expect(page.locator("#save-state")).to_have_text("No access, 2 waiting")
+    expect(page.locator("#notice")).to_contain_text("the project was archived")
+    assert not Span.objects.filter(annotation_set__document=walk.note).exists()
+    restore_project(project=walk.note.project, actor=None)
+    page.evaluate("window.dispatchEvent(new Event('online'))")
+    assert walk.made == painted(page) == [("PATIENT", "Paziente"), ("DOCTOR", "Mario")]
+    # A double click on submit submits once.
+    walk.go_on()
+    press(page, "ArrowRight", "1", "Escape")
+    saved(page)
+    page.get_by_role("button", name="Submit").dblclick()
+    before = walk.handed_in()
+    assert Event.objects.filter(document_id=before.pk, verb="set.submitted").count() == 1
+    assert walk.ann.assignments.get(document=walk.note).state == "open"
+    # Leaving unsaved work warns.
+    page.context.set_offline(True)
+    press(page, "ArrowRight", "1")
+    expect(page.locator("#save-state")).to_contain_text("Offline")
+    with page.expect_event("dialog") as asked:
+        page.once("dialog", lambda dialog: dialog.dismiss())
+        page.close(run_before_unload=True)
     assert asked.value.type == "beforeunload"
-    opened.context.set_offline(False)
-    saved(opened)
+    page.context.set_offline(False)
+    saved(page)
+
+
+def test_limits(walk_over: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    walk = walk_over(*[TEXT] * 3)
+    page = walk.page
+    # Too many requests make the page wait and lose nothing.
+    answers: list[int] = []
+
+    def busy(route: Any) -> None:
+        answers.append(len(answers))
+        if len(answers) <= 2:
+            route.fulfill(
+                status=429, headers={"Retry-After": "2"}, json={"error": "requests", "message": "Too many requests."}
+            )
+        else:
+            route.continue_()
+
+    page.route("**/changes", busy)
+    press(page, "ArrowRight", "ArrowRight", "1")
+    expect(page.locator("#save-state")).to_have_text("Saving shortly, 1 waiting")
+    expect(page.locator("#notice")).to_contain_text("saved automatically")
+    # The note is named only once another one is open.
+    expect(page.locator("#notice")).not_to_contain_text(walk.note.name)
+    press(page, "ArrowRight", "2", "Control+z", "Control+y")
+    expect(page.locator("#save-state")).to_have_text("Saving shortly, 4 waiting")
+    # What is done meanwhile, or somebody who comes back to the page, doesn't send it earlier.
+    page.evaluate("window.dispatchEvent(new Event('online'))")
+    assert len(answers) <= 2
+    assert walk.made == painted(page) == [("PATIENT", "Mario"), ("DOCTOR", "Rossi")]
+    assert Event.objects.filter(document_id=walk.note.pk, verb__startswith="span.").count() == 4
+    expect(page.locator("#notice")).to_contain_text("All changes are saved.")
+    # A full note refuses a span in a sentence and undo goes on.
+    walk.go_on()
+    monkeypatch.setattr("annotations.core.room.MOST_SPANS", 2)
+    press(page, "ArrowRight", "ArrowRight", "1", "ArrowRight", "2")
+    saved(page)
+    before = painted(page)
+    press(page, "ArrowRight", "d")
+    expect(page.locator("#notice")).to_contain_text("an annotation set holds at most 2 spans on one note")
+    saved(page)
+    assert painted(page) == before == walk.made
+    press(page, "Control+z")
+    expect(page.locator("#note .span")).to_have_count(1)
+    saved(page)
+    assert painted(page) == walk.made == before[:1]
+    assert Span.objects.filter(annotation_set__document=walk.note).count() == 1
+    page.unroute_all()
+    # First the server is busy, then the person is signed out: only the second message says what to do.
+    walk.go_on()
+    answers.clear()
+
+    def first_busy(route: Any) -> None:
+        answers.append(1)
+        if len(answers) == 1:
+            route.fulfill(status=429, headers={"Retry-After": "1"}, json={"error": "requests", "message": "Busy."})
+        else:
+            route.continue_()
+
+    page.route("**/changes", first_busy)
+    page.context.clear_cookies()
+    press(page, "ArrowRight", "1")
+    expect(page.locator("#notice")).to_contain_text("The server is busy with your other requests.")
+    expect(page.locator("#notice")).to_contain_text("Sign in again in another tab to save it.")
+    expect(page.locator("#save-state")).to_have_text("Signed out, 1 waiting")
+
+
+def test_two_tabs(walk_over: Any, page_of: Any, live: Any) -> None:
+    walk = walk_over(TEXT, TEXT)
+    page = walk.page
+    other = open_note(page_of(beside=page), live, walk.note)
+    press(page, "ArrowRight", "1")
+    saved(page)
+    press(other, "ArrowRight", "ArrowRight", "2")
+    saved(other)
+    expect(other.locator("#notice")).to_contain_text("1 span added")
+    assert painted(other) == [("PATIENT", "Paziente"), ("DOCTOR", "Mario")]
+    page.bring_to_front()
+    page.evaluate("window.dispatchEvent(new Event('focus'))")
+    expect(page.locator("#notice")).to_contain_text("1 span added")
+    # The same span from both at once.
+    for each in (page, other):
+        press(each, "ArrowRight", "c")
+    saved(other)
+    assert walk.made.count(("CITY", "Rossi")) <= 1
+    # A tab that is behind overwrites nothing.
+    walk.go_on()
+    press(page, "ArrowRight", "1")
+    saved(page)
+    open_note(other, live, walk.note)
+    press(other, "Tab", "2")
+    saved(other)
+    page.bring_to_front()
+    press(page, "d")  # still selected there, still PATIENT there
+    expect(page.locator("#notice")).to_contain_text("Your change was not saved")
+    assert walk.made == [("DOCTOR", "Paziente")] == painted(page)
 
 
 def sign_in_anew(page: Page, live: Any, user: Any) -> None:
@@ -107,80 +243,6 @@ def test_signed_out_work_waits_for_signing_in_again(
     opened.wait_for_url(f"**/notes/{world.notes[1].pk}/annotate/")
 
 
-def test_changes_to_a_note_that_was_unassigned_wait(opened: Page, world: SimpleNamespace) -> None:
-    mine = Assignment.objects.filter(document=world.note, user=world.ann)
-    mine.update(state="released")
-    press(opened, "ArrowRight", "1", "ArrowRight", "2")
-    expect(opened.locator("#save-state")).to_have_text("No access, 2 waiting")
-    expect(opened.locator("#notice")).to_contain_text("Ask a manager to give you access again")
-    assert painted(opened) == [("PATIENT", "Paziente"), ("DOCTOR", "Mario")]
-    mine.update(state="open")
-    opened.evaluate("window.dispatchEvent(new Event('online'))")
-    saved(opened)
-    assert quotes(world.ann, world.note) == painted(opened) == [("PATIENT", "Paziente"), ("DOCTOR", "Mario")]
-
-
-def test_changes_to_a_note_of_an_archived_project_wait(opened: Page, world: SimpleNamespace) -> None:
-    archive_project(project=world.project, actor=None)
-    press(opened, "ArrowRight", "1", "ArrowRight", "2")
-    expect(opened.locator("#save-state")).to_have_text("No access, 2 waiting")
-    expect(opened.locator("#notice")).to_contain_text("the project was archived")
-    assert not Span.objects.exists()
-    restore_project(project=world.project, actor=None)
-    opened.evaluate("window.dispatchEvent(new Event('online'))")
-    saved(opened)
-    assert quotes(world.ann, world.note) == painted(opened) == [("PATIENT", "Paziente"), ("DOCTOR", "Mario")]
-
-
-def test_what_was_refused_is_told_to_the_end(opened: Page, world: SimpleNamespace) -> None:
-    """The message is not replaced by the one that all changes are saved."""
-    press(opened, "ArrowRight", "1", "ArrowRight", "1")
-    saved(opened)
-    opened.context.set_offline(True)
-    press(opened, "Escape", "Control+Home", "Tab", "2", "Tab", "2")
-    expect(opened.locator("#save-state")).to_have_text("Offline, 2 waiting")
-    # In another tab both became something else meanwhile.
-    Span.objects.update(label=make.label_of(world.project, "CITY"))
-    AnnotationSet.objects.update(version=F("version") + 1)
-    opened.context.set_offline(False)
-    saved(opened)
-    expect(opened.locator("#notice")).to_contain_text("Your change was not saved")
-    expect(opened.locator("#notice")).to_contain_text("2 changes were not saved.")
-    assert [label for label, _quote in painted(opened)] == ["CITY", "CITY"]
-
-
-@pytest.mark.both_databases
-def test_two_tabs_tell_each_other(opened: Page, world: SimpleNamespace, page_of: Any, live: Any) -> None:
-    other = open_note(page_of(beside=opened), live, world.note)
-    press(opened, "ArrowRight", "1")
-    saved(opened)
-    press(other, "ArrowRight", "ArrowRight", "2")
-    saved(other)
-    expect(other.locator("#notice")).to_contain_text("1 span added")
-    assert painted(other) == [("PATIENT", "Paziente"), ("DOCTOR", "Mario")]
-    opened.bring_to_front()
-    opened.evaluate("window.dispatchEvent(new Event('focus'))")
-    expect(opened.locator("#notice")).to_contain_text("1 span added")
-    # The same span from both at once.
-    for page in (opened, other):
-        press(page, "ArrowRight", "c")
-    saved(opened)
-    saved(other)
-    assert quotes(world.ann, world.note).count(("CITY", "Rossi")) <= 1
-
-
-@pytest.mark.both_databases
-def test_a_stale_tab_overwrites_nothing(opened: Page, world: SimpleNamespace, page_of: Any, live: Any) -> None:
-    press(opened, "ArrowRight", "1")
-    saved(opened)
-    other = open_note(page_of(beside=opened), live, world.note)
-    press(other, "Tab", "2")
-    saved(other)
-    press(opened, "d")  # still selected there, still PATIENT there
-    expect(opened.locator("#notice")).to_contain_text("Your change was not saved")
-    assert quotes(world.ann, world.note) == [("DOCTOR", "Paziente")] == painted(opened)
-
-
 def test_submitted_elsewhere(opened: Page, world: SimpleNamespace, page_of: Any, live: Any) -> None:
     other = open_note(page_of(beside=opened), live, world.note)
     press(other, "Enter", "Enter")
@@ -214,24 +276,3 @@ def test_submitted_elsewhere(opened: Page, world: SimpleNamespace, page_of: Any,
     expect(opened.locator("#progress-text")).to_contain_text("0 of 3 done")
     assert opened.evaluate("window.stayed")
     assert AnnotationSet.objects.get(document=world.note).state == "draft"
-
-
-@pytest.mark.both_databases
-def test_a_double_click_on_submit_submits_once(opened: Page, world: SimpleNamespace) -> None:
-    press(opened, "ArrowRight", "1", "Escape")
-    saved(opened)
-    opened.get_by_role("button", name="Submit").dblclick()
-    opened.wait_for_url(f"**/notes/{world.notes[1].pk}/annotate/")
-    assert Event.objects.filter(verb="set.submitted").count() == 1
-    assert world.ann.assignments.get(document=world.notes[1]).state == "open"
-
-
-def test_submit_then_next_until_nothing_is_left(opened: Page, world: SimpleNamespace, page_of: Any) -> None:
-    for number in (1, 2):
-        press(opened, "ArrowRight", "1", "Enter")
-        opened.wait_for_url(f"**/notes/{world.notes[number].pk}/annotate/")
-        opened.wait_for_selector("html[data-workbench=ready]")
-    press(opened, "Enter", "Enter")
-    expect(opened.get_by_role("heading", name="You have finished all your notes")).to_be_visible()
-    assert AnnotationSet.objects.filter(state="submitted").count() == 3
-    assert not world.ann.assignments.filter(state="open").exists()
