@@ -156,7 +156,7 @@ def test_the_package_bioc_reads_and_writes_the_same(kind: str, module: str, endi
 
 
 def test_many_notes_take_the_memory_of_one() -> None:
-    format, number = BiocFormat(), 2_000
+    format, number = BiocFormat(), 500
     out = io.BytesIO()
     with format.sink(out, NAMES) as add:
         for at in range(number):

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotations.domain.formats import FORMATS
-from annotations.domain.formats.base import Loaded
 from annotations.domain.formats.brat import BratFormat, fragments
 from annotations.domain.formats.brat_config import oklch_hex
 from annotations.domain.labels import CategoryDef, LabelDef, LabelSetDef
@@ -23,35 +22,42 @@ def ann(rows: str, text: str = TEXT) -> dict[str, bytes | str]:
     return {"a.txt": text, "a.ann": rows}
 
 
-def test_reading() -> None:
-    note = read_one("brat", ann("T1\tNAME 4 13\tAnna Neri\nT2\tID-1 29 34\t20100\n"))
-    assert note.spans == [Span(4, 13, "NAME"), Span(29, 34, "ID-1")]
-    assert (note.text, note.warnings) == (TEXT, [])
+ODD = "a\tb\u2028c\x85d\x0be x"
+LOWER = {"NAME": "NAME", "name": "LOWER", "Full Name": "NAME"}
+NAMED = {label: label for label in ("NAME", "DATE", "ID-1")}
 
 
-def test_an_empty_file_is_an_empty_annotation_set() -> None:
-    assert read_one("brat", ann("")).spans == []
-
-
-def test_crlf_and_a_byte_order_mark() -> None:
-    note = read_one("brat", ann("\ufeffT1\tNAME 4 8\tAnna\r\n\r\nT2\tNAME 9 13\tNeri\r\n"))
-    assert note.spans == [Span(4, 8, "NAME"), Span(9, 13, "NAME")]
+@pytest.mark.parametrize(
+    ("rows", "labels", "spans", "warnings"),
+    [
+        ("", NAMED, [], []),
+        (
+            "\ufeffT1\tNAME 4 8\tAnna\r\n\r\nT2\tNAME 9 13\tNeri\r\n",
+            NAMED,
+            [Span(4, 8, "NAME"), Span(9, 13, "NAME")],
+            [],
+        ),
+        # Fragments over a line break are one span, and a quote may have a space for a line break.
+        ("T1\tID-1 14 25;29 34\tVia Roma 1, 20100\n", NAMED, [Span(14, 34, "ID-1")], []),
+        ("T1\tNAME 9 17\tNeri Via\n", NAMED, [Span(9, 17, "NAME")], []),
+        ("T1\tname 4 8\tAnna\n", LOWER, [Span(4, 8, "LOWER")], []),
+        ("T1\tNaMe 4 8\tAnna\n", LOWER, [Span(4, 8, "NAME")], []),
+        (
+            "T1\tNAME 4 8\tAnna\nT2\tNAME 4 8\tAnna\nT3\tDATE 4 8\tAnna\n",
+            NAMED,
+            [Span(4, 8, "DATE"), Span(4, 8, "NAME")],
+            [(2, "twice")],
+        ),
+        ("T1\tNAME 3 9\t Anna \n", NAMED, [Span(4, 8, "NAME")], [(1, "trimmed")]),
+    ],
+)
+def test_reading(rows: str, labels: dict[str, str], spans: list[Span], warnings: list[tuple[int, str]]) -> None:
+    note = read_one("brat", ann(rows), labels)
+    assert (note.text, note.spans, said(note.warnings)) == (TEXT, spans, warnings)
 
 
 def test_quotes_with_tabs_and_odd_separators() -> None:
-    text = "a\tb\u2028c\x85d\x0be x"
-    note = read_one("brat", ann(f"T1\tNAME 0 9\t{text[:9]}\n", text))
-    assert note.spans == [Span(0, 9, "NAME")]
-
-
-def test_fragments_over_a_line_break_are_one_span() -> None:
-    note = read_one("brat", ann("T1\tID-1 14 25;29 34\tVia Roma 1, 20100\n"))
-    assert note.spans == [Span(14, 34, "ID-1")]
-
-
-def test_a_line_break_written_as_a_space_in_the_quote() -> None:
-    note = read_one("brat", ann("T1\tNAME 9 17\tNeri Via\n"))
-    assert note.spans == [Span(9, 17, "NAME")]
+    assert read_one("brat", ann(f"T1\tNAME 0 9\t{ODD[:9]}\n", ODD)).spans == [Span(0, 9, "NAME")]
 
 
 ROWS = (
@@ -85,24 +91,6 @@ def test_a_file_is_read_alike_with_an_empty_line_at_its_end(rows: list[str]) -> 
 
     plain = "\n".join(rows)
     assert found(plain) == found(f"{plain}\n") == found(f"{plain}\n\n")
-
-
-def test_label_names_whatever_the_case() -> None:
-    names = {"NAME": "NAME", "name": "LOWER", "Full Name": "NAME"}
-    assert read_one("brat", ann("T1\tname 4 8\tAnna\n"), names).spans == [Span(4, 8, "LOWER")]
-    assert read_one("brat", ann("T1\tNaMe 4 8\tAnna\n"), names).spans == [Span(4, 8, "NAME")]
-
-
-def test_a_duplicate_span_is_imported_once() -> None:
-    note = read_one("brat", ann("T1\tNAME 4 8\tAnna\nT2\tNAME 4 8\tAnna\nT3\tDATE 4 8\tAnna\n"))
-    assert note.spans == [Span(4, 8, "DATE"), Span(4, 8, "NAME")]
-    assert said(note.warnings) == [(2, "twice")]
-
-
-def test_white_space_at_the_ends_is_trimmed() -> None:
-    note = read_one("brat", ann("T1\tNAME 3 9\t Anna \n"))
-    assert note.spans == [Span(4, 8, "NAME")]
-    assert said(note.warnings) == [(1, "trimmed")]
 
 
 def test_other_annotations_are_reported() -> None:
@@ -203,9 +191,8 @@ def test_writing_attributes() -> None:
     assert files["a.ann"].decode() == (
         "T1\tNAME 4 8\tAnna\nT2\tNAME 9 13\tNeri\nA1\tHidden T1\nA2\tsure T1 not very\nA3\tsure T2 no\n"
     )
-    assert [(loss.span, loss.reason) for loss in losses] == [
-        (spans[1], "Attributes are not exported: is it, odd, yes.")
-    ]
+    assert [loss.span for loss in losses] == [spans[1]]
+    assert all(name in losses[0].reason for name in ("is it", "odd", "yes"))
     assert facts(read_one("brat", files).spans)[0] == (4, 8, "NAME", spans[0].attributes)
 
 
@@ -217,10 +204,9 @@ def test_all_problems_are_reported_at_once() -> None:
 def test_the_message_for_an_unknown_label_lists_some_known_labels() -> None:
     labels = {f"L{at:02}": f"L{at:02}" for at in range(30)}
     (problem,) = refused("brat", ann("T1\tPERSON 4 8\tAnna\n"), labels)
-    assert problem.message == (
-        "The label “PERSON” is unknown. "
-        "Known labels: L00, L01, L02, L03, L04, L05, L06, L07, L08, L09, L10, L11 and 18 more."
-    )
+    assert problem.code == "label"
+    assert all(part in problem.message for part in ("PERSON", "L00, L01", "L11", "18"))
+    assert "L12" not in problem.message
 
 
 def test_an_annotation_file_without_text() -> None:
@@ -232,19 +218,6 @@ def test_an_annotation_file_without_text() -> None:
 def test_an_annotation_file_that_is_not_utf8() -> None:
     (problem,) = refused("brat", {"a.txt": "x", "a.ann": b"T1\tNAME 0 1\t\xff"})
     assert (problem.file, problem.code) == ("a.ann", "utf8")
-
-
-def test_read_raises_what_read_many_yields() -> None:
-    (group,), _ = FORMATS["brat"].group(["a.txt", "a.ann"])
-    with pytest.raises(NoteError, match=r"a\.ann, line 1: The label “X” is unknown\."):
-        FORMATS["brat"].read(group, Loaded({"a.txt": b"ab", "a.ann": b"T1\tX 0 1\ta\n"}.__getitem__), {})
-
-
-def test_writing() -> None:
-    spans = [Span(29, 34, "ID-1"), Span(4, 13, "NAME"), Span(4, 8, "NAME")]
-    files, losses = write_one("brat", TEXT, spans)
-    assert files["a.ann"].decode() == "T1\tNAME 4 8\tAnna\nT2\tNAME 4 13\tAnna Neri\nT3\tID-1 29 34\t20100\n"
-    assert losses == []
 
 
 def test_writing_over_line_breaks() -> None:
@@ -271,23 +244,7 @@ def test_fragments(text: str, pieces: list[str]) -> None:
 def test_spans_with_white_ends_are_reported() -> None:
     files, losses = write_one("brat", "ab  cd", [Span(0, 3, "NAME"), Span(2, 4, "NAME")])
     assert files["a.ann"] == b"T1\tNAME 0 2\tab\n"
-    assert [(loss.span, loss.reason) for loss in losses] == [
-        (Span(0, 3, "NAME"), "White space at the ends of the span is not exported."),
-        (Span(2, 4, "NAME"), "The span contains only white space."),
-    ]
-
-
-@given(texts_with_spans(12))
-def test_any_spans_come_back_exactly(made: tuple[str, list[Span]]) -> None:
-    text, spans = made
-    files, losses = write_one("brat", text, spans)
-    assert losses == []
-    note = read_one("brat", files)
-    assert note.text == text
-    assert note.spans == sorted(set(spans))
-    assert len(note.warnings) == len(spans) - len(set(spans))
-    assert files["a.ann"].count(b"\n") == len(spans)
-    assert b"\r" not in files["a.ann"]
+    assert [loss.span for loss in losses] == [Span(0, 3, "NAME"), Span(2, 4, "NAME")]
 
 
 @given(texts_with_spans(12))

@@ -5,15 +5,13 @@ import random
 import pytest
 from hypothesis import given
 
-from annotations.domain.bio import decode, encode
+from annotations.domain.bio import encode
 from annotations.domain.formats import FORMATS, detected, writer
 from annotations.domain.formats.base import Files, Loaded, NoteFiles
-from annotations.domain.formats.columns import ENDINGS
 from annotations.domain.notes import NoteError, ParsedNote
 from annotations.domain.spans import Span
-from annotations.domain.tokens import Token
 from tests.domain.formats.helpers import NAMES, read_all, read_one, refused, said, write_one
-from tests.domain.strategies import texts_with_apart_spans, texts_with_spans
+from tests.domain.strategies import texts_with_apart_spans
 
 TEXT = "Dr. Neri\n\nVia 1"
 KINDS = ["conll2003", "iob1", "bioes"]
@@ -40,48 +38,11 @@ def test_writing(kind: str, rows: str) -> None:
 @given(made=texts_with_apart_spans())
 def test_spans_without_overlaps_come_back_exactly(kind: str, made: tuple[str, list[Span]]) -> None:
     text, spans = made
-    files, losses = write_one(kind, text, spans)
-    assert losses == []
-    note = read_one(kind, files)
-    assert (note.text, note.spans, note.warnings) == (text, spans, [])
-
-
-@every_kind
-@given(made=texts_with_spans())
-def test_every_other_span_is_a_loss(kind: str, made: tuple[str, list[Span]]) -> None:
-    text, spans = made
-    files, losses = write_one(kind, text, spans)
-    encoded = encode(text, spans, label_order=tuple(NAMES))
-    note = read_one(kind, files)
-    assert (note.text, note.spans) == (text, decode(encoded.tokens, encoded.tags))
-    assert sorted(loss.span for loss in losses) == sorted(loser.span for loser in encoded.losers)
-
-
-@every_kind
-@given(made=texts_with_apart_spans())
-def test_sentences(kind: str, made: tuple[str, list[Span]]) -> None:
-    text, spans = made
-    files, losses = write_one(writer(kind, sentences=True), text, spans)
-    assert losses == []
-    assert read_one(kind, files).spans == spans
-
-
-@every_kind
-def test_a_tokenizer_with_white_space_in_tokens(kind: str) -> None:
-    def odd(text: str) -> list[Token]:
-        return [Token(0, 9), Token(9, 12), Token(12, len(text))]
-
-    text = "Dr. Neri\n # -DOCSTART-"
-    files, losses = write_one(writer(kind, tokenizer=odd), text, [Span(4, 8, "NAME")])
-    assert losses == []
-    note = read_one(kind, files)
-    assert (note.text, note.spans, note.warnings) == (text, [Span(4, 8, "NAME")], [])
-
-
-@every_kind
-def test_attributes_are_losses(kind: str) -> None:
-    _, losses = write_one(kind, "Anna", [Span(0, 4, "NAME", attributes=(("role", "patient"),))])
-    assert [loss.reason for loss in losses] == ["Attributes are not exported: role."]
+    for sentences in (False, True):
+        files, losses = write_one(writer(kind, sentences=sentences), text, spans)
+        assert losses == []
+        note = read_one(kind, files)
+        assert (note.text, note.spans, note.warnings) == (text, spans, [])
 
 
 @every_kind
@@ -287,7 +248,7 @@ def test_invalid_rows(row: bytes, code: str) -> None:
 
 
 def test_problems_of_a_note_are_limited() -> None:
-    assert len(refused("conll2003", {"a.conll": "x y\n" * 5000})) == 1000
+    assert len(refused("conll2003", {"a.conll": "x y\n" * 1500})) == 1000
 
 
 @pytest.mark.parametrize(
@@ -330,7 +291,7 @@ def test_labels_are_counted_as_written(kind: str) -> None:
 def test_broken_files_give_notes_or_problems(kind: str) -> None:
     chance = random.Random(7)
     files, _ = write_one(kind, TEXT * 3, [Span(4, 8, "NAME"), Span(10, 15, "ID-1")])
-    for _ in range(150):
+    for _ in range(30):
         data = bytearray(files["a.conll"])
         for _ in range(chance.randint(1, 4)):
             at = chance.randrange(len(data))
@@ -384,14 +345,10 @@ class Streams:
 def test_a_file_of_many_notes_is_read_at_flat_memory() -> None:
     import tracemalloc
 
-    files: Files = Streams(3000)
+    files: Files = Streams(1000)
     tracemalloc.start()
     count = sum(1 for _ in FORMATS["conll2003"].read_many(NoteFiles("all", {}, ("all.conll",)), files, NAMES))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert count == 3000
+    assert count == 1000
     assert peak < 3_000_000
-
-
-def test_endings_are_lower_case() -> None:
-    assert all(ending == ending.lower() for ending in ENDINGS)

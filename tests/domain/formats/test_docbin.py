@@ -13,13 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.domain.formats import FORMATS, detected, writer
+from annotations.domain.formats import FORMATS, detected
 from annotations.domain.formats.base import Loaded, NoteFiles, OutNote
 from annotations.domain.formats.docbin import DocBinFormat
 from annotations.domain.formats.docbin.strings import SYMBOLS, number
 from annotations.domain.notes import NoteError, ParsedNote
 from annotations.domain.spans import Span
-from annotations.domain.tokens import Token
 from annotations.domain.whitespace import trim
 from tests.domain.formats.helpers import NAMES, OnDisk, read_all, read_one, refused, said, write_one
 from tests.domain.strategies import texts, texts_with_spans
@@ -37,44 +36,11 @@ def written(*notes: OutNote) -> bytes:
     return out.getvalue()
 
 
-@given(texts_with_spans())
-def test_all_spans_come_back_exactly(made: tuple[str, list[Span]]) -> None:
-    text, spans = made
-    files, losses = write_one("docbin", text, spans, name="sub/a")
-    note = read_one("docbin", files)
-    assert (note.name, note.text, note.spans, note.warnings) == ("sub/a", text, sorted(set(spans)), [])
-    assert sorted(loss.span for loss in losses) == sorted(span for at, span in enumerate(spans) if span in spans[:at])
-
-
-@given(st.lists(texts_with_spans(), max_size=4))
-def test_many_notes_in_one_file(made: list[tuple[str, list[Span]]]) -> None:
-    notes = [OutNote(f"n{at}", text, sorted(set(spans))) for at, (text, spans) in enumerate(made)]
-    back = read_all("docbin", {"train.spacy": written(*notes)})
-    assert [(n.name, n.text, n.spans) for n in back if isinstance(n, ParsedNote)] == [
-        (n.name, n.text, n.spans) for n in notes
-    ]
-
-
-def test_attributes_come_back() -> None:
-    attributes: tuple[tuple[str, str | bool], ...] = (("negated", True), ("role", "patient"))
-    spans = [Span(0, 4, "NAME", attributes=attributes), Span(5, 9, "NAME")]
-    files, losses = write_one("docbin", "Anna Neri", spans)
-    assert losses == []
-    assert [span.attributes for span in read_one("docbin", files).spans or []] == [attributes, ()]
-
-
 def test_attributes_of_spans_with_the_same_bounds_are_losses() -> None:
     spans = [Span(0, 4, "NAME", attributes=(("x", True),)), Span(0, 4, "DATE")]
     files, losses = write_one("docbin", "Anna", spans)
-    assert [(loss.span, loss.reason) for loss in losses] == [
-        (spans[0], "Attributes are not exported, because another span has the same start and end.")
-    ]
+    assert [loss.span for loss in losses] == [spans[0]]
     assert [span.attributes for span in read_one("docbin", files).spans or []] == [(), ()]
-
-
-def test_another_tokenizer() -> None:
-    files, _ = write_one(writer("docbin", tokenizer=lambda text: [Token(0, 6), Token(7, 9)]), "Anna N ab", [])
-    assert read_one("docbin", files).text == "Anna N ab"
 
 
 def test_spacy_is_not_loaded() -> None:
@@ -191,6 +157,7 @@ def test_span_groups_as_older_versions_wrote_them(nlp: Any) -> None:
     assert (note.text, note.spans) == ("Anna Neri", [])
 
 
+@pytest.mark.nightly
 def test_spacy_finds_no_fault(nlp: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     debugging = pytest.importorskip("spacy.cli.debug_data")
     import spacy
@@ -274,7 +241,7 @@ def test_mutations_give_notes_or_problems() -> None:
     chance = random.Random(3)
     data = written(OutNote("a", TEXT, SPANS), OutNote("b", "Bo", []))
     content = zlib.decompress(data)
-    for turn in range(400):
+    for turn in range(100):
         squeezed = turn % 4 == 0
         broken = bytearray(data if squeezed else content)
         for _ in range(chance.randint(1, 3)):
@@ -290,7 +257,7 @@ def test_mutations_give_notes_or_problems() -> None:
         for note in read_all("docbin", {"a.spacy": given_}):
             if isinstance(note, NoteError):
                 assert note.problems
-    for size in range(0, len(data), 7):
+    for size in range(0, len(data), 29):
         assert all(isinstance(note, NoteError) for note in read_all("docbin", {"a.spacy": data[:size]}))
 
 
@@ -311,11 +278,11 @@ def test_many_notes_are_written_and_read_at_flat_memory(tmp_path: Path) -> None:
     path = tmp_path / "train.spacy"
     tracemalloc.start()
     with path.open("wb") as out, DOCBIN.sink(out, NAMES) as add:
-        for at in range(400):
+        for at in range(200):
             add(OutNote(f"n{at}", text, [Span(4, 13, "NAME")]))
 
     group = NoteFiles("train", {}, ("train.spacy",))
-    assert sum(1 for _ in FORMATS["docbin"].read_many(group, OnDisk(path), NAMES)) == 400
+    assert sum(1 for _ in FORMATS["docbin"].read_many(group, OnDisk(path), NAMES)) == 200
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert peak < 16_000_000
+    assert peak < 12_000_000

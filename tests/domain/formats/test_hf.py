@@ -8,19 +8,17 @@ from typing import Any
 import pyarrow
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 from pyarrow import parquet
 
 from annotations.domain.bio import encode
-from annotations.domain.formats import FORMATS, detected, writer
+from annotations.domain.formats import FORMATS, detected
 from annotations.domain.formats.base import Loaded, NoteFiles, OutNote
 from annotations.domain.formats.hf import HuggingFaceFormat
 from annotations.domain.labels import CategoryDef, LabelDef, LabelSetDef
 from annotations.domain.notes import NoteError, ParsedNote
 from annotations.domain.spans import Span
-from annotations.domain.tokens import Token
 from tests.domain.formats.helpers import NAMES, OnDisk, read_all, read_one, refused, said, write_one
-from tests.domain.strategies import LABELS, texts_with_apart_spans, texts_with_spans
+from tests.domain.strategies import LABELS, texts_with_apart_spans
 
 HF = HuggingFaceFormat()
 CLASSES = ["O", *(f"{mark}-{label}" for label in LABELS for mark in "BI")]
@@ -42,35 +40,10 @@ def as_parquet(rows: list[dict[str, Any]], metadata: dict[str, Any] | None = Non
     return out.getvalue()
 
 
-@given(texts_with_spans())
-def test_all_spans_come_back_exactly(made: tuple[str, list[Span]]) -> None:
-    text, spans = made
-    files, losses = write_one("hf", text, spans, name="sub/a")
-    note = read_one("hf", files)
-    assert (note.name, note.text, note.spans, note.warnings) == ("sub/a", text, sorted(set(spans)), [])
-    assert len(losses) == len(spans) - len(set(spans))
-
-
-@given(st.lists(texts_with_spans(), max_size=4))
-def test_many_notes_in_one_file(made: list[tuple[str, list[Span]]]) -> None:
-    notes = [OutNote(f"n{at}", text, sorted(set(spans))) for at, (text, spans) in enumerate(made)]
-    back = read_all("hf", {HF.file: written(*notes)})
-    assert [(n.name, n.text, n.spans) for n in back if isinstance(n, ParsedNote)] == [
-        (n.name, n.text, n.spans) for n in notes
-    ]
-
-
 def test_a_label_outside_the_label_set_is_a_loss() -> None:
     files, losses = write_one("hf", "Anna 1", [Span(0, 4, "NAME"), Span(5, 6, "AGE")])
-    assert [(loss.span, loss.reason) for loss in losses] == [
-        (Span(5, 6, "AGE"), "The label is not in the label set of the export, which gives the class labels.")
-    ]
+    assert [loss.span for loss in losses] == [Span(5, 6, "AGE")]
     assert read_one("hf", files).spans == [Span(0, 4, "NAME")]
-
-
-def test_another_tokenizer() -> None:
-    files, _ = write_one(writer("hf", tokenizer=lambda text: [Token(0, 6)]), "Anna N", [])
-    assert parquet.read_table(io.BytesIO(files["a.parquet"]))["tokens"].to_pylist() == [["Anna N"]]
 
 
 def test_files_that_spans_and_tags_contradict() -> None:
@@ -330,17 +303,17 @@ def test_many_notes_are_written_and_read_at_flat_memory(tmp_path: Path) -> None:
     path = tmp_path / "train.parquet"
     before = pyarrow.total_allocated_bytes()
     with path.open("wb") as out, HF.sink(out, NAMES) as add:
-        for at in range(2500):
+        for at in range(1500):
             add(OutNote(f"n{at}", text, [Span(4, 13, "NAME")]))
 
-    assert parquet.ParquetFile(path).num_row_groups == 3
+    assert parquet.ParquetFile(path).num_row_groups == 2
     peak = 0
     count = 0
     for _ in FORMATS["hf"].read_many(NoteFiles("train", {}, ("train.parquet",)), OnDisk(path), NAMES):
         count += 1
         peak = max(peak, pyarrow.total_allocated_bytes() - before)
-    assert count == 2500
-    assert peak < 60_000_000
+    assert count == 1500
+    assert peak < 40_000_000
 
 
 FULL = {

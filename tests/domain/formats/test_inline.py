@@ -82,7 +82,7 @@ def test_labels_that_are_not_names_of_elements(code: str) -> None:
 
 
 def test_deep_nesting_is_no_danger() -> None:
-    deep = "<NAME>" * 20_000 + "A" + "</NAME>" * 20_000
+    deep = "<NAME>" * 5_000 + "A" + "</NAME>" * 5_000
     note = read_one("inline", {"a.xml": f"x{deep}"})
     assert note.spans == [Span(1, 2, "NAME")]
-    assert len(note.warnings) == 19_999
+    assert len(note.warnings) == 4_999

@@ -83,13 +83,7 @@ def test_an_export(indent: int | None) -> None:
         (Span(8, 12, "NAME"), (("role", "y"),)),
     ]
     assert {problem.code for problem in note.warnings} == {"not kept"}
-    assert [problem.message.split(" ")[0] for problem in note.warnings] == [
-        "Relations",
-        "Of",
-        "Results",
-        "Regions",
-        "Comments",
-    ]
+    assert len(note.warnings) == 5
 
 
 def test_the_ground_truth_or_the_last_annotation_is_taken() -> None:
@@ -120,7 +114,7 @@ def test_predictions_are_taken_where_nobody_annotated() -> None:
     assert [(span.label, span.confidence) for span in note.spans or ()] == [("NAME", 0.75), ("DATE", 0.5)]
     note = read_one(STUDIO, tasks(task(region(2, 6, "DATE"), predictions=[prediction])))
     assert [span.label for span in note.spans or ()] == ["DATE"]
-    assert "Predictions are not imported" in note.warnings[0].message
+    assert said(note.warnings) == [(1, "not kept")]
 
 
 def test_an_export_with_the_numbers_of_predictions_only() -> None:

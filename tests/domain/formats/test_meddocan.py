@@ -11,7 +11,7 @@ from tests.domain.formats.helpers import SPAN_FORMATS, WHOLE, read_all
 
 SHARED = Path(__file__).parents[4] / "shared" / "data" / "meddocan" / "dev"
 XML = SHARED.parent / "dev-i2b2-xml"
-pytestmark = pytest.mark.skipif(not SHARED.is_dir(), reason="MEDDOCAN is not available")
+pytestmark = [pytest.mark.nightly, pytest.mark.skipif(not SHARED.is_dir(), reason="MEDDOCAN is not available")]
 
 
 @pytest.fixture(scope="module")

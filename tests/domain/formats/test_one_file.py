@@ -16,6 +16,7 @@ from annotations.domain.spans import Span
 from tests.domain.formats.helpers import BINARY, NAMES, read_all
 from tests.domain.strategies import texts_with_spans
 
+LOSING = {"bioes", "conll", "conll2003", "iob1", "inline"}
 TABLES = {"csv", "xlsx"}  # their rows are put in the order of the notes before these are read
 ONE_FILE = {kind: format for kind, format in FORMATS.items() if isinstance(format, OneFileFormat)}
 JSON = sorted(kind for kind, format in ONE_FILE.items() if format.endings[0].startswith("json"))
@@ -48,10 +49,10 @@ def written_together(kind: str, notes: dict[str, tuple[str, list[Span]]]) -> dic
 @given(texts_with_spans(), texts_with_spans())
 def test_many_notes_in_one_file(kind: str, one: tuple[str, list[Span]], other: tuple[str, list[Span]]) -> None:
     notes = {"a": one, "sub/b": other, "c": ("", []), "d": ("Anna", [])}
-    read = read_all(kind, written_together(kind, notes))
-    assert [(note.name, note.text) for note in read if isinstance(note, ParsedNote)] == [
-        (name, text) for name, (text, _) in notes.items()
-    ]
+    read = [note for note in read_all(kind, written_together(kind, notes)) if isinstance(note, ParsedNote)]
+    assert [(note.name, note.text) for note in read] == [(name, text) for name, (text, _) in notes.items()]
+    if kind not in LOSING:
+        assert [note.spans for note in read] == [sorted(set(spans)) for _, spans in notes.values()]
 
 
 @one_file
@@ -61,7 +62,7 @@ def test_no_notes(kind: str) -> None:
 
 @readable_file
 def test_notes_are_read_one_after_the_other(kind: str) -> None:
-    files = written_together(kind, {f"n{number:04}": ("Anna " * 200, [Span(0, 4, "NAME")]) for number in range(2000)})
+    files = written_together(kind, {f"n{number:04}": ("Anna " * 200, [Span(0, 4, "NAME")]) for number in range(700)})
     stream = io.BytesIO(files[ONE_FILE[kind].file])
 
     class OneStream(Loaded):
@@ -72,7 +73,7 @@ def test_notes_are_read_one_after_the_other(kind: str) -> None:
     notes = ONE_FILE[kind].read_many(group, OneStream(files.__getitem__), NAMES)
     assert isinstance(next(notes), ParsedNote)
     assert stream.tell() < len(stream.getvalue()) / 2
-    assert sum(1 for _ in notes) == 1999
+    assert sum(1 for _ in notes) == 699
 
 
 @readable_file
@@ -91,7 +92,7 @@ def test_values_of_a_wrong_type_give_a_note_or_an_error(kind: str) -> None:
     file = ONE_FILE[kind].file
     value = json.loads(files[file])
     for path in paths(value):
-        for other in (None, True, -1, 1.5, "", "x", [], [[]], {}, [{}], ["x"]):
+        for other in (None, -1, "x", [[]], {}, [{}]):
             check_broken(kind, files | {file: json.dumps(replaced(value, path, other)).encode()})
 
 
@@ -99,7 +100,7 @@ def test_values_of_a_wrong_type_give_a_note_or_an_error(kind: str) -> None:
 def test_exchanged_keys_and_values_give_a_note_or_an_error(kind: str) -> None:
     files = written_together(kind, {"a": (TEXT, SPANS), "b": (TEXT, SPANS)})
     file = ONE_FILE[kind].file
-    for seed in range(200):
+    for seed in range(40):
         chance = random.Random(seed)
         data = files[file]
         for pattern in (rb'"[A-Za-z_]+":', rb'(?<=:)(?:"[^"]*"|\[[^\[\]]*\]|[0-9]+)', rb'[{}\[\],]|"[a-z]*"'):

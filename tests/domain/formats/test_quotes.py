@@ -42,7 +42,7 @@ def test_spans_are_moved_and_listed() -> None:
     note = read_one(REPAIR, ann("T1\tNAME 5 14\tAnna Neri\nT2\tDATE 15 20\t3 May\nT3\tNAME 90 96\tGambia\n"), NAMES)
     assert note.spans == [Span(4, 13, "NAME"), Span(15, 20, "DATE"), Span(27, 33, "NAME")]
     assert said(note.warnings) == [(1, "moved"), (3, "moved")]
-    assert note.warnings[0].message == "The text of the span 5-14 stands at 4-13; the span was moved there."
+    assert "5-14" in note.warnings[0].message and "4-13" in note.warnings[0].message
     assert "Anna" not in str(note.warnings) and "Gambia" not in str(note.warnings)
 
 
@@ -54,9 +54,7 @@ def test_a_quote_that_is_not_found_still_refuses_the_note() -> None:
     rows = "T1\tNAME 5 14\tAnna Bianchi\nT2\tNAME 3 7\tAnna\nT3\tDATE 0 2\te\n"
     problems = refused(REPAIR, ann(rows, "Anna e Anna e poi"), NAMES)
     assert said(problems) == [(3, "quote"), (2, "quote"), (1, "quote")]
-    assert problems[1].message == (
-        "The text at 3-7 differs from the quote in this line. It occurs more than once within 100 characters."
-    )
+    assert "3-7" in problems[1].message
     assert "Anna" not in str(problems[1])
 
 

@@ -103,8 +103,7 @@ def test_without_its_map_the_note_is_refused(kind: str) -> None:
     files, _ = write_one(spaced(kind), TEXT, SPANS)
     del files["a.map"]
     (problem,) = refused(kind, files)
-    assert problem.code == "map"
-    assert problem.message == ("The file was exported with inserted spaces. Import its offset map “a.map” with it.")
+    assert (problem.code, "a.map" in problem.message) == ("map", True)
 
 
 @both
@@ -155,7 +154,7 @@ def test_a_span_on_an_inserted_space_is_refused() -> None:
     files, _ = write_one(spaced("conll"), TEXT, SPANS)
     files["a.conll"] = b" \t16\t17\tB-NAME\n"
     (problem,) = refused("conll", files)
-    assert (problem.code, problem.message) == ("white", "The span at 16 contains only an inserted space. Remove it.")
+    assert (problem.code, "16" in problem.message) == ("white", True)
 
 
 def test_maps_without_a_text_are_problems() -> None:
