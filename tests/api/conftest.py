@@ -1,5 +1,6 @@
 """A project with a manager's program, and an annotated note."""
 
+from copy import deepcopy
 from dataclasses import dataclass
 
 import pytest
@@ -17,8 +18,17 @@ class ApiWorld:
     program: Program
 
 
-@pytest.fixture
-def world() -> ApiWorld:
+def build_world() -> ApiWorld:
     project = make_project("ward")
     manager = make_member(project, "manager", "mia")
     return ApiWorld(project, manager, make_note(project, annotators=[manager]), Program(manager))
+
+
+@pytest.fixture(scope="module")
+def made(once) -> ApiWorld:
+    return once(build_world)
+
+
+@pytest.fixture
+def world(db, made) -> ApiWorld:
+    return deepcopy(made)

@@ -9,6 +9,7 @@ from annotations.api.services import answers
 from annotations.api.services.kept_answers import empty_answers, forget_answers
 from annotations.models import ApiAnswer, Job, Project
 from annotations.ops.services.erasing import delete_note
+from tests.api.conftest import build_world
 from tests.worlds.programs import Program
 
 pytestmark = pytest.mark.django_db
@@ -109,7 +110,8 @@ def test_files_count_as_part_of_the_request(world):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_simultaneous_requests_have_one_effect(world, at_once):
+def test_simultaneous_requests_have_one_effect(at_once):
+    world = build_world()
     calls = [lambda: world.program.post("/projects/ward/notes", NOTES, idempotency_key="k") for _ in range(2)]
     found = at_once(*calls)
     assert {answer.status_code for answer in found} <= {202, 409}
