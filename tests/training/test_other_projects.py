@@ -27,7 +27,7 @@ from tests import factories as make
 from tests.training.conftest import made_notes
 from tests.worlds.checks import check_page
 
-pytestmark = [pytest.mark.queue, pytest.mark.both_databases]
+pytestmark = [pytest.mark.queue]
 
 
 def clinic_of(manager, slug="clinic", count=12, start=0):

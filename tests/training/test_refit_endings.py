@@ -157,7 +157,6 @@ def resumed(model):
     return model
 
 
-@pytest.mark.both_databases
 def test_a_refit_whose_worker_is_killed_gives_the_same_model(world, trained, client, monkeypatch):
     model = killed_in_refit(world, monkeypatch, 2, iterations=8)
     assert (model.state, model.stored_file) == (State.TRAINING, None)
@@ -172,7 +171,6 @@ def test_a_refit_whose_worker_is_killed_gives_the_same_model(world, trained, cli
     assert "Refit with" in page_of(client, model)
 
 
-@pytest.mark.both_databases
 def test_a_canceled_refit_leaves_no_model_and_starts_again(world, trained, client, monkeypatch):
     with monkeypatch.context() as patch:
         at_refit_step(patch, 2, lambda: queue.cancel(Job.objects.get(kind="train")))
@@ -193,7 +191,7 @@ def test_a_canceled_refit_leaves_no_model_and_starts_again(world, trained, clien
     assert card_of(model) == card_of(whole)
 
 
-@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize("network", [pytest.param("bilstm", marks=pytest.mark.nightly), "transformer"])
 def test_a_network_is_refitted_for_the_epochs_that_the_hold_out_chose(
     world, trained, client, monkeypatch, here, options_of, network
 ):

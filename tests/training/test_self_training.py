@@ -240,7 +240,6 @@ class Killed(BaseException):
     """The end of a worker: nothing after it runs."""
 
 
-@pytest.mark.both_databases
 def test_a_killed_self_training_gives_the_same_model_and_an_erasure_ends_it(ward, trained, monkeypatch):
     whole, _ = trained(key="whole", self_training=ward.name)
     for round_number in (1, 2):

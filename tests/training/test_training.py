@@ -64,7 +64,6 @@ def test_a_training_fails_if_a_patient_is_erased_meanwhile(world, trained, monke
     assert again.state == State.READY
 
 
-@pytest.mark.both_databases
 def test_a_training_ends_at_the_first_iteration_after_a_patient_is_erased(world, trained, monkeypatch):
     """It doesn't run to its end, which can be hours away, and stores no figures from the notes."""
     learn, ended = children.train, []

@@ -4,6 +4,7 @@ from functools import partial
 
 import pytest
 
+from annotations.jobs.runner import run as work
 from annotations.models import Job
 from models_runtime.models import TrainedModel
 from models_runtime.training.jobs.checkpoints import checkpoint_of
@@ -43,9 +44,11 @@ def finished(model, steps=PASSES):
 
 def test_a_killed_training_of_epochs_continues_and_gives_the_same_model(world, redis_server, processes):
     """It continues from its checkpoint: models_runtime.backends.spacy_ner.checkpoint."""
+    start = partial(start_training, project=world.project, gold=1, actor=None, backend="spacy", iterations=4)
+    whole = start(key="whole")
+    work(whole.job_id)
     processes("relay")
     worker = processes("work")
-    start = partial(start_training, project=world.project, gold=1, actor=None, backend="spacy", iterations=6)
     model = start(key="killed")
 
     wait_for(lambda: len(model.losses) > 1, QUIET, "the first epochs", progress_of(model))
@@ -53,10 +56,10 @@ def test_a_killed_training_of_epochs_continues_and_gives_the_same_model(world, r
     kept = checkpoint_of(model.pk)
     assert kept.is_file()
     processes("work")
-    killed = finished(model, steps=6)
+    killed = finished(model, steps=4)
     assert Job.objects.get(pk=model.job_id).attempt == 2
     wait_for(lambda: not kept.parent.exists(), what="the checkpoint to go")
-    assert finished(start(key="whole"), steps=6) == killed
+    assert finished(whole, steps=4) == killed
 
 
 @pytest.mark.both_databases

@@ -304,7 +304,6 @@ def test_a_repeated_start_of_a_group_gives_the_same_models_and_a_failed_one_none
     assert TrainedModel.objects.count() == 3
 
 
-@pytest.mark.both_databases
 def test_tokens_per_sequence_by_split(world):
     """Catelli 2021, table 3.7. Each note has a header sentence and another one; 32 sentences are the whole note."""
     out = io.StringIO()

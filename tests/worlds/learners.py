@@ -74,8 +74,9 @@ class ForkedLearner:
         raise subprocess.TimeoutExpired([], timeout)
 
     def send_signal(self, number: int) -> None:
-        if self.poll() is None:
-            os.kill(self.pid, number)
+        with suppress(ProcessLookupError):  # It has just ended.
+            if self.poll() is None:
+                os.kill(self.pid, number)
 
     def kill(self) -> None:
         self.send_signal(signal.SIGKILL)
@@ -94,15 +95,17 @@ WARM = SimpleNamespace(**vars(subprocess) | {"Popen": _start})
 
 
 @pytest.fixture(autouse=True)
-def warm_learners(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fork the learners of a test from the warm parent."""
-    monkeypatch.setattr(children, "subprocess", WARM)
+def warm_learners() -> Iterator[None]:
+    """Fork the learners of a test from the warm parent, also after the test has undone its own patches."""
+    children.subprocess = WARM  # type: ignore[assignment]
+    yield
+    children.subprocess = subprocess
 
 
 @pytest.fixture
-def cold_learners(warm_learners: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def cold_learners(warm_learners: None) -> None:
     """Start learners as the product does: each with its own interpreter."""
-    monkeypatch.setattr(children, "subprocess", subprocess)
+    children.subprocess = subprocess
 
 
 @cache
@@ -131,6 +134,8 @@ def _warm_up(act: str, *words: str) -> None:
         module = known[format_of(Path(words[-1]))] if known else words[0]
         if module.startswith("models_runtime.") and module not in sys.modules:
             importlib.import_module(module)
+            if "torch" in sys.modules:
+                importlib.import_module("torch._dynamo")  # The first optimizer imports it, which takes 1.8 s.
             gc.collect()
             gc.freeze()
     assert len(list(Path("/proc/self/task").iterdir())) == 1, "A process with threads can't be forked safely."
