@@ -25,6 +25,13 @@ def saved(page: Page) -> None:
     expect(page.locator("#save-state")).to_have_text("Saved")
 
 
+def hold(page: Page, path: str) -> list[Route]:
+    """Keep requests to `path` back. Returns a list that gets them."""
+    held: list[Route] = []
+    page.route(path, lambda route: held.append(route))
+    return held
+
+
 def wait_for_held(page: Page, held: list[Route], number: int) -> None:
     """Wait until a test that keeps requests back has this number of them."""
 

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, Route, expect
 
 from annotations.models import AnnotationSet
 from tests import factories as make
-from tests.browser.annotate.steps import TEXT, open_note, painted, press, quotes, saved, wait_for_held
+from tests.browser.annotate.steps import TEXT, hold, open_note, painted, press, quotes, saved, wait_for_held
 
 RETURNS = {
     "the tab is seen again": "document.dispatchEvent(new Event('visibilitychange'))",
@@ -24,9 +24,8 @@ def test_submitting_sends_what_waits_first(walk_over: Any) -> None:
     asked: list[str] = []
     page.on("requestfinished", lambda it: it.method == "POST" and asked.append(it.url.rstrip("/").split("/")[-1]))
     for by in ("key", "button"):
-        held: list[Route] = []
         asked.clear()
-        page.route("**/changes", lambda route, held=held: held.append(route))
+        held = hold(page, "**/changes")
         press(page, "ArrowRight", "1", "ArrowRight", "2", "Escape")
         if by == "key":
             press(page, "Enter")
@@ -103,8 +102,7 @@ def test_coming_back_asks_what_changed(walk_over: Any) -> None:
             press(page, "p")
             expect(page.locator("#note-name")).to_have_text(note.name)
         page.wait_for_load_state("networkidle")
-        late: list[Route] = []
-        page.route(f"**/notes/{note.pk}/spans?*", lambda route, late=late: late.append(route))
+        late = hold(page, f"**/notes/{note.pk}/spans?*")
         page.evaluate(FOCUS)
         wait_for_held(page, late, 1)
         before = late[0].fetch()

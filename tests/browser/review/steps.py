@@ -9,6 +9,7 @@ from playwright.sync_api import Page
 from annotations.models import Event, Role, Span
 from annotations.review.events import REVIEW_DECIDED, REVIEW_UNDONE
 from tests import factories as make
+from tests.browser.annotate.steps import saved
 
 TEXT = (
     "Paziente Mario Rossi, 54 anni, ricoverato il 12/03/2021 a Torino.\r\n"
@@ -41,6 +42,37 @@ def opened(world: SimpleNamespace, page_of: Any, live: Any) -> Page:
     return open_review(page_of(world.rita), live, world)
 
 
+class Reviewing:
+    """One page on which a reviewer opens note after note, each with the same suggestions and no decision."""
+
+    def __init__(self, page: Page, live: Any, world: SimpleNamespace) -> None:
+        self.page = page
+        self._live = live
+        self._world = world
+        self._notes = iter(world.notes)
+        self.go_on()
+
+    def go_on(self) -> Any:
+        self.note = next(self._notes)
+        open_review(self.page, self._live, self._world, self.note)
+        return self.note
+
+    @property
+    def gold(self) -> list[tuple[str, str]]:
+        """The gold of the open note, once all is saved."""
+        saved(self.page)
+        return gold(self.note)
+
+
+@pytest.fixture
+def many(world: SimpleNamespace, page_of: Any, live: Any) -> Reviewing:
+    for number in range(3, 13):
+        note = make.make_note(world.project, TEXT, f"caso-{number:03}", language="it")
+        suggest(note, world.run)
+        world.notes.append(note)
+    return Reviewing(page_of(world.rita), live, world)
+
+
 def open_review(page: Page, live: Any, world: SimpleNamespace, note: Any = None) -> Page:
     page.goto(live("review", world.project.slug, world.run.pk, (note or world.note).pk))
     page.wait_for_selector("html[data-review=ready]")
@@ -67,5 +99,5 @@ def states(page: Page) -> list[str]:
     return page.locator("#suggestions .de-state").all_inner_texts()
 
 
-def decided() -> int:
-    return Event.objects.filter(verb__in=[REVIEW_DECIDED, REVIEW_UNDONE]).count()
+def decided(note: Any) -> int:
+    return Event.objects.filter(verb__in=[REVIEW_DECIDED, REVIEW_UNDONE], document_id=note.pk).count()

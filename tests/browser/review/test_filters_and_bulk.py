@@ -16,6 +16,8 @@ from tests.browser.annotate.steps import label_button, press, saved
 from tests.browser.review.steps import TEXT, act, chosen, gold, open_review, states, suggest, world
 
 __all__ = ["world"]  # the fixture
+# In the other theme and width than the sweep over all pages (tests/browser/test_axe.py).
+PHONE = {"viewport": {"width": 390, "height": 900}, "color_scheme": "dark"}
 
 
 @pytest.fixture
@@ -144,14 +146,11 @@ def test_one_key_accepts_the_rest_and_finishes_unless_there_are_hints(
     assert ("AGE", "54 anni") in gold(second) and len(gold(second)) == 5
 
 
-@pytest.mark.both_databases
 def test_a_string_by_keys(scored: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
     page = page_of(scored.rita)
     page.goto(live("review_strings", "covid"))
-    assert axe(page) == []
     page.get_by_role("link", name="Mario Rossi").press("Enter")
     page.wait_for_selector("html[data-strings=ready]")
-    assert axe(page) == []
     boxes = page.locator("[name=tick]")
     expect(boxes.first).to_be_focused()
     press(page, "j", " ")
@@ -166,21 +165,15 @@ def test_a_string_by_keys(scored: SimpleNamespace, page_of: Any, live: Any, axe:
     assert (gold(scored.note), gold(scored.notes[1])) == ([("PATIENT", "Mario Rossi")], [])
     page.get_by_role("button", name="Undo bulk act").press("Enter")
     expect(page.locator("#undone-decisions")).to_have_text("1")
-    assert axe(page) == []
     assert gold(scored.note) == []
     assert (
         SuggestedString.objects.get(author=scored.run, label_id=make.label_of(scored.project, "PATIENT").pk).open == 2
     )
 
 
-@pytest.mark.both_databases
-@pytest.mark.parametrize("width, scheme", [(1440, "light"), (390, "dark")])
-def test_a_threshold_by_mouse(
-    scored: SimpleNamespace, page_of: Any, live: Any, axe: Any, width: int, scheme: str
-) -> None:
-    page = page_of(scored.rita, viewport={"width": width, "height": 900}, color_scheme=scheme)
+def test_a_threshold_by_mouse(scored: SimpleNamespace, page_of: Any, live: Any) -> None:
+    page = page_of(scored.rita, **PHONE)
     page.goto(live("review_bulk_new", "covid") + f"?run={scored.run.pk}")
-    assert axe(page) == []
     page.get_by_label("Minimum confidence in percent").fill("50")
     page.get_by_role("button", name="Preview").click()
     expect(page.locator("#count")).to_have_text("6")
@@ -188,15 +181,10 @@ def test_a_threshold_by_mouse(
     page.get_by_role("button", name="Accept 6 suggestions").click()
     expect(page.locator("#decided")).to_contain_text("6 of 6")
     assert BulkAct.objects.get().decided == 6
-    for name in ("acceptance", "review_strings", "review_bulk_new"):
-        page.goto(live(name, "covid"))
-        assert axe(page) == []
-        assert not page.evaluate("document.documentElement.scrollWidth > innerWidth"), name
     open_review(page, live, scored)
     box = page.locator("#note").bounding_box()
-    assert box and box["width"] > min(width - 40, 800), "on a phone the note has the whole width"
+    assert box and box["width"] > 350, "on a phone the note has the whole width"
     page.locator("#filters-box summary").click()
-    assert axe(page) == []
     assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")
     act(page, "reject").first.click()
     saved(page)
@@ -209,7 +197,6 @@ def test_runs_together_by_keys(scored: SimpleNamespace, page_of: Any, live: Any,
         make.make_set(note, scored.other, [(at, at + 5, "PATIENT")], submitted=True)
     page = page_of(scored.rita)
     page.goto(live("runs", "covid"))
-    assert axe(page) == []
     for name in ("crf-1", "rules-1"):
         page.get_by_label(f"Review {name} together with other runs").press(" ")
     page.get_by_role("button", name="Review together").press("Enter")
@@ -248,7 +235,6 @@ def test_two_reviewers_by_keys(scored: SimpleNamespace, page_of: Any, live: Any,
     page = open_review(page_of(scored.rosa), live, scored)
     expect(page.locator("#stage")).to_contain_text("rita reviewed this note first. You decide without seeing")
     assert states(page) == ["open"] * 4
-    assert axe(page) == []
     press(page, "a", "x", "x", "a")
     saved(page)
     press(page, "Enter")
@@ -267,7 +253,6 @@ def test_two_reviewers_by_keys(scored: SimpleNamespace, page_of: Any, live: Any,
     assert (review.finished_by, review.handovers.get().first) == (scored.rosa, scored.rita)
     page.goto(live("acceptance", "covid"))
     expect(page.get_by_role("heading", name="Agreement between two reviewers")).to_be_visible()
-    assert axe(page) == []
 
 
 def test_a_planted_leak_by_keys(scored: SimpleNamespace, page_of: Any, live: Any, axe: Any, monkeypatch: Any) -> None:
@@ -317,22 +302,19 @@ def test_a_planted_leak_by_keys(scored: SimpleNamespace, page_of: Any, live: Any
     expect(page.locator("body")).to_contain_text("you found the 1 planted leak")
     page.goto(live("acceptance", "covid"))
     expect(page.get_by_role("heading", name="Missed identifiers, measured")).to_be_visible()
-    assert axe(page) == []
 
 
-@pytest.mark.parametrize("width, scheme", [(1440, "light"), (390, "dark")])
 def test_notes_with_gold_are_included_in_a_bulk_act_by_keys(
-    scored: SimpleNamespace, page_of: Any, live: Any, axe: Any, width: int, scheme: str
+    scored: SimpleNamespace, page_of: Any, live: Any, axe: Any
 ) -> None:
     make.make_set(scored.note, make.make_author(scored.project, kind="gold", name="gold"), submitted=True)
-    page = page_of(scored.rita, viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page = page_of(scored.rita, **PHONE)
     string = SuggestedString.objects.get(author=scored.run, label_id=make.label_of(scored.project, "PATIENT").pk)
     page.goto(live("review_string", "covid", string.pk) + f"?run={scored.run.pk}")
     tag = page.get_by_text("note has gold", exact=True)
     box = tag.bounding_box()
     assert box and box["height"] < 40, "on a phone the tag is no taller than its text"
     expect(page.locator("#skipped")).to_have_text("1 open suggestion is skipped because its note already has gold.")
-    assert axe(page) == []
     page.goto(live("review_bulk_new", "covid") + f"?run={scored.run.pk}")
     page.get_by_label("Minimum confidence in percent").fill("50")
     page.get_by_role("button", name="Preview").press("Enter")
@@ -350,7 +332,6 @@ def test_notes_with_gold_are_included_in_a_bulk_act_by_keys(
     button.press("Enter")
     expect(page.locator("#decided")).to_contain_text("6 of 6")
     expect(page.locator("#skipped")).to_have_text("0")
-    assert axe(page) == []
     assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")
 
 
@@ -385,19 +366,17 @@ def test_accepting_the_rest_of_a_note_with_gold_needs_permission(
 DOUBT = {"removed": [], "unsupported": [], "places": 2}
 
 
-@pytest.mark.parametrize("width, scheme", [(1440, "light"), (390, "dark")])
 def test_doubtful_suggestions_are_included_in_a_bulk_act_by_keys(
-    scored: SimpleNamespace, page_of: Any, live: Any, axe: Any, width: int, scheme: str
+    scored: SimpleNamespace, page_of: Any, live: Any, axe: Any
 ) -> None:
     spans = Span.objects.filter(annotation_set__author=scored.run, annotation_set__document=scored.note)
     spans.filter(label__name="PATIENT").update(provenance=DOUBT)
-    page = page_of(scored.rita, viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page = page_of(scored.rita, **PHONE)
     string = SuggestedString.objects.get(author=scored.run, label_id=make.label_of(scored.project, "PATIENT").pk)
     page.goto(live("review_string", "covid", string.pk) + f"?run={scored.run.pk}")
     box = page.get_by_text("doubtful", exact=True).bounding_box()
     assert box and box["height"] < 40, "on a phone the tag is no taller than its text"
     expect(page.locator("#doubtful")).to_have_text("1 open suggestion is skipped because it is doubtful.")
-    assert axe(page) == []
     page.goto(live("review_bulk_new", "covid") + f"?run={scored.run.pk}")
     page.get_by_label("Minimum confidence in percent").fill("50")
     page.get_by_role("button", name="Preview").press("Enter")
@@ -405,7 +384,6 @@ def test_doubtful_suggestions_are_included_in_a_bulk_act_by_keys(
     expect(button).to_be_focused()
     for facts in ("#count", "#doubtful"):
         expect(page.locator(facts)).to_be_in_viewport()
-    assert axe(page) == []
     page.keyboard.press("Shift+Tab")
     expect(page.get_by_label("Also accept 1 doubtful suggestion")).to_be_focused()
     page.keyboard.press("Space")
@@ -417,13 +395,12 @@ def test_doubtful_suggestions_are_included_in_a_bulk_act_by_keys(
     assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")
 
 
-@pytest.mark.parametrize("width", [1440, 390])
 def test_accepting_the_rest_waits_for_doubtful_suggestions(
-    scored: SimpleNamespace, page_of: Any, live: Any, axe: Any, width: int
+    scored: SimpleNamespace, page_of: Any, live: Any, axe: Any
 ) -> None:
     spans = Span.objects.filter(annotation_set__author=scored.run, annotation_set__document=scored.note)
     spans.filter(label__name="PATIENT").update(provenance=DOUBT)
-    page = page_of(scored.rita, viewport={"width": width, "height": 900})
+    page = page_of(scored.rita, **PHONE)
     open_review(page, live, scored)
     expect(page.locator("#doubtful-count")).to_have_text(
         "1 open suggestion is doubtful. “Accept the rest” waits for your decision on it."

@@ -110,18 +110,13 @@ def test_the_rest_by_mouse_asks_before_it_accepts_removals(refined: SimpleNamesp
     assert verdicts == {refined.also_removed: "rejected", refined.removed: "accepted"}
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_phone(refined: SimpleNamespace, page_of: Any, live: Any, axe: Any, scheme: str, tmp_path: Any) -> None:
-    options = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "color_scheme": scheme}
+def test_a_phone(refined: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
+    options = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "color_scheme": "dark"}
     page = open_review(page_of(refined.rita, **options), live, refined)
     act(page, "accept").tap()
-    assert axe(page) == []
-    page.screenshot(path=tmp_path / "removal.png")
     act(page, "accept").tap()
     assert axe(page) == []
-    page.screenshot(path=tmp_path / "changed.png")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     for name in ("accept", "reject"):
         expect(act(page, name)).to_be_in_viewport(ratio=1)
     page.locator("#filters-box summary").tap()
-    assert axe(page) == []

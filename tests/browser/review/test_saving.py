@@ -3,7 +3,6 @@
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from annotations.models import Decision
@@ -11,8 +10,10 @@ from tests import factories as make
 from tests.browser.annotate.steps import click_text, lose_one_answer, painted, press, saved
 from tests.browser.conftest import session_cookie
 from tests.browser.review.steps import (
+    Reviewing,
     decided,
     gold,
+    many,
     open_review,
     opened,
     states,
@@ -20,81 +21,71 @@ from tests.browser.review.steps import (
     world,
 )
 
-__all__ = ["opened", "world"]
+__all__ = ["many", "opened", "world"]
 
 
-# ── Saving ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_offline_decisions_are_kept_and_sent_in_order(opened: Page, world: SimpleNamespace) -> None:
-    opened.context.set_offline(True)
-    press(opened, "a", "x", "c")
-    expect(opened.locator("#save-state")).to_have_text("Offline, 3 waiting")
-    press(opened, "k", "k", "a", "u")
-    expect(opened.locator("#save-state")).to_have_text("Offline, 5 waiting")
-    press(opened, "Enter")
-    expect(opened.locator("#notice")).to_contain_text("still open")
-    assert decided() == 0
-    opened.context.set_offline(False)
-    opened.evaluate("window.dispatchEvent(new Event('online'))")
-    saved(opened)
-    assert gold(world.note) == [("PATIENT", "Mario Rossi"), ("CITY", "Torino")]
-    assert decided() == 5
-    assert [label for label, _ in painted(opened)] == ["PATIENT", "DATE", "CITY", "DOCTOR"]
-
-
-def test_a_lost_answer_repeats_nothing(opened: Page, world: SimpleNamespace) -> None:
-    lost = lose_one_answer(opened, "**/decide")
-    press(opened, "a")
-    expect(opened.locator("#save-state")).to_have_text("Offline, 1 waiting")
-    saved(opened)
+def test_decisions_are_saved_once_and_for_one_person(many: Reviewing, world: SimpleNamespace, live_server: Any) -> None:
+    page = many.page
+    # Offline decisions are kept and sent in order.
+    page.context.set_offline(True)
+    press(page, "a", "x", "c")
+    expect(page.locator("#save-state")).to_have_text("Offline, 3 waiting")
+    press(page, "k", "k", "a", "u")
+    expect(page.locator("#save-state")).to_have_text("Offline, 5 waiting")
+    press(page, "Enter")
+    expect(page.locator("#notice")).to_contain_text("still open")
+    assert decided(many.note) == 0
+    page.context.set_offline(False)
+    page.evaluate("window.dispatchEvent(new Event('online'))")
+    assert many.gold == [("PATIENT", "Mario Rossi"), ("CITY", "Torino")]
+    assert decided(many.note) == 5
+    assert [label for label, _ in painted(page)] == ["PATIENT", "DATE", "CITY", "DOCTOR"]
+    # A lost answer repeats nothing.
+    many.go_on()
+    lost = lose_one_answer(page, "**/decide")
+    press(page, "a")
+    expect(page.locator("#save-state")).to_have_text("Offline, 1 waiting")
+    saved(page)
     assert lost == [200]
-    assert (gold(world.note), decided()) == ([("PATIENT", "Mario Rossi")], 1)
-    expect(opened.locator("#notice")).not_to_contain_text("someone else")
-
-
-def test_finishing_offline_keeps_the_page(opened: Page, world: SimpleNamespace) -> None:
-    press(opened, "a", "a", "a", "a")
-    saved(opened)
-    opened.context.set_offline(True)
-    press(opened, "Enter")
-    expect(opened.locator("#notice")).to_contain_text("The note was not finished")
-    opened.context.set_offline(False)
-    press(opened, "Enter")
-    opened.wait_for_url(f"**/review/{world.run.pk}/{world.notes[1].pk}/")
-
-
-def test_leaving_unsaved_decisions_warns(opened: Page) -> None:
-    opened.context.set_offline(True)
-    press(opened, "a")
-    expect(opened.locator("#save-state")).to_contain_text("Offline")
-    with opened.expect_event("dialog") as asked:
-        opened.once("dialog", lambda dialog: dialog.dismiss())
-        opened.close(run_before_unload=True)
+    assert (many.gold, decided(many.note)) == ([("PATIENT", "Mario Rossi")], 1)
+    expect(page.locator("#notice")).not_to_contain_text("someone else")
+    # Finishing offline keeps the page.
+    many.go_on()
+    press(page, "a", "a", "a", "a")
+    saved(page)
+    page.context.set_offline(True)
+    press(page, "Enter")
+    expect(page.locator("#notice")).to_contain_text("The note was not finished")
+    page.context.set_offline(False)
+    press(page, "Enter")
+    page.wait_for_url(f"**/review/{world.run.pk}/{world.notes[1].pk}/")
+    # No decision is saved for another person.
+    many.go_on()
+    page.context.clear_cookies()
+    press(page, "a")
+    expect(page.locator("#save-state")).to_have_text("Signed out, 1 waiting")
+    page.context.add_cookies([session_cookie(world.rosa, live_server.url)])
+    page.evaluate("window.dispatchEvent(new Event('online'))")
+    expect(page.locator("#save-state")).to_have_text("Another person is signed in, 1 waiting")
+    expect(page.locator("#notice")).to_contain_text("Another person is signed in in this browser.")
+    assert decided(many.note) == 0
+    page.context.add_cookies([session_cookie(world.rita, live_server.url)])
+    page.evaluate("window.dispatchEvent(new Event('online'))")
+    saved(page)
+    assert Decision.objects.get(review__document=many.note).reviewer == world.rita
+    # Leaving unsaved decisions warns.
+    many.go_on()
+    page.context.set_offline(True)
+    press(page, "a")
+    expect(page.locator("#save-state")).to_contain_text("Offline")
+    with page.expect_event("dialog") as asked:
+        page.once("dialog", lambda dialog: dialog.dismiss())
+        page.close(run_before_unload=True)
     assert asked.value.type == "beforeunload"
-    opened.context.set_offline(False)
-    saved(opened)
+    page.context.set_offline(False)
+    saved(page)
 
 
-def test_no_decision_is_saved_for_another_person(opened: Page, world: SimpleNamespace, live_server: Any) -> None:
-    opened.context.clear_cookies()
-    press(opened, "a")
-    expect(opened.locator("#save-state")).to_have_text("Signed out, 1 waiting")
-    opened.context.add_cookies([session_cookie(world.rosa, live_server.url)])
-    opened.evaluate("window.dispatchEvent(new Event('online'))")
-    expect(opened.locator("#save-state")).to_have_text("Another person is signed in, 1 waiting")
-    expect(opened.locator("#notice")).to_contain_text("Another person is signed in in this browser.")
-    assert decided() == 0
-    opened.context.add_cookies([session_cookie(world.rita, live_server.url)])
-    opened.evaluate("window.dispatchEvent(new Event('online'))")
-    saved(opened)
-    assert Decision.objects.get().reviewer == world.rita
-
-
-# ── Two reviewers ────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-@pytest.mark.both_databases
 def test_two_reviewers_lose_no_decision(opened: Page, world: SimpleNamespace, page_of: Any, live: Any) -> None:
     other = open_review(page_of(world.rosa), live, world)
     press(opened, "a")
@@ -123,7 +114,6 @@ def test_two_reviewers_lose_no_decision(opened: Page, world: SimpleNamespace, pa
     assert gold(world.note) == [("PATIENT", "Mario Rossi")]
 
 
-@pytest.mark.both_databases
 def test_finished_by_another_person(opened: Page, world: SimpleNamespace, page_of: Any, live: Any) -> None:
     other = open_review(page_of(world.rosa), live, world)
     press(other, "a", "a", "a", "a", "Enter")
@@ -135,7 +125,6 @@ def test_finished_by_another_person(opened: Page, world: SimpleNamespace, page_o
     assert len(gold(world.note)) == 4
 
 
-@pytest.mark.both_databases
 def test_two_runs_meet_in_gold(opened: Page, world: SimpleNamespace, page_of: Any, live: Any) -> None:
     second = make.make_author(world.project, kind="run", name="rules-2")
     suggest(world.note, second, [("Torino", "HOSPITAL"), ("54", "AGE")])
