@@ -15,6 +15,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from tests.waiting import HANGS, wait_for
+from tests.worlds import warm
 from tests.worlds.product import ROOT, clean_environ, free_port, own_database
 
 pytestmark = [pytest.mark.product, pytest.mark.processes]
@@ -77,11 +78,7 @@ def world(tmp_path_factory):
         env = clean_environ(folder) | database
 
         def manage(*words, **changes):
-            return subprocess.run(
-                [sys.executable, "manage.py", *words],
-                cwd=ROOT, env=env | changes, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=HANGS,
-                check=False,
-            )  # fmt: skip
+            return warm.run(words, env | changes)
 
         def shell(code):
             done = manage("shell", "--no-imports", "-c", code)
