@@ -6,7 +6,7 @@ from annotations.models import Assignment, Membership, User
 from tests.factories import make_member, make_note, make_project, make_user
 from tests.worlds.programs import Program
 
-pytestmark = [pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 MEMBERS = "/projects/ward/members"
 
 

@@ -10,7 +10,7 @@ from annotations.accounts.events import MEMBER_ADDED, MEMBER_REMOVED, RESET_LINK
 from annotations.models import AnnotationSet, Assignment, Event, Membership, Role, User
 from tests import factories as make
 from tests.worlds.checks import check_page
-from tests.worlds.managing import HUGE, check_closed, check_method
+from tests.worlds.managing import HUGE
 
 PAGE = "/projects/covid/people/"
 LINK = re.compile(r'id="link">(http://testserver(/accounts/password/reset/key/[^<]+))<')
@@ -59,29 +59,6 @@ def test_a_password_link_is_offered_only_where_it_may_be_made(world, mia):
     assert "You can create password links only for accounts" in html
     Membership.objects.get(project=world.project, user=world.out).delete()
     assert "You can create password links only for accounts" not in check_page(mia.get(PAGE))
-
-
-def test_only_managers_have_access(world, sign_in):
-    member = membership(world, world.ben)
-    check_closed(world, sign_in, PAGE)
-    check_closed(world, sign_in, PAGE, "post")
-    check_closed(world, sign_in, url("member_remove", member))
-    for name in ("member_remove", "member_role", "member_link"):
-        check_closed(world, sign_in, url(name, member), "post")
-    assert membership(world, world.ben).active
-
-
-def test_wrong_methods_and_ids(world, mia):
-    member = membership(world, world.ben)
-    foreign = Membership.objects.get(user=world.out)
-    check_method(mia, PAGE)
-    check_method(mia, url("member_remove", member))
-    check_method(mia, url("member_role", member), "get")
-    check_method(mia, url("member_link", member), "get")
-    for pk in (999, HUGE, foreign.pk):
-        assert mia.get(url("member_remove", pk)).status_code == 404
-        assert mia.post(url("member_role", pk), {"role": "viewer"}).status_code == 404
-        assert mia.post(url("member_link", pk)).status_code == 404
 
 
 # ── Adding ───────────────────────────────────────────────────────────────────────────────────────────────────────────

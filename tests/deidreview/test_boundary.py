@@ -9,7 +9,7 @@ from django.urls import reverse
 from annotations.models import AnnotationSet, Label, Project, User
 from tests.factories import label_of, make_member, make_note, make_project, make_user
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 HUGE = "9" * 5_000
 
 

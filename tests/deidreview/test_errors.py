@@ -4,7 +4,7 @@ from django.test import Client
 from deidreview import views
 from tests.factories import make_user
 
-pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.deidreview.test_headers"), pytest.mark.once]
+pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.deidreview.test_headers")]
 TOLD = [b"What happened", b"Your data", b"What to do"]
 
 

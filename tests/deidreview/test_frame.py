@@ -14,7 +14,7 @@ from tests.deidreview.access_table import EVERYONE_405, TABLE
 from tests.deidreview.access_world import ROUTES, answer_of, as_persona, build_world
 from tests.factories import make_author, make_member, make_note, make_project, make_set
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 FIRST = {
     "viewer": ["Overview", "Notes", "Guidelines", "Agreement", "Review", "Models", "Gold"],
     "annotator": ["Overview", "Notes", "Guidelines"],

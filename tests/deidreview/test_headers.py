@@ -35,7 +35,7 @@ handler403 = "deidreview.views.forbidden"
 handler404 = "deidreview.views.not_found"
 handler500 = "deidreview.views.failed"
 
-pytestmark = [pytest.mark.django_db, pytest.mark.urls(__name__), pytest.mark.once]
+pytestmark = [pytest.mark.django_db, pytest.mark.urls(__name__)]
 
 KINDS = [
     ("a page", "/accounts/password/change/", 200),

@@ -149,7 +149,6 @@ def client_url(client: Client, world: World, name: str) -> str:
     return reverse(name, args=["ours", world.objects["ours"]["case"]])
 
 
-@pytest.mark.once
 def test_every_url_is_requested(world):
     asked = set(secret.urls(world))
     left = {name for name in ROUTES if "admin" not in name and "logout" not in name}
@@ -157,7 +156,6 @@ def test_every_url_is_requested(world):
     assert len(asked) > len(left)
 
 
-@pytest.mark.once
 def test_a_manager_sees_everything(world):
     """This proves that the walk finds the tokens."""
     everything = secret.NAMES | secret.BENNO | secret.CARLA | secret.OUTCOME | {str(secret.LEAK)}
@@ -166,7 +164,7 @@ def test_a_manager_sees_everything(world):
     assert walk.shows(everything), everything - set(walk.found)
 
 
-@pytest.mark.parametrize("persona", ["annotator", pytest.param("zqfinn", marks=pytest.mark.once)])
+@pytest.mark.parametrize("persona", ["annotator", "zqfinn"])
 def test_before_submitting_nothing_of_others_is_shown(world, persona):
     """Check an annotator with a draft, and a former viewer who has not begun."""
     found = Walk(world, persona).all()
@@ -174,7 +172,6 @@ def test_before_submitting_nothing_of_others_is_shown(world, persona):
     assert told(found, secret.RELEASED | secret.CERTIFIED) == {}
 
 
-@pytest.mark.once
 def test_after_submitting_the_outcome_is_shown_but_no_annotation_set(world):
     case = world.objects["ours"]["case"]
     AnnotationSet.objects.filter(document=case, author__user=world.people["annotator"]).update(state="submitted")
@@ -184,14 +181,12 @@ def test_after_submitting_the_outcome_is_shown_but_no_annotation_set(world):
     assert {"zqverdict", "910101", "77000041"} <= set(found)
 
 
-@pytest.mark.once
 def test_annotators_who_submitted_see_nothing_of_each_other(world):
     found = Walk(world, "zqbenno").all()
     assert told(found, secret.CARLA | secret.HIDDEN) == {}
     assert set(found) >= secret.BENNO
 
 
-@pytest.mark.once
 def test_where_adjudication_is_anonymous_no_annotator_is_named_to_a_viewer(world):
     Project.objects.filter(pk=world.ours.pk).update(anonymous_adjudication=True)
     found = Walk(world, "viewer").all()
@@ -199,7 +194,6 @@ def test_where_adjudication_is_anonymous_no_annotator_is_named_to_a_viewer(world
     assert told(found, secret.RELEASED | secret.CERTIFIED) == {}
 
 
-@pytest.mark.once
 @pytest.mark.parametrize(("share", "anonymous"), [(20, True), (0, False)])
 def test_a_planted_leak_is_shown_once_its_review_is_finished(world, share, anonymous):
     """With the option still on, and with the option switched off meanwhile. In the first, adjudication is anonymous."""
@@ -218,7 +212,6 @@ def test_a_planted_leak_is_shown_once_its_review_is_finished(world, share, anony
     assert Walk(world, "reviewer").shows({str(secret.LEAK)})
 
 
-@pytest.mark.once
 def test_opening_a_note_changes_nothing_in_what_is_shown_of_its_suggestions(world, monkeypatch):
     """Comparing pages from before and after does not reveal the planted leak. No response of a walk is cached."""
     monkeypatch.setattr("annotations.domain.reviewing.planting.chance", lambda *about: 0.0)
@@ -241,7 +234,6 @@ def where(found: dict[str, list[str]], token: str) -> set[str]:
     return {re.sub(r" to /.*", "", way) for way in found.get(token, [])}
 
 
-@pytest.mark.once
 @pytest.mark.parametrize("persona", ["stranger", "other_manager"])
 def test_strangers_see_nothing(world, persona):
     found = Walk(world, persona).all()

@@ -13,7 +13,7 @@ from deidreview.body_size import REQUEST_BYTES
 from deidreview.uploads import upload_limit
 from tests.factories import make_member, make_project, make_user
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 LARGE = REQUEST_BYTES + 1
 FORM = "application/x-www-form-urlencoded"
 

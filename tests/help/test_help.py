@@ -12,8 +12,6 @@ from annotations.help.selectors import files, page_of
 from tests import factories as make
 from tests.worlds.checks import check_page
 
-pytestmark = pytest.mark.once
-
 PAGES = sorted(files())
 
 

@@ -7,7 +7,7 @@ from annotations.models import Assignment, Label, LabelSet, Project, Span
 from tests.factories import label_of, make_member, make_note, make_project, make_set
 from tests.worlds.programs import Program
 
-pytestmark = [pytest.mark.django_db]
+pytestmark = pytest.mark.django_db
 WARD = "/projects/ward"
 STATUS = {"name": "Status", "values": ["current", "past"]}
 

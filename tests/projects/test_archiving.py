@@ -26,7 +26,6 @@ from annotations.projects.services.idle import release_idle_notes
 from tests import factories as make
 from tests.waiting import HANGS, MOMENT
 from tests.worlds.checks import check_page
-from tests.worlds.managing import check_closed, check_method
 
 SETTINGS = "/projects/covid/settings/"
 ARCHIVE, RESTORE = f"{SETTINGS}archive", f"{SETTINGS}restore"
@@ -51,14 +50,6 @@ def change_of(world, part="Torino", label="CITY"):
 
 
 # ── The buttons ──────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-@pytest.mark.parametrize("url", [ARCHIVE, RESTORE])
-def test_only_managers_archive_and_restore(world, sign_in, url):
-    check_closed(world, sign_in, url, "post")
-    check_method(sign_in(world.mia), url, "get")
-    world.project.refresh_from_db()
-    assert world.project.archived_at is None
 
 
 def test_archive_and_restore(world, sign_in):

@@ -12,7 +12,7 @@ from annotations.projects.services import categories
 from annotations.projects.services.labels import add_label, merge_labels
 from tests import factories as make
 from tests.worlds.checks import check_page
-from tests.worlds.managing import HUGE, check_closed, check_method
+from tests.worlds.managing import HUGE
 
 LABELS = "/projects/covid/labels/"
 ADD = "/projects/covid/categories/new"
@@ -43,21 +43,6 @@ def names(world):
 
 def events(verb):
     return [event.data for event in Event.objects.filter(verb=verb)]
-
-
-def test_only_managers_have_access(world, sign_in, mia, empty):
-    for act in ("edit", "delete"):
-        check_closed(world, sign_in, page_of(empty, act))
-        check_method(mia, page_of(empty, act))
-    for url in (ADD, *(page_of(empty, act) for act in ("edit", "delete", "move"))):
-        check_closed(world, sign_in, url, "post")
-    check_method(mia, ADD)
-    check_method(mia, page_of(empty, "move"), "get")
-    foreign = make.label_of(world.other, "CITY").category
-    for pk in (999, HUGE, foreign.pk):
-        for act in ("", "move", "delete/"):
-            assert mia.post(f"/projects/covid/categories/{pk}/{act}").status_code == 404
-    assert Category.objects.filter(pk=empty.pk, name="Machines").exists()
 
 
 # ── Adding ───────────────────────────────────────────────────────────────────────────────────────────────────────────

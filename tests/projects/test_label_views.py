@@ -7,7 +7,7 @@ from annotations.models import Event, Label, Span
 from annotations.projects.events import LABEL_ADDED, LABEL_CHANGED, LABEL_MERGED
 from tests import factories as make
 from tests.worlds.checks import check_page
-from tests.worlds.managing import HUGE, check_closed, check_method
+from tests.worlds.managing import HUGE
 
 PAGE = "/projects/covid/labels/"
 
@@ -41,24 +41,6 @@ def test_the_table_counts_spans(world, mia, django_assert_max_num_queries):
     assert '<td data-label="Spans" class="num">2</td>' in row[: row.index("</tr>")]
     assert "<kbd>1</kbd>" in html
     assert "Merged labels" not in html
-
-
-def test_only_managers_have_access(world, sign_in):
-    label = make.label_of(world.project, "CITY")
-    for url in (PAGE, edit_of(label), merge_of(label)):
-        check_closed(world, sign_in, url)
-        check_closed(world, sign_in, url, "post")
-    assert Label.objects.filter(label_set__project=world.project).count() == 6
-
-
-def test_wrong_methods_and_ids(world, sign_in, mia):
-    label = make.label_of(world.project, "CITY")
-    foreign = make.label_of(world.other, "CITY")
-    for url in (PAGE, edit_of(label), merge_of(label)):
-        check_method(mia, url)
-    for pk in (999, HUGE, foreign.pk):
-        assert mia.get(f"{PAGE}{pk}/").status_code == 404
-        assert mia.post(f"{PAGE}{pk}/merge/", {"into": label.pk}).status_code == 404
 
 
 # ── Changing ─────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -19,8 +19,6 @@ from tests.projects.overview_pages import (
     url,
 )
 
-pytestmark = pytest.mark.once
-
 
 @pytest.fixture
 def ann(world, sign_in):

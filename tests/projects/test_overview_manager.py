@@ -18,8 +18,6 @@ from annotations.transfer.services.exporting import run_export
 from tests import factories as make
 from tests.projects.overview_pages import adjudicate, grow, plain, queries, rows, section, show, stages, submit, url
 
-pytestmark = pytest.mark.once
-
 STEPS = [
     "Import notes", "Invite people", "Write the guidelines", "Annotate a pilot of 2 notes", "Measure agreement",
     "Adjudicate", "Make gold", "Freeze a version", "Run a model", "Review suggestions", "Export",

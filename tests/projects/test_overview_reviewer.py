@@ -8,8 +8,6 @@ from annotations.models import AnnotationSet, Handover, Review
 from tests import factories as make
 from tests.projects.overview_pages import SPAN, adjudicate, grow, plain, queries, rows, section, show, submit, url
 
-pytestmark = pytest.mark.once
-
 
 @pytest.fixture
 def rev(world, sign_in):

@@ -8,8 +8,6 @@ from annotations.scores.services.scoring import score, score_request
 from tests import factories as make
 from tests.projects.overview_pages import SPAN, grow, plain, queries, section, show, stages, submit, url
 
-pytestmark = pytest.mark.once
-
 
 @pytest.fixture
 def vic(world, sign_in):

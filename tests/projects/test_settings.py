@@ -9,7 +9,7 @@ from annotations.projects.services.filling import fill_up
 from annotations.projects.services.projects import update_project
 from tests import factories as make
 from tests.worlds.checks import check_page
-from tests.worlds.managing import HUGE, check_closed, check_method
+from tests.worlds.managing import HUGE
 
 PAGE = "/projects/covid/settings/"
 ASSIGN = "/projects/covid/settings/assign"
@@ -40,19 +40,6 @@ def test_settings_are_changed(world, mia):
     assert "Each note needs 3 annotators, but the project has only 2" in check_page(mia.get(PAGE))
     # Existing assignments stay.
     assert Assignment.objects.filter(project=world.project).count() == 4
-
-
-def test_only_managers_have_access(world, sign_in):
-    check_closed(world, sign_in, PAGE)
-    check_closed(world, sign_in, PAGE, "post")
-    check_closed(world, sign_in, ASSIGN, "post")
-    check_closed(world, sign_in, FILL, "post")
-
-
-def test_wrong_methods(mia):
-    check_method(mia, PAGE)
-    check_method(mia, ASSIGN, "get")
-    check_method(mia, FILL, "get")
 
 
 @pytest.mark.parametrize(

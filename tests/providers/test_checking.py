@@ -167,7 +167,6 @@ def test_roles_follow_the_groups_at_each_check(client, idp, project):
     assert {"member.by_group", "member.left_group"} <= verbs
 
 
-@pytest.mark.once
 @pytest.mark.parametrize("groups", [None, "heads", [1, None, {"a": 1}], {"heads": True}])
 def test_a_claim_of_another_shape_is_no_error(client, idp, project, groups):
     idp.person["groups"] = groups

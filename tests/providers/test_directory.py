@@ -11,7 +11,7 @@ from annotations.providers.services.checking import check
 from tests.factories import PASSWORD, make_project, make_user
 from tests.slapd import GROUPS, Slapd
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 THEIRS = "their password"
 _numbers = count(1)
 

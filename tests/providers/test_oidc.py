@@ -13,7 +13,7 @@ from annotations.providers.services import oidc
 from tests.factories import make_user
 from tests.worlds.oidc_provider import CLIENT, KEY, KID, LOGOUT, OTHER_KEY, signed
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 LOGIN, CALLBACK, LOGOUT_URL = "/accounts/oidc/idp/", "/accounts/oidc/idp/callback/", "/accounts/oidc/idp/logout"
 
 
@@ -120,7 +120,6 @@ FORGED = {
 }
 
 
-@pytest.mark.once
 @pytest.mark.parametrize("kind", FORGED)
 def test_a_forged_token_is_refused(client, idp, kind):
     if kind == "sub that is a number":
@@ -244,7 +243,6 @@ FORGED_LOGOUT = {
 }
 
 
-@pytest.mark.once
 @pytest.mark.parametrize("kind", FORGED_LOGOUT)
 def test_a_forged_logout_token_ends_nothing(client, idp, kind):
     sign_in(client, idp)

@@ -14,7 +14,7 @@ from annotations.models import ProviderAccount, ProviderSession, User
 from tests.worlds import saml_provider as idp
 from tests.worlds.saml_provider import OTHER, SAML, at, packed, response, sign
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 LOGIN, ACS = "/accounts/saml/idp/", "/accounts/saml/idp/acs/"
 
 
@@ -221,7 +221,6 @@ FORGED = {
 }
 
 
-@pytest.mark.once
 @pytest.mark.parametrize("kind", FORGED)
 def test_a_forged_response_is_refused(client, kind):
     answer = send(client, packed(FORGED[kind](begin(client))))

@@ -11,7 +11,7 @@ from deidreview.limits import windows
 from deidreview.scim import provider_windows
 from tests.worlds.scim_provider import GROUP, HASH, PATCH, TOKEN, USER, Pusher
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 ERROR = "urn:ietf:params:scim:api:messages:2.0:Error"
 
 

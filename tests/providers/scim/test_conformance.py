@@ -7,7 +7,7 @@ from scim2_tester import Status, check_server
 from deidreview.wsgi import application
 from tests.worlds.scim_provider import TOKEN
 
-pytestmark = [pytest.mark.once, pytest.mark.both_databases, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.both_databases, pytest.mark.django_db(transaction=True)]
 # It checks users, groups and what the service offers, by about this many checks.
 LEAST = 60
 

@@ -52,7 +52,6 @@ def test_roles_follow_the_groups_at_once_and_at_sign_in(client, pusher, project)
     assert role_of(ada) is None and client.get(page).status_code == 404
 
 
-@pytest.mark.once
 @pytest.mark.parametrize(
     "operation",
     [
@@ -120,7 +119,6 @@ def test_who_is_pushed_for_the_first_time_keeps_the_roles_of_sign_ins(client, co
     assert role_of(ada) == (None if scim_groups else Role.ANNOTATOR)
 
 
-@pytest.mark.once
 def test_groups_are_refused_with_a_reason(pusher):
     ada = pusher.push_user()
     group = pusher.push_group("readers", ada)
@@ -136,7 +134,6 @@ def test_groups_are_refused_with_a_reason(pusher):
     assert ProvisionedGroup.objects.count() == 2
 
 
-@pytest.mark.once
 def test_groups_are_found_by_name_and_member(pusher):
     ada, grace = pusher.push_user(), pusher.push_user("grace", "n-2")
     readers = pusher.push_group("readers", ada, grace)

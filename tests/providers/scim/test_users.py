@@ -64,7 +64,6 @@ def test_who_is_deactivated_is_out_with_the_next_request_and_returns(client, pus
     assert Event.objects.filter(verb="account.restored", project_id=project.pk).exists()
 
 
-@pytest.mark.once
 @pytest.mark.parametrize(
     "operation",
     [
@@ -185,7 +184,6 @@ def test_two_simultaneous_requests_make_one_account(transactional_db, configure)
     assert User.objects.count() == ProvisionedUser.objects.count() == 1
 
 
-@pytest.mark.once
 def test_the_same_person_or_name_is_a_conflict(pusher):
     pusher.push_user()
     for name, key in (("ADA@hospital.example", "n-2"), ("grace@hospital.example", "n-1")):
