@@ -36,6 +36,7 @@ def test_a_claim_takes_the_job_for_one_lease(job, settings):
     assert (claim.params, claim.project_id, claim.attempt) == (job.params, job.project_id, 1)
 
 
+@pytest.mark.both_databases
 def test_a_job_is_claimed_once(job):
     assert take(job.pk) is not None
     assert take(job.pk) is None
@@ -51,6 +52,7 @@ def test_a_deleted_job_is_not_claimed(db):
     assert take(987654) is None
 
 
+@pytest.mark.both_databases
 def test_a_job_with_an_expired_lease_can_be_claimed(job):
     first = take(job.pk)
     expire(job)
@@ -73,6 +75,7 @@ def test_an_expired_lease_that_nobody_claimed_is_extended(job):
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.both_databases
 def test_exactly_one_of_many_workers_claims_a_job(make_job, no_redis):
     jobs = [make_job("count") for _ in range(5)]
     for job in jobs:
@@ -96,6 +99,7 @@ def test_exactly_one_of_many_workers_claims_a_job(make_job, no_redis):
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.both_databases
 def test_one_of_two_workers_claims_an_expired_lease(make_job, no_redis):
     job = make_job("count")
     take(job.pk)
@@ -135,6 +139,7 @@ def test_progress_is_written_at_most_twice_a_second(job, django_assert_num_queri
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.both_databases
 def test_data_and_fence_commit_together_or_not_at_all(job):
     late = take(job.pk)
     expire(job)
@@ -197,6 +202,7 @@ def test_catching_exception_does_not_catch_a_lost_lease(job):
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.both_databases
 def test_the_heartbeat_keeps_the_lease(job, settings):
     settings.JOB_LEASE_SECONDS = 2 * crowding()
     claim = take(job.pk)

@@ -63,6 +63,7 @@ def test_the_key_of_another_project_gives_nobody_its_job(no_redis, make_job):
     assert list(Job.objects.all()) == [first]
 
 
+@pytest.mark.both_databases
 def test_the_same_key_at_the_same_time_is_the_same_job(redis_server, probes):
     project, jobs, start = make_project(), [], threading.Barrier(4)
 
@@ -126,6 +127,7 @@ def test_the_relay_does_not_push_a_queued_job_twice(redis_server, make_job):
     assert redis_server.client().llen("rq:queue:cpu") == 1
 
 
+@pytest.mark.both_databases
 def test_the_relay_puts_back_a_job_that_lost_its_worker(redis_server, make_job):
     job = make_job()
     claim = take(job.pk)
@@ -152,6 +154,7 @@ def test_the_relay_ends_a_job_that_lost_too_many_workers(no_redis, make_job, kin
     assert f"lost {attempts} times" in job.error
 
 
+@pytest.mark.both_databases
 def test_two_relays_at_once_are_harmless(redis_server, make_job):
     jobs = [make_job() for _ in range(5)]
     for job in jobs:
