@@ -7,6 +7,7 @@ import pytest
 from annotations.gold.services.making import freeze
 from annotations.projects.services.projects import create_project
 from tests import factories as make
+from tests.held import fresh
 from tests.worlds.queue import no_redis, probes, processes, redis_server
 
 __all__ = ["no_redis", "probes", "processes", "redis_server"]
@@ -32,11 +33,8 @@ def note_of(number):
     return text, [*spans, (begins, begins + len(doctor), "DOCTOR")]
 
 
-@pytest.fixture
-def ward(db, no_redis, settings):
+def build_ward():
     """mia manages the project, vic only reads. The run `wide` has gold, and four wrong suggestions in each note."""
-    # The heartbeat's connection doesn't see the job in the test's transaction, and would end the lease of a slow test.
-    settings.JOB_LEASE_SECONDS = 3600
     project = create_project(name="Ward", label_set_key="i2b2-2014", language="it")
     gold = make.make_author(project, kind="gold", name="gold")
     wide = make.make_author(project, kind="run", name="wide")
@@ -51,3 +49,15 @@ def ward(db, no_redis, settings):
         notes.append(note)
     version, _new = freeze(project=project, actor=mia)
     return SimpleNamespace(project=project, gold=gold, wide=wide, mia=mia, vic=vic, notes=notes, version=version)
+
+
+@pytest.fixture(scope="module")
+def made_ward(once):
+    return once(build_ward)
+
+
+@pytest.fixture
+def ward(db, no_redis, settings, made_ward):
+    # The heartbeat's connection doesn't see the job in the test's transaction, and would end the lease of a slow test.
+    settings.JOB_LEASE_SECONDS = 3600
+    return fresh(made_ward, build_ward)

@@ -110,7 +110,6 @@ def test_guidance_is_in_the_language_of_the_prompt(few, settings, language, word
     assert len(seen) == NOTES and all(one["text"].startswith(f"# {words}") for one in seen)
 
 
-@pytest.mark.both_databases
 def test_arguments_that_no_database_keeps_are_refused_and_tried_again(few, settings):
     said = []
 

@@ -184,20 +184,17 @@ def test_a_note_erased_while_the_model_is_asked_about_it(few, settings, monkeypa
     assert RefinedItem.objects.count() == PER_NOTE * (NOTES - 1)
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "said"),
-    [
-        (["--server", "cloud"], "leaves", "llm.example.org"),
-        (["--server", "other"], "params", "no server “other”"),
-        (["--language", "de"], "params", "no language “de”"),
-        (["--by", "vic"], "access", "doesn't have permission"),
-    ],
-)
-def test_nothing_is_sent_where_it_is_not_allowed(few, settings, words, code, said):
-    out = io.StringIO()
+def test_nothing_is_sent_where_it_is_not_allowed(few, settings):
     with asked(settings, honest) as server:
-        with pytest.raises(CommandError, match=said):
-            call_command("refine", "ward", "few", "--method", "single", *words, "--json", stdout=out)
+        for words, code in (
+            (["--server", "cloud"], "leaves"),
+            (["--server", "other"], "params"),
+            (["--language", "de"], "params"),
+            (["--by", "vic"], "access"),
+        ):
+            out = io.StringIO()
+            with pytest.raises(CommandError):
+                call_command("refine", "ward", "few", "--method", "single", *words, "--json", stdout=out)
+            assert json.loads(out.getvalue())["code"] == code
         assert not server.requests
-    assert json.loads(out.getvalue())["code"] == code
     assert not Refinement.objects.exists() and not Job.objects.exists()
