@@ -7,7 +7,7 @@ STAMPS := $(VENV)/stamps
 # npm writes this file when an installation is complete.
 NODE_TOOLS := node_modules/.package-lock.json
 
-.PHONY: help run setup setup-dev setup-models setup-ldap test-tools test coverage lint shell debug bench bench-compare quality lock clean
+.PHONY: help run setup setup-dev setup-models setup-ldap test-tools test test-all mutants coverage lint shell debug bench bench-compare quality lock clean
 .DEFAULT_GOAL := help
 
 help:
@@ -16,7 +16,9 @@ help:
 	@echo "make setup-models  add the packages for model workers (torch, transformers, spaCy)"
 	@echo "make setup-ldap    add the packages for sign-in by LDAP (compiled: needs Debian's libldap-dev and libsasl2-dev)"
 	@echo "make setup-dev     add the packages for tests and linters"
-	@echo "make test          run all tests, on SQLite and on PostgreSQL"
+	@echo "make test          run the tests that decide whether a change is right"
+	@echo "make test-all      run long property tests too, and all tests on SQLite and on PostgreSQL"
+	@echo "make mutants       check that the tests notice a hundred wrong lines"
 	@echo "make coverage      show which lines the tests run, on SQLite; WHAT=tests/gold for a part"
 	@echo "make lint          run ruff, mypy, import contracts, djlint, codespell, ESLint, TypeScript; check the size"
 	@echo "make shell         open Django's shell on the data of make run (DEIDREVIEW_DATA)"
@@ -47,6 +49,12 @@ test-tools: $(STAMPS)/dev
 
 test: test-tools setup-models
 	@$(PY) -m tests.run
+
+test-all: test-tools setup-models
+	@$(PY) -m tests.run --all
+
+mutants: test-tools setup-models
+	@$(PY) -m tests.mutants
 
 coverage: test-tools setup-models
 	@$(PY) -m coverage run -m pytest -q $(or $(WHAT),tests)
