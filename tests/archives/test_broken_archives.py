@@ -6,20 +6,34 @@ import random
 import zipfile
 
 import pytest
+from django.core.management import call_command
 
 from annotations.archives.services.looking import look_into
 from annotations.archives.services.reading import import_archive
 from annotations.core.errors import ServiceError
 from annotations.domain.files import archives as container
 from annotations.models import Document, Label, Project, User
+from tests import factories as make
 from tests.archives.archived_world import archive_of, changed, files_of, full_project, rows_of, zipped
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once]
+pytestmark = pytest.mark.django_db
+PEOPLE = ["anna", "bruno", "carla", "rita", "rosa", "mia"]
+
+
+@pytest.fixture(scope="module")
+def made(django_db_setup, django_db_blocker):
+    """An archive is written from committed rows, which are deleted again."""
+    with django_db_blocker.unblock():
+        archive = archive_of(full_project().project)
+        call_command("flush", interactive=False, verbosity=0)
+    return archive
 
 
 @pytest.fixture
-def archive():
-    return archive_of(full_project().project)
+def archive(db, made):
+    for name in PEOPLE:
+        make.make_user(name)
+    return made
 
 
 def refused(archive: bytes) -> str:
@@ -201,13 +215,13 @@ def test_broken_json_is_named_with_its_line(archive):
 def test_mutated_archives_are_refused_or_whole(archive):
     """Random damage to bytes of the ZIP, and to values of rows, never crashes and never imports a part."""
     chance = random.Random(19)
-    for _ in range(60):
+    for _ in range(30):
         damaged = bytearray(archive)
         for _ in range(chance.randint(1, 20)):
             damaged[chance.randrange(len(damaged))] = chance.randrange(256)
         _refused_or_whole(bytes(damaged))
     names = [name for name in files_of(archive) if name != "manifest.json"]
-    for _ in range(120):
+    for _ in range(60):
         name = chance.choice(names)
         rows = rows_of(archive, name)
         line = chance.randrange(len(rows))
@@ -231,7 +245,7 @@ def test_the_preview_refuses_what_is_no_archive(archive):
     assert (found.slug, found.counts["notes"], [each.account for each in found.people]) == (
         "covid",
         9,
-        ["anna", "bruno", "carla", "rita", "rosa", "mia"],
+        PEOPLE,
     )
     with pytest.raises(ServiceError):
         look_into(io.BytesIO(b"PK"))

@@ -13,7 +13,7 @@ from tests.archives.archived_world import archive_of, full_project, zipped
 from tests.worlds.pages import sign_in
 
 __all__ = ["sign_in"]
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def called(*words: object) -> str:

@@ -67,6 +67,7 @@ def test_beside_the_original_project_the_copy_has_the_same_archive(world):
     assert without_manifest(again) == without_manifest(archive)
 
 
+@pytest.mark.both_databases
 def test_on_another_instance_the_archive_is_byte_identical(world, tmp_path):
     file, second = tmp_path / "one.zip", tmp_path / "two.zip"
     written = command("export_archive", "covid", file)
@@ -204,6 +205,7 @@ def test_an_archived_project_is_exported_and_stays_archived(world):
     assert Project.objects.get(slug="copy").archived_at is not None
 
 
+@pytest.mark.both_databases
 def test_work_during_the_export_does_not_change_what_it_reads(world):
     """The rows are those of one moment, although a note is added after the first table was read."""
     before = without_manifest(archive_of(world.project))

@@ -20,6 +20,7 @@ from annotations.ops.services.erasing import erase_patient
 from annotations.release.services.policies import policy_named
 from annotations.release.services.starting import start_release
 from tests import factories as make
+from tests.held import fresh
 from tests.ops.released_world import TERMS
 from tests.worlds.checks import check_page
 from tests.worlds.released import make_clinic, make_release
@@ -28,15 +29,26 @@ SENTENCE = "Sealed data can't be read with the secret key of this instance."
 pytestmark = pytest.mark.usefixtures("no_redis")
 
 
-@pytest.fixture
-def clinic(db, settings):
-    """A project with known identifiers and a release with surrogates, under a secret key that is lost since."""
+def build():
+    """A project with known identifiers and a release with surrogates."""
     clinic = make_clinic()
     people = {"P-1": Person(given=("Mario",), family=("Rossi",))}
     store_people(project=clinic.project, people=people, problems=0, actor=clinic.mia)
     add_terms(project=clinic.project, kind="deny", terms=["Torino"], label="CITY", actor=clinic.mia)
     clinic.release = make_release(clinic.project, clinic.mia, "surrogate")
     assert SurrogateEntity.objects.exists()
+    return clinic
+
+
+@pytest.fixture(scope="module")
+def made(once):
+    return once(build)
+
+
+@pytest.fixture
+def clinic(made, db, settings):
+    """The project, whose secret key is lost since."""
+    clinic = fresh(made, build)
     settings.SECRET_KEY = "another-secret-key-" + "0123456789" * 4
     clinic.client = Client()
     clinic.client.force_login(clinic.mia)

@@ -22,6 +22,7 @@ from annotations.release.services.deciding import decide_all
 from annotations.release.services.exporting import start_release_export
 from annotations.release.services.withdrawing import withdraw
 from annotations.surrogates.services.editing import lock
+from tests.held import fresh
 from tests.ops.released_world import TERMS
 from tests.worlds.released import make_clinic, make_release
 
@@ -29,8 +30,7 @@ SENTENCE = "This project is archived. A manager can restore it in the project se
 pytestmark = pytest.mark.usefixtures("no_redis")
 
 
-@pytest.fixture
-def clinic(db):
+def build():
     """An archived project: release 1 is signed and exported, release 2 has open findings and surrogates."""
     clinic = make_clinic()
     signed = make_release(clinic.project, clinic.mia)
@@ -46,6 +46,17 @@ def clinic(db):
     archive_project(project=clinic.project, actor=clinic.mia)
     clinic.project.refresh_from_db()
     clinic.open.project = clinic.signed.project = clinic.project
+    return clinic
+
+
+@pytest.fixture(scope="module")
+def made(once):
+    return once(build)
+
+
+@pytest.fixture
+def clinic(made, db):
+    clinic = fresh(made, build)
     clinic.client = Client()
     clinic.client.force_login(clinic.mia)
     return clinic
