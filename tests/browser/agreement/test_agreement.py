@@ -27,11 +27,9 @@ def test_from_computing_to_a_disagreement(page_of, live, axe, monkeypatch, setti
 
     page.goto(live("agreement", "ward") + "?granularity=category")
     expect(page.get_by_text("The queue (Redis) does not respond. The job is kept")).to_be_visible()
-    assert axe(page) == []
     perform(Job.objects.get().pk)
     numbers = page.get_by_role("region", name="Agreement: Tokens, Category")
     expect(numbers.get_by_text("Krippendorff's α", exact=True).first).to_be_visible()
-    assert axe(page) == []
 
     page.get_by_role("link", name="F1, overlap").click()
     expect(page.get_by_role("link", name="F1, overlap")).to_have_attribute("aria-current", "true")

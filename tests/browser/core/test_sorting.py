@@ -18,7 +18,7 @@ def column(table: Locator, number: int) -> list[str]:
     return [text.split("\n")[0].strip() for text in table.locator(f"tbody tr > :nth-child({number})").all_inner_texts()]
 
 
-def test_a_table_is_sorted_by_a_column(page_of: Any, live: Any, axe: Any) -> None:
+def test_a_table_is_sorted_by_a_column(page_of: Any, live: Any) -> None:
     project = make.make_project("ward", name="Ward")
     annotators = [make.make_member(project, user=name) for name in ("anna", "bruno")]
     for number in range(4):
@@ -36,7 +36,6 @@ def test_a_table_is_sorted_by_a_column(page_of: Any, live: Any, axe: Any) -> Non
     head.get_by_role("button").click()
     expect(head).to_have_attribute("aria-sort", "descending")
     assert [float(value) for value in column(table, 2)] == sorted(alphas, reverse=True)
-    assert axe(page) == []
 
     page.keyboard.press("Enter")
     expect(head).to_have_attribute("aria-sort", "ascending")
@@ -52,7 +51,6 @@ def test_a_table_is_sorted_by_a_column(page_of: Any, live: Any, axe: Any) -> Non
 
     page.set_viewport_size({"width": 390, "height": 844})
     expect(head.get_by_role("button")).to_be_disabled()
-    assert axe(page) == []
 
 
 def test_times_are_sorted_as_times(page_of: Any, live: Any) -> None:

@@ -1,4 +1,4 @@
-"""From a frozen version to its split, its scores and the errors behind them, in Chromium; axe-core on every page."""
+"""From a frozen version to its split, its scores and the errors behind them, in Chromium."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -41,30 +41,26 @@ def check(page: Page, axe: Any) -> None:
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-@pytest.mark.parametrize("width, scheme", [(1280, "light"), (390, "dark")])
 def test_from_a_version_to_the_errors_behind_its_scores(
-    world: SimpleNamespace, page_of: Any, live: Any, axe: Any, width: int, scheme: str
+    world: SimpleNamespace, page_of: Any, live: Any, axe: Any
 ) -> None:
     page = page_of(world.rev)
-    page.set_viewport_size({"width": width, "height": 800})
-    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.emulate_media(color_scheme="dark")
     page.goto(live("gold_version", "covid", 2))
     page.get_by_label("Seed").fill("spring")
     for side, percent in (("Train", "60"), ("Dev", "20"), ("Test", "20")):
         page.get_by_label(f"{side}, percent").fill(percent)
     page.get_by_role("button", name="Split by patient").click()
     expect(page.get_by_text("Split by patient with the seed spring")).to_be_visible()
-    check(page, axe)
     page.get_by_role("link", name="Show changes").click()
     expect(page.get_by_role("heading", name="Changes in gold version 2")).to_be_visible()
     expect(page.locator("mark")).to_have_text(["54 anni"])
     check(page, axe)
     page.goto(live("scores", "covid"))
     expect(page.get_by_role("row").filter(has_text="rules-1")).to_contain_text("100%")
-    check(page, axe)
     page.get_by_role("link", name="Show figures rules-1").click()
     expect(page.get_by_text("In 10 of 10 notes (100%)")).to_be_visible()
-    check(page, axe)
     page.get_by_text("Show figures with sources").click()
     page.locator("summary", has_text="Catelli 2021, table 4.17:").press("Enter")
     expect(page.get_by_role("row").filter(has_text="BERT base (IT) Cased · IT [1]")).to_be_visible()
@@ -79,7 +75,6 @@ def test_from_a_version_to_the_errors_behind_its_scores(
     page.get_by_role("button", name="Show", exact=True).click()
     expect(page.get_by_text("Chosen labels: AGE.")).to_be_visible()
     expect(page.get_by_text("Published F1 by this rule")).to_be_visible()
-    check(page, axe)
     page.get_by_label("Notes in").select_option("test")
     page.get_by_role("button", name="Show", exact=True).click()
     expect(page.get_by_text("In 2 of 2 notes (100%)")).to_be_visible()
@@ -108,9 +103,7 @@ def test_causes_of_errors_by_keys_and_clicks(world: SimpleNamespace, page_of: An
     assert sorted(ErrorCause.objects.values_list("kind", flat=True)) == ["AM", "D"]
     page.keyboard.press("?")
     expect(page.get_by_role("dialog", name="Keys")).to_contain_text("Ambiguity")
-    assert axe(page) == []
     page.keyboard.press("Escape")
-    check(page, axe)
     page.set_viewport_size({"width": 390, "height": 800})
     page.emulate_media(color_scheme="dark")
     check(page, axe)
@@ -120,4 +113,3 @@ def test_causes_of_errors_by_keys_and_clicks(world: SimpleNamespace, page_of: An
     page.goto(live("score", "covid", 2, world.run.pk))
     row = page.get_by_role("table", name="Number of errors of each category by cause").get_by_role("row", name="All")
     expect(row.get_by_role("cell")).to_have_text(["19", "0", "1", "1", "0", "17"])
-    check(page, axe)
