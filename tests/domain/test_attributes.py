@@ -16,16 +16,11 @@ from annotations.domain.attributes import (
     voted,
     with_value,
 )
-from annotations.domain.formats import FORMATS
-from annotations.domain.formats.base import OutNote
 from annotations.domain.formats.brat_config import annotation_conf
 from annotations.domain.hashing import gold_hash
 from annotations.domain.labels import CategoryDef, LabelDef, LabelSetDef, LabelSetError, parse_label_set
-from annotations.domain.spans import Span
-from tests.domain.formats.helpers import read_one, write_one
 
 FAMILY, STATUS = AttributeDef("Family"), AttributeDef("Status", ("current", "past"))
-TEXT = "Mario Rossi a Torino"
 
 
 def test_definitions_as_lines_and_as_data() -> None:
@@ -135,28 +130,6 @@ def test_attributes_of_several_and_changed_ones() -> None:
 
 
 # ── brat ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_brat_keeps_attributes() -> None:
-    spans = [
-        Span(0, 11, "NAME", attributes=(("Family", True), ("Status", "past"))),
-        Span(14, 20, "ID-1", attributes=(("Status", "current"),)),
-    ]
-    files, losses = write_one("brat", TEXT, spans)
-    assert losses == []
-    assert files["a.ann"].decode().splitlines()[2:] == ["A1\tFamily T1", "A2\tStatus T1 past", "A3\tStatus T2 current"]
-    read = read_one("brat", files)
-    assert [(each, each.attributes) for each in read.spans or ()] == [(each, each.attributes) for each in spans]
-    assert read.warnings == []
-
-
-@pytest.mark.parametrize("name", [name for name in FORMATS if name not in ("brat", "text")])
-def test_other_formats_keep_or_name_attributes(name: str) -> None:
-    note = OutNote("a", TEXT, [Span(0, 11, "NAME", attributes=(("Family", True),))])
-    files, losses = FORMATS[name].write(note, {"NAME": "NAME"})
-    read = read_one(name, files)
-    kept = [each.attributes for each in read.spans or ()] == [(("Family", True),)]
-    assert kept or any("Family" in loss.reason for loss in losses)
 
 
 def test_the_attributes_of_brats_configuration() -> None:

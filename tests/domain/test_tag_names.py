@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotations.domain.tag_names import labels_in, marks_and_labels, scheme_of
+from annotations.domain.tag_names import labels_in, marks_and_labels, scheme_of, without_special
 
 
 @pytest.mark.parametrize(
@@ -23,6 +23,10 @@ def test_labels_without_prefixes_keep_their_letters() -> None:
     """`E-MAIL` is the end of a span of MAIL only in a model whose tags have prefixes."""
     assert labels_in(["O", "E-MAIL", "PER"]) == ("E-MAIL", "PER")
     assert marks_and_labels(["O", "E-MAIL", "B-MAIL"]) == [("", ""), ("E", "MAIL"), ("B", "MAIL")]
+
+
+def test_names_of_special_tokens_count_as_outside() -> None:
+    assert without_special(["<unk>", "O", "B-PER", "<START>"]) == ["O", "O", "B-PER", "O"]
 
 
 def test_an_empty_name_is_refused() -> None:

@@ -4,7 +4,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotations.domain.adjudicating.adjudication import Decision, LocationState, items, touched, with_own, without
-from annotations.domain.adjudicating.majority import majority
 from annotations.domain.spans import Span
 
 NAME, LONG, CITY = Span(6, 11, "P"), Span(0, 11, "P"), Span(20, 26, "C")
@@ -132,16 +131,3 @@ def test_a_new_annotation_set_changes_exactly_the_locations_where_it_differs(ann
             assert said == was or (annotator not in annotation_sets and tuple(sorted(said)) == item.outcome)
         if said != was and item.decisions and annotator in annotation_sets:
             assert item.state == LocationState.CHANGED
-
-
-APART = st.lists(st.tuples(st.integers(0, 12), st.sampled_from("AB")), max_size=6).map(
-    lambda drawn: [Span(at * 3, at * 3 + 2, label) for at, label in dict(drawn).items()]
-)
-
-
-@given(APART, st.integers(1, 5))
-def test_the_majority_of_equal_annotation_sets_has_the_same_spans(spans, annotators):
-    text = "ab " * 13
-    vote = majority(text, [spans] * annotators)
-    assert vote.spans == sorted(spans)
-    assert vote.open == []

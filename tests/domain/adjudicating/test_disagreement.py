@@ -197,17 +197,6 @@ def test_locations_are_exactly_where_annotation_sets_differ(annotation_sets):
     assert where == {(p.start, p.end) for p in found if any(p.start <= s.start and s.end <= p.end for s in differ)}
 
 
-@given(st.lists(SPANS, max_size=6), st.integers(2, 5))
-def test_equal_annotation_sets_differ_nowhere(spans, annotators):
-    annotation_sets = {str(annotator): spans for annotator in range(annotators)}
-    assert disagreements(annotation_sets) == []
-    assert marked_agreement(TEXT, locations(annotation_sets)) == (1.0 if any_token(spans) else None)
-
-
-def any_token(spans):
-    return any(TEXT[span.start : span.end].strip() for span in spans)
-
-
 @given(ANNOTATOR_SETS)
 def test_a_majority_version_stays_inside_its_location(annotation_sets):
     for location in locations(annotation_sets):

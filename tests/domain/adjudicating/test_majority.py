@@ -13,23 +13,33 @@ TEXT = "Dr. Anna Maria Neri, Roma"
 ANNA, NERI, WHOLE = Span(4, 8, "NAME"), Span(15, 19, "NAME"), Span(4, 19, "NAME")
 
 
-def test_no_annotation_sets() -> None:
-    assert majority(TEXT, []).spans == majority(TEXT, []).open == []
+OTHERS = [Span(9, 19, "NAME"), Span(4, 14, "NAME")]
+MARIA, WOMAN = Span(9, 14, "NAME"), Span(9, 14, "WOMAN")
+ONE, TWO = [Span(0, 5, "X")], [Span(0, 2, "X"), Span(3, 5, "X")]
+HOME = [[Span(0, 6, "X")], [Span(0, 6, "X")], [Span(0, 10, "X")]]
 
 
-def test_a_single_annotator_is_a_majority() -> None:
-    result = majority(TEXT, [[ANNA, NERI]])
-    assert (result.spans, result.open) == ([ANNA, NERI], [])
-
-
-def test_two_of_three() -> None:
-    result = majority(TEXT, [[WHOLE], [WHOLE], []])
-    assert (result.spans, result.open) == ([WHOLE], [])
-
-
-def test_one_of_three_is_outvoted_by_o() -> None:
-    result = majority(TEXT, [[WHOLE], [], []])
-    assert (result.spans, result.open) == ([], [])
+@pytest.mark.parametrize(
+    ("text", "annotation_sets", "spans"),
+    [
+        (TEXT, [], []),
+        (TEXT, [[ANNA, NERI]], [ANNA, NERI]),  # a single annotator is a majority
+        (TEXT, [[WHOLE], [WHOLE], []], [WHOLE]),
+        (TEXT, [[WHOLE], [], []], []),
+        # Where bounds differ, each token is decided by its own majority.
+        (TEXT, [[WHOLE], *([span] for span in OTHERS)], [WHOLE]),
+        (TEXT, [[WHOLE], [MARIA], [MARIA]], [MARIA]),
+        # A new span needs more than half of those who chose the label.
+        ("aa bb", [TWO, TWO, ONE], TWO),
+        ("aa bb", [ONE, TWO, []], ONE),
+        ("aa bb", [ONE, ONE, TWO], ONE),
+        ("GambiaHome", HOME, HOME[0]),  # inside a word
+        (TEXT, [[WHOLE, WOMAN], [WHOLE, WOMAN], [WHOLE]], [WHOLE, WOMAN]),  # nested
+    ],
+)
+def test_more_than_half_decides(text: str, annotation_sets: list[list[Span]], spans: list[Span]) -> None:
+    result = majority(text, annotation_sets)
+    assert (result.spans, result.open) == (spans, [])
 
 
 def test_a_tie_is_left_open() -> None:
@@ -46,30 +56,8 @@ def test_three_opinions_are_left_open_in_label_order() -> None:
     assert ordered == [OpenLocation(*bounds, (("STATE", 1), ("CITY", 1), ("O", 1)))]
 
 
-def test_where_bounds_differ_each_token_is_decided_by_its_own_majority() -> None:
-    result = majority(TEXT, [[WHOLE], [Span(9, 19, "NAME")], [Span(4, 14, "NAME")]])
-    assert (result.spans, result.open) == ([WHOLE], [])
-    result = majority(TEXT, [[WHOLE], [Span(9, 14, "NAME")], [Span(9, 14, "NAME")]])
-    assert (result.spans, result.open) == ([Span(9, 14, "NAME")], [])
-
-
-def test_a_new_span_needs_more_than_half_of_those_who_chose_the_label() -> None:
-    text, one, two = "aa bb", [Span(0, 5, "X")], [Span(0, 2, "X"), Span(3, 5, "X")]
-    assert majority(text, [two, two, one]).spans == two
-    assert majority(text, [one, two, []]).spans == one  # one of two is not more than half
-    assert majority(text, [one, one, two]).spans == one
-
-
-def test_split_inside_a_word() -> None:
-    result = majority("GambiaHome", [[Span(0, 6, "X")], [Span(0, 6, "X")], [Span(0, 10, "X")]])
-    assert (result.spans, result.open) == ([Span(0, 6, "X")], [])
-
-
 def test_nested_spans_with_other_labels_are_voted_on_separately() -> None:
-    inner = Span(9, 14, "WOMAN")
-    result = majority(TEXT, [[WHOLE, inner], [WHOLE, inner], [WHOLE]])
-    assert (result.spans, result.open) == ([WHOLE, inner], [])
-    result = majority(TEXT, [[WHOLE, inner], [WHOLE]])
+    result = majority(TEXT, [[WHOLE, WOMAN], [WHOLE]])
     assert result.spans == [WHOLE]
     assert result.open == [OpenLocation(9, 14, (("NAME", 2), ("WOMAN", 1)))]
 

@@ -24,11 +24,6 @@ def test_upper_bounds(found: int, trials: int, upper: float) -> None:
     assert clopper_pearson_upper(found, trials, 0.05) == pytest.approx(upper, abs=5e-5)
 
 
-def test_298_notes_are_not_enough_for_one_percent() -> None:
-    assert clopper_pearson_upper(0, 299, 0.05) <= 0.01 < clopper_pearson_upper(0, 298, 0.05)
-    assert clopper_pearson_upper(0, 59, 0.05) <= 0.05 < clopper_pearson_upper(0, 58, 0.05)
-
-
 @pytest.mark.parametrize(("found", "trials", "lower"), [(30, 30, 0.9050), (9, 10, 0.6058), (0, 5, 0.0), (0, 0, 0.0)])
 def test_lower_bounds(found: int, trials: int, lower: float) -> None:
     assert clopper_pearson_lower(found, trials, 0.05) == pytest.approx(lower, abs=5e-5)
@@ -36,7 +31,7 @@ def test_lower_bounds(found: int, trials: int, lower: float) -> None:
 
 def test_tails_equal_sums_over_all_outcomes() -> None:
     source = random.Random(4)
-    for _case in range(300):
+    for _case in range(60):
         notes = source.randint(1, 60)
         leaky, read = source.randint(0, notes), source.randint(0, notes)
         recall, most = source.choice([0.5, 0.7, 0.9, 1.0]), source.randint(-1, 8)

@@ -1,4 +1,4 @@
-"""A simulation: the bounds hold in at least 95% of 10,000 releases, with imperfect auditors and sequential stopping."""
+"""A simulation: the bounds hold in at least 95% of releases, with imperfect auditors and sequential stopping."""
 
 import random
 from collections import Counter
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+import pytest
 
 from annotations.domain.auditing.looks import Bounds, Design, Found, State, judge
 from annotations.domain.auditing.sampling import Unit, draw, is_simple
 
-RELEASES = 10_000
 LEAK_PATTERNS = 25  # releases with different leaks and auditors for each drawn sample
 CONFIDENCE = 0.95
 
@@ -102,11 +102,12 @@ def leaky(chance: np.random.Generator, units: list[Unit], clusters: np.ndarray, 
     return (strata == chosen) & (chance.random(len(units)) < min(0.9, share * len(units) / (strata == chosen).sum()))
 
 
-def test_the_bounds_hold_in_95_percent_of_10000_releases() -> None:
+@pytest.mark.parametrize("releases", [800, pytest.param(10_000, marks=pytest.mark.nightly)])
+def test_the_bounds_hold_in_95_percent_of_releases(releases: int) -> None:
     chance = np.random.default_rng(18)
     held: Counter[int] = Counter()
     states: Counter[State] = Counter()
-    each = RELEASES // len(WORLDS)
+    each = releases // len(WORLDS)
     for number, world in enumerate(WORLDS):
         units = units_of(world)
         names = {unit.cluster or str(unit.pk): None for unit in units}
@@ -134,10 +135,8 @@ def test_the_bounds_hold_in_95_percent_of_10000_releases() -> None:
                 verdict = judge(design, design.looks, Simulated(strata, found, planted, planted_found))
                 states[verdict.state] += 1
                 held[number] += verdict.bounds is None or leaks.mean() <= verdict.bounds.overall
-    assert sum(held.values()) >= 0.95 * RELEASES
-    # Of each world 1,250 releases: 0.95 less three standard errors.
-    assert min(held.values()) >= 0.93 * each, held
+    assert sum(held.values()) >= 0.95 * releases
+    assert min(held.values()) >= (0.95 - 3 * (0.95 * 0.05 / each) ** 0.5) * each, held
     # The simulation is about both ends: the target met, and not to be met any more.
-    assert states[State.MET] > 0.15 * RELEASES
-    assert states[State.UNMET] > 0.2 * RELEASES
-    print(held, states)
+    assert states[State.MET] > 0.15 * releases
+    assert states[State.UNMET] > 0.2 * releases

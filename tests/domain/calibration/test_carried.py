@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import cache
 
 import pytest
 
@@ -10,14 +11,19 @@ from annotations.domain.calibration import BadCalibration, Carried, Curves, Outc
 LABELS = ["CITY", "DOCTOR", "PATIENT"]
 
 
-def calibration(labels=LABELS, revision="1-abc"):
+@cache
+def curves_of(*labels):
     outcomes, added = Outcomes(), Outcomes()
     for at, label in enumerate(labels):
         for number in range(60):
             confidence = 0.5 + (number % 50) / 100
             outcomes.add(label, confidence, right=number % (3 + at % 5) > 0, fold=number % 5)
             added.add(label, confidence, right=number % 2 > 0, fold=number % 5)
-    made = fitted(outcomes, added)
+    return fitted(outcomes, added)
+
+
+def calibration(labels=LABELS, revision="1-abc"):
+    made = curves_of(*labels)
     return Carried(
         revision=revision, held_out=True, gold_number=3, gold_hash="f" * 64, notes=12, own_spans=0,
         left_out={"test": 4}, curves=made.curves.as_dict(), figures=made.figures(),

@@ -25,21 +25,10 @@ def test_the_means_of_table_3_3():
     assert found.all.tokens_per_span == 2
 
 
-def test_a_token_is_split_at_every_span_of_the_note():
-    # The default rule has one token "GambiaHome"; the span ends inside it.
-    found = part(("GambiaHome", [(0, 6, "COUNTRY")]))
-    assert (found.tokens, found.all) == (2, Count(1, 1))
-
-
 def test_a_token_in_two_overlapping_spans_counts_in_both():
     found = part(("Ospedale Torino", [(0, 15, "HOSPITAL"), (9, 15, "CITY")]))
     assert found.labels == {"HOSPITAL": Count(1, 2), "CITY": Count(1, 1)}
     assert found.of(["HOSPITAL", "CITY", "DATE"]) == Count(2, 3)
-
-
-def test_a_boundary_inside_another_span_splits_its_token_too():
-    found = part(("GambiaHome", [(0, 10, "HOSPITAL"), (0, 6, "COUNTRY")]))
-    assert found.labels["HOSPITAL"] == Count(1, 2)
 
 
 def test_bio_tags_are_counted_as_in_table_6_of_salierno():

