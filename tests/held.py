@@ -6,12 +6,13 @@
 
     @pytest.fixture
     def world(db, made):
-        return copy.deepcopy(made)  # a test may change the rows that it holds
+        return fresh(made, build_world)
 
 Each test that uses `db` is rolled back to its own savepoint, which keeps the world. A test with real transactions can't
-use it: before such a test, the transaction of the module is rolled back.
+use it: before such a test, the transaction of the module is rolled back, and `fresh` builds the world anew.
 """
 
+import copy
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
@@ -24,8 +25,16 @@ OPEN: list[transaction.Atomic] = []
 
 
 @pytest.fixture(scope="module")
-def once(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Callable[[Callable[[], World]], World]]:
-    """`once(build)`: call `build`, and keep the rows that it makes until the module ends."""
+def once(
+    request: pytest.FixtureRequest, django_db_setup: None, django_db_blocker: DjangoDbBlocker
+) -> Iterator[Callable[[Callable[[], World]], World | None]]:
+    """`once(build)`: call `build`, and keep the rows that it makes until the module ends.
+
+    It makes nothing if the first test that asks for it has real transactions.
+    """
+    if has_transactions(request._pyfuncitem):
+        yield lambda build: None
+        return
     with django_db_blocker.unblock():
         around = transaction.atomic()
         # Django marks the transactions of its own tests so. Without the mark it refuses a durable block inside.
@@ -40,6 +49,16 @@ def once(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[
     yield make
     with django_db_blocker.unblock():
         roll_back()
+
+
+def fresh(made: World | None, build: Callable[[], World]) -> World:
+    """Return a copy of the module's world, whose rows a test may change, or a new one if no transaction holds it."""
+    return copy.deepcopy(made) if OPEN and made is not None else build()
+
+
+def has_transactions(item: pytest.Item) -> bool:
+    fixtures = {"transactional_db", "live_server"} & set(getattr(item, "fixturenames", ()))
+    return bool(fixtures) or any(mark.kwargs.get("transaction") for mark in item.iter_markers("django_db"))
 
 
 def roll_back() -> None:

@@ -1,5 +1,5 @@
 """Fixtures that these tests share with other features."""
 
-from tests.worlds.pages import sign_in, world
+from tests.worlds.pages import made_world, sign_in, world
 
-__all__ = ["sign_in", "world"]
+__all__ = ["made_world", "sign_in", "world"]

@@ -7,9 +7,9 @@ from annotations.gold.services.making import freeze, make_gold
 from annotations.models import GoldVersionNote, Release, ReleasedNote, ReleasePolicy
 from annotations.release.services.settling import settle
 from tests import factories as make
-from tests.worlds.pages import sign_in, world
+from tests.worlds.pages import made_world, sign_in, world
 
-__all__ = ["sign_in", "world"]
+__all__ = ["made_world", "sign_in", "world"]
 
 TEXT = "Mario Rossi, 54 anni, visto il 12/03/2021 a Torino dal dott. Bianchi."
 SPANS = [(0, 11, "PATIENT"), (13, 15, "AGE"), (31, 41, "DATE"), (44, 50, "CITY"), (61, 68, "DOCTOR")]

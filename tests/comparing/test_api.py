@@ -2,10 +2,10 @@
 
 from annotations.models import Review
 from tests import factories as make
-from tests.worlds.pages import world
+from tests.worlds.pages import made_world, world
 from tests.worlds.programs import Program
 
-__all__ = ["world"]
+__all__ = ["made_world", "world"]
 COMPARE = "/projects/covid/comparisons"
 
 

@@ -12,11 +12,11 @@ from django.core.management import call_command
 from annotations.models import Author, Document, Label, Project, Span
 from annotations.projects.services.projects import create_project
 from tests import factories as make
-from tests.worlds.pages import sign_in, world
+from tests.worlds.pages import made_world, sign_in, world
 from tests.worlds.queue import no_redis
 from tests.worlds.released import clinic
 
-__all__ = ["clinic", "no_redis", "sign_in", "world"]
+__all__ = ["clinic", "made_world", "no_redis", "sign_in", "world"]
 
 MARK = re.compile(r"«([^|«»]+)\|(\w+)»")
 # Each note: name, language, patient, and text with «string|LABEL».

@@ -5,10 +5,10 @@ import pytest
 from annotations.core.events import NOTE_READ
 from annotations.models import Event, Review
 from tests import factories as make
-from tests.worlds.pages import world
+from tests.worlds.pages import made_world, world
 from tests.worlds.programs import Program
 
-__all__ = ["world"]
+__all__ = ["made_world", "world"]
 SCORES = "/projects/covid/scores"
 
 

@@ -8,10 +8,10 @@ from annotations.domain.redaction.kinds import Kind
 from annotations.domain.redaction.released import Mention
 from annotations.surrogates.services.making import NoteMentions, surrogates_for
 from tests import factories as make
-from tests.worlds.pages import sign_in, world
+from tests.worlds.pages import made_world, sign_in, world
 from tests.worlds.queue import no_redis
 
-__all__ = ["no_redis", "sign_in", "world"]
+__all__ = ["made_world", "no_redis", "sign_in", "world"]
 
 
 def with_mentions(note, *mentions):

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.worlds.pages import sign_in, world
+from tests.worlds.pages import made_world, sign_in, world
 
-__all__ = ["sign_in", "world"]
+__all__ = ["made_world", "sign_in", "world"]
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ import pytest
 
 from annotations.domain.web_hosts import read_hosts
 from annotations.webhooks.services import posting
-from tests.worlds.pages import sign_in, world
+from tests.worlds.pages import made_world, sign_in, world
 
-__all__ = ["sign_in", "world"]
+__all__ = ["made_world", "sign_in", "world"]
 
 
 @dataclass

@@ -7,12 +7,12 @@ from django.test import Client
 
 from annotations.models import User
 from tests import factories as make
+from tests.held import fresh
 
 TEXT = "Mario Rossi, 54 anni, visto il 12/03/2021 a Torino dal dott. Bianchi."
 
 
-@pytest.fixture
-def world(db: None) -> SimpleNamespace:
+def make_world() -> SimpleNamespace:
     """A project with two notes for ann and ben, and one member of each role; `out` manages another project."""
     project = make.make_project("covid", name="Covid ward")
     ann, ben = (make.make_member(project, user=name) for name in ("ann", "ben"))
@@ -30,6 +30,17 @@ def world(db: None) -> SimpleNamespace:
         out=make.make_member(other, "manager", "out"),
         other=other,
     )
+
+
+@pytest.fixture(scope="module")
+def made_world(once) -> SimpleNamespace | None:
+    return once(make_world)
+
+
+@pytest.fixture
+def world(made_world: SimpleNamespace | None, db: None) -> SimpleNamespace:
+    """The world of `make_world`, made once for the module."""
+    return fresh(made_world, make_world)
 
 
 @pytest.fixture
