@@ -66,6 +66,12 @@ def content() -> dict[str, list[tuple[object, ...]]]:
 def test_a_round_trip_is_exact(world, tmp_path):
     before = content()
     done = write_backup(file=tmp_path / "b")
+    assert (tmp_path / "b").stat().st_mode & 0o777 == 0o600
+    manifest = json.loads(zipfile.ZipFile(tmp_path / "b").read("manifest.json"))
+    assert manifest["engine"] == connection.vendor
+    assert manifest["counts"]["project"] == 1
+    assert ["annotations", "0001_initial"] in manifest["migrations"]
+    assert list(tmp_path.glob(".backup-*")) == []
     make.make_project("later")
     Document.objects.all().delete()
 
@@ -76,26 +82,10 @@ def test_a_round_trip_is_exact(world, tmp_path):
     assert back["counts"] == done["counts"]
     assert back["counts"]["document"] == 1
     assert back["migrated"] == 0
-
-
-def test_rows_after_a_restore_get_new_ids_and_triggers_still_work(world, tmp_path):
-    write_backup(file=tmp_path / "b")
-    restore_backup(file=tmp_path / "b", force=True)
-
+    # New rows get new ids, and triggers still work.
     assert make.make_project("next").pk > world.pk
     with pytest.raises(Exception, match="append-only"), connection.cursor() as cursor:
         cursor.execute("UPDATE annotations_event SET verb = 'x'")
-
-
-def test_the_file_is_private_and_has_a_manifest(world, tmp_path):
-    write_backup(file=tmp_path / "b")
-
-    assert (tmp_path / "b").stat().st_mode & 0o777 == 0o600
-    manifest = json.loads(zipfile.ZipFile(tmp_path / "b").read("manifest.json"))
-    assert manifest["engine"] == connection.vendor
-    assert manifest["counts"]["project"] == 1
-    assert ["annotations", "0001_initial"] in manifest["migrations"]
-    assert list(tmp_path.glob(".backup-*")) == []
 
 
 def test_a_file_that_exists_is_never_replaced(world, tmp_path):
@@ -106,24 +96,20 @@ def test_a_file_that_exists_is_never_replaced(world, tmp_path):
     assert (tmp_path / "b").read_text() == "mine"
 
 
-def test_an_unknown_folder(world, tmp_path):
+def test_unknown_folders_and_files(tmp_path):
     with pytest.raises(ServiceError, match=r"can't be written \(No such file or directory\)"):
         write_backup(file=tmp_path / "none" / "b")
-
-
-def test_a_database_with_data_is_not_replaced_without_force(world, tmp_path):
-    write_backup(file=tmp_path / "b")
-    make.make_project("later")
-
-    with pytest.raises(ServiceError, match=r"The database contains data\. Add --force"):
-        restore_backup(file=tmp_path / "b")
-    assert Project.objects.count() == 2
+    with pytest.raises(ServiceError, match="does not exist"):
+        restore_backup(file=tmp_path / "none")
 
 
 def test_with_force_the_old_data_is_backed_up_first(world, tmp_path):
     write_backup(file=tmp_path / "b")
     make.make_project("later")
     later = content()
+    with pytest.raises(ServiceError, match=r"The database contains data\. Add --force"):
+        restore_backup(file=tmp_path / "b")
+    assert Project.objects.count() == 2
 
     safety = restore_backup(file=tmp_path / "b", force=True)["safety_backup"]
 
@@ -153,19 +139,14 @@ def test_a_damaged_file_changes_nothing(world, tmp_path):
         "other": b"PK but not really" * 100,
     }
     # The effect of a flipped byte depends on its position.
-    for part in range(1, 20):
-        at = len(whole) * part // 20
+    for part in range(1, 8):
+        at = len(whole) * part // 8
         damages[f"flipped-{part}"] = whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :]
     for name, content_ in damages.items():
         (tmp_path / name).write_bytes(content_)
         with pytest.raises(ServiceError, match="damaged"):
             restore_backup(file=tmp_path / name, force=True)
     assert content() == before
-
-
-def test_an_unknown_file(tmp_path):
-    with pytest.raises(ServiceError, match="does not exist"):
-        restore_backup(file=tmp_path / "none")
 
 
 def rewritten(file: Path, **changes: object) -> Path:
@@ -178,18 +159,13 @@ def rewritten(file: Path, **changes: object) -> Path:
     return other
 
 
-def test_a_backup_of_another_engine_is_an_error(world, tmp_path):
+def test_a_backup_of_another_engine_or_a_newer_version_is_an_error(world, tmp_path):
     write_backup(file=tmp_path / "b")
     other = "sqlite" if connection.vendor == "postgresql" else "postgresql"
-
     with pytest.raises(ServiceError, match=r"is a backup of a (SQLite|PostgreSQL) database, but DATABASE_URL names"):
         restore_backup(file=rewritten(tmp_path / "b", engine=other), force=True)
 
-
-def test_a_backup_of_a_newer_version_is_an_error(world, tmp_path):
-    write_backup(file=tmp_path / "b")
     newer = rewritten(tmp_path / "b", version="9.0", migrations=[["annotations", "9999_later"]])
-
     with pytest.raises(ServiceError, match=r"made by a newer version of deidreview \(9.0;"):
         restore_backup(file=newer, force=True)
 
@@ -205,20 +181,26 @@ def test_wrong_counts_undo_the_restore(world, tmp_path):
     assert content() == before
 
 
-@pytest.fixture
-def older_backup(world, tmp_path):
-    """Make a backup from before the tables of models_runtime existed. The database is up to date afterwards."""
+def test_an_older_backup_is_migrated_or_leaves_everything_as_it_was(world, tmp_path, monkeypatch):
+    """A backup from before the tables of models_runtime existed."""
     write_backup(file=tmp_path / "now")
     call_command("migrate", "models_runtime", "zero", verbosity=0)
     write_backup(file=tmp_path / "older")
     restore_backup(file=tmp_path / "now", force=True)
-    return tmp_path / "older"
-
-
-def test_an_older_backup_is_migrated(older_backup):
     before = content()
-    done = restore_backup(file=older_backup, force=True)
 
+    def fail(*words, **options):
+        if connection.vendor == "postgresql":
+            MigrationRecorder(connection).record_applied("annotations", "half_done")
+        raise RuntimeError("in the middle")
+
+    with monkeypatch.context() as failing:
+        failing.setattr(backup_engines, "call_command", fail)
+        with pytest.raises(RuntimeError):
+            restore_backup(file=tmp_path / "older", force=True)
+    assert content() == before
+
+    done = restore_backup(file=tmp_path / "older", force=True)
     assert done["migrated"] >= 1
     after = content()
     applied = "django_migrations"
@@ -228,25 +210,6 @@ def test_an_older_backup_is_migrated(older_backup):
         name: rows for name, rows in before.items() if name not in ignored
     }
     assert len(after[applied]) == len(before[applied])
-
-
-def test_a_migration_that_fails_leaves_everything_as_it_was(older_backup, monkeypatch):
-    make.make_project("later")
-    before = content()
-
-    def fail(*words, **options):
-        MigrationRecorder(connection).record_applied("annotations", "half_done")
-        raise RuntimeError("in the middle")
-
-    if connection.vendor == "sqlite":
-
-        def fail(*words, **options):
-            raise RuntimeError("in the middle")
-
-    monkeypatch.setattr(backup_engines, "call_command", fail)
-    with pytest.raises(RuntimeError):
-        restore_backup(file=older_backup, force=True)
-    assert content() == before
 
 
 def test_no_restore_while_the_product_runs(world, tmp_path, settings):
