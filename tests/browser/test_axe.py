@@ -1,0 +1,183 @@
+"""axe-core on every page, light on a wide screen and dark on a phone, where nothing is wider than the screen.
+
+The pages are those of the access table. What opens only after an act of a person is checked in the second half, or in
+the test that reaches it.
+"""
+
+import re
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from annotations.models import Comment, Job, Label
+from models_runtime.core import external
+from tests import factories as make
+from tests.browser.annotate.steps import TEXT, drag, open_note, press
+from tests.browser.review.steps import world as reviewed
+from tests.deidreview.access_table import PERSONAS, TABLE
+from tests.deidreview.access_world import SMALL, build_world, url_of
+
+__all__ = ["reviewed"]  # the fixture
+# Addresses of files and data, with or without a page around them.
+NO_PAGES = {
+    "healthz", "metrics", "script_words", "note_data", "spans", "talk", "comments_export", "guidelines_beside",
+    "import_report", "note_original", "source_page", "file_download", "decisions_export", "agreement_table",
+    "sentences_export", "adjudicate_state", "run_rewritten", "model_file", "review_state", "api_openapi",
+    "certificate_json", "certificate_pdf", "archive_file", "signing_key_pem", "known_lists_csv",
+}  # fmt: skip
+# Forms of one template.
+ALIKE = {"run_tagger", "run_flair", "run_zero_shot", "run_remote", "injected_errors", "category_edit", "release_policy"}
+# A page in another theme and width has the same elements: only rules on colors and sizes can find more.
+LOOKS = {"runOnly": ["color-contrast", "scrollable-region-focusable", "link-in-text-block"]}
+WIDE, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
+
+
+def pages(persona: str) -> list[str]:
+    at = PERSONAS.index(persona)
+    gets = {name: row["GET"].split()[at] for name, row in TABLE.items() if "GET" in row}
+    left = NO_PAGES | ALIKE
+    return [name for name, status in gets.items() if status == "200" and name not in left and "scim" not in name]
+
+
+def faults(page: Page, axe: Any, seen: set[str]) -> list[str]:
+    """What is wrong with a page that is open on a wide screen.
+
+    `seen` are the classes of the pages before: what has no other classes has no other colors either, since both themes
+    have the same tokens (tests/deidreview/test_colors.py).
+    """
+    found = axe(page)
+    page.emulate_media(color_scheme="dark")
+    page.set_viewport_size(PHONE)
+    classes = set(
+        page.evaluate("[...new Set([...document.querySelectorAll('[class]')].flatMap((e) => [...e.classList]))]")
+    )
+    if classes - seen:
+        found += [f"dark, on a phone: {line}" for line in axe(page, **LOOKS)]
+        seen |= classes
+    if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+        found.append("wider than a phone")
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size(WIDE)
+    return found
+
+
+@pytest.fixture
+def full(transactional_db: None, monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Any) -> Any:
+    """A project with an object of every kind; a failed, a running and a waiting job."""
+    settings.REDIS_URL = f"unix://{tmp_path}/nothing.sock"
+    settings.REQUESTS_PER_WINDOW = settings.ANONYMOUS_PER_WINDOW = 10**9
+    for backend, model in SMALL.items():
+        monkeypatch.setitem(external.FOUND, backend, lambda model=model: [model])
+    world = build_world()
+    for state in ("running", "queued", "failed"):
+        Job.objects.create(project=world.ours, kind="gold", key=state, state=state)
+    return world
+
+
+@pytest.mark.parametrize("persona", ["manager", "annotator", "anonymous"])
+def test_every_page(full: Any, page_of: Any, live_server: Any, axe: Any, persona: str) -> None:
+    page = page_of(full.people.get(persona))
+    names = pages(persona)
+    if persona == "annotator":  # what differs for those who can do less
+        names = ["projects", "project", "notes", "annotate", "search_results"]
+    if persona == "anonymous":
+        names = [name for name in names if name.startswith("account_")]
+    found, seen = [], set[str]()
+    for name in names:
+        answer = page.goto(live_server.url + url_of(name, full))
+        assert answer is not None and answer.ok, name
+        found += [f"{name}: {line}" for line in faults(page, axe, seen)]
+    assert found == []
+    if persona != "anonymous":
+        answer = page.goto(live_server.url + url_of("note", full, "none"))
+        assert answer is not None and answer.status == 404
+        assert faults(page, axe, seen) == []
+
+
+def test_what_opens_on_the_annotate_page(transactional_db: None, page_of: Any, live: Any, axe: Any) -> None:
+    guidelines = "# Names\n\nTitles stay **outside**.\n\n# Dates\n\nYears count. [Law](https://example.org/x)\n"
+    project = make.make_project("covid", guidelines=guidelines, guidelines_version=3)
+    Label.objects.filter(name="PATIENT").update(
+        description="Without titles.",
+        attributes=[{"name": "Family"}, {"name": "Status", "values": ["current", "past"]}],
+    )
+    ann = make.make_member(project, user="ann")
+    notes = [make.make_note(project, TEXT + "Rossi e Rossi.\n", f"n{at}", annotators=[ann]) for at in (1, 2)]
+    for about in ({}, {"start": 9, "end": 20}):
+        Comment.objects.create(document=notes[0], annotator=ann, author=ann, text="Or his father?", **about)
+    page = open_note(page_of(ann), live, notes[0])
+    found, seen = [], set[str]()
+
+    def check(name: str, *keys: str) -> None:
+        found.extend(f"{name}: {line}" for line in faults(page, axe, seen))
+        press(page, *keys)
+
+    press(page, "Enter")
+    expect(page.get_by_role("alertdialog")).to_be_visible()
+    check("question", "Escape")
+    press(page, "ArrowRight", "ArrowRight", "Shift+ArrowRight", "1", "F4")
+    expect(page.get_by_role("dialog", name="Attributes")).to_be_visible()
+    press(page, "1")
+    check("attributes", "Escape", "Escape")
+    press(page, "ArrowRight", "ArrowLeft", "2", "*")
+    expect(page.get_by_role("dialog", name="Label other mentions")).to_be_visible()
+    check("other mentions", "Escape", "Shift+Enter")
+    expect(page.get_by_role("dialog", name="Spans here")).to_be_visible()
+    check("spans here", "Escape", "Escape", "ArrowRight", "Enter")
+    expect(page.locator("#palette")).to_be_visible()
+    check("palette", "Escape", "Escape", "?")
+    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    check("keys", "Escape", "f")
+    expect(page.locator("#flag-dialog")).to_be_visible()
+    check("flag", "Escape", "/")
+    page.keyboard.type("rossi")
+    expect(page.locator("#find-count")).to_have_text(re.compile("of 3"))
+    check("find", "Escape", "g")
+    expect(page.locator("#guide-body")).to_contain_text("Version 3")
+    check("guidelines", "Escape")
+    # Nothing moves for those who don't want it, and what moves for others does so briefly (milliseconds).
+    moving = """() => Math.max(...[...document.querySelectorAll("*")].map((each) =>
+        Math.max(...getComputedStyle(each).transitionDuration.split(",").map((time) => parseFloat(time) * 1000))))"""
+    assert page.evaluate(moving) <= 120
+    page.emulate_media(reduced_motion="reduce")
+    assert page.evaluate(moving) == 0
+    press(page, "Escape", "Enter")
+    expect(page.locator("#submitted")).to_be_visible()
+    check("submitted", "p")
+    expect(page.locator("#reopen")).to_be_visible()
+    check("handed in")
+    assert found == []
+
+
+def test_what_opens_on_the_review_page(reviewed: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
+    page = page_of(reviewed.rita)
+    page.goto(live("review", "covid", reviewed.run.pk, reviewed.note.pk))
+    page.wait_for_selector("html[data-review=ready]")
+    seen = set[str]()
+    found = faults(page, axe, seen)
+    press(page, "a", "x", "c")
+    page.locator("#filters-box summary").click()
+    drag(page, "54 anni")
+    expect(page.locator("#palette")).to_be_visible()
+    found += faults(page, axe, seen)
+    press(page, "Escape", "Escape", "?")
+    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    found += faults(page, axe, seen)
+    assert found == []
+
+
+def test_menus(full: Any, page_of: Any, live_server: Any, axe: Any) -> None:
+    page = page_of(full.people["manager"])
+    page.goto(live_server.url + url_of("project", full))
+    for width, menus in ((1440, [".gear-menu"]), (390, [".gear-menu", ".nav-button"])):
+        page.set_viewport_size({"width": width, "height": 900})
+        for menu in menus:
+            page.locator(f"{menu} > summary").press("Enter")
+            for scheme in ("light", "dark"):
+                page.emulate_media(color_scheme=scheme)
+                assert axe(page) == []
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), menu
+            page.keyboard.press("Escape")
+            expect(page.locator(f"{menu} > summary")).to_be_focused()
