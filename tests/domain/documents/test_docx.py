@@ -92,14 +92,8 @@ def test_what_is_left_out_is_said():
     }
     note = read("a.docm", docx(body, parts, {"word/vbaProject.bin": b"macro"}))
     assert note.text == "ahz"
-    assert note.warnings == (
-        "The document has macros. They were ignored.",
-        "1 tracked deletion was left out. Accept or reject the changes to be sure.",
-        "The text contains hidden text (1 time).",
-        "The comments of the document were left out.",
-        "Documents embedded in the document were not read.",
-        "The document has pictures. Text in them was not read.",
-    )
+    parts = ("macros", "1 tracked deletion", "hidden text (1 ", "comments", "embedded", "pictures")
+    assert [part in warning for part, warning in zip(parts, note.warnings, strict=True)] == [True] * 6
 
 
 def test_strict_documents_are_read():

@@ -3,7 +3,6 @@
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
@@ -44,26 +43,29 @@ def test_extract_gives_the_one_note_with_everything_that_was_found():
 
 
 def test_extract_refuses_with_all_problems_and_many_notes():
-    with pytest.raises(NoteError, match=r"dir/a\.pdf: The PDF is damaged"):
+    with pytest.raises(NoteError) as damaged:
         extract("dir/a.pdf", b"%PDF-1.4")
-    with pytest.raises(NoteError, match="holds 2 notes, not one"):
+    assert [(each.file, each.code) for each in damaged.value.problems] == [("dir/a.pdf", "damaged")]
+    with pytest.raises(NoteError, match="2 notes"):
         extract("a.zip", zipped({"1.txt": "1", "2.txt": "2"}))
 
 
-def test_one_child_reads_many_documents_and_ends_with_the_extractor():
-    with Extractor() as extractor:
+def test_one_child_reads_many_documents_and_ends_with_the_extractor(tmp_path, monkeypatch):
+    kept = tmp_path / "temporary"
+    kept.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(kept))
+    (tmp_path / "a.docx").write_bytes(docx(1).data)
+    with Extractor(Limits(characters=50_000)) as extractor:
         process = process_of(extractor)
         for seed in range(3):
             assert texts(extractor.results("a.docx", docx(seed).data)) == [docx(seed).text]
+        with (tmp_path / "a.docx").open("rb") as file:
+            assert texts(extractor.results("a.docx", file)) == [docx(1).text]
+        assert codes(extractor.results("a.txt", b"x" * 50_001)) == ["too long"]
+        assert texts(extractor.results("a.txt", b"x" * 50_000)) == ["x" * 50_000]
         assert process_of(extractor) == process
     assert not process.is_running()
-
-
-def test_a_file_on_disk_is_read_without_a_copy(tmp_path):
-    path = tmp_path / "a.docx"
-    path.write_bytes(docx(1).data)
-    with Extractor() as extractor, path.open("rb") as file:
-        assert texts(extractor.results("a.docx", file)) == [docx(1).text]
+    assert list(kept.iterdir()) == []
 
 
 def test_the_child_has_neither_secrets_nor_network_nor_unlimited_memory(monkeypatch):
@@ -132,60 +134,39 @@ def test_a_document_that_takes_too_long_is_refused_and_the_next_one_is_read():
     slow = one_page("".join(shown(x, y, "ab") for x in range(0, 600, 3) for y in range(0, 800, 4)))
     with Extractor(Limits(seconds=1)) as extractor:
         process = process_of(extractor)
-        start = time.monotonic()
         found = list(extractor.results("slow.pdf", slow))
-        assert time.monotonic() - start < 10
         assert codes(found) == ["time"]
-        assert "more than 1 s" in str(found[0])
         assert not process.is_running()
         assert texts(extractor.results("a.txt", b"next")) == ["next"]
 
 
 def test_a_document_that_takes_too_much_memory_is_refused_and_the_next_one_is_read():
-    big = small_docx("<w:p/>" * 3_000_000)
-    with Extractor(Limits(memory=250 << 20)) as extractor:
+    big = small_docx("<w:p/>" * 600_000)
+    with Extractor(Limits(memory=72 << 20)) as extractor:
         found = list(extractor.results("big.docx", big))
         assert codes(found) in (["memory"], ["crash"])
         assert texts(extractor.results("a.txt", b"next")) == ["next"]
 
 
-def test_a_note_that_is_too_long_is_refused():
-    with Extractor(Limits(characters=1000)) as extractor:
-        assert codes(extractor.results("a.txt", b"x" * 1001)) == ["too long"]
-        assert texts(extractor.results("a.txt", b"x" * 1000)) == ["x" * 1000]
-
-
-def test_a_child_that_is_lost_is_replaced():
+def test_a_child_that_is_lost_is_replaced_and_a_caller_may_stop_before_the_end():
+    many = zipped({f"{number}.txt": str(number) for number in range(1000)})
     with Extractor() as extractor:
         process_of(extractor).send_signal(signal.SIGKILL)
         found = list(extractor.results("a.txt", b"lost"))
         assert codes(found) == ["crash"]
         assert "SIGKILL" in str(found[0])
-        assert texts(extractor.results("a.txt", b"next")) == ["next"]
-
-
-def test_a_caller_may_stop_before_the_end():
-    many = zipped({f"{number}.txt": str(number) for number in range(1000)})
-    with Extractor() as extractor:
         results = extractor.results("x.zip", many)
         assert next(results).text == "0"
         results.close()
         assert texts(extractor.results("a.txt", b"next")) == ["next"]
 
 
-def test_a_child_is_replaced_after_many_documents(monkeypatch):
+def test_a_child_is_replaced_after_many_documents():
     with Extractor() as extractor:
         first = process_of(extractor)
         for _ in range(500):
             assert texts(extractor.results("a.txt", b"x")) == ["x"]
         assert process_of(extractor) != first
-
-
-def test_nothing_of_a_document_is_left_on_disk(tmp_path, monkeypatch):
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    with Extractor() as extractor:
-        assert texts(extractor.results("a.txt", b"x")) == ["x"]
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.fixture
@@ -247,7 +228,7 @@ def test_a_conversion_that_hangs_is_ended_with_all_its_processes(office):
 
 def test_doc_without_libreoffice_is_refused_by_name(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(NoteError, match=r"a\.doc: DOC can only be read where LibreOffice is installed"):
+    with pytest.raises(NoteError, match=r"a\.doc: .*LibreOffice"):
         extract("a.doc", OLD)
 
 

@@ -40,9 +40,8 @@ def test_attachments_are_named_and_not_read():
     message.add_attachment("secret", filename="b.txt")
     note = read("a.eml", message.as_bytes())
     assert "secret" not in note.text
-    assert note.warnings == (
-        "2 attachments are not read: “informe José.pdf”, “b.txt”. Save and import what is needed.",
-    )
+    (warning,) = note.warnings
+    assert "2 " in warning and "“informe José.pdf”, “b.txt”" in warning
 
 
 def test_other_encodings_and_transfer_encodings():
@@ -75,6 +74,6 @@ def test_messages_within_messages_do_no_harm(levels):
 def test_too_many_parts_are_refused():
     part = "--b\nContent-Type: text/plain\n\nx\n"
     data = (
-        "From: a@example.org\nMIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=b\n\n" + part * 2000 + "--b--"
+        "From: a@example.org\nMIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=b\n\n" + part * 1001 + "--b--"
     )
     assert refusal("a.eml", data).code == "too many parts"

@@ -75,12 +75,8 @@ def test_what_is_left_out_is_said():
     )
     note = read("a.odt", odt(body, **{"Basic/x.xml": "", "Pictures/1.png": ""}))
     assert note.text == "kept"
-    assert [warning.split(".")[0] for warning in note.warnings] == [
-        "The comments of the document were left out",
-        "1 tracked deletion was left out",
-        "The document has macros",
-        "The document has pictures",
-    ]
+    parts = ("comments", "1 tracked deletion", "macros", "pictures")
+    assert [part in warning for part, warning in zip(parts, note.warnings, strict=True)] == [True] * 4
 
 
 def test_an_encrypted_document_is_refused_by_name():

@@ -57,12 +57,9 @@ def test_a_person_may_choose_the_encoding():
 
 def test_a_wrong_choice_is_refused_by_what_is_wrong():
     unknown = refusal("a.txt", "abc", encoding="klingon")
-    assert (unknown.code, unknown.message) == (
-        "encoding",
-        "The encoding “klingon” is unknown. Choose one such as utf-8, cp1252 or utf-16.",
-    )
+    assert (unknown.code, "“klingon”" in unknown.message) == ("encoding", True)
     wrong = refusal("a.txt", "año".encode("cp1252"), encoding="utf-8")
-    assert wrong.message == "The text is not utf-8: the byte 0xf1 at offset 1 is not valid. Choose another encoding."
+    assert all(part in wrong.message for part in ("utf-8", "0xf1", " 1 "))
     assert refusal("a.txt", "abc", encoding="rot13").code == "encoding"
 
 
@@ -108,5 +105,6 @@ def test_what_holds_no_text_is_refused_by_name(name, data, code):
 def test_content_wins_over_the_name_and_it_is_said():
     note = read("a.txt", r"{\rtf1\ansi Hello}")
     assert (note.kind, note.text) == ("rtf", "Hello")
-    assert note.warnings == ("The file is named .txt, but it is rtf, and was read as that.",)
+    (warning,) = note.warnings
+    assert ".txt" in warning and "rtf" in warning
     assert read("README", "plain words").kind == "text"

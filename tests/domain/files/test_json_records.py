@@ -50,7 +50,7 @@ def test_values_longer_than_the_window(indent: int | None, ascii: bool) -> None:
         st.recursive(
             texts() | st.integers(-(2**63), 2**63 - 1),
             lambda below: st.lists(below) | st.dictionaries(texts(3), below),
-            max_leaves=25,
+            max_leaves=8,
         )
     )
 )

@@ -12,7 +12,7 @@ import pytest
 from annotations.domain.files import zips
 from annotations.domain.files.zips import BIGGEST_DIRECTORY, MOST_ENTRIES, EntryReader, TooManyEntries, open_zip
 
-LITTLE, MANY = 3, 1_000_000
+LITTLE = 3
 
 
 def entry(number):
@@ -38,8 +38,8 @@ def archive(count, *, said=None, zip64=False, size=None):
 
 @pytest.mark.parametrize("zip64", [False, True])
 @pytest.mark.parametrize("said", [None, 1, 0])
-def test_a_million_entries_are_refused_quickly(zip64, said):
-    file = archive(MANY if zip64 else MOST_ENTRIES + 1, said=said, zip64=zip64)
+def test_too_many_entries_are_refused_quickly(zip64, said):
+    file = archive(MOST_ENTRIES + 1, said=said, zip64=zip64)
     began = time.process_time()
     tracemalloc.start()
     with pytest.raises(TooManyEntries):
