@@ -157,15 +157,7 @@ def test_every_page(world: SimpleNamespace, page_of: Any, live: Any) -> None:
     assert not wrong, "\n".join(wrong)
 
 
-def test_the_pages_before_signing_in(live_server: Any, page_of: Any, live: Any) -> None:
-    page = opened(page_of, None)
-    for name in ("account_login", "account_reset_password", "account_signup"):
-        page.goto(live(name))
-        assert "⟦" in page.title() + page.inner_text("main")
-        check(page)
-
-
-def test_the_workbench(world: SimpleNamespace, page_of: Any, live: Any) -> None:
+def test_what_scripts_write(world: SimpleNamespace, page_of: Any, live: Any) -> None:
     page = open_note(opened(page_of, world.anna), live, world.notes[1])
     assert page.locator("script[src*='/words/']").count() == 1
     check(page)
@@ -193,9 +185,7 @@ def test_the_workbench(world: SimpleNamespace, page_of: Any, live: Any) -> None:
     press(page, "Escape", "?")
     expect(page.locator("#keys")).to_be_visible()
     check(page)
-
-
-def test_the_review_page(world: SimpleNamespace, page_of: Any, live: Any) -> None:
+    # The page of a review, of an adjudication, and of an import, by a manager.
     page = opened(page_of, world.boss)
     page.goto(live("review", "dokimi", world.author.pk, world.notes[1].pk))
     page.wait_for_selector("html[data-review=ready]")
@@ -205,20 +195,12 @@ def test_the_review_page(world: SimpleNamespace, page_of: Any, live: Any) -> Non
     press(page, "k", "?")
     expect(page.locator("#keys")).to_be_visible()
     check(page)
-
-
-def test_the_adjudication_page(world: SimpleNamespace, page_of: Any, live: Any) -> None:
-    page = opened(page_of, world.boss)
     page.goto(live("adjudicate", "dokimi", world.notes[0].pk))
     page.wait_for_selector("html[data-adjudicate=ready]")
     check(page)
     press(page, "1", "k", "?")
     expect(page.locator("#keys")).to_be_visible()
     check(page)
-
-
-def test_the_import_page(world: SimpleNamespace, page_of: Any, live: Any) -> None:
-    page = opened(page_of, world.boss)
     page.goto(live("import", "dokimi"))
     page.locator("form#upload button[type=submit]").click()
     expect(page.locator("#upload-errors li")).to_have_text("⟦Choose at least one file, a folder, or a zip.⟧")
@@ -226,3 +208,9 @@ def test_the_import_page(world: SimpleNamespace, page_of: Any, live: Any) -> Non
     page.locator("input[name=files]").set_input_files(files)
     expect(page.locator("#chosen strong")).to_be_visible()
     check(page)
+    # The pages before signing in.
+    page.context.clear_cookies()
+    for name in ("account_login", "account_reset_password", "account_signup"):
+        page.goto(live(name))
+        assert "⟦" in page.title() + page.inner_text("main")
+        check(page)
