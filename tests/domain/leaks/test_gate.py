@@ -262,11 +262,6 @@ def test_of_a_string_of_more_than_a_hundred_words_the_first_ones_are_found() -> 
     assert text[: leak.end].split() == words[:100]
 
 
-def test_a_repeated_needle_is_found_at_every_place_once() -> None:
-    text = "Wilson, " * 2000
-    assert len(Gate().find(text, [needle("Wilson", note=1)] * 2000)) == 2000
-
-
 @pytest.mark.parametrize(
     ("label", "labeled", "text", "expected"),
     [
@@ -307,7 +302,7 @@ def test_words_of_places_are_generic_in_places_only() -> None:
     "piece", ["1/", "1 ", "12/03/2021 ", "915 ", "1-2-", "tel. 1 ", "(9", "Adam Wilson ", "a@", "A."]
 )
 def test_hostile_repetition_is_linear(piece: str) -> None:
-    text = (piece * 400_000)[:400_000]
+    text = (piece * 60_000)[:60_000]
     needles = [
         needle("Adam Wilson"),
         needle("A. A."),
@@ -316,20 +311,21 @@ def test_hostile_repetition_is_linear(piece: str) -> None:
         needle("1 1 1 1 1 1 1 1", "PHONE"),
         needle(text, "DATE"),
     ]
-    assert takes_at_most(4, lambda: Gate().find_in_name(text, needles))
-    assert takes_at_most(4, lambda: list(telephones(text)))
-    assert takes_at_most(4, lambda: years(text, "es"))
+    assert takes_at_most(1, lambda: Gate().find_in_name(text, needles))
+    assert takes_at_most(1, lambda: list(telephones(text)))
+    assert takes_at_most(1, lambda: years(text, "es"))
 
 
 def test_many_needles_with_a_common_word_are_linear() -> None:
     days = [f"{day}/{month}/{hour}/2021" for day in range(28) for month in range(12) for hour in range(9)]
     needles = [needle(day, "DATE") for day in days]
-    assert Gate().find("40/40/2021 " * 10_000, needles) == []
-    assert takes_at_most(2, lambda: Gate().find("40/40/2021 " * 10_000, needles))
+    found: list[Leak] = []
+    assert takes_at_most(1, lambda: found.extend(Gate().find("40/40/2021 " * 3_000, needles)))
+    assert found == []
 
 
 def test_equal_needles_of_many_notes_are_linear() -> None:
-    needles = [needle("Ab", note=note) for note in range(20_000)]
-    found = Gate().find("Ab. " * 20_000, needles, note=19_999)
-    assert (len(found), found[0].needle.note) == (20_000, 19_999)
-    assert takes_at_most(2, lambda: Gate().find("Ab. " * 20_000, needles, note=19_999))
+    needles = [needle("Ab", note=note) for note in range(5_000)]
+    found = Gate().find("Ab. " * 5_000, needles, note=4_999)
+    assert (len(found), found[0].needle.note) == (5_000, 4_999)
+    assert takes_at_most(1, lambda: Gate().find("Ab. " * 5_000, needles, note=4_999))
