@@ -148,12 +148,13 @@ def freeze_one(project):
     return freeze(project=project, actor=None)[0]
 
 
-def test_looking_for_libraries_imports_none():
-    """The check runs in a new process, since other tests may have imported the libraries here."""
+def test_pages_commands_and_the_look_for_libraries_import_none():
+    """In a new process, since other tests may have imported the libraries here."""
     code = (
         "import os, sys, django; os.environ['DJANGO_SETTINGS_MODULE']='tests.settings'; django.setup();"
-        "from models_runtime.runs.views import backends; from models_runtime.core.abilities import lacks_here;"
-        "lacks_here(); print([m for m in ('spacy', 'torch', 'transformers', 'pycrfsuite') if m in sys.modules])"
+        "import deidreview.urls, models_runtime.runs.management.commands.run_model;"
+        "from models_runtime.core.abilities import lacks_here; lacks_here();"
+        "print([m for m in ('spacy', 'thinc', 'torch', 'transformers', 'pycrfsuite') if m in sys.modules])"
     )
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
 

@@ -76,10 +76,3 @@ def test_members_of_another_project_are_refused(world, runs, sign_in):
 def test_with_one_member_there_is_nothing_to_combine(world, sign_in):
     html = check_page(sign_in(world.mia).get(URL))
     assert "Nothing to combine yet" in html
-
-
-def test_who_may(world, runs, sign_in):
-    for person, status in ((world.rev, 403), (world.ann, 403), (world.out, 404)):
-        assert sign_in(person).get(URL).status_code == status
-        assert post(sign_in(person), "run:first", "run:second").status_code == status
-    assert not Run.objects.exists()

@@ -1,10 +1,7 @@
 """Runs of spaCy pipelines on this machine: finding them without spaCy, mapping all labels, and running them."""
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 
 import pytest
 from django.core.management import call_command
@@ -155,15 +152,3 @@ def test_usual_labels_go_through_the_shipped_maps(key, person, town):
     LabelSet.objects.update(key=key)
     usual = usual_labels(Project.objects.get())
     assert (usual.get("PER", "?"), usual.get("GPE", "?"), usual["MISC"]) == (person, town, None)
-
-
-def test_the_web_process_never_loads_what_workers_need():
-    """A new process that imports all pages and commands does not import spaCy, torch and similar libraries."""
-    code = (
-        "import django; django.setup(); import deidreview.urls, "
-        "models_runtime.runs.management.commands.run_model, sys; "
-        "print([name for name in ('spacy', 'thinc', 'torch', 'transformers', 'pycrfsuite') if name in sys.modules])"
-    )
-    environment = os.environ | {"DJANGO_SETTINGS_MODULE": "tests.settings"}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
