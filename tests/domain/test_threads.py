@@ -64,6 +64,7 @@ def test_a_number_that_a_person_has_set_is_kept():
     assert environ == dict.fromkeys(VARIABLES, "2") | {"OMP_NUM_THREADS": "3"}
 
 
+@pytest.mark.nightly
 def test_pytorch_follows_the_limit():
     pytest.importorskip("torch")
     code = (

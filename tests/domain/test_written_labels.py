@@ -44,7 +44,7 @@ def test_attributes_of_a_merged_span_are_a_loss():
     known, doubtful = Span(0, 4, "PATIENT"), Span(0, 4, "DOCTOR", attributes=(("doubtful", True),))
     done = rewritten(note(doubtful, known), CODES)
     assert [loss.span for loss in done.losses] == [doubtful] and done.losses[0].span.attributes
-    assert done.losses[0].reason == "Written as one span with “PATIENT” as “NAME”: its attributes are not exported."
+    assert "“PATIENT”" in done.losses[0].reason and "“NAME”" in done.losses[0].reason
     assert not rewritten(note(doubtful), CODES).losses
 
 

@@ -86,11 +86,6 @@ def test_a_note_with_one_annotator_does_not_count():
     assert patterns_of([Span(8, 10, "AGE")], None) == {}
 
 
-def test_bio_of_characters_is_refused():
-    with pytest.raises(ValueError, match="BIO"):
-        patterns_of([], [], unit=Unit.CHARACTER, granularity=Granularity.BIO)
-
-
 @given(st.text(alphabet="ab1 2.\u0301é\n", max_size=40), st.data())
 def test_another_tokenizer_with_the_default_rule_gives_the_same_counts(text, data):
     """The default rule creates only the marked tokens; another tokenizer creates all of them."""

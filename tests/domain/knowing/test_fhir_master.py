@@ -71,7 +71,7 @@ def test_a_file_without_patients_is_refused(content):
 
 def test_values_that_are_too_long_or_too_many_are_left_out() -> None:
     many = [{"value": f"N-{number}"} for number in range(1_000)]
-    long = {"family": "a" * 10_000_000, "given": ["Anna"]}
+    long = {"family": "a" * 1_000_000, "given": ["Anna"]}
     master = Master()
     patient, person = person_of({"id": "P-1", "name": [long, {"family": "Al\0ba"}], "identifier": many}, ())
     master.add(patient, person, 1)
@@ -83,6 +83,6 @@ def test_values_that_are_too_long_or_too_many_are_left_out() -> None:
 
 def test_many_rows_of_one_patient_take_no_more_time_each() -> None:
     master = Master()
-    for number in range(20_000):
+    for number in range(4_000):
         master.add("P-1", Person(given=(f"Anna{number}",)), number)
-    assert (master.rows, len(master.people["P-1"].given)) == (20_000, MOST_VALUES)
+    assert (master.rows, len(master.people["P-1"].given)) == (4_000, MOST_VALUES)

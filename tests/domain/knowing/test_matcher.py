@@ -214,6 +214,6 @@ def test_mentions_do_not_depend_on_the_order_of_sets() -> None:
         subprocess.run(
             [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True
         ).stdout
-        for seed in "0123"
+        for seed in "01"
     }
     assert len(printed) == 1

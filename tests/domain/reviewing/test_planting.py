@@ -47,13 +47,13 @@ def test_a_draw_can_be_repeated_and_depends_on_key_and_run():
 
 
 def test_about_the_share_of_notes_has_one_or_two():
-    counts = [len(planted(note)) for note in range(5_000)]
-    assert 900 < sum(map(bool, counts)) < 1_100
-    assert 400 < counts.count(2) < 600 and max(counts) == 2
-    few = [len(planted(note, MANY[:5])) for note in range(5_000)]
+    counts = [len(planted(note)) for note in range(2_000)]
+    assert 340 < sum(map(bool, counts)) < 460
+    assert 150 < counts.count(2) < 250 and max(counts) == 2
+    few = [len(planted(note, MANY[:5])) for note in range(2_000)]
     assert [bool(n) for n in few] == [bool(n) for n in counts] and max(few) == 1, "two only where there is room"
-    chosen = [one.pk for note in range(5_000) for one in planted(note)]
-    assert all(130 < chosen.count(one.pk) < 250 for one in MANY), "all about equally often"
+    chosen = [one.pk for note in range(2_000) for one in planted(note)]
+    assert all(45 < chosen.count(one.pk) < 110 for one in MANY), "all about equally often"
 
 
 def test_without_candidates_or_with_a_share_of_0_nothing_is_planted():
