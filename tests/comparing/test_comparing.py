@@ -96,19 +96,16 @@ def test_the_output_of_the_command(read):
     assert "Gold spans missed by all: 4, of which marked by none: 2" in said
 
 
-@pytest.mark.parametrize(
-    "words, reason",
-    [
+def test_errors_say_what_is_wrong(read):
+    for words, reason in (
         (("--runs", "narrow"), "Choose 2 to 6"),
         (("--runs", "narrow,narrow"), "not 1"),
         (("--runs", "narrow,nobody"), "Available: .*run:wide"),
         (("--runs", "narrow,wide", "--gold", "9"), "Frozen versions: 1"),
         (("--runs", "narrow,wide", "--gold", "1", "--split", "dev"), "not split into train, dev and test"),
-    ],
-)
-def test_errors_say_what_is_wrong(read, words, reason):
-    with pytest.raises(CommandError, match=reason):
-        command(*words)
+    ):
+        with pytest.raises(CommandError, match=reason):
+            command(*words)
 
 
 def test_no_note_in_common(read):

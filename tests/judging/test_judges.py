@@ -179,7 +179,6 @@ def test_a_higher_threshold_discards_what_two_of_three_agree_on(client, project,
     assert "Giudichi quanto bene" in judging.prompt and judging.prompt.splitlines()[0] in page(client, judging)
 
 
-@pytest.mark.both_databases
 def test_stored_rows_contain_no_text_and_are_deleted_with_their_note(client, project, server):
     ask(client)
     judging = Judging.objects.get()
