@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from models_runtime.backends.crf import probabilities
@@ -46,7 +46,6 @@ def plain(item: Floats, steps: Floats) -> tuple[list[int], Floats]:
     return tags, np.exp(np.array(forward) + np.array(backward) - total)
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.integers(1, 150), min_size=1, max_size=4),
     st.sampled_from([0.0, 3.0, 8.0, 14.0, 25.0]),

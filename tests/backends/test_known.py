@@ -31,7 +31,7 @@ def backend_of(person):
 
 
 class TestContract(BackendContract):
-    most = 1_000_000
+    most = 400_000
 
     @pytest.fixture
     def backend(self) -> Backend:

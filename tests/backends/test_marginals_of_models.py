@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 pytest.importorskip("torch")
@@ -179,7 +179,6 @@ def marked_texts(draw):
     return text, (spans, Marginals(tokens, ("A", "B", "C"), shares[:, :3]))
 
 
-@settings(max_examples=80, deadline=None)
 @given(marked_texts(), st.floats(0.001, 0.999), st.floats(0.001, 0.999))
 def test_masks_grow_and_confidences_are_the_lowest_probability_of_the_label(made, one, two):
     text, (spans, marginals) = made

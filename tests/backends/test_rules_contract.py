@@ -13,7 +13,7 @@ LABEL_SETS = ["i2b2-2014", "meddocan", "it-4", "omissis", "hipaa-18", "redactor-
 
 
 class TestRules(BackendContract):
-    most = 1_000_000
+    most = 400_000
 
     @pytest.fixture(params=["i2b2-2014", "meddocan"])
     def backend(self, request: pytest.FixtureRequest) -> Backend:

@@ -15,6 +15,7 @@ WORDS = "Dr. Julian Otero, Hospital San Rocco. Ingreso: 05/03/2020." + " Sin cam
 
 class LlmContract(BackendContract):
     words = WORDS
+    many = MANY[::4]
 
     def test_no_network(self, backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
         real = socket.socket.connect
@@ -24,7 +25,7 @@ class LlmContract(BackendContract):
             real(self, address)
 
         monkeypatch.setattr(socket.socket, "connect", loopback_alone)
-        backend.predict(MANY)
+        backend.predict(self.many)
 
 
 class TestExtract(LlmContract):

@@ -1,7 +1,7 @@
 """The offline agent: whatever is suggested, each result overlaps its annotation and no other one."""
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from annotations.domain.refining.finishing import problems
@@ -33,7 +33,6 @@ CUTS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(number=st.integers(LEARNED, LEARNED + NOTES), cuts=CUTS)
 def test_every_output_overlaps_exactly_one_input(agent, number, cuts):
     text, _spans = note_of(number)

@@ -144,11 +144,15 @@ PIECES = [
     *("calle", "calle ", "1 a ", "1 a lane ", "dr. ", "sra. a ", "maría ", "maría etxea ", "garcía, ", "de la "),
     *("hospital ", "hospital de ", "vive en ", "burgos ", "a. ", "pt ", "hija ", "y ", "los angeles b1 ", "nombre: "),
 ]
+# The pieces that `make test` tries: letters and digits in turn, a word, a title and a field.
+FEW = {"1a", "a ", "a@", "calle ", "dr. ", "de la ", "nombre: "}
 LEADS = ["", "a", "nombre: ", "nombre: x ", "paciente: ", "dirección: ", "comune: ", "dr. ", "calle "]
 ENDS = ["", "éé", "@", " 28001", ".x"]
 
 
-@pytest.mark.parametrize("piece", PIECES)
+@pytest.mark.parametrize(
+    "piece", [piece if piece in FEW else pytest.param(piece, marks=pytest.mark.nightly) for piece in PIECES]
+)
 def test_hostile_lower_case_grows_in_proportion(piece: str) -> None:
     """Text of one repeated piece, after a field, a title or nothing, with an end that makes patterns backtrack."""
     recased("nombre: maría")
@@ -163,8 +167,8 @@ def test_hostile_lower_case_grows_in_proportion(piece: str) -> None:
 
 @pytest.mark.parametrize("group", ["sure_name_fields", "name_fields", "sure_place_fields", "place_fields"])
 def test_hostile_fields_are_fast(group: str) -> None:
-    texts = [f"{field}: {piece * 4_000}" for field in listed(group) for piece in ("a", "1a", "calle", "a ")]
-    assert takes_at_most(4, lambda: [recased(text) for text in texts])
+    texts = [f"{field}: {piece * 1_000}" for field in listed(group) for piece in ("a", "1a", "calle", "a ")]
+    assert takes_at_most(1, lambda: [recased(text) for text in texts])
 
 
 @pytest.mark.parametrize(
