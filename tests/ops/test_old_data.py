@@ -4,8 +4,6 @@ import contextlib
 import io
 import shutil
 import sqlite3
-import subprocess
-import sys
 import zipfile
 from datetime import timedelta
 from pathlib import Path
@@ -27,7 +25,8 @@ from annotations.ops.services.schema import earlier_migrations
 from models_runtime.models import Run
 from tests.ops.old.make import NOTES, SECRET
 from tests.waiting import HANGS, wait_for
-from tests.worlds.product import ROOT, Product, clean_environ
+from tests.worlds import warm
+from tests.worlds.product import Product, clean_environ
 
 BACKUP = Path(__file__).with_name("old") / "before_feature_folders.zip"
 OLD = [("annotations", "0017_labels_by_note"), ("models_runtime", "0013_usage_of_runs_and_judges_gone")]
@@ -291,9 +290,18 @@ in_the_folder = pytest.mark.skipif(connection.vendor != "sqlite", reason="about 
 
 
 @in_the_folder
+@pytest.mark.product
 @pytest.mark.processes
-def test_the_product_starts_on_it_and_does_what_waited(folder, tmp_path):
+def test_a_data_folder_from_then_is_opened_in_place_and_the_product_does_what_waited(old, folder, tmp_path):
+    before, shape, file = rows_of(old), shapes(old), folder / "deidreview.sqlite3"
     environ = clean_environ(folder) | {"DEIDREVIEW_SECRET_KEY": SECRET}
+    done = warm.run(["prepare"], environ)
+    assert done.returncode == 0, done.stderr
+    assert "The database is from an older version" in done.stdout
+    check_same(before, rows_of(file))
+    assert shapes(file) == shape
+    assert len(list((folder / "backups").iterdir())) == 1
+
     product = Product(folder, environ, tmp_path / "output")
     try:
         product.wait_ready()
@@ -312,17 +320,3 @@ def test_the_product_starts_on_it_and_does_what_waited(folder, tmp_path):
 def waiting_job(folder):
     with contextlib.closing(sqlite3.connect(folder / "deidreview.sqlite3", timeout=HANGS)) as database:
         return database.execute("SELECT state, done FROM models_runtime_job WHERE key = 'run-waiting'").fetchone()
-
-
-@in_the_folder
-def test_a_data_folder_from_then_is_opened_in_place(old, folder):
-    before, shape, file = rows_of(old), shapes(old), folder / "deidreview.sqlite3"
-    environ = clean_environ(folder) | {"DEIDREVIEW_SECRET_KEY": SECRET}
-    done = subprocess.run(
-        [sys.executable, "manage.py", "prepare"], cwd=ROOT, env=environ, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert "The database is from an older version" in done.stdout
-    check_same(before, rows_of(file))
-    assert shapes(file) == shape
-    assert len(list((folder / "backups").iterdir())) == 1
