@@ -3,10 +3,10 @@
 import pytest
 
 from annotations.models import Adjudication, AnnotationSet, Event, MajorityAct
-from tests.worlds.adjudicated import AGE, CITY, DOCTOR, NAME, outcome, world
+from tests.worlds.adjudicated import AGE, CITY, DOCTOR, NAME, made_adjudication, outcome, world
 from tests.worlds.programs import Program
 
-__all__ = ["world"]  # the fixture
+__all__ = ["made_adjudication", "world"]  # the fixture
 
 pytestmark = [pytest.mark.django_db]
 COVID = "/projects/covid"

@@ -11,9 +11,9 @@ from annotations.agreement.services.comparing import bring_up_to_date
 from annotations.core.errors import ServiceError
 from annotations.gold.services.making import make_gold
 from annotations.models import AnnotationSet, Comparison, Event, Label, Span, Stale
-from tests.worlds.adjudicated import CITY, DATE, NAME, act, location_at, own, unanimous, world
+from tests.worlds.adjudicated import CITY, DATE, NAME, act, location_at, made_adjudication, own, unanimous, world
 
-__all__ = ["world"]  # the fixture
+__all__ = ["made_adjudication", "world"]  # the fixture
 
 pytestmark = pytest.mark.django_db
 

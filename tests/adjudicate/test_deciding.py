@@ -33,6 +33,7 @@ from tests.worlds.adjudicated import (
     decide_all,
     location_at,
     location_states,
+    made_adjudication,
     outcome,
     own,
     provenance,
@@ -42,9 +43,9 @@ from tests.worlds.adjudicated import (
     world,
 )
 
-__all__ = ["world"]  # the fixture
+__all__ = ["made_adjudication", "world"]  # the fixture
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 
 # ── What is shown ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -251,6 +252,7 @@ def test_an_annotator_who_is_not_there(world):
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.both_databases
 def test_acts_at_the_same_moment_take_turns(world):
     """Two adjudicators decide one location: one succeeds, the other is refused. A change sent twice is made once."""
     shown = {name: (seen(location_at(world, bounds)),) for name, bounds in (("city", CITY), ("name", NAME))}

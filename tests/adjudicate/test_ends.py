@@ -30,13 +30,14 @@ from tests.worlds.adjudicated import (
     decide_all,
     location_at,
     location_states,
+    made_adjudication,
     outcome,
     provenance,
     state,
     world,
 )
 
-__all__ = ["world"]  # the fixture
+__all__ = ["made_adjudication", "world"]  # the fixture
 
 pytestmark = pytest.mark.django_db
 

@@ -8,10 +8,10 @@ from django.core.management import CommandError, call_command
 
 from annotations.gold.services.making import withdraw_gold
 from annotations.models import AnnotationSet, Event, Job, MajorityAct
-from tests.adjudicate.test_majority import vote, votes
+from tests.adjudicate.test_majority import made_votes, vote, votes
 from tests.worlds.queue import no_redis
 
-__all__ = ["no_redis", "votes"]
+__all__ = ["made_votes", "no_redis", "votes"]
 
 
 def run(*words):

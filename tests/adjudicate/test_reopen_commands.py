@@ -7,9 +7,9 @@ from django.core.management import CommandError, call_command
 
 from annotations.models import Adjudication, AnnotationSet, Event
 from tests import factories as make
-from tests.adjudicate.test_majority import CITY, NAME, submitted, votes
+from tests.adjudicate.test_majority import CITY, NAME, made_votes, submitted, votes
 
-__all__ = ["votes"]
+__all__ = ["made_votes", "votes"]
 
 
 def run(name, *words):

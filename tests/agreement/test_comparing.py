@@ -27,9 +27,9 @@ from annotations.models import (
 from annotations.notes.selectors.outcome import has_seen_outcome
 from annotations.projects.services.labels import merge_labels
 from tests import factories as make
-from tests.worlds.adjudicated import CITY, DATE, TEXT, act, outcome, state, world
+from tests.worlds.adjudicated import CITY, DATE, TEXT, act, made_adjudication, outcome, state, world
 
-__all__ = ["world"]  # the fixture
+__all__ = ["made_adjudication", "world"]  # the fixture
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 

@@ -6,9 +6,9 @@ import json
 import pytest
 from django.core.management import CommandError, call_command
 
-from tests.worlds.adjudicated import AGE, CITY, NAME, world
+from tests.worlds.adjudicated import AGE, CITY, NAME, made_adjudication, world
 
-__all__ = ["world"]  # the fixture
+__all__ = ["made_adjudication", "world"]  # the fixture
 
 pytestmark = pytest.mark.django_db
 

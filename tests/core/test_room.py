@@ -19,12 +19,15 @@ from tests.review import test_bulk as bulk_world
 from tests.review import test_reviewing as review_world
 from tests.review import test_two_reviewers as second_world
 from tests.transfer.brat_files import brat, codes, stage, zipped
-from tests.worlds.adjudicated import DOCTOR, NAME, act, own, world
-
-__all__ = ["world"]  # the fixture
+from tests.worlds.adjudicated import DOCTOR, NAME, act, make_world, own
 
 pytestmark = pytest.mark.django_db
 ANN = "T1\tPATIENT 0 11\tMario Rossi\nT2\tPATIENT 0 5\tMario\nT3\tPATIENT 6 11\tRossi\nT4\tCITY 30 36\tTorino\n"
+
+
+@pytest.fixture
+def world():
+    return make_world()
 
 
 @pytest.fixture

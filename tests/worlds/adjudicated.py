@@ -10,13 +10,13 @@ from annotations.adjudicate.services.deciding import decide
 from annotations.adjudicate.services.plan import Act, Request, Seen
 from annotations.models import Span
 from tests import factories as make
+from tests.held import fresh
 
 TEXT = "Mario Rossi, 54 anni, visto il 12/03/2021 a Torino dal dott. Bianchi."
 NAME, SURNAME, AGE, DATE, CITY, DOCTOR = (0, 11), (6, 11), (13, 15), (31, 41), (44, 50), (61, 68)
 
 
-@pytest.fixture
-def world():
+def make_world():
     """A note with three annotation sets. All three label the date, two label the whole name, and one labels the age.
 
     Two annotators give Torino different labels.
@@ -36,6 +36,16 @@ def world():
     return SimpleNamespace(
         project=project, note=note, rita=rita, rosa=rosa, label=label, annotation_sets=annotation_sets, **people
     )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def made_adjudication(once):
+    return once(make_world)
+
+
+@pytest.fixture
+def world(made_adjudication, db):
+    return fresh(made_adjudication, make_world)
 
 
 def state(world):
