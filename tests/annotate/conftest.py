@@ -6,6 +6,7 @@ import pytest
 
 from annotations.models import Document, Label, Project, User
 from tests import factories as make
+from tests.held import fresh
 
 TEXT = "Mario Rossi, 54 anni, visto il 12/03/2021 a Torino dal dott. Bianchi."
 
@@ -45,8 +46,7 @@ def step(kind: str, **over: Any) -> dict[str, Any]:
     return {"change_id": str(uuid.uuid4()), "kind": kind} | over
 
 
-@pytest.fixture
-def world(db: None) -> SimpleNamespace:
+def make_world() -> SimpleNamespace:
     """One note, two annotators of it, a third without it, a reviewer, a viewer, a manager and a stranger."""
     project = make.make_project("covid")
     ann, ben, cas = (make.make_member(project, user=name) for name in ("ann", "ben", "cas"))
@@ -63,6 +63,16 @@ def world(db: None) -> SimpleNamespace:
         out=make.make_user("out"),
         labels=label_ids(project),
     )
+
+
+@pytest.fixture(scope="module")
+def made_world(once):
+    return once(make_world)
+
+
+@pytest.fixture
+def world(made_world, db) -> SimpleNamespace:
+    return fresh(made_world, make_world)
 
 
 def people(world: SimpleNamespace) -> dict[str, User]:

@@ -73,27 +73,14 @@ def test_a_flagged_note_is_worked_on_as_before(world: SimpleNamespace) -> None:
     assert seen(world, world.ann) == [("ann", "text", True)]
 
 
-@pytest.mark.parametrize(
-    "data, error",
-    [
-        ({"reason": "boredom"}, "reason"),
-        ({"reason": None}, "reason"),
-        ({"reason": "other"}, "text"),  # and what?
-        ({"text": "x" * 501}, "text"),
-        ({"text": "a\0"}, "malformed"),
-        ({"text": ["x"]}, "text"),
-    ],
-)
-def test_refused(world: SimpleNamespace, data: dict[str, Any], error: str) -> None:
-    answer = flag(world, world.ann, **data)
-    assert (answer.status_code, answer.json()["error"]) == (400, error)
+def test_refused(world: SimpleNamespace) -> None:
+    for data, error in (
+        ({"reason": "boredom"}, "reason"), ({"reason": None}, "reason"), ({"reason": "other"}, "text"),
+        ({"text": "x" * 501}, "text"), ({"text": "a\0"}, "malformed"), ({"text": ["x"]}, "text"),
+    ):  # fmt: skip
+        answer = flag(world, world.ann, **data)
+        assert (answer.status_code, answer.json()["error"]) == (400, error), data
     assert not Flag.objects.exists()
-
-
-def test_who_may_not(world: SimpleNamespace) -> None:
-    assert flag(world, world.vic).status_code == 403
-    assert flag(world, world.cas).status_code == 404
-    assert flag(world, world.out).status_code == 404
 
 
 def test_events_hold_no_text(world: SimpleNamespace) -> None:

@@ -14,17 +14,27 @@ from annotations.accounts.services.members import add_member, remove_member
 from annotations.agreement.selectors.figures import left_out
 from annotations.models import AnnotationSet, Event, Membership, Role
 from tests import factories as make
+from tests.held import fresh
 
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def ward() -> SimpleNamespace:
+def make_ward() -> SimpleNamespace:
     project = make.make_project("ward")
     return SimpleNamespace(
         project=project, note=make.make_note(project), mia=make.make_member(project, Role.MANAGER, "mia"),
         finn=make.make_user("finn"),
     )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def made_ward(once):
+    return once(make_ward)
+
+
+@pytest.fixture
+def ward(made_ward, db) -> SimpleNamespace:
+    return fresh(made_ward, make_ward)
 
 
 def client_of(user: object) -> Client:

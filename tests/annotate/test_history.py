@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotations.annotate.services.spans import Answer, apply_change
+from annotations.core import undoing
 from annotations.core.changes import Refused, read_change
 from annotations.models import Document, Event, Span
 from annotations.projects.services import labels as label_services
@@ -146,16 +147,17 @@ def test_nobody_undoes_anothers_change(world: SimpleNamespace) -> None:
     assert len(spans_of(world.note)) == 1
 
 
-def test_more_changes_than_one_look_at_the_log(world: SimpleNamespace) -> None:
+def test_more_changes_than_one_look_at_the_log(world: SimpleNamespace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(undoing, "CHUNK", 5)
     span = made(world, "Torino", "CITY")
-    for number in range(130):
+    for number in range(12):
         label = world.labels["AGE" if number % 2 == 0 else "CITY"]
         do(world, alter("relabel", span, label=label))
         span["label"] = label
-    for _ in range(131):
+    for _ in range(13):
         do(world, step("undo"))
     assert spans_of(world.note) == []
-    for _ in range(131):
+    for _ in range(13):
         do(world, step("redo"))
     assert spans_of(world.note) == [span]
 

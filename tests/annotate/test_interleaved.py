@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from annotations.models import AnnotationSet, Document, Event, Label, Project, Span, User
 from annotations.projects.services.labels import add_label, merge_labels
@@ -23,7 +24,8 @@ pytestmark = pytest.mark.both_databases
 
 __all__ = ["world"]  # fixtures
 
-TRIALS = 8
+# Few in `make test`, which tries them on both databases, and more at night.
+TRIALS = max(4, settings.default.max_examples // 15)
 PARTS = [("Mario Rossi", "PATIENT"), ("54", "AGE"), ("Torino", "CITY"), ("Bianchi", "DOCTOR")]
 Answers = list[Any]
 

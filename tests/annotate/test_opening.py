@@ -71,14 +71,6 @@ def test_opening_a_note_is_recorded_when_it_is_shown(world: SimpleNamespace) -> 
     assert not AnnotationSet.objects.exists()
 
 
-def test_who_may_not_gets_json(world: SimpleNamespace) -> None:
-    for who, status in ((world.cas, 404), (world.vic, 403), (world.out, 404)):
-        answer = client_of(who).get(url(world, "note_data") + "?ahead=1")
-        assert (answer.status_code, set(answer.json())) == (status, {"error", "message"})
-    assert verbs() == []
-    assert client_of(world.ann).get(url(world, "note_data", pk=2**63)).status_code == 404
-
-
 def work_of(world: SimpleNamespace, pk: int) -> Any:
     return client_of(world.ann).get(url(world, "note_data", pk=pk)).json()["work"]
 

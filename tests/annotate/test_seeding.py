@@ -15,7 +15,7 @@ from tests import factories as make
 from tests.annotate.conftest import alter, create, step
 from tests.annotate.test_views import client_of, post, url
 
-pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
+pytestmark = pytest.mark.django_db
 
 SEEDED = "Began from the spans of rules-1."
 

@@ -1,4 +1,4 @@
-"""Simultaneous requests with real connections and commits: nothing is lost or made twice; 20 trials each."""
+"""Simultaneous requests with real connections and commits: nothing is lost or made twice."""
 
 import json
 import uuid
@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.urls import reverse
+from hypothesis import settings
 
 from annotations.models import AnnotationSet, Assignment, Author, Document, Event, Span, User
 from tests import factories as make
@@ -17,7 +18,8 @@ from tests.annotate.conftest import TEXT, alter, create, label_ids, step
 
 pytestmark = pytest.mark.both_databases
 
-TRIALS = 20
+# Few in `make test`, which tries them on both databases, and more at night.
+TRIALS = max(4, settings.default.max_examples // 15)
 
 
 @pytest.fixture
