@@ -24,8 +24,10 @@ from models_runtime.backends import children
 from tests import held
 from tests.held import once
 from tests.waiting import HANGS
+from tests.worlds import learners
+from tests.worlds.learners import cold_learners
 
-__all__ = ["once"]
+__all__ = ["cold_learners", "once"]
 pytest_plugins = ["tests.costs"]
 
 # Property tests may take long on a busy machine, and leave no folder behind. `make test` always tries the same few
@@ -42,6 +44,7 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 # How long a child process may take to open an uploaded file depends on the load.
 children.CHECK_SECONDS = HANGS
+learners.use()
 # Tests never use a Redis that is already running.
 os.environ.pop("REDIS_URL", None)
 

@@ -1,7 +1,6 @@
 """The gold and the people of trainings, and the queue."""
 
 from tests.training.conftest import trained, world
-from tests.worlds.learners import warm_learners
 from tests.worlds.queue import make_job, no_redis, probes, processes, redis_server
 
-__all__ = ["make_job", "no_redis", "probes", "processes", "redis_server", "trained", "warm_learners", "world"]
+__all__ = ["make_job", "no_redis", "probes", "processes", "redis_server", "trained", "world"]

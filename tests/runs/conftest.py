@@ -1,6 +1,5 @@
 """What the tests of this feature share with others."""
 
-from tests.worlds.learners import warm_learners
 from tests.worlds.pages import made_world, sign_in, world
 from tests.worlds.queue import gate, make_job, no_redis, probes, processes, redis_server
 
@@ -13,6 +12,5 @@ __all__ = [
     "processes",
     "redis_server",
     "sign_in",
-    "warm_learners",
     "world",
 ]

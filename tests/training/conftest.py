@@ -10,10 +10,9 @@ from annotations.jobs.runner import run as work
 from annotations.models import Job
 from models_runtime.training.services.training import start_training
 from tests import factories as make
-from tests.worlds.learners import cold_learners, warm_learners
 from tests.worlds.queue import make_job, no_redis, probes, processes, redis_server
 
-__all__ = ["cold_learners", "make_job", "no_redis", "probes", "processes", "redis_server", "warm_learners"]
+__all__ = ["make_job", "no_redis", "probes", "processes", "redis_server"]
 
 NAMES = ["Anna Bianchi", "Luis Otero", "Carmen Huerta", "Marco Rossi", "Eva Sanz", "Paolo Conti", "Rita Neri"]
 TOWNS = ["Madrid", "Burgos", "Torino", "Bari", "Lecce"]

@@ -67,6 +67,7 @@ def test_folders_are_found_without_a_library(home, tmp_path, monkeypatch):
     assert weights() == []
 
 
+@pytest.mark.usefixtures("cold_learners")
 def test_from_the_form_to_a_model_a_run_and_the_next_model(world, client, home):
     client.force_login(world.manager)
     shown = said(client.get(page("models")))
@@ -106,6 +107,7 @@ def test_from_the_form_to_a_model_a_run_and_the_next_model(world, client, home):
     assert second.hold_out[0] > 0.9
 
 
+@pytest.mark.usefixtures("cold_learners")
 def test_a_bilstm_with_pre_training_is_downloaded_and_uploaded(world, client):
     client.force_login(world.manager)
     asked = {"gold": 1, "algorithm": "bilstm:quick", "grouping": "", "adapt": "2", "token": "t"}

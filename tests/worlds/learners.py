@@ -94,18 +94,17 @@ def _start(
 WARM = SimpleNamespace(**vars(subprocess) | {"Popen": _start})
 
 
-@pytest.fixture(autouse=True)
-def warm_learners() -> Iterator[None]:
-    """Fork the learners of a test from the warm parent, also after the test has undone its own patches."""
+def use() -> None:
+    """Fork all learners of this process from the warm parent, also after a test has undone its patches."""
     children.subprocess = WARM  # type: ignore[assignment]
-    yield
-    children.subprocess = subprocess
 
 
 @pytest.fixture
-def cold_learners(warm_learners: None) -> None:
+def cold_learners() -> Iterator[None]:
     """Start learners as the product does: each with its own interpreter."""
     children.subprocess = subprocess
+    yield
+    use()
 
 
 @cache
