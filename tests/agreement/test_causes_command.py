@@ -8,6 +8,7 @@ from django.core.management import CommandError, call_command
 
 from annotations.models import Amendment, Cause, Event, Project
 from tests import factories as make
+from tests.held import fresh
 
 pytestmark = pytest.mark.django_db
 
@@ -22,13 +23,22 @@ def run(name, *words):
     return json.loads(out.getvalue())
 
 
-@pytest.fixture
-def project(db):
+def build_project():
     found = make.make_project("covid")
     for role, name in (("manager", "mia"), ("reviewer", "rev"), ("viewer", "vic")):
         make.make_member(found, role, name)
     make.make_note(found, name="caso-1")
     return found
+
+
+@pytest.fixture(scope="module")
+def made_project(once):
+    return once(build_project)
+
+
+@pytest.fixture
+def project(made_project, db):
+    return fresh(made_project, build_project)
 
 
 def test_causes_are_added_and_removed(project, capsys):

@@ -8,6 +8,7 @@ from django.core.management import CommandError, call_command
 
 from annotations.models import Role, User
 from tests.factories import make_member, make_note, make_project, make_set
+from tests.held import fresh
 
 pytestmark = pytest.mark.django_db
 
@@ -18,14 +19,23 @@ def run(*args):
     return json.loads(out.getvalue())
 
 
-@pytest.fixture
-def project():
+def build_project():
     """Catelli 2021, table 3.4, first row: Uomo di 60 anni; two mark 60, one marks 60 anni."""
     project = make_project("p")
     note = make_note(project, "Uomo di 60 anni")
     for name, end in (("anna", 10), ("bruno", 10), ("carla", 15)):
         make_set(note, make_member(project, Role.ANNOTATOR, name), [(8, end, "AGE")], submitted=True)
     return project
+
+
+@pytest.fixture(scope="module")
+def made_project(once):
+    return once(build_project)
+
+
+@pytest.fixture
+def project(made_project, db):
+    return fresh(made_project, build_project)
 
 
 def test_the_figures(project):

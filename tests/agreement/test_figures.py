@@ -16,13 +16,13 @@ from annotations.domain.agreement import Granularity, Unit
 from annotations.models import Amendment, AnnotationSet, Category, Figures, Label
 from annotations.projects.services.labels import merge_labels, update_label
 from tests import factories as make
+from tests.held import fresh
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 TOKEN = Unit.TOKEN
 
 
-@pytest.fixture
-def project():
+def build_project():
     project = make.make_project("p")
     people = [make.make_member(project, user=name) for name in ("anna", "bruno")]
     for number in range(3):
@@ -31,6 +31,16 @@ def project():
             spans = [(0, 11, "PATIENT"), (13, 15, "AGE")][: 1 + (number + person.pk) % 2]
             make.make_set(note, person, spans, submitted=True, submitted_at=timezone.now())
     return project
+
+
+@pytest.fixture(scope="module")
+def made_project(once):
+    return once(build_project)
+
+
+@pytest.fixture
+def project(made_project, db):
+    return fresh(made_project, build_project)
 
 
 def alpha(found, granularity="subcategory"):
