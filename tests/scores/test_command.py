@@ -11,17 +11,27 @@ from annotations.gold.services.making import freeze
 from annotations.models import AnnotationSet, Span
 from annotations.scores.services.scoring import score, score_request
 from tests import factories as make
+from tests.held import fresh
 
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def project():
+def build_project():
     project = make.make_project("p")
     note = make.make_note(project, "Mario Rossi, 54 anni")
     for kind, spans in (("gold", [(0, 11, "PATIENT"), (13, 15, "AGE")]), ("run", [(0, 11, "PATIENT")])):
         make.make_set(note, make.make_author(project, kind=kind, name=kind), spans, submitted=True)
     return project
+
+
+@pytest.fixture(scope="module")
+def made_project(once):
+    return once(build_project)
+
+
+@pytest.fixture
+def project(made_project, db):
+    return fresh(made_project, build_project)
 
 
 def run(*args):
@@ -74,8 +84,7 @@ def test_versions_that_are_not_there(project, gold):
         run("p", f"--gold={gold}", "--author", "run")
 
 
-@pytest.fixture
-def ages():
+def make_ages():
     """A run finds the name, but of the two numbers only the age; gold has a town that the run calls a hospital."""
     project = make.make_project("a")
     note = make.make_note(project, "Mario Rossi, 5 anni, stanza 15, Torino")
@@ -84,6 +93,16 @@ def ages():
     for kind, spans in (("gold", gold), ("run", found)):
         make.make_set(note, make.make_author(project, kind=kind, name=kind), spans, submitted=True)
     return project
+
+
+@pytest.fixture(scope="module")
+def made_ages(once):
+    return once(make_ages)
+
+
+@pytest.fixture
+def ages(made_ages, db):
+    return fresh(made_ages, make_ages)
 
 
 def test_macro_averages_with_their_standard_deviation(ages):

@@ -12,14 +12,14 @@ from annotations.projects.services.projects import create_project
 from annotations.scores.services import scoring
 from annotations.scores.services.scoring import kept_score, score, score_errors, score_request
 from tests import factories as make
+from tests.held import fresh
 
 pytestmark = pytest.mark.django_db
 TEXT = "Mario Rossi, 54 anni, visto il 12/03/2021 a Torino."
 ROSSI, AGE, CITY = (0, 11, "PATIENT"), (13, 15, "AGE"), (44, 50, "CITY")
 
 
-@pytest.fixture
-def project():
+def build_project():
     """Gold on three notes; the run annotated two of them, and another note without gold."""
     project = make.make_project("p")
     gold, run = (
@@ -32,6 +32,16 @@ def project():
             make.make_set(note, run, [ROSSI, (13, 20, "AGE")], submitted=True)
     make.make_set(make.make_note(project, TEXT, "n3"), run, [ROSSI], submitted=True)
     return project
+
+
+@pytest.fixture(scope="module")
+def made_project(once):
+    return once(build_project)
+
+
+@pytest.fixture
+def project(made_project, db):
+    return fresh(made_project, build_project)
 
 
 def f1(project, **wanted):

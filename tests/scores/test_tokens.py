@@ -100,13 +100,6 @@ def test_errors_that_were_deleted_are_not_computed_by_the_page(scored, sign_in):
     assert kept_score(wanted) is None
 
 
-def test_the_page_of_the_score_offers_the_job_then(scored, sign_in):
-    wanted = asked(scored, "white")
-    forget(scored.project, scoring.ERRORS, score(wanted).key)
-    html = sign_in(scored.rev).get(f"{scored.url}?tokenizer=white", follow=True).content.decode()
-    assert "The errors were deleted to save space" in html and "Not computed yet" in html
-
-
 def test_an_unknown_tokenizer(scored, sign_in):
     response = sign_in(scored.rev).get(f"{scored.url}?tokenizer=words", follow=True)
     assert "There is no tokenizer “words”" in response.content.decode()
