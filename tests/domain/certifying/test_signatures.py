@@ -8,6 +8,7 @@ import pytest
 
 from annotations.domain.certifying.canonical import canonical
 from annotations.domain.certifying.pdf import render
+from annotations.domain.certifying.released_files import read_released
 from annotations.domain.certifying.signatures import (
     CertificateError,
     fingerprint_of,
@@ -163,6 +164,11 @@ def test_what_was_certified_is_verified(data, format):
     states = {check.code: check.state for check in verdict.checks}
     assert states["texts"] is State.PASSED and states["key"] is State.PASSED and states["superseded"] is State.PASSED
     assert states["spans"] is (State.NOT_CHECKED if format == "text" else State.PASSED)
+
+
+def test_the_spans_of_released_files_are_counted():
+    found = files("brat")
+    assert read_released(found, found.__getitem__, ["NAME", "DATE"]).spans == 3
 
 
 def test_a_machine_without_keys_says_that_it_does_not_know_the_key():

@@ -288,16 +288,6 @@ def test_claims(name: str, head: bytes, claimed: bool) -> None:
     assert HF.claims(name, head) is claimed
 
 
-def test_labels_are_counted_as_written() -> None:
-    rows = [
-        {"tokens": ["A", "B"], "tags": ["B-PER", "x"]},
-        {"text": "A", "spans": [{"start": 0, "end": 1, "label": "X"}]},
-    ]
-    data = json.dumps(rows).encode()
-    (group,), _ = HF.group(["a.json"])
-    assert list(HF.used_labels(group, Loaded(lambda _: data))) == [{"PER": 1}, {"X": 1}]
-
-
 def test_many_notes_are_written_and_read_at_flat_memory(tmp_path: Path) -> None:
     text = "Dr. Anna Neri came to Roma. " * 40
     path = tmp_path / "train.parquet"

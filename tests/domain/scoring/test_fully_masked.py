@@ -59,7 +59,7 @@ def test_every_character_but_white_space_is_covered_in_random_notes():
         bounds = [sorted(pick.sample(range(length + 1), 2)) for _ in range(pick.randint(0, 4))]
         return [(start, end, pick.choice(LABELS)) for start, end in bounds]
 
-    for _ in range(300):
+    for _ in range(60):
         text = "".join(pick.choices("ab1.\u00e9\U0001f600\u200b\n ", k=12))
         gold = [bounds for bounds in spans(12) if trim(text, *bounds[:2])[0] < trim(text, *bounds[:2])[1]]
         predicted = spans(12)

@@ -63,7 +63,7 @@ CHECKED = [
 
 @pytest.mark.parametrize(("text", "kind", "language", "holds"), CHECKED, ids=[row[0] for row in CHECKED])
 def test_check_digits_and_unissued_ranges(text, kind, language, holds) -> None:
-    for seed in range(20):
+    for seed in range(6):
         made = new(text, kind, language, seed)
         assert holds(made), made
         assert compact(made) != compact(text)

@@ -22,6 +22,8 @@ NAMES = [
     ("es", "Patricia Hidalgo-Collazos", ["patricia"], ["hidalgo", "collazos"], "f"),  # joined surnames
     ("es", "Don Antonio", ["antonio"], [], "m"),  # Don stands before a given name
     ("es", "M.ª José Tapia", ["jose"], ["tapia"], "f"),  # short for María
+    ("en", "VAN DYKE", ["van"], ["dyke"], ""),  # the first of two words in capitals is no particle
+    ("it", "Anna E Rossi", ["anna", "e"], ["rossi"], "f"),  # nor is a capital letter
     ("it", "Rossi Mario", ["mario"], ["rossi"], "m"),  # reversed order
     ("it", "Dott.ssa Lucia Di Stefano", ["lucia"], ["stefano"], "f"),
 ]
