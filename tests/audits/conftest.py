@@ -1,6 +1,7 @@
 import pytest
 
 from tests import factories as make
+from tests.held import fresh
 from tests.worlds.audited import audited_world
 from tests.worlds.pages import sign_in
 from tests.worlds.queue import no_redis
@@ -8,8 +9,7 @@ from tests.worlds.queue import no_redis
 __all__ = ["no_redis", "sign_in"]
 
 
-@pytest.fixture
-def ward(db, no_redis):
+def make_ward():
     """A project with a prepared release of 40 notes, two reviewers and a manager."""
     project = make.make_project("covid", name="Covid ward", language="it")
     ward = audited_world(project)
@@ -17,3 +17,14 @@ def ward(db, no_redis):
     ward.vic = make.make_member(project, "viewer", "vic")
     ward.ann = make.make_member(project, "annotator", "ann")
     return ward
+
+
+@pytest.fixture(scope="module")
+def made_ward(once):
+    return once(make_ward)
+
+
+@pytest.fixture
+def ward(made_ward, db, no_redis):
+    """The project of `make_ward`, made once for the module."""
+    return fresh(made_ward, make_ward)

@@ -6,6 +6,7 @@ from annotations.audits.events import AUDIT_LEAK_DISMISSED, AUDIT_LEAK_RESTORED
 from annotations.audits.selectors.results import audit_result
 from annotations.audits.services.deciding import accept_leak, dismiss_leak, replace_leak, undo_decision
 from annotations.models import AuditMark, AuditPlan, Event, LeakFinding, ReleasedNote
+from annotations.release.services.deciding import decide
 from tests.worlds.audited import planned, read_one
 
 
@@ -76,8 +77,6 @@ def test_a_leak_stays_open_when_its_note_is_prepared_again(ward, leak):
         note=finding.note, start=11, end=18, original_start=13, original_end=20, origin="denied", label="PATIENT",
         string_key=5,
     )  # fmt: skip
-    from annotations.release.services.deciding import decide
-
     ward.release.refresh_from_db()
     decide(release=ward.release, findings=[other.pk], answer="replace", actor=ward.mia)
     finding.refresh_from_db()

@@ -11,8 +11,6 @@ from annotations.core.errors import ServiceError
 from annotations.models import AuditNote, AuditPlan, Document, Event, Release, ReleasedNote
 from tests.worlds.audited import make_release, planned
 
-pytestmark = pytest.mark.both_databases
-
 
 def test_a_plan_draws_the_notes_that_its_target_needs(ward):
     plan = planned(ward.release, target=0.1)

@@ -31,13 +31,9 @@ def plan(ward):
     return planned(ward.release)
 
 
-def test_two_auditors_get_different_notes(ward, plan):
+def test_a_begun_note_is_resumed_and_others_get_another(ward, plan):
     first, second = next_note(plan=plan, user=ward.rev), next_note(plan=plan, user=ward.rev2)
     assert (first.position, second.position) == (1, 2)
-
-
-def test_a_begun_note_is_resumed(ward, plan):
-    first = next_note(plan=plan, user=ward.rev)
     assert next_note(plan=plan, user=ward.rev).pk == first.pk
 
 

@@ -2,7 +2,6 @@
 
 import re
 
-import pytest
 from django.urls import reverse
 
 from annotations.audits.selectors.shown import shown_of
@@ -20,27 +19,25 @@ def url(name, *args):
 
 
 def test_auditors_and_managers_only(ward, sign_in):
+    """Reviewers audit, and managers plan and decide."""
+    assert url("audit_start") not in check_page(sign_in(ward.rev).get(url("release_audit")))
+    assert sign_in(ward.rev).post(url("audit_start"), CHOICES).status_code == 403
+    assert sign_in(ward.rev).post(url("audit_next")).url == url("release_audit")
     planned(ward.release)
-    for user, status in ((ward.out, 404), (ward.vic, 403), (ward.ann, 403), (ward.rev, 200), (ward.mia, 200)):
+    for user, status, leaks in ((ward.ann, 403, 403), (ward.rev, 200, 403), (ward.mia, 200, 200)):
         assert sign_in(user).get(url("release_audit")).status_code == status
-        assert sign_in(user).get(reverse("audits", args=["covid"])).status_code == status
-    for user, status in ((ward.out, 404), (ward.rev, 403), (ward.mia, 200)):
-        assert sign_in(user).get(url("audit_leaks")).status_code == status
-    assert sign_in(ward.mia).get(reverse("release_audit", args=["covid", 9])).status_code == 404
-    assert sign_in(ward.mia).put(url("release_audit")).status_code == 405
+        assert sign_in(user).get(url("audit_leaks")).status_code == leaks
 
 
 def test_the_form_computes_the_sample(ward, sign_in):
     client = sign_in(ward.mia)
     html = check_page(client.get(url("release_audit")))
-    assert "Plan the audit" in html and "If no leak is found, auditors read" in html
     # The answer begins at the sample, and gives it the focus.
     assert f'action="{url("release_audit")}#sample"' in html and 'id="sample" tabindex="-1"' in html
     html = check_page(client.get(url("release_audit"), {**CHOICES, "by": "language", "leaks": "1"}))
     assert re.search(r"With leaks, they read at most \d+", html)
-    assert "Without planted leaks, this is true only if auditors miss nothing." in html
     html = check_page(client.get(url("release_audit"), {**CHOICES, "target": "11"}))
-    assert "Select a valid choice" in html and "If no leak" not in html
+    assert 'aria-invalid="true"' in html
 
 
 def test_the_form_says_that_few_notes_get_one_planted_leak(ward, sign_in):
@@ -62,14 +59,6 @@ def test_starting_twice_makes_one_audit(ward, sign_in):
         assert client.post(url("audit_start"), CHOICES).url == url("release_audit")
     assert AuditPlan.objects.get().drawn == 18
     assert client.post(url("audit_start"), {}).status_code == 422
-    assert sign_in(ward.rev).post(url("audit_start"), CHOICES).status_code == 403
-
-
-def test_reviewers_cannot_plan(ward, sign_in):
-    html = check_page(sign_in(ward.rev).get(url("release_audit")))
-    assert "A manager plans the audit" in html and "Start audit" not in html
-    assert "No audits yet" in check_page(sign_in(ward.rev).get(reverse("audits", args=["covid"])))
-    assert "Release 1" in check_page(sign_in(ward.mia).get(reverse("audits", args=["covid"])))
 
 
 def test_a_plan_is_discarded(ward, sign_in):
@@ -107,6 +96,9 @@ def test_a_note_is_read(ward, sign_in):
     assert Event.objects.filter(verb=NOTE_READ, data__what="audit").count() == 1
     at = RELEASED.index("Bianchi")
     marked = {"note": 1, "start": at, "end": at + 7, "label": "DOCTOR"}
+    for wrong in ({"start": "x"}, {"start": 0, "end": 9}, {"note": 2}):
+        assert client.post(url("audit_mark"), marked | wrong).status_code == 302
+        assert not AuditMark.objects.exists()
     assert client.post(url("audit_mark"), marked).url == url("audit_read") + "#L1"
     html = check_page(client.get(url("audit_read")))
     assert "Leak: DOCTOR" in html and "Finish note" in html
@@ -119,19 +111,6 @@ def test_a_note_is_read(ward, sign_in):
     assert AuditNote.objects.filter(state="done").count() == 1
     client.post(url("audit_reopen"))
     assert reading_note(plan, ward.rev).position == 1
-
-
-def test_mistakes_are_explained(ward, sign_in):
-    planned(ward.release)
-    client = sign_in(ward.rev)
-    client.post(url("audit_next"))
-    for data, reason in (
-        ({"note": 1, "start": 0, "end": 9, "label": "DOCTOR"}, "already replaced"),
-        ({"note": 1, "start": "x", "end": 9, "label": "DOCTOR"}, "Select text of the note"),
-        ({"note": 2, "start": 0, "end": 9, "label": "DOCTOR"}, "no longer yours"),
-    ):
-        client.post(url("audit_mark"), data)
-        assert reason in check_page(client.get(url("audit_read")))
 
 
 def test_a_planted_leak_looks_like_text_that_was_left(ward, sign_in):
@@ -187,9 +166,3 @@ def test_an_archived_project_cannot_be_audited(ward, sign_in):
     ward.project.archived_at = "2026-01-01T00:00:00Z"
     ward.project.save()
     assert sign_in(ward.rev).post(url("audit_finish"), {"note": 1}).status_code == 403
-
-
-@pytest.mark.parametrize("name", ["audit_next", "audit_mark", "audit_unmark", "audit_finish", "audit_reopen"])
-def test_without_an_audit_nothing_is_read(ward, sign_in, name):
-    assert sign_in(ward.rev).post(url(name), {"note": 1}).status_code == 302
-    assert sign_in(ward.rev).get(url(name)).status_code == 405
