@@ -1,6 +1,5 @@
 """Gold from the page of a note: make, replace and remove it."""
 
-import pytest
 from django.urls import reverse
 
 from annotations.gold.events import GOLD_MADE, GOLD_WITHDRAWN
@@ -82,23 +81,12 @@ def test_gold_is_removed_once(annotated, sign_in):
     assert Event.objects.filter(verb=GOLD_WITHDRAWN).count() == 1
 
 
-@pytest.mark.parametrize("who, status", [("ann", 403), ("vic", 403), ("out", 404)])
-def test_others_make_no_gold(annotated, sign_in, who, status):
-    client = sign_in(getattr(annotated, who))
-    withdraw = reverse("note_gold_withdraw", args=["covid", annotated.note.pk])
-    assert client.post(gold_url(annotated.note.pk), gold_form(annotated.anns)).status_code == status
-    assert client.post(withdraw).status_code == status
-    assert not AnnotationSet.objects.filter(author__kind=Author.Kind.GOLD).exists()
-
-
 def test_gold_of_wrong_notes_and_methods(annotated, sign_in):
     client = sign_in(annotated.rev)
     foreign = make.make_set(make.make_note(annotated.other), make.make_author(annotated.other), submitted=True)
     assert client.post(gold_url(annotated.notes[1].pk), gold_form(annotated.anns)).status_code == 404
     assert client.post(gold_url(foreign.document_id), gold_form(foreign)).status_code == 404
     assert client.post(gold_url(annotated.note.pk), gold_form(foreign)).status_code == 404
-    assert client.get(gold_url(annotated.note.pk)).status_code == 405
-    assert client.get(reverse("note_gold_withdraw", args=["covid", annotated.note.pk])).status_code == 405
 
 
 def test_no_event_holds_text(annotated, sign_in):

@@ -155,13 +155,6 @@ def test_empty_projects_say_what_to_do(world, sign_in):
     assert "Every note has gold" in check_page(sign_in(world.rev).get(listing("?state=no-gold")))
 
 
-def test_strangers_can_not_see_the_list(world, sign_in, client):
-    assert sign_in(world.out).get(listing()).status_code == 404
-    assert sign_in(world.mia).get(listing(slug="nowhere")).status_code == 404
-    assert client.get(listing()).status_code == 302
-    assert sign_in(world.mia).put(listing()).status_code == 405
-
-
 @pytest.mark.parametrize("show", list(Show))
 @pytest.mark.parametrize("who", ["rev", "ann"])
 def test_every_filter_walks_an_index(world, who, show):

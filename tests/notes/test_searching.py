@@ -1,7 +1,6 @@
 """Search in a project's notes: only notes that the user may open, exact offsets, no text in URLs or events."""
 
 import json
-import uuid
 from datetime import timedelta
 
 import pytest
@@ -103,21 +102,13 @@ def test_in_gold(world, sign_in):
     assert notes(look(sign_in(world.ann), where="unlabeled", annotation_set="gold")) == {}
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        {},
-        {"text": "  "},
-        {"text": "x" * 201},
-        {"text": "x", "where": "nowhere"},
-        {"text": "x", "where": "label"},
+def test_invalid_searches(world, sign_in):
+    client = sign_in(world.ann)
+    for body in (
+        {}, {"text": "  "}, {"text": "x" * 201}, {"text": "x", "where": "nowhere"}, {"text": "x", "where": "label"},
         {"text": "x", "where": "label", "label": 10**30},
-    ],
-)
-def test_invalid_searches(world, sign_in, body):
-    answer = sign_in(world.ann).post(SEARCH, body)
-    assert answer.status_code == 422
-    check_page(answer)
+    ):  # fmt: skip
+        assert client.post(SEARCH, body).status_code == 422, body
     assert not Search.objects.exists()
 
 
@@ -136,8 +127,6 @@ def test_only_its_author_sees_a_search(world, sign_in):
     for person in (world.ben, world.mia, world.out):
         assert sign_in(person).get(url).status_code == 404
     assert sign_in(world.ann).get(url).status_code == 200
-    assert sign_in(world.ann).post(url).status_code == 405
-    assert sign_in(world.ann).get(f"{SEARCH}{uuid.uuid4()}/").status_code == 404
 
 
 def test_a_search_is_deleted_after_a_day(world, sign_in):

@@ -17,6 +17,7 @@ from annotations.review.services.deciding import Request
 from annotations.review.services.finishing import finish_review
 from annotations.review.services.log import Act
 from tests.factories import label_of, make_author, make_member, make_note, make_project, make_set
+from tests.held import fresh
 
 TEXT = "Mario Rossi, 54 anni, a Torino dal dott. Bianchi."
 SUGGESTED = [(0, 11, "PATIENT"), (24, 30, "CITY"), (41, 48, "DOCTOR")]
@@ -28,8 +29,8 @@ class World:
 
     drawn: set[int] = set()
 
-    def __init__(self, **options):
-        self.project = make_project("covid", **{"planted_share": 10} | options)
+    def __init__(self):
+        self.project = make_project("covid", planted_share=10)
         self.rita, self.rosa = (make_member(self.project, Role.REVIEWER, name) for name in ("rita", "rosa"))
         self.run, self.other = (make_author(self.project, kind="run", name=n) for n in ("rules-1", "crf-1"))
         self.notes = [make_note(self.project, TEXT, patient_id=f"p{n}") for n in range(3)]
@@ -106,6 +107,13 @@ def first_drawn(db, monkeypatch):
     )
 
 
+@pytest.fixture(scope="module")
+def made_planting(once):
+    return once(World)
+
+
 @pytest.fixture
-def world(first_drawn):
-    return World()
+def world(made_planting, first_drawn):
+    world = fresh(made_planting, World)
+    world.plant_in(world.note)
+    return world

@@ -3,15 +3,12 @@
 import json
 
 import pytest
-from django.test import Client
 
 from annotations.core.events import NOTE_READ
 from annotations.models import Decision, Event, Review
 from tests import factories as make
 from tests.worlds.pages import TEXT
 from tests.worlds.reviewing import (
-    JSON,
-    LOOKS,
     NAMES,
     ask,
     body,
@@ -20,31 +17,6 @@ from tests.worlds.reviewing import (
 )
 
 __all__ = ["suggested"]
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_permissions(suggested, sign_in, name):
-    for person, status in (("vic", 403), ("ann", 403), ("out", 404)):
-        user = getattr(suggested, person)
-        answer = ask(sign_in(user), name, suggested, user)
-        assert answer.status_code == status, person
-        if name in JSON:
-            assert set(answer.json()) == {"error", "message"}
-    assert not Decision.objects.exists()
-    for person in ("rev", "mia"):
-        user = getattr(suggested, person)
-        if name in ("review_finish", "review_reopen"):
-            Review.objects.all().delete()
-            Decision.objects.all().delete()
-        answer = ask(sign_in(user), name, suggested, user)
-        expected = {"review_next": 302, "review_finish": 409, "review_reopen": 302}.get(name, 200)
-        assert answer.status_code == expected, person
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_without_sign_in(suggested, name):
-    answer = ask(Client(), name, suggested, suggested.rev)
-    assert answer.status_code == (401 if name in ("review_decide", "review_finish", "review_reopen") else 302)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -64,13 +36,6 @@ def test_missing_objects_are_404(suggested, sign_in, name):
         assert ask(client, name, suggested, suggested.rev, note=note).status_code == 404
     assert not Review.objects.exists()
     assert not Event.objects.filter(verb=NOTE_READ).exists()
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_wrong_method(suggested, sign_in, name):
-    client = sign_in(suggested.rev)
-    wrong = client.post if name in LOOKS else client.get
-    assert wrong(url(suggested, name)).status_code == 405
 
 
 def test_a_form_token_is_required(suggested, sign_in):

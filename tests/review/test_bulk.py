@@ -28,6 +28,7 @@ from annotations.review.services.bulk import at_once, begin_bulk, begin_undo, pl
 from annotations.review.services.deciding import Request
 from annotations.review.services.log import Act
 from tests.factories import label_of, make_author, make_member, make_note, make_project, make_set
+from tests.held import fresh
 
 pytestmark = pytest.mark.both_databases
 
@@ -91,9 +92,14 @@ class World:
             assert (row.count, row.open) == (spans.count(), spans.filter(decision__isnull=True).count())
 
 
+@pytest.fixture(scope="module")
+def made_world(once):
+    return once(World)
+
+
 @pytest.fixture
-def world(db):
-    return World()
+def world(made_world, db):
+    return fresh(made_world, World)
 
 
 def test_open_suggestions_are_accepted_by_one_act(world):

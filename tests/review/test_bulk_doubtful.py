@@ -7,15 +7,16 @@ from types import SimpleNamespace
 import pytest
 from django.urls import reverse
 
-from annotations.jobs.runner import run as run_job
-from annotations.models import BulkAct, Decision, Event, Job, Span, SuggestedString
+from annotations.models import BulkAct, Decision, Event, Span, SuggestedString
 from annotations.review.events import REVIEW_BULK_DONE, REVIEW_DECIDED
 from annotations.review.selectors.bulk_rules import waiting_by_string
 from annotations.review.services import bulk as bulk_review
 from annotations.review.services.deciding import Request, decide
 from annotations.review.services.log import Act
 from tests import factories as make
+from tests.held import fresh
 from tests.worlds.checks import check_page
+from tests.worlds.pages import make_world
 
 TEXT = "Mario Rossi, 54 anni, prende 54 mg. Lo visita Mario Rossi."
 NAME, AGE, DOSE, AGAIN = (0, 11, "PATIENT"), (13, 15, "AGE"), (29, 31, "AGE"), (46, 57, "PATIENT")
@@ -27,13 +28,12 @@ def url(name: str, *args: object) -> str:
     return reverse(name, args=["covid", *args])
 
 
-@pytest.fixture
-def ward(world: SimpleNamespace, sign_in) -> SimpleNamespace:
+def make_ward() -> SimpleNamespace:
     """Two notes with the same suggestions of a run: two names, and an age of which the place is doubtful.
 
     Names of the first note have no provenance, those of the second have one without a doubt.
     """
-    world.client = sign_in(world.rev)
+    world = make_world()
     world.run = make.make_author(world.project, kind="run", name="llm-1")
     world.notes = [make.make_note(world.project, TEXT) for _ in range(2)]
     for note in world.notes:
@@ -43,6 +43,18 @@ def ward(world: SimpleNamespace, sign_in) -> SimpleNamespace:
     spans.filter(label__name="AGE").update(provenance=DOUBT)
     spans.filter(label__name="PATIENT", annotation_set__document=world.notes[1]).update(provenance={"from": 1})
     world.labels = {label.name: label.pk for label in world.project.label_set.labels.all()}
+    return world
+
+
+@pytest.fixture(scope="module")
+def made_ward(once):
+    return once(make_ward)
+
+
+@pytest.fixture
+def ward(made_ward, db, sign_in) -> SimpleNamespace:
+    world = fresh(made_ward, make_ward)
+    world.client = sign_in(world.rev)
     return world
 
 
@@ -125,14 +137,6 @@ def test_the_box_is_required_if_all_suggestions_are_doubtful(ward):
     assert start(ward, plan(ward, label=ward.labels["AGE"]), with_doubtful="1").decided == 4
 
 
-def test_one_doubtful_suggestion_in_the_singular(ward):
-    ward.notes[1].delete()
-    suggestions(ward, ward.notes[0])[1].delete()
-    html = page_of(ward, plan(ward))
-    assert "1 open suggestion is skipped because it is doubtful." in html
-    assert "Also accept 1 doubtful suggestion<" in html
-
-
 def test_by_string_they_are_skipped_and_listed(ward):
     here = url("review_strings") + f"?run={ward.run.pk}"
     assert "and 4 doubtful" in check_page(ward.client.get(here))
@@ -164,16 +168,6 @@ def test_in_a_note_with_gold_a_doubtful_suggestion_needs_both_boxes(ward):
     for data, decided in (({"with_gold": "1"}, 4), ({"with_gold": "1", "with_doubtful": "1"}, 4)):
         assert start(ward, plan(ward), **data).decided == decided
     assert gold_of(ward.notes[0]) == [NAME, AGE, DOSE, AGAIN]
-
-
-def test_a_job_skips_them(ward, monkeypatch):
-    for module in ("annotations.review.services.starting", "annotations.review.views.bulk"):
-        monkeypatch.setattr(f"{module}.AT_ONCE", 1)
-    start(ward, plan(ward))
-    job = Job.objects.get()
-    run_job(job.pk)
-    job.refresh_from_db()
-    assert (job.state, job.result["decided"], job.result["doubtful"]) == ("done", 4, 4)
 
 
 def test_an_act_planned_before_doubt_was_known_skips_them(ward):
@@ -225,9 +219,3 @@ def test_the_rest_without_doubtful_suggestions_needs_no_permission(ward):
     rest = [span.pk for span in suggestions(ward, note)]
     assert finish(ward, note, rest=rest).json()["next"]
     assert gold_of(note) == PLAIN
-
-
-def test_the_permission_must_be_true_or_false(ward):
-    answer = finish(ward, ward.notes[0], rest=[], with_doubtful="yes")
-    assert answer.status_code == 400
-    assert "with_doubtful" in answer.json()["message"]

@@ -13,12 +13,13 @@ from annotations.gold.services.making import freeze, make_gold
 from annotations.jobs.runner import run as run_job
 from annotations.models import AnnotationSet, BulkAct, Decision, Event, Job, Span, SuggestedString
 from annotations.review.events import REVIEW_BULK_DONE, REVIEW_DECIDED
-from annotations.review.services import bulk as bulk_review
 from annotations.review.services.deciding import Request, decide
 from annotations.review.services.finishing import finish_review, reopen_review
 from annotations.review.services.log import Act
 from tests import factories as make
+from tests.held import fresh
 from tests.worlds.checks import check_page
+from tests.worlds.pages import make_world
 
 TEXT = "Mario Rossi vive in CALLE Mayor 12 2B, Torino. Lo visita Mario Rossi."
 NAME, STREET, LONGER, AGAIN = (0, 11, "PATIENT"), (20, 34, "CITY"), (20, 37, "CITY"), (57, 68, "PATIENT")
@@ -30,26 +31,36 @@ def url(name: str, *args: object) -> str:
     return reverse(name, args=["covid", *args])
 
 
-@pytest.fixture
-def ward(world: SimpleNamespace, sign_in) -> SimpleNamespace:
+def make_ward() -> SimpleNamespace:
     """Six notes with the same suggestions of two runs. Five have adjudicated gold, and a gold version is frozen.
 
     The adjudicator rejected the second name, and ended the street before the floor number.
     """
-    world.client = sign_in(world.rev)
+    world = make_world()
     world.runs = [make.make_author(world.project, kind="run", name=name) for name in ("rules-1", "crf-1")]
     world.notes = [make.make_note(world.project, TEXT) for _ in range(ADJUDICATED + 1)]
     adjudicator = make.make_author(world.project, kind="adjudicated", name="adjudicated")
     for note in world.notes[:ADJUDICATED]:
         own = make.make_set(note, adjudicator, [NAME, STREET], submitted=True)
-        data = {"set": own.pk, "version": own.version}
-        assert world.client.post(url("note_gold", note.pk), data).status_code == 302
+        make_gold(document=note, annotation_set=own, actor=world.rev)
     for note in world.notes:
         for run in world.runs:
             make.make_set(note, run, SUGGESTED, submitted=True)
     Span.objects.filter(annotation_set__author__in=world.runs).update(confidence=0.95)
     world.labels = {label.name: label.pk for label in world.project.label_set.labels.all()}
     world.frozen = freeze(project=world.project, actor=world.mia)[0]
+    return world
+
+
+@pytest.fixture(scope="module")
+def made_ward(once):
+    return once(make_ward)
+
+
+@pytest.fixture
+def ward(made_ward, db, sign_in) -> SimpleNamespace:
+    world = fresh(made_ward, make_ward)
+    world.client = sign_in(world.rev)
     return world
 
 
@@ -111,18 +122,6 @@ def test_by_rule_adjudicated_notes_are_skipped_and_the_frozen_version_still_hold
     assert "10 <small>in 5 notes</small>" in html
 
 
-def test_one_skipped_suggestion_in_the_singular(ward):
-    """Two notes are left: one with gold, one without."""
-    for note in ward.notes[1:ADJUDICATED]:
-        note.delete()
-    bulk = plan(ward, label=ward.labels["CITY"])
-    html = check_page(ward.client.get(url("review_bulk", bulk.pk)))
-    assert "1 open suggestion is skipped because its note already has gold." in html
-    start(ward, plan(ward, label=ward.labels["CITY"]), with_gold="1")
-    html = check_page(ward.client.get(url("review_bulk", BulkAct.objects.order_by("created_at").last().pk)))
-    assert '<dd id="skipped">0</dd>' in html
-
-
 @pytest.mark.parametrize(("label", "elsewhere"), [("CITY", 1), ("PATIENT", 2)])
 def test_by_string_adjudicated_notes_are_skipped(ward, label, elsewhere):
     """A street that was adjudicated with another end, and a name of which one occurrence was rejected."""
@@ -140,12 +139,15 @@ def test_by_string_adjudicated_notes_are_skipped(ward, label, elsewhere):
     check_adjudicated(ward)
 
 
-def test_by_agreement_of_runs_adjudicated_notes_are_skipped(ward):
-    bulk = plan(ward, kind="agreed", runs=[run.pk for run in ward.runs])
-    html = check_page(ward.client.get(url("review_bulk", bulk.pk)))
-    assert "20 open suggestions are skipped because their 5 notes already have gold." in html
-    start(ward, bulk)
-    assert (bulk.decided, bulk.skipped, bulk.skipped_notes) == (6, 20, 5)
+@pytest.mark.parametrize(
+    ("rule", "decided", "skipped"),
+    [({"act": "reject"}, 3, 10), ({"kind": "agreed", "runs": None}, 6, 20)],
+    ids=["reject", "agreed"],
+)
+def test_rejecting_and_the_agreement_of_runs_skip_adjudicated_notes(ward, rule, decided, skipped):
+    runs = {"runs": [run.pk for run in ward.runs]} if "runs" in rule else {}
+    bulk = start(ward, plan(ward, **rule | runs))
+    assert (bulk.decided, bulk.skipped, bulk.skipped_notes) == (decided, skipped, 5)
     check_adjudicated(ward)
 
 
@@ -163,14 +165,6 @@ def test_in_a_merged_list_adjudicated_notes_are_skipped(ward, kind):
     assert "10 open suggestions are skipped because their 5 notes already have gold." in html
     start(ward, bulk)
     assert (bulk.decided, bulk.skipped, bulk.skipped_notes) == (3, 10, 5)
-    check_adjudicated(ward)
-
-
-def test_rejecting_in_bulk_skips_adjudicated_notes(ward):
-    bulk = plan(ward, act="reject")
-    html = check_page(ward.client.get(url("review_bulk", bulk.pk)))
-    assert "10 open suggestions are skipped because their 5 notes already have gold." in html
-    assert (start(ward, bulk).decided, bulk.skipped) == (3, 10)
     check_adjudicated(ward)
 
 
@@ -228,25 +222,6 @@ def test_gold_made_after_planning_is_skipped_and_the_result_says_so(ward):
     assert (bulk.planned, bulk.decided, bulk.left, bulk.skipped, bulk.skipped_notes) == (3, 0, 3, 12, 6)
     assert gold_of(note) == [NAME]
     assert "its note got gold meanwhile" in check_page(ward.client.get(url("review_bulk", bulk.pk)))
-
-
-@pytest.mark.parametrize("confirmed", [True, False])
-def test_gold_made_after_the_act_began_is_skipped(ward, monkeypatch, confirmed):
-    """Gold is made after the listing and before the batch; it counts even while a second person must confirm it."""
-    note, listed = ward.notes[-1], bulk_review._pairs
-    own = make.make_set(note, ward.ann, [NAME], submitted=True)
-
-    def then_make_gold(*asked):
-        pairs = listed(*asked)
-        gold = make_gold(document=note, annotation_set=own, actor=ward.mia)
-        if not confirmed:
-            AnnotationSet.objects.filter(pk=gold.pk).update(state="draft")
-        return pairs
-
-    bulk = plan(ward)
-    monkeypatch.setattr(bulk_review, "_pairs", then_make_gold)
-    start(ward, bulk)
-    assert (bulk.planned, bulk.decided, bulk.left) == (3, 0, 3) and gold_of(note) == [NAME]
 
 
 # ── Included on request ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -323,15 +298,6 @@ def test_conflicts_of_too_many_suggestions_are_counted_in_the_result(ward, monke
 
 
 # ── One note on its page ─────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_the_page_of_a_note_says_that_it_has_gold(ward):
-    page = ward.client.get(url("review", ward.runs[0].pk, ward.notes[0].pk))
-    html = check_page(page)
-    assert "This note already has gold, made by adjudication." in html
-    assert 'id="with-gold"' in html
-    other = check_page(ward.client.get(url("review", ward.runs[0].pk, ward.notes[-1].pk)))
-    assert "already has gold" not in other
 
 
 @pytest.mark.parametrize("how", ["annotator", "review", "import"])

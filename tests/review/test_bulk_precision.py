@@ -11,24 +11,23 @@ from django.urls import reverse
 
 from annotations.domain.reviewing.precision import Rate, by_notes
 from annotations.models import Review, Span, SuggestedString
-from annotations.review.selectors import precision
 from annotations.review.selectors.ordering import Queue
 from annotations.review.services import deciding as review
 from annotations.review.services.deciding import Request
 from annotations.review.services.finishing import finish_review, reopen_review
 from annotations.review.services.log import Act
-from annotations.review.views import bulk as bulk_views
 from tests import factories as make
+from tests.held import fresh
 from tests.worlds.checks import check_page
-from tests.worlds.pages import TEXT
+from tests.worlds.pages import TEXT, make_world
 from tests.worlds.programs import Program
 
 NOTES = 6
 
 
-@pytest.fixture
-def suggested(world):
+def make_suggested():
     """A run over six notes: the patient with a confidence of 0.95, the city, wrongly as a hospital, with 0.91."""
+    world = make_world()
     world.run = make.make_author(world.project, kind="run", name="crf-1")
     world.notes = [make.make_note(world.project, TEXT, patient_id=f"p{n}") for n in range(NOTES)]
     for note in world.notes:
@@ -38,6 +37,16 @@ def suggested(world):
     rows.filter(start=44).update(confidence=0.91)
     make.list_for_review(world.run)
     return world
+
+
+@pytest.fixture(scope="module")
+def made_suggested(once):
+    return once(make_suggested)
+
+
+@pytest.fixture
+def suggested(made_suggested, db):
+    return fresh(made_suggested, make_suggested)
 
 
 def read(world, at, order="note"):
@@ -169,26 +178,3 @@ def test_decisions_count_when_the_review_of_their_note_is_finished(suggested, si
     assert by_command("--least", "90")["checked"] == 0
     assert "no decisions in finished reviews" in in_words("--least", "90")
     assert page_of(suggested, sign_in(suggested.rev)).count("no decisions in finished reviews") == 3
-
-
-def test_counts_of_one_are_in_the_singular(suggested):
-    read(suggested, 0)
-    string = str(string_of(suggested).pk)
-    assert "0 of 1 decision in 1 note." in in_words("--string", string)
-    for at in range(1, NOTES - 1):
-        read(suggested, at)
-    assert "Would reject 1 of 1 open suggestion. Left" in in_words("--string", string, "--reject")
-
-
-def test_a_page_looks_once_for_the_orders_and_computes_each_estimate_once(suggested, sign_in, monkeypatch):
-    client, counts, looks = sign_in(suggested.rev), [], []
-    read(suggested, 0)
-    count, look = precision.by_notes, bulk_views.chosen_by_order
-    monkeypatch.setattr(precision, "by_notes", lambda notes: counts.append(1) or count(notes))
-    for module in (precision, bulk_views):
-        monkeypatch.setattr(module, "chosen_by_order", lambda runs: looks.append(1) or look(runs))
-    page_of(suggested, client)
-    assert (len(counts), len(looks)) == (3, 1), "all labels, and each of the two"
-    looks.clear()
-    client.get(reverse("review_string", args=["covid", string_of(suggested).pk]))
-    assert len(looks) == 1

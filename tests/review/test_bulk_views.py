@@ -103,36 +103,14 @@ def test_a_threshold_is_previewed_started_and_undone(suggested, sign_in):
     assert "Bulk acts" in check_page(client.get(url("review_bulk_new")))
 
 
-def test_agreement_of_runs(suggested, sign_in):
+def test_impossible_plans_are_refused(suggested, sign_in):
     client = sign_in(suggested.rev)
-    both = [run.pk for run in suggested.runs]
-    page = client.get(plan(client, suggested, kind="agreed", runs=both).url)
-    assert page.context["count"] == 6
-    assert "Suggestions on which at least 2 runs agree" in check_page(page)
-    client.post(url("bulk_start", BulkAct.objects.get().pk))
-    gold = Span.objects.filter(annotation_set__author__kind="gold")
-    assert set(gold.values_list("start", "label__name")) == {(0, "PATIENT")}
-    assert gold.count() == 3
-
-
-@pytest.mark.parametrize(
-    ("data", "words"),
-    [
-        ({"runs": []}, "required"),
-        ({"least": ""}, "minimum confidence"),
-        ({"least": "x"}, "number"),
-        ({"least": "101"}, "less than or equal"),
-        ({"kind": "agreed"}, "at least as many runs"),
-        ({"kind": "dance"}, "valid choice"),
-        ({"act": "dance"}, "valid choice"),
-        ({"label": "999999"}, "valid choice"),
-        ({"least": "99"}, "No open suggestion matches"),
-    ],
-)
-def test_impossible_plans_are_refused(suggested, sign_in, data, words):
-    answer = plan(sign_in(suggested.rev), suggested, **data)
-    assert answer.status_code == 422
-    assert words.casefold() in check_page(answer).casefold()
+    for data in (
+        {"runs": []}, {"least": ""}, {"least": "x"}, {"least": "101"}, {"kind": "agreed"}, {"kind": "dance"},
+        {"act": "dance"}, {"label": "999999"}, {"least": "99"},
+    ):  # fmt: skip
+        answer = plan(client, suggested, **data)
+        assert answer.status_code == 422 and answer.context["form"].errors, data
     assert not BulkAct.objects.exists()
 
 
@@ -246,12 +224,11 @@ def test_all_occurrences_of_a_string_are_decided_except_the_exceptions(suggested
     assert (suggested.string.count, suggested.string.open) == (3, 1)
 
 
-@pytest.mark.parametrize("data", [{}, {"act": "dance"}, {"act": "accept", "to": 10**9}])
-def test_impossible_acts_on_a_string_are_refused(suggested, sign_in, data):
+def test_impossible_acts_on_a_string_are_refused(suggested, sign_in):
     client = sign_in(suggested.rev)
-    answer = client.post(url("review_string", suggested.string.pk), data, follow=True)
-    assert answer.status_code == 200
-    assert list(answer.context["messages"])
+    for data in ({}, {"act": "dance"}, {"act": "accept", "to": 10**9}):
+        answer = client.post(url("review_string", suggested.string.pk), data, follow=True)
+        assert answer.status_code == 200 and list(answer.context["messages"]), data
     assert not BulkAct.objects.exists()
 
 

@@ -21,9 +21,9 @@ from annotations.review.services.bulk import at_once, begin_bulk, plan_bulk, run
 from annotations.review.services.bulk_batches import decide_batch
 from annotations.review.services.log import Act
 from annotations.review.services.queue import next_in_queue
-from tests.review.planting import CITY, DOCTOR, NAME, first_drawn, world
+from tests.review.planting import CITY, DOCTOR, NAME, first_drawn, made_planting, world
 
-__all__ = ["first_drawn", "world"]
+__all__ = ["first_drawn", "made_planting", "world"]
 
 
 def test_lists_counts_hints_and_bulk_acts_leave_hidden_leaks_out(world):

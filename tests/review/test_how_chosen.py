@@ -14,22 +14,34 @@ from annotations.review.services.deciding import Request
 from annotations.review.services.finishing import reopen_review
 from annotations.review.services.log import Act
 from tests import factories as make
+from tests.held import fresh
 from tests.worlds.checks import check_page
-from tests.worlds.pages import TEXT
+from tests.worlds.pages import TEXT, make_world
 from tests.worlds.programs import Program
 
 
-@pytest.fixture
-def ward(world, sign_in):
+def make_ward():
     """Three notes with suggestions of a run, and a reviewer who is signed in."""
+    world = make_world()
     world.run = make.make_author(world.project, kind="run", name="crf-1")
     world.notes = [make.make_note(world.project, TEXT) for _ in range(3)]
     for note in world.notes:
         make.make_set(note, world.run, [(0, 11, "PATIENT"), (44, 50, "HOSPITAL")], submitted=True)
     Span.objects.filter(annotation_set__author=world.run).update(confidence=0.9)
     make.list_for_review(world.run)
-    world.client = sign_in(world.rev)
     world.label = world.project.label_set.labels.get(code="HOSPITAL").pk
+    return world
+
+
+@pytest.fixture(scope="module")
+def made_ward(once):
+    return once(make_ward)
+
+
+@pytest.fixture
+def ward(made_ward, db, sign_in):
+    world = fresh(made_ward, make_ward)
+    world.client = sign_in(world.rev)
     return world
 
 

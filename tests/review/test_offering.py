@@ -18,6 +18,7 @@ from annotations.review.services.deciding import Request
 from annotations.review.services.log import Act
 from annotations.review.services.offering import ONE_IN, next_offered
 from tests.factories import list_for_review, make_author, make_member, make_note, make_project, make_set
+from tests.held import fresh
 from tests.worlds.checks import check_page
 from tests.worlds.reviewing import send
 
@@ -61,9 +62,14 @@ def name(n):
     return "".join(random.Random(n).choices("abcdefgh", k=5)).capitalize()
 
 
+@pytest.fixture(scope="module")
+def made_world(once):
+    return once(World)
+
+
 @pytest.fixture
-def world():
-    return World()
+def world(made_world, db):
+    return fresh(made_world, World)
 
 
 def test_one_in_five_is_drawn_from_the_start_of_the_random_order(world):

@@ -3,9 +3,7 @@
 import pytest
 
 from annotations.core.errors import ServiceError
-from annotations.gold.services.making import make_gold
 from annotations.models import (
-    AnnotationSet,
     Event,
     PlantedLeak,
     Review,
@@ -16,17 +14,18 @@ from annotations.projects.services.projects import update_project
 from annotations.review.selectors.leaks_found import measured_by, together, unsuggested
 from annotations.review.services.log import Act
 from tests.factories import label_of
-from tests.review.planting import CITY, NAME, TEXT, World, first_drawn, world
+from tests.review.planting import CITY, NAME, TEXT, first_drawn, made_planting, world
 
-__all__ = ["first_drawn", "world"]
+__all__ = ["first_drawn", "made_planting", "world"]
 
 
 # ── Two people ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("rule", [SecondReview.OPEN, SecondReview.BLIND])
-def test_the_first_reviewer_is_measured_and_the_second_sees_an_ordinary_suggestion(first_drawn, rule):
-    world = World(second_review=rule)
+def test_the_first_reviewer_is_measured_and_the_second_sees_an_ordinary_suggestion(world, rule):
+    world.project.second_review = rule
+    world.project.save()
     world.review(world.rita)
     assert world.state(world.rita)["stage"] == "first", "not handed over before the leak is decided"
     world.decide(world.rita, Act.ACCEPT, NAME)
@@ -81,12 +80,3 @@ def test_a_correction_of_another_suggestion_finds_the_leak_that_it_covers(world)
     world.decide(world.rita, Act.CORRECT, CITY, bounds=bounds, quote=TEXT[:30])
     world.finish(world.rita, rest=world.rest())
     assert PlantedLeak.objects.get().result == "found"
-
-
-def test_gold_made_of_the_whole_run_finds_no_leak(world):
-    world.store()
-    make_gold(
-        document=world.note, annotation_set=AnnotationSet.objects.get(document=world.note, author=world.run), actor=None
-    )
-    world.finish(world.rita, rest=world.rest(), with_gold=True)
-    assert PlantedLeak.objects.get().result == "elsewhere"

@@ -29,11 +29,9 @@ from annotations.review.services.effort import effort_between
 from annotations.review.services.finishing import reopen_review
 from annotations.review.services.log import Act
 from tests.factories import label_of, make_author, make_note, make_set
-from tests.review.planting import CITY, DOCTOR, NAME, SUGGESTED, first_drawn, world
+from tests.review.planting import CITY, DOCTOR, NAME, SUGGESTED, first_drawn, made_planting, world
 
-pytestmark = pytest.mark.both_databases
-
-__all__ = ["first_drawn", "world"]
+__all__ = ["first_drawn", "made_planting", "world"]
 
 
 # ── The draw ─────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -146,13 +146,6 @@ def test_exceptions_of_a_string_can_not_be_named_by_ids(planting, sign_in):
     assert not BulkAct.objects.exists(), "the size of the plan would reveal which ids are shown"
 
 
-def test_the_state_without_the_page_reveals_nothing_hidden(planting, sign_in):
-    switch_on(planting, sign_in)
-    state = planting.client.get(url("review_state", planting.run.pk, planting.note.pk)).json()
-    assert [one["start"] for one in state["suggestions"]] == [44, 61]
-    assert PlantedLeak.objects.count() == 1
-
-
 def test_a_missed_leak_is_shown_decided_finished_and_measured(planting, sign_in):
     switch_on(planting, sign_in)
     answer = finish(planting)

@@ -17,7 +17,7 @@ from annotations.review.services.finishing import finish_review, reopen_review
 from annotations.review.services.log import Act
 from tests.factories import make_author, make_member, make_note, make_project, make_set
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 # With more than ten spans close together, the limit on spans over one character needs another query.
 FEW, MANY = 12, 120
 FEW_NOTES, MANY_NOTES = 5, 50

@@ -29,16 +29,15 @@ from annotations.review.services.finishing import finish_review, reopen_review
 from annotations.review.services.log import Act
 from models_runtime.models import RefinedItem
 from tests import factories as make
+from tests.held import fresh
 from tests.worlds.pages import TEXT
 from tests.worlds.refined import refine
 from tests.worlds.reviewing import body, send, url
 
-pytestmark = pytest.mark.both_databases
-
 
 class World:
-    def __init__(self, rule=SecondReview.OFF):
-        self.project = make.make_project("covid", second_review=rule)
+    def __init__(self):
+        self.project = make.make_project("covid")
         self.rita, self.rosa = (make.make_member(self.project, Role.REVIEWER, name) for name in ("rita", "rosa"))
         self.note = make.make_note(self.project, TEXT)
         vars(self).update(vars(refine(self.project, self.note)))
@@ -69,9 +68,14 @@ class World:
         ]
 
 
+@pytest.fixture(scope="module")
+def made_world(once):
+    return once(World)
+
+
 @pytest.fixture
-def world(db):
-    return World()
+def world(made_world, db):
+    return fresh(made_world, World)
 
 
 def test_the_state_says_what_the_refiner_did_and_why(world):
@@ -208,8 +212,9 @@ def test_a_removal_that_shows_where_a_planted_leak_hides_waits_until_it_is_revea
     assert Review.objects.get().finished_at is None and world.removal() == ("open", None)
 
 
-def test_a_blind_second_reviewer_decides_on_removals_anew(db):
-    world = World(SecondReview.BLIND)
+def test_a_blind_second_reviewer_decides_on_removals_anew(world):
+    world.project.second_review = SecondReview.BLIND
+    world.project.save()
     world.accept_suggestions()
     world.decide(Act.REJECT, world.removed)
     world.decide(Act.ACCEPT, world.also_removed)
@@ -245,6 +250,7 @@ def test_deleting_the_note_deletes_the_decisions(world):
     assert not RemovalDecision.objects.exists()
 
 
+@pytest.mark.both_databases
 def test_two_people_at_once(transactional_db):
     world = World()
 

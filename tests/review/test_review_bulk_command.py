@@ -9,7 +9,8 @@ from django.core.management import CommandError, call_command
 from annotations.models import BulkAct, Decision, Event, Job, Span
 from annotations.review.services import starting
 from tests import factories as make
-from tests.worlds.pages import TEXT
+from tests.held import fresh
+from tests.worlds.pages import TEXT, make_world
 from tests.worlds.queue import no_redis
 
 __all__ = ["no_redis"]
@@ -30,9 +31,9 @@ def refused(*words, by="rev"):
     return json.loads(out.getvalue())["code"]
 
 
-@pytest.fixture
-def runs(world):
+def make_runs():
     """Two runs over two notes. Both suggest the patient; the first also suggests the city, wrongly as a hospital."""
+    world = make_world()
     world.runs = [make.make_author(world.project, kind="run", name=name) for name in ("rules-1", "crf-1")]
     for _note in range(2):
         note = make.make_note(world.project, TEXT)
@@ -41,6 +42,16 @@ def runs(world):
     Span.objects.filter(annotation_set__author__in=world.runs, start=0).update(confidence=0.95, source="title")
     Span.objects.filter(annotation_set__author__in=world.runs, start=44).update(confidence=0.4, source="place")
     return world
+
+
+@pytest.fixture(scope="module")
+def made_runs(once):
+    return once(make_runs)
+
+
+@pytest.fixture
+def runs(made_runs, db):
+    return fresh(made_runs, make_runs)
 
 
 def gold():

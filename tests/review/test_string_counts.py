@@ -14,7 +14,9 @@ from annotations.review.services.deciding import Request, decide
 from annotations.review.services.finishing import finish_review
 from annotations.review.services.log import Act
 from tests import factories as make
+from tests.held import fresh
 from tests.worlds.checks import check_page
+from tests.worlds.pages import make_world
 
 pytestmark = pytest.mark.both_databases
 
@@ -27,10 +29,9 @@ def url(name: str, *args: object) -> str:
     return reverse(name, args=["covid", *args])
 
 
-@pytest.fixture
-def ward(world: SimpleNamespace, sign_in) -> SimpleNamespace:
+def make_ward() -> SimpleNamespace:
     """Two runs and their merged list suggest a name twice and a city, in notes of which each test changes one."""
-    world.client = sign_in(world.rev)
+    world = make_world()
     world.runs = [make.make_author(world.project, kind="run", name=name) for name in ("rules-1", "crf-1", "merged-1")]
     world.runs[2].merged_from = [run.pk for run in world.runs[:2]]
     world.runs[2].save()
@@ -42,6 +43,18 @@ def ward(world: SimpleNamespace, sign_in) -> SimpleNamespace:
     runs = [{"run": run.name, "confidence": None, "source": ""} for run in world.runs[:2]]
     merged.update(provenance={"runs": runs, "agree": 2, "of": 2, "clear": 2})
     world.gold = make.make_author(world.project, kind="gold", name="gold")
+    return world
+
+
+@pytest.fixture(scope="module")
+def made_ward(once):
+    return once(make_ward)
+
+
+@pytest.fixture
+def ward(made_ward, db, sign_in) -> SimpleNamespace:
+    world = fresh(made_ward, make_ward)
+    world.client = sign_in(world.rev)
     return world
 
 
@@ -130,17 +143,18 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("runs", [[], [0], [1], [2], [0, 1], [0, 1, 2]])
 @pytest.mark.parametrize("case", CASES)
-def test_the_list_and_the_pages_of_its_strings_count_the_same(ward, case, runs):
+def test_the_list_and_the_pages_of_its_strings_count_the_same(ward, case):
     case(ward)
+    for runs in ([], [1], [2], [0, 1], [0, 1, 2]):
+        check_counts(ward, case, runs)
+
+
+def check_counts(ward, case, runs) -> None:
     query = "?" + "&".join(f"run={ward.runs[run].pk}" for run in runs)
-    listed = ward.client.get(url("review_strings") + query)
-    html = check_page(listed)
-    rows = {row.key: row for row, _ in listed.context["rows"]}
+    rows = {row.key: row for row, _ in ward.client.get(url("review_strings") + query).context["rows"]}
     for string in SuggestedString.objects.filter(author=ward.runs[runs[0] if runs else 0]):
         page = ward.client.get(url("review_string", string.pk) + query)
-        said = check_page(page)
         counts = page.context["open"], page.context["skipped"]
         boxes = sum(row.is_open for row in page.context["rows"])
         assert boxes == sum(counts), "one box for each suggestion that is counted"
@@ -149,8 +163,7 @@ def test_the_list_and_the_pages_of_its_strings_count_the_same(ward, case, runs):
             assert counts == (0, 0), "only a string that waits for nothing is not listed"
             continue
         assert (row.open, row.skipped) == counts != (0, 0)
-        assert f"{row.open} open suggestion" in said
-        assert (f"and {row.skipped} skipped" in html) == bool(row.skipped) == ('id="skipped"' in said)
+        assert bool(row.skipped) == ('id="skipped"' in page.content.decode())
         if case is not planted_leaks:  # the stored count leaves out a leak that is drawn, which this test doesn't do
             assert row.count == len(page.context["rows"]), "the same occurrences"
     assert not rows

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.urls import reverse
+from hypothesis import settings
 
 from annotations.core import hiding
 from annotations.gold.events import GOLD_MADE
@@ -41,7 +42,8 @@ from tests import factories as make
 
 pytestmark = pytest.mark.both_databases
 
-TRIALS = 12
+# Few in `make test`, which tries them on both databases, and more at night.
+TRIALS = max(4, settings.default.max_examples // 15)
 TEXT = "Mario Rossi, 54 anni, visto a Torino dal dott. Bianchi."
 SPANS = [(0, 11, "PATIENT"), (13, 15, "AGE"), (30, 36, "HOSPITAL"), (47, 54, "DOCTOR")]
 

@@ -34,14 +34,13 @@ from annotations.review.services.finishing import finish_review, reopen_review
 from annotations.review.services.log import Act
 from annotations.review.services.queue import next_in_queue
 from tests.factories import label_of, make_author, make_member, make_note, make_project, make_set
-
-pytestmark = pytest.mark.both_databases
+from tests.held import fresh
 
 TEXT = "Mario Rossi, 54 anni, a Torino."
 
 
 class World:
-    def __init__(self, rule):
+    def __init__(self, rule=SecondReview.OFF):
         self.project = make_project("covid", second_review=rule)
         self.rita, self.rosa, self.ugo = (make_member(self.project, Role.REVIEWER, n) for n in ("rita", "rosa", "ugo"))
         self.run = make_author(self.project, kind="run", name="rules-1")
@@ -51,6 +50,11 @@ class World:
         Span.objects.update(confidence=0.9)
         self.note = self.notes[0]
         self.age = label_of(self.project, "AGE").pk
+
+    def follow(self, rule):
+        self.project.second_review = rule
+        self.project.save()
+        return self
 
     def suggestion(self, start, note=None):
         annotation_set = AnnotationSet.objects.get(document=note or self.note, author=self.run)
@@ -106,14 +110,24 @@ class World:
         return act
 
 
-@pytest.fixture
-def seen(db):
-    return World(SecondReview.OPEN)
+@pytest.fixture(scope="module")
+def made_world(once):
+    return once(World)
 
 
 @pytest.fixture
-def blind(db):
-    return World(SecondReview.BLIND)
+def world(made_world, db):
+    return fresh(made_world, World)
+
+
+@pytest.fixture
+def seen(world):
+    return world.follow(SecondReview.OPEN)
+
+
+@pytest.fixture
+def blind(world):
+    return world.follow(SecondReview.BLIND)
 
 
 BOTH = pytest.mark.parametrize("rule", [SecondReview.OPEN, SecondReview.BLIND])
@@ -123,8 +137,8 @@ BOTH = pytest.mark.parametrize("rule", [SecondReview.OPEN, SecondReview.BLIND])
 
 
 @BOTH
-def test_one_person_alone_makes_no_gold(db, rule):
-    world = World(rule)
+def test_one_person_alone_makes_no_gold(world, rule):
+    world.follow(rule)
     assert world.first().finished_at is None
     assert not gold_sets(world.project).exists()
     with pytest.raises(ServiceError, match="no gold to freeze"):
@@ -154,8 +168,8 @@ def test_one_person_alone_makes_no_gold(db, rule):
 
 
 @BOTH
-def test_the_queue_offers_each_person_their_notes(db, rule):
-    world = World(rule)
+def test_the_queue_offers_each_person_their_notes(world, rule):
+    world.follow(rule)
     world.first()
     first, second = world.notes
     assert next_to_review(world.run, 0, world.rita) == second.pk
@@ -168,8 +182,8 @@ def test_the_queue_offers_each_person_their_notes(db, rule):
 
 
 @BOTH
-def test_a_bulk_decision_counts_as_part_of_the_first_review(db, rule):
-    world = World(rule)
+def test_a_bulk_decision_counts_as_part_of_the_first_review(world, rule):
+    world.follow(rule)
     act = world.bulk(world.rosa)
     assert act.decided == 4
     world.finish(world.rita)
@@ -181,8 +195,8 @@ def test_a_bulk_decision_counts_as_part_of_the_first_review(db, rule):
 
 
 @BOTH
-def test_the_first_reviewer_can_reopen_until_a_second_has_begun(db, rule):
-    world = World(rule)
+def test_the_first_reviewer_can_reopen_until_a_second_has_begun(world, rule):
+    world.follow(rule)
     world.add_age(world.rita)
     world.first()
     world.reopen(world.rita)
@@ -200,8 +214,8 @@ def test_the_first_reviewer_can_reopen_until_a_second_has_begun(db, rule):
 
 
 @BOTH
-def test_a_page_of_the_first_review_does_not_finish_the_second(db, rule):
-    world = World(rule)
+def test_a_page_of_the_first_review_does_not_finish_the_second(world, rule):
+    world.follow(rule)
     world.first()
     with pytest.raises(ServiceError, match="rita changed the stage") as error:
         world.finish(world.rosa, stage="first")
@@ -210,8 +224,8 @@ def test_a_page_of_the_first_review_does_not_finish_the_second(db, rule):
 
 
 @BOTH
-def test_a_changed_rule_applies_from_the_next_finish(db, rule):
-    world = World(rule)
+def test_a_changed_rule_applies_from_the_next_finish(world, rule):
+    world.follow(rule)
     world.first()
     update_project(project=world.project, actor=None, second_review=SecondReview.OFF)
     for note in world.notes:
@@ -225,9 +239,8 @@ def test_a_changed_rule_applies_from_the_next_finish(db, rule):
 
 
 @BOTH
-def test_changed_gold_waits_for_a_second_person(db, rule):
+def test_changed_gold_waits_for_a_second_person(world, rule):
     """The note is finished under the old rule and reopened under the new one."""
-    world = World(SecondReview.OFF)
     world.first()
     update_project(project=world.project, actor=None, second_review=rule)
     world.note.project.refresh_from_db()
@@ -306,6 +319,18 @@ def test_the_second_reviewer_resolves_the_differences(blind):
     assert Handover.objects.get().state == "done"
     with pytest.raises(ServiceError):
         blind.decide(blind.rosa, Act.REJECT, 0)
+
+
+def test_the_first_reviewer_can_not_reopen_while_the_second_resolves(blind):
+    """The second reviewer has decided nothing, and lacks the span that the first one added."""
+    Span.objects.all().delete()
+    blind.add_age(blind.rita)
+    blind.finish(blind.rita)
+    blind.finish(blind.rosa)
+    assert blind.state(blind.rosa)["stage"] == "resolving"
+    with pytest.raises(ServiceError, match="rosa") as error:
+        blind.reopen(blind.rita)
+    assert error.value.code == "begun"
 
 
 def test_a_blind_second_reviewer_decides_in_bulk_and_undoes_it(blind):

@@ -93,19 +93,6 @@ def test_blind_review_then_comparison_then_finished(two):
     assert "hand over" in b"".join(log.streaming_content).decode()
 
 
-def test_reopening_on_the_page_until_a_second_reviewer_has_begun(two):
-    for suggestion in (two.name, two.place):
-        decide(two, "rev", "accept", suggestion)
-    post(two, "rev", "review_finish", stage="first")
-    reopen = url(two, "review_reopen", two.run.pk, two.note.pk)
-    two.clients["rev"].post(reopen)
-    assert data_of(page(two, "rev"))["stage"] == "first"
-    post(two, "rev", "review_finish", stage="first")
-    decide(two, "mia", "accept", two.name)
-    two.clients["rev"].post(reopen)
-    assert "mia has begun the second review" in check_page(page(two, "rev"))
-
-
 def test_strings_of_a_handed_over_note_are_unavailable_to_the_first_reviewer(two):
     for suggestion in (two.name, two.place):
         decide(two, "rev", "accept", suggestion)

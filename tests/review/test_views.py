@@ -105,7 +105,7 @@ def test_queries_don_t_grow(suggested, sign_in, decide, django_assert_max_num_qu
 def test_the_json_of_a_request_is_checked_strictly(suggested, sign_in):
     client = sign_in(suggested.rev)
     address = url(suggested, "review_finish")
-    for field, value in (("with_gold", "yes"), ("with_gold", 1), ("with_gold", None)):
+    for field, value in (("with_gold", "yes"), ("with_gold", None), ("with_doubtful", "yes")):
         answer = send(client, address, {"person": suggested.rev.pk, "stage": "first", field: value})
         assert (answer.status, answer.json["error"]) == (400, "malformed")
         assert answer.json["suggestions"], "the answer includes the current state"
