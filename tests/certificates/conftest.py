@@ -7,9 +7,10 @@ from annotations.gold.services.making import freeze, make_gold
 from annotations.models import GoldVersionNote, Release, ReleasedNote, ReleasePolicy
 from annotations.release.services.settling import settle
 from tests import factories as make
-from tests.worlds.pages import made_world, sign_in, world
+from tests.held import fresh
+from tests.worlds.pages import make_world, sign_in
 
-__all__ = ["made_world", "sign_in", "world"]
+__all__ = ["sign_in"]
 
 TEXT = "Mario Rossi, 54 anni, visto il 12/03/2021 a Torino dal dott. Bianchi."
 SPANS = [(0, 11, "PATIENT"), (13, 15, "AGE"), (31, 41, "DATE"), (44, 50, "CITY"), (61, 68, "DOCTOR")]
@@ -17,9 +18,9 @@ KINDS = {"PATIENT": "name", "DOCTOR": "staff", "DATE": "date", "CITY": "city", "
 RULES = {code: {"kind": kind, "action": "mask", "numbered": False} for code, kind in KINDS.items()}
 
 
-@pytest.fixture
-def released(world):
-    """The world with `release`: three notes in two languages, of which two are of patient P-0001."""
+def make_released():
+    """The project of `make_world` with `release`: three notes in two languages, of which two are of patient P-0001."""
+    world = make_world()
     world.extra = make.make_note(world.project, "Anna Verdi, Torino.", "caso-003", language="en", patient_id="P-0002")
     world.project.documents.filter(pk__in=[note.pk for note in world.notes]).update(patient_id="P-0001")
     for note, spans in ((world.notes[0], SPANS), (world.notes[1], SPANS), (world.extra, [(0, 10, "PATIENT")])):
@@ -31,6 +32,17 @@ def released(world):
     )
     world.release = prepared_release(world, 1)
     return world
+
+
+@pytest.fixture(scope="module")
+def made_released(once):
+    return once(make_released)
+
+
+@pytest.fixture
+def released(made_released, db):
+    """The release of `make_released`, made once for the module."""
+    return fresh(made_released, make_released)
 
 
 def prepared_release(world, number):

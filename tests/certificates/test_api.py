@@ -119,7 +119,6 @@ def test_from_the_annotations_to_the_certificate_and_the_files(ward, tmp_path):
     assert gone.status_code == 404 and "withdrawn" in gone.json()["detail"]
 
 
-@pytest.mark.once
 def test_fields_that_are_not_valid_are_named(ward):
     def fields(path, body):
         answer = ward.program.post(path, body)
@@ -132,11 +131,3 @@ def test_fields_that_are_not_valid_are_named(ward):
     assert fields(RELEASES, {"sets": ["gold"], "policy": "mask", "maker": "none"}) == ["maker"]
     # Nothing is stored of a release that is refused.
     assert ward.program.get(RELEASES).json()["items"] == []
-
-
-@pytest.mark.once
-def test_only_managers_release(ward):
-    reviewer = Program(ward.rev)
-    assert reviewer.post(RELEASES, {"sets": ["gold"], "policy": "mask"}).status_code == 403
-    writing = Program(ward.mia, scope="write")
-    assert writing.post(RELEASES, {"sets": ["gold"], "policy": "mask"}).json()["code"] == "scope"

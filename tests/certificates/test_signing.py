@@ -5,6 +5,7 @@ import io
 from datetime import timedelta
 
 import pytest
+from django.urls import reverse
 from django.utils import timezone
 from pypdf import PdfReader
 
@@ -23,12 +24,13 @@ from annotations.domain.certifying.signatures import fingerprint_of, open_certif
 from annotations.domain.certifying.verifying import State
 from annotations.models import Certificate, Event, LeakFinding, NoteMetadata, Release, ReleasedNote, Review, SigningKey
 from annotations.ops.services.erasing import delete_note, erase_patient
+from annotations.release.services import deciding
 from annotations.release.services.certifying import CERTIFIERS
 from annotations.release.services.certifying import certify as certify_for_command
+from annotations.release.services.outdating import outdated
 from models_runtime.models import Run, TrainedModel
 from tests import factories as make
-
-pytestmark = pytest.mark.both_databases
+from tests.worlds.checks import check_page
 
 YEAR = timezone.localdate() + timedelta(days=365)
 TERMS = Terms("Teaching", "University of Milan", YEAR)
@@ -236,6 +238,30 @@ def test_a_note_that_is_deleted_before_signing_is_counted(released):
     data = content_of(signed(released))["data"]
     assert [(row["notes"], row["patients"]) for row in data["erased"]] == [(1, 0)]
     assert data["hashes"]["prepared"] == data["hashes"]["content"]
+
+
+def test_signing_settles_a_release_that_a_decision_has_changed(released, monkeypatch):
+    one = finding(released)
+    ReleasedNote.objects.filter(pk=one.note_id).update(exceptions={"generic": 3})
+    monkeypatch.setattr(deciding, "SETTLED_AT_ONCE", 0)
+    deciding.decide(release=released.release, findings=[one.pk], answer="allow", actor=released.mia)
+    release = Release.objects.get(pk=released.release.pk)
+    assert release.content_hash == ""
+    shown = prospect(release, TERMS, released.mia).content
+    assert shown["data"]["hashes"]["prepared"] == shown["data"]["hashes"]["content"]
+    Release.objects.filter(pk=release.pk).update(content_hash="")
+    content = content_of(sign(release=release, terms=TERMS, accepted=(), actor=released.mia, everything=True))
+    assert content["data"]["hashes"]["prepared"] == content["data"]["hashes"]["content"] != ""
+    assert content["identifiability"]["gate"]["exceptions"] == {"generic": 3}
+
+
+def test_edited_surrogates_are_refused(released, monkeypatch, sign_in):
+    monkeypatch.setattr("annotations.certificates.services.signing.outdated", lambda _release: True)
+    with pytest.raises(ServiceError) as raised:
+        sign(release=released.release, terms=TERMS, accepted=(), actor=released.mia)
+    assert raised.value.code == "outdated" and not outdated(released.release)
+    sign_page = reverse("certificate_sign", args=["covid", 1])
+    assert f'href="{sign_page}"' not in check_page(sign_in(released.mia).get(reverse("release", args=["covid", 1])))
 
 
 @pytest.mark.django_db(transaction=True)

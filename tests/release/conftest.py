@@ -12,11 +12,12 @@ from django.core.management import call_command
 from annotations.models import Author, Document, Label, Project, Span
 from annotations.projects.services.projects import create_project
 from tests import factories as make
+from tests.held import fresh
 from tests.worlds.pages import made_world, sign_in, world
 from tests.worlds.queue import no_redis
-from tests.worlds.released import clinic
+from tests.worlds.released import clinic, made_clinic
 
-__all__ = ["clinic", "made_world", "no_redis", "sign_in", "world"]
+__all__ = ["clinic", "made_clinic", "made_world", "no_redis", "sign_in", "world"]
 
 MARK = re.compile(r"«([^|«»]+)\|(\w+)»")
 # Each note: name, language, patient, and text with «string|LABEL».
@@ -93,8 +94,7 @@ def texts_in(folder: Path) -> dict[str, str]:
     return {path.stem: path.read_bytes().decode() for path in sorted(folder.rglob("*.txt"))}
 
 
-@pytest.fixture
-def ward(db, no_redis):
+def make_ward():
     """A project with gold of four notes of three patients, and its manager."""
     project = new_project()
     manager = make.make_member(project, "manager", "mara")
@@ -103,3 +103,14 @@ def ward(db, no_redis):
         for name, language, patient, text in NOTES
     }
     return SimpleNamespace(project=project, manager=manager, notes=notes)
+
+
+@pytest.fixture(scope="module")
+def made_ward(once):
+    return once(make_ward)
+
+
+@pytest.fixture
+def ward(made_ward, db, no_redis):
+    """The project of `make_ward`, made once for the module."""
+    return fresh(made_ward, make_ward)

@@ -55,7 +55,6 @@ def test_no_labeled_string_survives(ward, tmp_path, slug):
     assert all(text_sha256(note.text) == note.sha256 for note in Document.objects.all())
 
 
-@pytest.mark.once
 @pytest.mark.parametrize("format", sorted(set(FORMATS) - {"text", "csv"}))
 def test_moved_offsets_can_be_read_back(ward, tmp_path, format):
     """The spans of the released files quote the replacements."""

@@ -12,6 +12,7 @@ from annotations.release.services.policies import policy_named
 from annotations.release.services.starting import start_release
 from annotations.surrogates.services.makers import MAKERS, MakerKind, RulesMaker
 from tests.factories import make_member
+from tests.held import fresh
 from tests.release.conftest import add_note, new_project
 
 pytestmark = pytest.mark.both_databases
@@ -30,18 +31,30 @@ def prepared(project, policy="mask"):
     return release
 
 
-@pytest.fixture
-def ward(no_redis, db):
+def make_release():
+    """A prepared release of three notes, of a project with the manager `mara`."""
     project = new_project()
     for number, (name, text) in enumerate(TEXTS.items()):
         add_note(project, f"file-{name}", text, language="en", patient_id=f"P-{number:05}")
+    release = prepared(project)
+    release.project = project
     project.mara = make_member(project, "manager", "mara")
-    return project
+    return release
+
+
+@pytest.fixture(scope="module")
+def made_release(once):
+    return once(make_release)
 
 
 @pytest.fixture
-def release(ward):
-    return prepared(ward)
+def release(made_release, db, no_redis):
+    return fresh(made_release, make_release)
+
+
+@pytest.fixture
+def ward(release):
+    return release.project
 
 
 def found(release):
@@ -160,11 +173,7 @@ def test_an_unknown_answer_is_refused(release):
 
 @pytest.mark.queue
 @pytest.mark.django_db(transaction=True)
-def test_two_people_decide_at_once(no_redis, at_once):
-    project = new_project()
-    for number, (name, text) in enumerate(TEXTS.items()):
-        add_note(project, f"file-{name}", text, language="en", patient_id=f"P-{number:05}")
-    release = prepared(project)
+def test_two_people_decide_at_once(release, at_once):
     ids = [one.pk for one in found(release)]
 
     def act(answer):

@@ -50,7 +50,6 @@ def test_spans_keep_their_attributes_at_their_new_places(noted, tmp_path, frozen
     assert not any("attributes" in span for span in others)
 
 
-@pytest.mark.once
 def test_formats_hold_attributes_or_list_them_as_lost(noted, tmp_path):
     for format in ("csv", "brat", "conll2003"):
         release_command("ward", "--set", "gold", "--policy", "mask", "--out", tmp_path / format, "--format", format)
@@ -81,7 +80,6 @@ def test_the_command_writes_other_codes_and_leaves_labels_out(ward, tmp_path):
     assert (event.data["mapping"], event.data["left_out"], event.data["merged"]) == (None, 4, 0)
 
 
-@pytest.mark.once
 def test_an_unknown_label_is_refused_before_anything_is_released(ward, tmp_path):
     with pytest.raises(CommandError, match="no label “NOBODY”"):
         release_command("ward", "--set", "gold", "--policy", "mask", "--out", tmp_path / "o", "--map-label", "NOBODY=X")
@@ -120,7 +118,6 @@ def test_the_page_exports_with_a_label_mapping(release, mapping, ward, sign_in):
     assert "one-label" not in StoredFile.objects.get().name
 
 
-@pytest.mark.once
 def test_a_mapping_that_was_deleted_or_lacks_labels_exports_nothing(release, mapping, ward, sign_in):
     labels = ExportLabels({}, mapping.pk, mapping.name, "")
     with pytest.raises(ServiceError, match="lacks these labels"):
@@ -132,7 +129,6 @@ def test_a_mapping_that_was_deleted_or_lacks_labels_exports_nothing(release, map
     assert "This label mapping no longer exists." in page and not Job.objects.filter(kind="release_export").exists()
 
 
-@pytest.mark.once
 def test_the_same_form_with_another_mapping_is_another_export(release, mapping, ward):
     jobs = {
         start_release_export(release=release, format="brat", actor=ward.manager, token="t", labels=labels).pk

@@ -92,19 +92,10 @@ def test_a_finding_that_somebody_decided_meanwhile_keeps_that_answer(found):
     assert LeakFinding.objects.get(pk=found.first.pk).decision == "allow"
 
 
-@pytest.mark.parametrize("data", [{"answer": "shred"}, {"answer": "allow", "string": "Rossi"}, {"answer": "allow"}, {}])
-def test_an_impossible_answer_changes_nothing(found, data):
-    response = found.client.post(DECIDE, {"finding": found.first.pk, **data}, follow=True)
-    assert "This answer is not possible." in check_page(response)
-    assert not LeakFinding.objects.exclude(decision="").exists()
-
-
-def test_findings_of_another_release_are_not_decided_here(found):
-    make_release(found.project, found.mia)
-    other = LeakFinding.objects.filter(note__release__number=2).order_by("pk").first()
-    response = ask(found, other, "allow", htmx=False)
-    assert response.status_code == 302
-    assert LeakFinding.objects.get(pk=other.pk).decision == ""
+def test_an_impossible_answer_changes_nothing(found):
+    for data in ({"answer": "shred"}, {"answer": "allow", "string": "Rossi"}, {"answer": "allow"}, {}):
+        assert found.client.post(DECIDE, {"finding": found.first.pk, **data}).status_code == 302
+        assert not LeakFinding.objects.exclude(decision="").exists()
 
 
 def test_a_signed_release_shows_its_findings_without_buttons(found):

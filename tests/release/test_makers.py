@@ -58,6 +58,6 @@ def test_the_command_takes_a_model_and_the_consent(ward, model, tmp_path):
     asked = ("ward", "--set", "gold", "--policy", "surrogate", "--out", tmp_path / "out", "--surrogates-by")
     with pytest.raises(CommandError, match=r"llm\.example\.org"):
         release_command(*asked, "cloud/large")
-    assert not Release.objects.exists()
+    assert not Release.objects.filter(project=ward.project).exists()
     release_command(*asked, "ward/small", "--decide", "replace")
     assert "small" in {name.split()[0] for name in SurrogateEntity.objects.values_list("made_by", flat=True)}

@@ -11,20 +11,29 @@ from annotations.jobs.runner import run as run_job
 from annotations.models import Event, Job, LeakFinding, Release, ReleasedNote, SurrogateEntity
 from annotations.release.services.outdating import outdated, prepare_again
 from annotations.surrogates.services.editing import replace
+from tests.held import fresh
 from tests.worlds.checks import check_page
-from tests.worlds.released import make_release
-
-pytestmark = pytest.mark.both_databases
+from tests.worlds.released import make_release, make_released_clinic
 
 
-@pytest.fixture
-def edited(clinic):
+def make_edited():
     """Release 2 of the clinic with surrogates, of which one was replaced after it was prepared."""
+    clinic = make_released_clinic()
     clinic.release = make_release(clinic.project, clinic.mia, "surrogate")
     assert not outdated(clinic.release)
     row = SurrogateEntity.objects.filter(project=clinic.project, kind="city").first()
     replace(project=clinic.project, entity=row.pk, version=row.version, text="Zarelloburgo", actor=clinic.mia)
     return clinic
+
+
+@pytest.fixture(scope="module")
+def made_edited(once):
+    return once(make_edited)
+
+
+@pytest.fixture
+def edited(made_edited, db):
+    return fresh(made_edited, make_edited)
 
 
 def texts():

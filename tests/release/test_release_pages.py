@@ -288,29 +288,6 @@ def test_a_released_note_is_beside_its_original(clinic, sign_in):
     assert url("release_note", clinic.notes[1].pk) in html
 
 
-def test_a_released_note_is_found_in_its_release_only(clinic, sign_in):
-    note = clinic.notes[0]
-    answers = [
-        sign_in(getattr(clinic, who)).get(url("release_note", note.pk)).status_code for who in ("rev", "vic", "out")
-    ]
-    assert answers == [403, 403, 404]
-    stray = make.make_note(clinic.project, "Without annotations.")
-    client = sign_in(clinic.mia)
-    assert client.get(url("release_note", stray.pk)).status_code == 404
-    assert client.get(reverse("release_note", args=["covid", 9, note.pk])).status_code == 404
-    assert client.post(url("release_note", note.pk)).status_code == 405
-
-
-def test_names_of_notes_and_text_are_escaped(clinic, sign_in):
-    hostile = "<script>alert(1)</script> & Mario Rossi"
-    note = make.make_note(clinic.project, hostile, "<b>x</b>", patient_id="P-9")
-    at = hostile.index("Mario")
-    make.make_set(note, clinic.gold, [(at, at + 11, "PATIENT")], submitted=True)
-    make_release(clinic.project, clinic.mia)
-    html = check_page(sign_in(clinic.mia).get(reverse("release_note", args=["covid", 2, note.pk])))
-    assert "<script>alert" not in html and "&lt;script&gt;alert(1)&lt;/script&gt; &amp; " in html
-
-
 # ── Links from other pages ────────────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -8,6 +8,7 @@ from annotations.domain.redaction.kinds import Kind
 from annotations.domain.redaction.released import Mention
 from annotations.surrogates.services.making import NoteMentions, surrogates_for
 from tests import factories as make
+from tests.held import fresh
 from tests.worlds.pages import made_world, sign_in, world
 from tests.worlds.queue import no_redis
 
@@ -34,8 +35,7 @@ def said(notes, found):
     }
 
 
-@pytest.fixture
-def ward(db):
+def make_ward():
     """Two patients; both are treated by Dr. Emily Carter."""
     project = make.make_project("ward", language="en")
     texts = [
@@ -59,10 +59,39 @@ def ward(db):
         with_mentions(notes[2], ("Betty Wilson", "name"), ("Dr. Emily Carter", "staff"), ("9918-31", "medical record")),
     ]
     mia = make.make_member(project, "manager", "mia")
-    return SimpleNamespace(
-        project=project,
-        notes=notes,
-        mentions=mentions,
-        mia=mia,
-        make=lambda **more: said(mentions, surrogates_for(project=project, notes=mentions, **more)),
-    )
+    return SimpleNamespace(project=project, notes=notes, mentions=mentions, mia=mia)
+
+
+def make_made():
+    """The patients of `make_ward`, with surrogates in `found`."""
+    ward = making(make_ward())
+    ward.found = ward.make()
+    return ward
+
+
+def making(ward):
+    """The ward with `make`, which makes surrogates for its mentions."""
+    ward.make = lambda **more: said(ward.mentions, surrogates_for(project=ward.project, notes=ward.mentions, **more))
+    return ward
+
+
+@pytest.fixture(scope="module")
+def made_ward(once):
+    return once(make_ward)
+
+
+@pytest.fixture
+def ward(made_ward, db):
+    """The patients of `make_ward`, made once for the module."""
+    return making(fresh(made_ward, make_ward))
+
+
+@pytest.fixture(scope="module")
+def made_surrogates(once):
+    return once(make_made)
+
+
+@pytest.fixture
+def made(made_surrogates, db):
+    """The patients of `make_made`, made once for the module. No test of such a module can have the fixture `ward`."""
+    return making(fresh(made_surrogates, make_made))

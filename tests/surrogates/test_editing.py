@@ -18,14 +18,11 @@ from annotations.surrogates.services.making import surrogates_for
 from tests import factories as make
 from tests.surrogates.conftest import said, with_mentions
 
-pytestmark = pytest.mark.both_databases
-
 
 @pytest.fixture
-def made(ward):
-    ward.found = ward.make()
-    ward.one = (ward.notes[0].pk, "Adam Wilson")
-    return ward
+def made(made):
+    made.one = (made.notes[0].pk, "Adam Wilson")
+    return made
 
 
 def entity_of(ward, note, text):

@@ -10,12 +10,6 @@ from django.core.management import CommandError, call_command
 from annotations.models import Event, SurrogateEntity
 
 
-@pytest.fixture
-def made(ward):
-    ward.make()
-    return ward
-
-
 def run(*words):
     """Return the result of the command, or the code of its error."""
     out = io.StringIO()

@@ -13,12 +13,6 @@ from tests.surrogates.conftest import said, with_mentions
 pytestmark = pytest.mark.both_databases
 
 
-@pytest.fixture
-def made(ward):
-    ward.found = ward.make()
-    return ward
-
-
 def forms(ward):
     key = project_key(ward.project)
     return {form for row in SurrogateEntity.objects.filter(project=ward.project) for form in opened(key, row).forms}
@@ -42,25 +36,26 @@ def test_what_others_say_keeps_its_surrogate(made):
     }
 
 
-def test_words_whose_label_changed_are_erased_too(ward):
+def test_words_whose_label_changed_are_erased_too(made):
     """The entity that had them first is shared by all patients, and no mention leads from the note to it."""
+    SurrogateEntity.objects.all().delete()
     texts = (("P-1", "Seen by Dr. Zelda Quux."), ("P-2", "Dr. Zelda Quux"), ("P-1", "Quux again, of Zwolle."))
     notes = [
-        make.make_note(ward.project, text, f"q{at}", language="en", patient_id=patient)
+        make.make_note(made.project, text, f"q{at}", language="en", patient_id=patient)
         for at, (patient, text) in enumerate(texts)
     ]
 
     def release(*labeled):
         surrogates_for(
-            project=ward.project, notes=[with_mentions(note, *some) for note, some in zip(notes, labeled, strict=True)]
+            project=made.project, notes=[with_mentions(note, *some) for note, some in zip(notes, labeled, strict=True)]
         )
 
     doctor = ("Dr. Zelda Quux", "staff")
     release([doctor], [doctor], [("Quux", "staff"), ("Zwolle", "hospital")])
     release([doctor], [doctor], [("Quux", "name"), ("Zwolle", "city")])
-    assert {"Quux", "Zwolle"} <= forms(ward)
-    erase_patient(project=ward.project, patient_id="P-1", actor=ward.mia)
-    assert forms(ward) == {"Dr. Zelda Quux"}
+    assert {"Quux", "Zwolle"} <= forms(made)
+    erase_patient(project=made.project, patient_id="P-1", actor=made.mia)
+    assert forms(made) == {"Dr. Zelda Quux"}
 
 
 def test_deleting_one_note_of_a_patient(made):

@@ -21,8 +21,6 @@ from tests.backends.llm.scripted import Reply, note_of, serving
 from tests.surrogates.conftest import said, with_mentions
 from tests.worlds.checks import check_page
 
-pytestmark = pytest.mark.once
-
 NAMES = {"Adam Wilson": "Gregory Fletcher", "Betty Wilson": "Nora Sandoval", "Dr. Emily Carter": "Irene Holloway"}
 
 

@@ -18,9 +18,9 @@ from models_runtime.relexicalizing.jobs import compare, store
 from models_runtime.relexicalizing.services.model_scores import score_surrogates
 from tests import factories as make
 from tests.worlds.checks import check_page
-from tests.worlds.released import clinic, make_release
+from tests.worlds.released import clinic, made_clinic, make_release
 
-__all__ = ["clinic"]
+__all__ = ["clinic", "made_clinic"]
 
 RULES = {
     "PATIENT": {"kind": "name", "action": "surrogate", "numbered": False},

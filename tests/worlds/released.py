@@ -11,6 +11,7 @@ from annotations.projects.services.projects import create_project
 from annotations.release.services.policies import policy_named
 from annotations.release.services.starting import start_release
 from tests import factories as make
+from tests.held import fresh
 
 # Each note: name, patient, text, and the labeled strings, each at its first occurrence.
 NOTES: list[tuple[str, str, str, list[tuple[str, str]]]] = [
@@ -65,9 +66,19 @@ def make_release(project: Project, actor: User | None = None, policy: str = "mas
     return Release.objects.select_related("project", "policy", "job").get(pk=release.pk)
 
 
-@pytest.fixture
-def clinic(db: None) -> SimpleNamespace:
+def make_released_clinic() -> SimpleNamespace:
     """The project of `make_clinic` with a prepared release of its gold, masked."""
     made = make_clinic()
     made.release = make_release(made.project, made.mia)
     return made
+
+
+@pytest.fixture(scope="module")
+def made_clinic(once) -> SimpleNamespace | None:
+    return once(make_released_clinic)
+
+
+@pytest.fixture
+def clinic(made_clinic: SimpleNamespace | None, db: None) -> SimpleNamespace:
+    """The project of `make_released_clinic`, made once for the module."""
+    return fresh(made_clinic, make_released_clinic)
