@@ -5,18 +5,28 @@ from types import SimpleNamespace
 import pytest
 
 from tests.factories import make_member, make_note, make_project, make_set
+from tests.held import fresh
 from tests.worlds.programs import Program, lines_of
 
 GOLD = "/projects/ward/gold"
 
 
-@pytest.fixture
-def ward(db):
+def make_ward():
     project = make_project("ward")
     ann, rev = make_member(project, "annotator", "ann"), make_member(project, "reviewer", "rev")
     notes = [make_note(project, annotators=[ann], patient_id=f"P-{at}") for at in range(3)]
     sets = [make_set(note, ann, [(0, 11, "PATIENT")], submitted=True) for note in notes]
     return SimpleNamespace(project=project, notes=notes, sets=sets, ann=ann, program=Program(rev, scope="write"))
+
+
+@pytest.fixture(scope="module")
+def made_ward(once):
+    return once(make_ward)
+
+
+@pytest.fixture
+def ward(made_ward, db):
+    return fresh(made_ward, make_ward)
 
 
 def make(ward, at, **body):
@@ -80,7 +90,6 @@ def test_a_ready_made_split_by_name_pattern_and_folder(ward):
         assert why in answer.json()["errors"][0]["reason"]
 
 
-@pytest.mark.once
 def test_fields_that_are_not_valid_are_named(ward):
     make(ward, 0)
     ward.program.post(f"{GOLD}/versions", {})
@@ -93,7 +102,6 @@ def test_fields_that_are_not_valid_are_named(ward):
     assert fields(f"{GOLD}/make", {"author": 2**40}) == ["author"]
 
 
-@pytest.mark.once
 def test_annotators_with_hidden_names_are_no_source(ward):
     ward.project.anonymous_adjudication = True
     ward.project.save(update_fields=["anonymous_adjudication"])

