@@ -19,8 +19,8 @@ from tests.factories import make_author, make_member, make_note, make_project, m
 
 pytestmark = pytest.mark.django_db
 # With more than ten spans close together, the limit on spans over one character needs another query.
-FEW, MANY = 12, 120
-FEW_NOTES, MANY_NOTES = 5, 50
+FEW, MANY = 12, 40
+FEW_NOTES, MANY_NOTES = 5, 20
 WIDTH = 9
 
 

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.both_databases
 
 TEXT = "Mario Rossi vive a Torino. Lo visita Mario Rossi."
 FIRST, CITY, AGAIN = (0, 11, "PATIENT"), (19, 25, "CITY"), (37, 48, "PATIENT")
-NOTES = 9
+NOTES = 5
 
 
 def url(name: str, *args: object) -> str:
@@ -146,7 +146,7 @@ CASES = [
 @pytest.mark.parametrize("case", CASES)
 def test_the_list_and_the_pages_of_its_strings_count_the_same(ward, case):
     case(ward)
-    for runs in ([], [1], [2], [0, 1], [0, 1, 2]):
+    for runs in ([], [1], [2], [0, 1]):
         check_counts(ward, case, runs)
 
 
