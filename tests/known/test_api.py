@@ -61,7 +61,6 @@ def test_the_lists(program):
     assert list(csv.reader(lines))[1:] == [["allow", "Parkinson", ""], ["deny", "Rione Alto", "CITY"]]
 
 
-@pytest.mark.once
 def test_fields_that_are_not_valid_are_named(program):
     def fields(answer):
         assert answer.status_code == 422

@@ -22,7 +22,6 @@ from annotations.ops.services.erasing import delete_note, erase_patient
 from tests import factories as make
 from tests.known.files import CSV, FHIR, SECRETS
 from tests.worlds.checks import check_page
-from tests.worlds.managing import check_closed, check_method
 
 PAGE = "/projects/covid/known/"
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
@@ -50,18 +49,6 @@ def imported(client, **about):
 def patients(world):
     Document.objects.filter(pk=world.note.pk).update(patient_id="P-1")
     return world
-
-
-def test_only_managers_may_open_the_pages(world, sign_in):
-    for page in (PAGE, PAGE + "patients/", PAGE + "lists.csv"):
-        check_closed(world, sign_in, page)
-    check_closed(world, sign_in, PAGE, "post")
-    check_closed(world, sign_in, PAGE + "lists", "post")
-
-
-def test_wrong_methods(mia):
-    for page in (PAGE, PAGE + "lists", PAGE + "patients/"):
-        check_method(mia, page)
 
 
 def test_an_empty_project_says_what_to_do(mia):
@@ -135,9 +122,7 @@ def test_a_double_click_stages_one_upload_and_a_second_confirmation_changes_noth
 
 def test_nothing_readable_is_stored_logged_or_sent(patients, mia, caplog):
     caplog.set_level(logging.DEBUG)
-    with CaptureQueriesContext(
-        connection,
-    ) as queries:
+    with CaptureQueriesContext(connection) as queries:
         imported(mia)
     stored = [bytes(row.sealed) for row in KnownPerson.objects.all()]
     said = caplog.text + repr([(each.params, each.result, each.key) for each in Job.objects.all()])

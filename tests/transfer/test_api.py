@@ -51,7 +51,6 @@ def test_from_the_choices_to_the_exported_file(program):
     assert archive.read("visit-1.ann").startswith(b"T1\tNAME 0 11")
 
 
-@pytest.mark.once
 def test_reviewers_export_no_annotations_whose_authors_they_may_not_know(program):
     reviewer = program.reviewer
     assert reviewer.get(f"{WARD}/exports/choices").json()["sets"] == ["gold"]
@@ -60,7 +59,6 @@ def test_reviewers_export_no_annotations_whose_authors_they_may_not_know(program
     assert unknown.json()["errors"][0]["field"] == "set" and "ann" not in unknown.json()["errors"][0]["reason"].split()
 
 
-@pytest.mark.once
 def test_fields_of_an_export_that_are_not_valid_are_named(program):
     def fields(**body):
         answer = program.post(f"{WARD}/exports", {"set": "gold", "format": "brat"} | body)

@@ -32,8 +32,6 @@ from tests.transfer.written import pdf, word
 from tests.worlds.checks import check_page
 from tests.worlds.managing import zip_of
 
-pytestmark = pytest.mark.once
-
 LATIN = "Il paziente è stato visitato dal dottor Nicolò Però, perché la febbre così alta.\n".encode("cp1252")
 OMOP = b"note_id,person_id,note_text\n1,p1,Anna Neri\n2,p2,Ugo Rossi\n3,p1,Anna Neri again\n"
 
@@ -231,7 +229,6 @@ def tar(files):
     return out.getvalue()
 
 
-@pytest.mark.both_databases
 @pytest.mark.parametrize("dies_at", [1, 2, 3, 4, 5, 6, 7])
 def test_a_killed_import_resumes(empty, monkeypatch, dies_at):
     """Archives and tables hold many notes; the broken document counts once."""

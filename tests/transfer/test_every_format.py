@@ -13,7 +13,6 @@ from annotations.transfer.services import staged
 from annotations.transfer.services.importing import import_files, run_import
 from tests import factories as make
 
-pytestmark = pytest.mark.once
 TEXTS = {
     "uno": "Anna Neri, 60 anni\nvive a Roma 😀 con Bo",
     "reparto/due": "\ufeffRicovero: 12/03/2020.\r\n\tDott. Verdi  ",

@@ -22,24 +22,34 @@ from annotations.transfer.events import NOTES_EXPORTED
 from annotations.transfer.services.export_labels import labels_in_words, labels_of_mapping
 from annotations.transfer.services.exporting import export_to_path, run_export
 from tests import factories as make
+from tests.held import fresh
 from tests.transfer.mapped import CODES, SPANS, make_mapping
 from tests.worlds.checks import check_page
-
-pytestmark = pytest.mark.once
+from tests.worlds.pages import make_world
 
 START = reverse("job_start_export", args=["covid"])
 PREVIEW = reverse("export_preview", args=["covid"])
 WRITTEN = {"NAME": 1, "WHEN": 1, "PLACE": 1}
 
 
-@pytest.fixture
-def gold(world):
+def make_gold():
     """A mapping, and gold of two notes: one with all labels, one without spans."""
+    world = make_world()
     author = make.make_author(world.project, kind="gold", name="gold")
     make.make_set(world.notes[0], author, SPANS, submitted=True)
     make.make_set(world.notes[1], author, [], submitted=True)
     world.mapping = make_mapping(world.project)
     return world
+
+
+@pytest.fixture(scope="module")
+def made_world(once):
+    return once(make_gold)
+
+
+@pytest.fixture
+def gold(made_world, db):
+    return fresh(made_world, make_gold)
 
 
 def body(world, **fields):
@@ -66,14 +76,14 @@ def test_the_page_offers_the_mappings(gold, sign_in):
 def test_the_preview_counts_spans_by_written_label(gold, sign_in):
     client = sign_in(gold.rev)
     response = client.post(PREVIEW, body(gold))
-    html = check_page(response)
+    check_page(response)
     assert [(line.code, line.labels) for line in response.context["lines"]] == [
         ("NAME", [("DOCTOR", 1), ("PATIENT", 1)]),
         ("PLACE", [("CITY", 1)]),
         ("WHEN", [("DATE", 1)]),
         ("", [("AGE", 1)]),
     ]
-    assert "Left out" in html and "Equal spans are written once" in html and response.context["total"] == 4
+    assert response.context["total"] == 4
     assert not Job.objects.exists()
     # As in the project
     lines = client.post(PREVIEW, body(gold, labels="")).context["lines"]
@@ -100,8 +110,7 @@ def test_a_job_writes_the_codes_and_reports_them(gold, sign_in):
     event = Event.objects.get(verb=NOTES_EXPORTED)
     assert event.data["mapping"] == gold.mapping.pk
     assert (event.data["left_out"], event.data["merged"]) == (1, 1) and "Partner" not in json.dumps(event.data)
-    html = client.get(reverse("job", args=["covid", job.number])).content.decode()
-    assert "Labels by the mapping “Partner”" in html and "1 span became equal" in html
+    check_page(client.get(reverse("job", args=["covid", job.number])))
     assert "gold-partner-brat" in StoredFile.objects.get().name
 
 
@@ -145,17 +154,12 @@ def test_a_mapping_that_changed_since_the_preview_is_shown_again(gold, sign_in):
     assert client.post(START, body(gold)).url.startswith("/projects/covid/jobs/")
 
 
-@pytest.mark.parametrize("pk", ["0", "999999", "x", "²", "1" * 30])
-def test_mappings_that_dont_exist(gold, sign_in, pk):
-    for url in (START, PREVIEW):
-        response = sign_in(gold.rev).post(url, body(gold, labels=pk), follow=True)
-        assert "no such label mapping" in response.content.decode()
-
-
-def test_a_mapping_of_another_project_is_not_found(gold, sign_in):
-    foreign = make_mapping(gold.other)
-    response = sign_in(gold.rev).post(START, body(gold, labels=str(foreign.pk)), follow=True)
-    assert "no such label mapping" in response.content.decode()
+def test_mappings_that_dont_exist_or_are_of_another_project(gold, sign_in):
+    client = sign_in(gold.rev)
+    for pk in (make_mapping(gold.other).pk, "0", "x", "²", "1" * 30):
+        for url in (START, PREVIEW):
+            assert client.post(url, body(gold, labels=pk)).url == reverse("export", args=["covid"])
+    assert not Job.objects.exists()
 
 
 def test_the_preview_is_closed_as_the_export_is(gold, sign_in):
@@ -178,7 +182,6 @@ def test_frozen_gold_of_a_merged_label_is_written_as_its_target(gold, tmp_path):
     assert report["labels"]["written"] == {"NAME": 1, "PLACE": 2}
 
 
-@pytest.mark.once
 @pytest.mark.parametrize("format", [name for name in FORMATS if name != "text"])
 def test_every_format_writes_and_reads_the_codes(gold, tmp_path, format):
     report = export_to_path(

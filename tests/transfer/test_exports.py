@@ -3,7 +3,6 @@ import zipfile
 from datetime import timedelta
 
 import pytest
-from django.test import override_settings
 from django.urls import reverse
 from django.utils import timezone
 
@@ -85,11 +84,6 @@ def test_without_annotations_the_page_says_what_to_do(world, sign_in):
     assert "Nothing to export yet" in html and "<form" not in html.split("<main")[1]
 
 
-@override_settings(STORED_FILE_HOURS=1)
-def test_the_page_says_how_long_files_are_kept(exported, sign_in):
-    assert "kept for 1 hour." in check_page(sign_in(exported.rev).get(EXPORT))
-
-
 # ── Downloads ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -132,23 +126,6 @@ def test_an_expired_file_gives_404_with_an_explanation(exported, sign_in):
     assert response.status_code == 404
     assert "File no longer available" in check_page(response)
     assert not Event.objects.filter(verb=FILE_DOWNLOADED).exists()
-
-
-@pytest.mark.parametrize("who, status", [("mia", 200), ("rev", 200), ("vic", 403), ("ann", 403), ("out", 404)])
-def test_who_may_export(exported, sign_in, who, status):
-    client = sign_in(getattr(exported, who))
-    assert client.get(EXPORT).status_code == status
-    assert client.get(file_url(exported.file.pk)).status_code == status
-
-
-def test_wrong_ids_and_methods(exported, sign_in, client):
-    rev = sign_in(exported.rev)
-    assert rev.get(file_url(999999)).status_code == 404
-    assert rev.get(file_url(10**30)).status_code == 404
-    assert rev.post(EXPORT).status_code == 405
-    assert rev.post(file_url(exported.file.pk)).status_code == 405
-    assert client.get(EXPORT).status_code == 302
-    assert client.get(file_url(exported.file.pk)).status_code == 302
 
 
 def test_the_page_takes_few_queries(exported, sign_in, django_assert_max_num_queries):

@@ -14,8 +14,6 @@ from tests.transfer.import_pages import PAGE
 from tests.worlds.checks import check_page
 from tests.worlds.managing import upload, zip_of
 
-pytestmark = pytest.mark.once
-
 
 def refused_upload(mia, files, **data):
     """Return the HTML after a refused upload, and check that nothing was stored."""

@@ -10,7 +10,7 @@ from annotations.models import AnnotationSet, Author, Document, Import, StoredFi
 from annotations.transfer.services.importing import undo_import
 from tests.transfer.import_pages import PAGE, page_of
 from tests.worlds.checks import check_page
-from tests.worlds.managing import HUGE, check_closed, check_method, run, staged, upload, zip_of
+from tests.worlds.managing import run, staged, upload, zip_of
 
 STRANGE = (
     "\ufeffRiga uno\r\nriga\tdue\rtre\n\n  \U0001f9d1\u200d\u2695\ufe0f e\u0301 \u202eabc\u202c שלום"
@@ -23,28 +23,6 @@ def test_the_page_is_there_for_managers(mia):
     assert "Import notes" in html
     assert "No imports yet" in html
     assert 'value="ann"' in html  # an annotator to choose
-
-
-def test_nobody_else_may_import(world, sign_in, mia):
-    row = staged(upload(mia, {"a.txt": b"one"}))
-    for url in (PAGE, page_of(row), reverse("import_report", args=["covid", row.pk])):
-        check_closed(world, sign_in, url)
-    check_closed(world, sign_in, PAGE, "post")
-    check_closed(world, sign_in, page_of(row), "post")
-    assert Import.objects.get() == row
-
-
-def test_wrong_methods_and_ids(world, sign_in, mia):
-    row = staged(upload(mia, {"a.txt": b"one"}))
-    check_method(mia, PAGE)
-    check_method(mia, page_of(row))
-    check_method(mia, reverse("import_report", args=["covid", row.pk]), "post")
-    for pk in (999, HUGE):
-        assert mia.get(f"{PAGE}{pk}/").status_code == 404
-        assert mia.get(f"{PAGE}{pk}/report.csv").status_code == 404
-    assert mia.get(f"{PAGE}x/").status_code == 404
-    # An import of another project can't be opened under this project's URL.
-    assert sign_in(world.out).get(f"/projects/other/import/{row.pk}/").status_code == 404
 
 
 @pytest.mark.parametrize("packed", [True, False])

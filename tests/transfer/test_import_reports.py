@@ -15,8 +15,6 @@ from tests.transfer.import_pages import PAGE, page_of
 from tests.worlds.checks import check_page
 from tests.worlds.managing import HUGE, run, staged, upload
 
-pytestmark = pytest.mark.once
-
 
 def report_of(mia, files, **data):
     """Import, and return the report. Check that the preview lists the refused files too."""

@@ -19,14 +19,16 @@ from annotations.transfer.services.exporting import LISTED
 from annotations.transfer.services.importing import import_path
 from annotations.transfer.services.starting import start_export
 from tests import factories as make
+from tests.held import fresh
+from tests.worlds.pages import make_world
 
 MANY = LISTED + 7
 NAME = "=1+1"
 
 
-@pytest.fixture
-def many(world):
+def make_many():
     """Two notes by one annotator with MANY spans, which plain text can't represent. One note's name is a formula."""
+    world = make_world()
     half = MANY // 2
     label = Label.objects.get(label_set__project=world.project, name="PATIENT")
     for name, count in ((NAME, half), ("many-002", MANY - half)):
@@ -36,6 +38,16 @@ def many(world):
             Span(annotation_set=made, start=2 * at, end=2 * at + 1, label=label) for at in range(count)
         )
     return world
+
+
+@pytest.fixture(scope="module")
+def made_world(once):
+    return once(make_many)
+
+
+@pytest.fixture
+def many(made_world, db):
+    return fresh(made_world, make_many)
 
 
 @pytest.fixture
