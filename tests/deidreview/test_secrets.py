@@ -18,10 +18,9 @@ from annotations.core.stored_files import read_chunks
 from annotations.models import AnnotationSet, Assignment, Job, PlantedLeak, Project, Review, StoredFile
 from tests.deidreview import secret_world as secret
 from tests.deidreview.access_table import EVERYONE_405, OPEN_405, TABLE
-from tests.deidreview.access_world import ROUTES, World, answer_of
-from tests.deidreview.test_access_matrix import models_of_others, undone  # noqa: F401
+from tests.deidreview.access_world import ROUTES, World, answer_of, undone
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("fast_requests")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("fast_requests", "small_models")]
 MOST_LINKS = 400
 # The project's page shows the names of members, and how many notes each has submitted, which are no secret.
 MEMBERS = "/projects/ours/"
