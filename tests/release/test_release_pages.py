@@ -1,7 +1,5 @@
 """Pages of releases: the list, making a release with a preview, one release, its exports, and its notes."""
 
-from html import unescape
-
 import pytest
 from django.urls import reverse
 
@@ -56,22 +54,6 @@ def test_who_may_open_the_pages_of_a_project(clinic, sign_in, name):
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["release", "release_findings"])
-def test_who_may_open_a_release(clinic, sign_in, name):
-    answers = [sign_in(getattr(clinic, who)).get(url(name)).status_code for who in ("mia", "rev", "vic", "ann", "out")]
-    assert answers == [200, 403, 403, 403, 404]
-    assert sign_in(clinic.mia).get(reverse(name, args=["covid", 99])).status_code == 404
-    assert sign_in(clinic.mia).post(url(name)).status_code == 405
-
-
-@pytest.mark.parametrize("name", ["release_export", "release_withdraw", "release_decide"])
-def test_who_may_change_a_release(clinic, sign_in, name):
-    answers = [sign_in(getattr(clinic, who)).post(url(name)).status_code for who in ("mia", "rev", "out")]
-    assert answers == [302, 403, 404]
-    assert sign_in(clinic.mia).post(reverse(name, args=["covid", 99])).status_code == 404
-    assert sign_in(clinic.mia).get(url(name)).status_code == 405
-
-
 def test_the_last_step_leads_to_the_export(clinic, sign_in):
     client = sign_in(clinic.mia)
     html = check_page(client.get(url("release")))
@@ -120,36 +102,30 @@ def test_several_annotation_sets_are_a_union(clinic, sign_in):
     assert text.startswith("Controllo a Torino: [PATIENT] sta bene.")
 
 
-@pytest.mark.parametrize(
-    "about, reason",
-    [
-        ({"sets": []}, "Choose the annotations that the release uses."),
-        ({"sets": ["gold:7"]}, "gold:7 is not one of the available choices."),
-        ({"policy": ""}, "Choose a policy."),
-        ({"expires_on": "2020-01-01"}, "The certificate must expire in the future."),
-        ({"purpose": "x" * 301}, "Ensure this value has at most 300 characters"),
-    ],
-)
-def test_a_wrong_form_is_refused_with_the_reason(clinic, sign_in, about, reason):
-    response = sign_in(clinic.mia).post(NEW, form(**about))
-    assert response.status_code == 422
-    html = check_page(response)
-    assert "No release was started." in html and reason in unescape(html)
+def test_a_wrong_form_is_refused(clinic, sign_in):
+    client = sign_in(clinic.mia)
+    for field, wrong in (
+        ("sets", []),
+        ("sets", ["gold:7"]),
+        ("policy", ""),
+        ("expires_on", "2020-01-01"),
+        ("purpose", "x" * 301),
+    ):
+        response = client.post(NEW, form(**{field: wrong}))
+        assert response.status_code == 422 and list(response.context["form"].errors) == [field]
+    check_page(response)
     assert Release.objects.count() == 1
 
 
 def test_labels_without_a_rule_lead_to_the_editor_of_the_policy(clinic, sign_in):
     LabelSet.objects.filter(project=clinic.project).update(key="test")
     client = sign_in(clinic.mia)
-    html = check_page(client.get(NEW))
-    assert "28 labels have no rule." in html
+    check_page(client.get(NEW))
     response = client.post(NEW, form(policy="limited:1"))
     assert response.status_code == 422
-    assert "The policy has no rule for these labels: DATE" in check_page(response)
     html = check_page(
         client.post(NEW, form(policy="limited:1", act="preview"), headers={"HX-Request": "true"}), fragment=True
     )
-    assert "This policy has no rule for these labels: DATE" in html
     assert reverse("release_policy", args=["covid", "limited"]) in html
     assert not ReleasePolicy.objects.filter(slug="limited").exists()
 
@@ -195,8 +171,6 @@ def test_the_page_says_what_was_done_and_what_is_left(clinic, sign_in):
     html = check_page(sign_in(clinic.mia).get(url("release")))
     assert "No finding is open." in html
     assert "and 2 held back" not in html
-    assert "3 replaced, 0 allowed" in html
-    assert "Leave out the notes with open findings" not in html
     assert "Held back" not in html.split('<h2 id="notes-title">')[1]
 
 

