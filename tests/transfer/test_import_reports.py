@@ -8,9 +8,11 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
+from annotations.domain.notes import Problem
 from annotations.jobs.runner import run as work
 from annotations.models import Document, Import, Job, Span
 from annotations.ops.services.erasing import erase_patient
+from annotations.transfer.services.import_plan import LISTED, Report
 from tests.transfer.import_pages import PAGE, page_of
 from tests.worlds.checks import check_page
 from tests.worlds.managing import HUGE, run, staged, upload
@@ -155,3 +157,12 @@ def test_the_preview_of_refused_notes_shows_no_note_text(mia):
     row = staged(upload(mia, files, format="brat", annotations="gold"))
     html = check_page(mia.get(page_of(row)))
     assert "Mario" not in html and "Luigi" not in html
+
+
+def test_a_report_lists_its_first_lines_and_counts_the_others():
+    report, problem = Report(), Problem("a.txt", None, "utf8", "The file is not UTF-8.")
+    for count in (LISTED, 1, 2):
+        report.warn([problem] * count)
+        report.refuse_files([problem] * count)
+    assert len(report.warnings) == len(report.refused) == LISTED
+    assert (report.warnings_more, report.refused_more, report.refused_files) == (3, 3, LISTED + 3)
