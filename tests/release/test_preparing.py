@@ -103,6 +103,7 @@ def test_known_identifiers_are_found_in_every_spelling(ward, text, found):
     finding = LeakFinding.objects.filter(note=row).first()
     if finding:
         assert finding.source is None and row.document.text[finding.original_start : finding.original_end] == found
+        assert finding.part == ("«" in text), "the rest of a mention that is replaced in part"
 
 
 def test_a_known_identifier_that_the_policy_keeps_or_the_project_allows_is_no_finding(ward):

@@ -82,7 +82,7 @@ def test_drawing_another_and_undoing_it(made):
     third = made.make()
     assert third[made.one] not in (second[made.one], made.found[made.one])
     edit(made, "restore", entity_of(made, 0, "Adam Wilson"))
-    assert made.make() == second
+    assert made.make() == second and entity_of(made, 0, "Adam Wilson").made_by == "rules"
     edit(made, "restore", entity_of(made, 0, "Adam Wilson"))
     assert made.make() == third
     with refused("none"):
