@@ -21,7 +21,7 @@ def test_before_the_first_look_there_is_no_bound(ward):
     result = audit_result(ward.release)
     assert result.bound == 1.0 and result.recall == 0.0 and result.counted == 0 and not result.complete
     assert result.read == 1 and result.drawn == plan.drawn and result.notes == 40
-    assert {rate.bound for rate in result.labels.values()} == {1.0}
+    assert {(rate.leaks, rate.read, rate.bound) for rate in result.labels.values()} == {(0, 0, 1.0)}
 
 
 def test_a_bound_of_everything_is_said_in_words(ward):

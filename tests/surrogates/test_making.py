@@ -1,5 +1,7 @@
 """Surrogates for mentions from the project's index: consistent, unique, sealed."""
 
+from types import SimpleNamespace
+
 import pytest
 from django.db import connection
 
@@ -150,3 +152,11 @@ def test_a_mention_with_another_label_gets_another_entity(ward):
     surrogates_for(project=ward.project, notes=[relabeled])
     mention = SurrogateMention.objects.get(document=ward.notes[0], start=relabeled.mentions[0].start)
     assert mention.entity.kind == "hospital"
+
+
+def test_surrogates_of_a_patient_agree_with_all_before_and_shared_ones_with_shared_ones():
+    cluster, seen = SimpleNamespace(kind="name", forms=("A",)), []
+    drafts = [SimpleNamespace(scope=scope, cluster=cluster) for scope in ("P-1", "", "P-1", "")]
+    patient = SimpleNamespace(own=[], shared=[], drafts=drafts, days=3)
+    makers.in_turn(patient, lambda _draft, around: seen.append((len(around.related), around.days)))
+    assert seen == [(0, 3), (0, 3), (2, 3), (1, 3)]

@@ -21,7 +21,7 @@ from annotations.domain.formats import FORMATS
 from annotations.domain.notes import NoteSource, ParsedNote, Problem
 from annotations.models import Assignment, Document, DocumentSource, Event, Import, StoredFile
 from annotations.ops.services.erasing import delete_note, erase_patient, note_preview
-from annotations.transfer.selectors.places import places_in
+from annotations.transfer.selectors.places import has_pages, places_in
 from annotations.transfer.services import reading, staged
 from annotations.transfer.services.importing import import_files, run_import, undo_import
 from annotations.transfer.services.input_formats import INPUT_FORMATS, input_format
@@ -314,6 +314,8 @@ def test_parts_without_pages_have_no_address(empty, monkeypatch):
     import_files(project=empty.project, files=[("a.docx", DOCX), ("b.pdf", PDF)], format="documents")
     by_name = {note.name: note for note in Document.objects.all()}
     assert [place[2:] for place in places_in("covid", by_name["a"])] == [("body", "")]
+    pictures = [DocumentSource(name=name, kind="image", original_id=1) for name in ("scan.PNG", "scan.svg")]
+    assert [has_pages(one) for one in pictures] == [True, False]
     monkeypatch.setenv("PATH", "/nowhere")
     assert [place[2:] for place in places_in("covid", by_name["b"])] == [("page 1", ""), ("page 2", "")]
 
