@@ -23,7 +23,7 @@ from models_runtime.bulk.services.parts import ABOUT, LOCK, opened
 from tests import factories as make
 from tests.bulk.killing import KILLS, parts
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 TEXT = "Dr. Julián Otero Paz, tel. 923 555 100. Visto el 12/03/2021."
 
 

@@ -11,7 +11,7 @@ from annotations.models import Job
 from tests.waiting import wait_for
 from tests.worlds.queue import wait_for_state
 
-pytestmark = [pytest.mark.queue, pytest.mark.processes, pytest.mark.django_db(transaction=True), pytest.mark.once]
+pytestmark = [pytest.mark.queue, pytest.mark.processes, pytest.mark.django_db(transaction=True)]
 
 
 def born(*queues, host):

@@ -26,7 +26,7 @@ from tests.backends.llm.test_judging import verdicts
 from tests.waiting import HANGS, wait_for
 from tests.worlds.checks import check_page
 
-pytestmark = [pytest.mark.queue, pytest.mark.once, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
 TEXT = "Mario Rossi, 54 anni, prende 54 mg. Visto a Torino"
 ROSSI, AGE, DOSE, CITY = (0, 11, "PATIENT"), (13, 15, "AGE"), (29, 31, "AGE"), (44, 50, "CITY")
 

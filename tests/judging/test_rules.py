@@ -16,7 +16,7 @@ from tests.backends.llm.test_judging import verdicts
 from tests.judging.world import TEXT, ask, asked, honest, judged_project, ward
 from tests.worlds.checks import check_page
 
-pytestmark = [pytest.mark.queue, pytest.mark.once, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
 MIRANDA = "miranda-2025"
 
 

@@ -90,7 +90,7 @@ def a_judging(project):
     return judging.job, {"judge": judge}, lambda: Judgment.objects.filter(judge=judge, verdicts__isnull=False).count()
 
 
-@pytest.mark.parametrize("start", [a_run, pytest.param(a_judging, marks=pytest.mark.once)])
+@pytest.mark.parametrize("start", [a_run, a_judging])
 def test_a_killed_worker_s_questions_are_counted_once(ward, project, processes, start):
     job, payer, done = start(project)
     worker = processes("work")

@@ -26,7 +26,7 @@ from models_runtime.models import Run, TrainedModel
 from tests.factories import make_member, make_note, make_project
 from tests.worlds.checks import check_page
 
-pytestmark = [pytest.mark.queue, pytest.mark.once]
+pytestmark = pytest.mark.queue
 
 
 def page(name, *arguments):

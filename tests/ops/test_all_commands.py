@@ -263,7 +263,6 @@ def words_for(command, folder):
     return words
 
 
-@pytest.mark.once
 def test_each_command_prints_one_json_object(tmp_path, monkeypatch, no_redis):
     monkeypatch.setattr(preparing, "collect_static", lambda say: None)
     wrong = []

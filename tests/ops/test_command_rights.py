@@ -22,7 +22,7 @@ from annotations.core.commands import JourneyCommand, Standing
 from annotations.models import ApiToken, Membership, Role, User
 from tests import factories as make
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 # Command lines by what the person needs. {0} is a file that does not exist, {1} a token of “ann”.
 TABLE: dict[Can | Standing | str, list[str]] = {

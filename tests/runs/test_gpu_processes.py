@@ -17,7 +17,7 @@ pytest.importorskip("torch")
 
 from tests.backends.made_weights import tiny_bert
 
-pytestmark = [pytest.mark.queue, pytest.mark.once, pytest.mark.processes, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.queue, pytest.mark.processes, pytest.mark.django_db(transaction=True)]
 
 
 def libraries(pid):

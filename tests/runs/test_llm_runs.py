@@ -27,7 +27,7 @@ from tests.backends.llm.scripted import Reply, entities, note_of, serving
 from tests.waiting import HANGS
 from tests.worlds.checks import check_page
 
-pytestmark = [pytest.mark.queue, pytest.mark.once, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
 TEXT = "Mario Rossi, 54 anni, prende 54 mg. Visto a Torino."
 
 

@@ -67,7 +67,6 @@ def test_from_the_page_to_suggestions(ward, client, server):
     assert "Label mapping" in check_page(client.get(answer.url))
 
 
-@pytest.mark.once
 def test_consent_where_notes_leave_the_machine(ward, client, settings):
     listed(settings, "inception+http://127.0.0.1:1/")
     page = PAGE.replace("ner", "far")
@@ -80,7 +79,6 @@ def test_consent_where_notes_leave_the_machine(ward, client, settings):
         call_command("run_model", "ward", "remote", "--server", "far", "--map", "PER=DOCTOR")
 
 
-@pytest.mark.once
 def test_from_the_command_line(ward, server, capsys):
     words = ("run_model", "ward", "remote", "--server", "ner", "--map", "DOCTOR=DOCTOR,PHONE=")
     call_command(*words, "--wait", "--json")
@@ -90,7 +88,6 @@ def test_from_the_command_line(ward, server, capsys):
         call_command("run_model", "ward", "remote", "--server", "none")
 
 
-@pytest.mark.once
 def test_a_server_that_is_gone_or_not_listed_any_more(ward, client, settings):
     listed(settings, "label-studio+http://127.0.0.1:1/")
     client.post(PAGE, {"label:DOCTOR": "DOCTOR", "label:PHONE": ""})

@@ -23,7 +23,7 @@ from tests import factories as make
 from tests.backends.llm.scripted import Reply, entities, note_of, serving
 from tests.worlds.checks import check_page
 
-pytestmark = [pytest.mark.queue, pytest.mark.once, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
 
 # What the model makes of each note: the first two are the worked examples of deleted diagnoses.
 NOTES = {

@@ -108,7 +108,6 @@ def test_worker_and_relay_are_killed_and_come_back(run, processes, gate):
     check_complete(run, gate)
 
 
-@pytest.mark.once
 def test_redis_restarts(run, redis_server, gate):
     redis_server.restart(away=1.0)
     check_complete(run, gate)

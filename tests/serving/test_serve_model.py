@@ -20,7 +20,6 @@ from tests import factories as make
 from tests.backends.remote.scripted import remote
 from tests.waiting import HANGS, wait_for
 
-pytestmark = pytest.mark.once
 TEXT = "Dr. Julián Otero Paz, tel. 923 555 100.\n"
 
 

@@ -19,7 +19,7 @@ from tests.training.conftest import made_notes
 from tests.worlds.checks import check_page
 from tests.worlds.programs import Program
 
-pytestmark = [pytest.mark.queue, pytest.mark.once]
+pytestmark = pytest.mark.queue
 HEADER = "Ospedale Civile\nReparto: Medicina\nLetto: 7\n"
 PROSE = (
     "La paziente di Novara vive sola. Dolore toracico, riposo, controllo tra un mese, poi visita ed esami del sangue.\n"

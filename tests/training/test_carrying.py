@@ -23,7 +23,7 @@ from tests.training.conftest import made_notes
 from tests.worlds.checks import check_page
 from tests.worlds.programs import Program
 
-pytestmark = [pytest.mark.queue, pytest.mark.once]
+pytestmark = pytest.mark.queue
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from models_runtime.backends.files import digest
 from models_runtime.core.combining import models_behind
 from models_runtime.models import Run
 
-pytestmark = [pytest.mark.queue, pytest.mark.once]
+pytestmark = pytest.mark.queue
 
 
 def answer(*words):

@@ -17,7 +17,7 @@ from models_runtime.runs.services.runs import start_run
 from tests import factories as make
 from tests.worlds.checks import check_page
 
-pytestmark = [pytest.mark.queue, pytest.mark.once]
+pytestmark = pytest.mark.queue
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from models_runtime.runs.services.runs import start_run
 from tests.training.child_of_language import FORMAT, WEIGHTS
 from tests.worlds.checks import check_page
 
-pytestmark = [pytest.mark.queue, pytest.mark.once]
+pytestmark = pytest.mark.queue
 
 State = TrainedModel.State
 KIND = TrainableKind(

@@ -29,7 +29,7 @@ from tests.domain.files.test_zips import archive as of_so_many
 from tests.factories import make_member, make_project
 from tests.worlds.checks import check_page
 
-pytestmark = [pytest.mark.queue, pytest.mark.once]
+pytestmark = pytest.mark.queue
 
 State = TrainedModel.State
 

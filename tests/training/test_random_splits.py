@@ -25,7 +25,7 @@ from models_runtime.training.services.model_cards import erased_since
 from tests.worlds.checks import check_page
 from tests.worlds.programs import Program
 
-pytestmark = [pytest.mark.queue, pytest.mark.once]
+pytestmark = pytest.mark.queue
 
 
 @pytest.fixture

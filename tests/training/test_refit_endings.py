@@ -24,7 +24,7 @@ from models_runtime.training.jobs.checkpoints import checkpoint_of
 from models_runtime.training.services.training import start_training
 from tests.training.conftest import made_notes
 
-pytestmark = [pytest.mark.queue, pytest.mark.once]
+pytestmark = pytest.mark.queue
 
 State = TrainedModel.State
 # What differs between two trainings that give the same model.

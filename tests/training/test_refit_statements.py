@@ -24,7 +24,7 @@ from models_runtime.training.services.training import start_training
 from tests import factories as make
 from tests.worlds.programs import Program
 
-pytestmark = [pytest.mark.queue, pytest.mark.once]
+pytestmark = pytest.mark.queue
 
 
 def done(row):

@@ -15,7 +15,7 @@ from models_runtime.core.stages import learned_from
 from models_runtime.models import Run, TrainedModel
 from models_runtime.runs.services.runs import start_run
 
-pytestmark = [pytest.mark.queue, pytest.mark.once]
+pytestmark = pytest.mark.queue
 
 
 def client_of(user):

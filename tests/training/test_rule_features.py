@@ -20,7 +20,7 @@ from tests.training.test_model_pages import content_of
 from tests.worlds.checks import check_page
 from tests.worlds.programs import Program
 
-pytestmark = [pytest.mark.queue, pytest.mark.once]
+pytestmark = pytest.mark.queue
 SAID = "The rules vote, and their tags are features of with. An error of the rules can have several votes."
 
 

@@ -34,7 +34,7 @@ from tests import factories as make
 from tests.training.conftest import made_notes
 from tests.worlds.programs import Program
 
-pytestmark = [pytest.mark.queue, pytest.mark.once]
+pytestmark = pytest.mark.queue
 
 
 def done(row):

@@ -17,7 +17,7 @@ from models_runtime.core.training_settings import Setting, checked, shown
 from models_runtime.models import TrainedModel
 from tests.worlds.checks import check_page
 
-pytestmark = [pytest.mark.queue, pytest.mark.once]
+pytestmark = pytest.mark.queue
 
 RATE = Setting("rate", "Learning rate", "number", least=0.0001, most=1)
 BATCH = Setting("batch", "Notes in a batch", "whole", least=1, most=64, help="More notes need more memory.")

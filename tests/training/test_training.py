@@ -22,7 +22,7 @@ from models_runtime.training.services.trained import retire_model
 from models_runtime.training.services.training import start_training
 from tests.factories import label_of, make_project
 
-pytestmark = [pytest.mark.queue, pytest.mark.once]
+pytestmark = pytest.mark.queue
 
 State = TrainedModel.State
 

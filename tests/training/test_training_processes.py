@@ -11,7 +11,7 @@ from models_runtime.training.jobs.checkpoints import checkpoint_of
 from models_runtime.training.services.training import start_training
 from tests.waiting import wait_for
 
-pytestmark = [pytest.mark.queue, pytest.mark.once, pytest.mark.processes]
+pytestmark = [pytest.mark.queue, pytest.mark.processes]
 
 
 # Passes of the perceptron, which runs all of them: long enough to be killed in the middle on any machine.

@@ -21,7 +21,7 @@ from models_runtime.training.services.trained import upload_model
 from models_runtime.training.services.training import end_early, start_training
 from tests import factories as make
 
-pytestmark = [pytest.mark.queue, pytest.mark.once]
+pytestmark = pytest.mark.queue
 
 State = TrainedModel.State
 

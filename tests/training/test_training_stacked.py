@@ -33,7 +33,7 @@ pytest.importorskip("torch")
 bilstm = pytest.importorskip("models_runtime.backends.bilstm_crf.model")
 characters = pytest.importorskip("models_runtime.backends.characters.model")
 
-pytestmark = [pytest.mark.queue, pytest.mark.once]
+pytestmark = pytest.mark.queue
 
 State = TrainedModel.State
 SMALL = {"hidden": 16, "vocabulary": 10}

@@ -23,7 +23,7 @@ from models_runtime.training.services.training import start_training
 from tests.backends.made_weights import tiny_bert
 from tests.training.conftest import made_notes
 
-pytestmark = [pytest.mark.queue, pytest.mark.once]
+pytestmark = pytest.mark.queue
 
 State = TrainedModel.State
 TEXTS = [text for text, _ in made_notes(40)]

@@ -26,7 +26,7 @@ from tests.backends.made_weights import TINY, bert_folder
 from tests.training.conftest import made_notes
 from tests.worlds.checks import check_page
 
-pytestmark = [pytest.mark.queue, pytest.mark.once]
+pytestmark = pytest.mark.queue
 
 State = TrainedModel.State
 

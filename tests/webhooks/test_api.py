@@ -6,7 +6,7 @@ from annotations.models import Delivery
 from annotations.webhooks.services.sending import send_now
 from tests.worlds.programs import Program
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 HOOKS = "/projects/covid/webhooks"
 
 

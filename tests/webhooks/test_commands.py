@@ -8,7 +8,7 @@ from django.core.management import CommandError, call_command
 
 from annotations.models import Delivery, Event, Webhook
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 
 def asked(*words):

@@ -45,7 +45,6 @@ def test_a_job_that_ends(world, webhook, state):
     }  # fmt: skip
 
 
-@pytest.mark.once
 def test_canceled_and_waiting_jobs_are_not_reported(world, webhook):
     job = Job.objects.create(project=world.project, kind="gold", key="k")
     take(job.pk).give_back()
@@ -53,7 +52,6 @@ def test_canceled_and_waiting_jobs_are_not_reported(world, webhook):
     assert not Delivery.objects.exists()
 
 
-@pytest.mark.once
 def test_an_end_that_is_rolled_back_is_not_reported(world, webhook):
     job = Job.objects.create(project=world.project, kind="gold", key="k")
     claim = take(job.pk)
@@ -63,7 +61,6 @@ def test_an_end_that_is_rolled_back_is_not_reported(world, webhook):
     assert not Delivery.objects.exists()
 
 
-@pytest.mark.once
 def test_a_handler_that_fails(world, webhook, monkeypatch):
     kind = JobKind(title="x", handler="tests.webhooks.nowhere.run", right=next(iter(JOBS.values())).right)
     monkeypatch.setitem(JOBS, "nowhere", kind)
@@ -94,7 +91,6 @@ def test_a_frozen_version(world, webhook):
     }  # fmt: skip
 
 
-@pytest.mark.once
 def test_only_webhooks_of_the_project_that_are_on_and_want_the_event(world, webhook, receiver):
     add_webhook(project=world.other, url=receiver.url(), kinds=list(KINDS), actor=None)
     add_webhook(project=world.project, url=receiver.url(), kinds=["gold.frozen"], actor=None)
@@ -113,14 +109,12 @@ def test_erasing_a_note_erases_its_deliveries(world, webhook):
     assert "Addresses of webhooks" in [text.what for text in free_texts(world.project)]
 
 
-@pytest.mark.once
 def test_links(settings, world):
     assert link_to("covid", "webhooks", 3) == reverse("webhook", args=["covid", 3])
     settings.CSRF_TRUSTED_ORIGINS = ["https://*.example.org", "https://notes.example.org"]
     assert link_to("covid", "jobs", 3) == "https://notes.example.org/projects/covid/jobs/3/"
 
 
-@pytest.mark.once
 def test_deleting_the_webhook_deletes_its_deliveries(world, webhook):
     ended(world.project, "done")
     Webhook.objects.all().delete()

@@ -20,7 +20,7 @@ from annotations.webhooks.services.recording import put_in_line
 from annotations.webhooks.services.sending import GIVE_UP, TRIES, forget_old, pause_after, send_now
 from annotations.webhooks.services.webhooks import add_webhook, send_again, send_test, switch
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture

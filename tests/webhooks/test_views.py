@@ -9,7 +9,7 @@ from annotations.webhooks.services.sending import send_now
 from annotations.webhooks.services.webhooks import add_webhook
 from tests.worlds.checks import check_page
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 PAGE = "/projects/covid/webhooks/"
 
 
