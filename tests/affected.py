@@ -8,6 +8,7 @@ import ast
 import subprocess
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -28,22 +29,33 @@ def changed_since(commit: str) -> list[str]:
 
 def affected_by(changed: Iterable[str]) -> list[str]:
     """Return the test files that can see a change of these files."""
-    files = {file.relative_to(CODE).as_posix() for name in PACKAGES for file in (CODE / name).rglob("*.py")}
-    users: dict[str, set[str]] = defaultdict(set)
-    for file in files:
-        for used in _imports(file, files):
-            users[used].add(file)
+    users = _users()
     seen, waiting = set(changed), deque(changed)
     while waiting:
-        for user in users[waiting.popleft()] - seen - set(JOINTS):
+        for user in users.get(waiting.popleft(), set()) - seen - set(JOINTS):
             seen.add(user)
             waiting.append(user)
     features = {feature for name in changed if (feature := _feature(name))}
     return sorted(
         file
-        for file in files
+        for file in _files()
         if Path(file).name.startswith("test_") and (file in seen or features & set(Path(file).parts[1:-1]))
     )
+
+
+@cache
+def _files() -> frozenset[str]:
+    return frozenset(file.relative_to(CODE).as_posix() for name in PACKAGES for file in (CODE / name).rglob("*.py"))
+
+
+@cache
+def _users() -> dict[str, set[str]]:
+    """Return the files that import each file."""
+    users: dict[str, set[str]] = defaultdict(set)
+    for file in _files():
+        for used in _imports(file, _files()):
+            users[used].add(file)
+    return users
 
 
 def _feature(name: str) -> str:
@@ -54,7 +66,7 @@ def _feature(name: str) -> str:
     return ""
 
 
-def _imports(file: str, files: set[str]) -> Iterator[str]:
+def _imports(file: str, files: frozenset[str]) -> Iterator[str]:
     """Yield the files that a file imports, with the packages around them."""
     for node in ast.walk(ast.parse((CODE / file).read_text())):
         if isinstance(node, ast.Import):

@@ -43,7 +43,7 @@ OURS = (
 )
 # Tracebacks are Python's own: under Playwright's greenlets Python 3.11 can fail to parse a source for pytest's
 # tracebacks, which would end the whole run.
-PYTEST = [sys.executable, "-m", "pytest", "--tb=native"]
+PYTEST = [sys.executable, "-u", "-m", "pytest", "--tb=native"]
 # Pytest's exit status for a run without tests, for example if all selected tests belong to another part.
 NO_TESTS = 5
 

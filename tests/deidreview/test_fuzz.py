@@ -143,7 +143,6 @@ def of_all(world, nightly) -> Callable[..., Counter[str]]:
     return send
 
 
-@pytest.mark.both_databases
 def test_spoiled_addresses(world, of_all):
     assert of_all(lambda name: [("GET", path, {}) for path in spoiled_paths(name, world)]) == {}
 
@@ -158,7 +157,6 @@ def test_spoiled_queries(world, found, of_all):
     assert of_all(cases, [name for name in NAMES if set(TABLE[name]["GET"].split()) - {"302", "405"}]) == {}
 
 
-@pytest.mark.both_databases
 def test_spoiled_forms(world, found, of_all):
     posted = {name for name, method in found.fields if method == "POST"}
     assert len(posted) > 40
@@ -168,7 +166,6 @@ def test_spoiled_forms(world, found, of_all):
     assert of_all(lambda name: posts(name, world, form_cases(found, name))) == {}
 
 
-@pytest.mark.both_databases
 def test_spoiled_json(world, of_all):
     objects = json_objects(world, world.people["manager"].pk)
     cases = {name: list(json_cases(good)) for name, good in objects.items()}

@@ -207,7 +207,6 @@ def test_https_with_no_proxy_named_is_warned_of_at_the_start(web_server):
     assert UNNAMED_PROXY in server.end()
 
 
-@pytest.mark.both_databases
 def test_a_code_is_accepted_once_by_all_web_processes_together(web_server):
     """Two web processes share no memory, so the used codes must be stored elsewhere."""
     ports = [web_server()[0] for _ in range(2)]

@@ -143,7 +143,6 @@ def test_it_is_uploaded_like_other_models(world, language, client):
     assert "notes elsewhere." in shown and "start a run" not in shown
 
 
-@pytest.mark.both_databases
 def test_an_erased_patient_ends_its_training_and_is_reported_for_its_model(world, language, monkeypatch):
     language()
     assert erasure_preview(project=world.project, patient_id="p3")["models"] == 1

@@ -100,7 +100,6 @@ def test_an_uploaded_file_of_a_refitted_model_says_which_notes_chose_its_iterati
     assert rows["copy"]["thresholds"] == [] != rows[model.name]["thresholds"]
 
 
-@pytest.mark.both_databases
 def test_the_queues_say_that_a_training_lost_its_worker(transactional_db, world, client, request):
     request.getfixturevalue("redis_server")
     model = start_training(project=world.project, gold=1, actor=world.manager, key="k")

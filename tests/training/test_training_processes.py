@@ -62,7 +62,6 @@ def test_a_killed_training_of_epochs_continues_and_gives_the_same_model(world, r
     assert finished(whole, steps=4) == killed
 
 
-@pytest.mark.both_databases
 def test_a_killed_training_starts_again_and_gives_the_same_model(world, redis_server, processes, monkeypatch):
     monkeypatch.setattr("models_runtime.training.services.training.MOST_ITERATIONS", PASSES)
     processes("relay")

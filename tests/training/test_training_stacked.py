@@ -290,7 +290,6 @@ def test_the_variants_of_an_ablation():
         ablation(["a.vec"], [33])
 
 
-@pytest.mark.both_databases
 def test_a_repeated_start_of_a_group_gives_the_same_models_and_a_failed_one_none(world, vectors):
     given = {"project": world.project, "gold": 1, "actor": None, "backend": "stacked"}
     given["settings"] = {"embeddings": "small.vec"}
