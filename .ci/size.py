@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """`python .ci/size.py [--write | --reason WHY]`: fail if the project has grown above the values in .ci/size.json.
 
 Files that git ignores aren't counted. A code line has something besides comments and docstrings. Data are the .csv,

@@ -157,7 +157,9 @@ def _parts_of(item: pytest.Item, nightly: bool) -> set[str]:
     if not _touches_database(item, marks):
         return {"plain"}
     folders = set(item.path.relative_to(HERE).parts)
-    kind = "-browser" if folders & BROWSER else "-running" if marks & RUNNING else ""
+    kind = "-running" if marks & RUNNING else ""
+    # Playwright's event loop stays in the thread, where other tests could not run one of their own.
+    kind = "-browser" if folders & BROWSER or "playwright" in _fixtures(item) else kind
     parts = set() if "postgresql" in marks else {f"first{kind}"}
     if nightly:
         parts.add(f"second{kind}")

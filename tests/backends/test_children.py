@@ -8,6 +8,8 @@ import pytest
 from models_runtime.backends import children
 from models_runtime.backends.base import BackendError
 
+pytestmark = pytest.mark.usefixtures("cold_learners")
+
 
 def test_a_child_gets_no_secrets_but_its_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: dict[str, str] = {}

@@ -131,15 +131,20 @@ REPEATED = [
 
 @pytest.mark.parametrize("piece", REPEATED, ids=range(len(REPEATED)))
 def test_hostile_repetition_is_linear(piece: str) -> None:
-    """100,000 characters of one piece, then a mismatch that would make ambiguous patterns backtrack."""
+    """20,000 characters of one piece, then a mismatch that would make ambiguous patterns backtrack.
+
+    Backtracking from each character would take 200,000,000 steps, which is far more than a second.
+    """
     backend = load(PATH)
-    text = (piece * (100_000 // len(piece) + 1))[:100_000] + "!\n"
-    assert takes_at_most(5, lambda: backend.predict([text]))
+    text = (piece * (20_000 // len(piece) + 1))[:20_000] + "!\n"
+    assert takes_at_most(1, lambda: backend.predict([text]))
 
 
-def test_every_pair_of_hostile_pieces_is_fast() -> None:
+@pytest.mark.parametrize("share", [20, pytest.param(1, marks=pytest.mark.nightly)])
+def test_every_pair_of_hostile_pieces_is_fast(share: int) -> None:
+    """One pair of so many."""
     backend = load(PATH)
-    texts = [(one + two) * 12 for one in REPEATED for two in REPEATED]
+    texts = [(one + two) * 12 for one in REPEATED for two in REPEATED][::share]
     for text in texts:
         assert takes_at_most(1, lambda: backend.predict([text])), f"slow on a text of {len(text)} characters"  # noqa: B023
 

@@ -124,7 +124,8 @@ def test_a_stop_while_a_module_is_imported_prints_nothing():
 
 @pytest.mark.product
 @pytest.mark.processes
-def test_a_web_server_that_is_started_again_has_no_step(running):
+def test_a_web_server_that_is_started_again_has_no_step(start):
+    running = start().wait_ready()
     web = running.commands()["web"]
     assert "--greeting-fd" in web.cmdline()
     web.kill()

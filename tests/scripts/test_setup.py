@@ -38,7 +38,7 @@ def test_a_virtual_environment_that_works_is_left_alone(bare, tmp_path):
 
 
 def test_the_scripts_are_executable():
-    assert all(os.access(file, os.X_OK) for file in (CODE / ".ci").iterdir())
+    assert all(os.access(file, os.X_OK) for file in (CODE / ".ci").iterdir() if file.suffix != ".json")
 
 
 @pytest.fixture

@@ -5,12 +5,13 @@ from playwright.sync_api import expect
 
 from annotations.models import SurrogateEntity
 from tests.browser.widths import PHONE, fits
-from tests.surrogates.conftest import ward  # noqa: F401  # a fixture
+from tests.surrogates.conftest import make_ward, making
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_from_the_list_to_another_surrogate(page_of, live, ward):  # noqa: F811  # the fixture
+def test_from_the_list_to_another_surrogate(page_of, live):
+    ward = making(make_ward())
     ward.make()
     page = page_of(ward.mia, **PHONE)
     page.goto(live("surrogates", "ward"))
