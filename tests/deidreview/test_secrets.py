@@ -163,7 +163,7 @@ def test_a_manager_sees_everything(world):
     assert walk.shows(everything), everything - set(walk.found)
 
 
-@pytest.mark.parametrize("persona", ["annotator", "zqfinn"])
+@pytest.mark.parametrize("persona", ["annotator", pytest.param("zqfinn", marks=pytest.mark.nightly)])
 def test_before_submitting_nothing_of_others_is_shown(world, persona):
     """Check an annotator with a draft, and a former viewer who has not begun."""
     found = Walk(world, persona).all()
@@ -193,7 +193,7 @@ def test_where_adjudication_is_anonymous_no_annotator_is_named_to_a_viewer(world
     assert told(found, secret.RELEASED | secret.CERTIFIED) == {}
 
 
-@pytest.mark.parametrize(("share", "anonymous"), [(20, True), (0, False)])
+@pytest.mark.parametrize(("share", "anonymous"), [(20, True), pytest.param(0, False, marks=pytest.mark.nightly)])
 def test_a_planted_leak_is_shown_once_its_review_is_finished(world, share, anonymous):
     """With the option still on, and with the option switched off meanwhile. In the first, adjudication is anonymous."""
     Project.objects.filter(pk=world.ours.pk).update(planted_share=share, anonymous_adjudication=anonymous)
@@ -233,7 +233,7 @@ def where(found: dict[str, list[str]], token: str) -> set[str]:
     return {re.sub(r" to /.*", "", way) for way in found.get(token, [])}
 
 
-@pytest.mark.parametrize("persona", ["stranger", "other_manager"])
+@pytest.mark.parametrize("persona", [pytest.param("stranger", marks=pytest.mark.nightly), "other_manager"])
 def test_strangers_see_nothing(world, persona):
     found = Walk(world, persona).all()
     assert told(found, secret.RELEASED | secret.CERTIFIED) == {}

@@ -63,8 +63,6 @@ PAGES = [
     *("adjudications", "acceptance", "export", "import", "audit", "project_settings", "people", "labels"),
 ]
 
-both = [pytest.mark.both_databases, pytest.mark.django_db(transaction=True)]
-
 
 @pytest.fixture
 def old(tmp_path):
@@ -202,8 +200,9 @@ def texts(row):
 
 
 class TestOpened:
-    pytestmark = both
+    pytestmark = pytest.mark.django_db(transaction=True)
 
+    @pytest.mark.both_databases
     def test_every_row_is_there(self, opened):
         before, shape = opened
         after = rows_now()
@@ -219,6 +218,7 @@ class TestOpened:
         session = Session.objects.get()
         assert session.get_decoded() == {"language": "it"}
 
+    @pytest.mark.both_databases
     def test_references_to_moved_rows_hold_and_cascade(self, opened):
         job = Job.objects.get(state="queued")
         run = Run.objects.get(job=job)
@@ -230,6 +230,7 @@ class TestOpened:
         job.delete()
         assert not Run.objects.filter(pk=run.pk).exists()
 
+    @pytest.mark.both_databases
     def test_new_rows_go_on_where_the_old_ones_ended(self, opened):
         project = Project.objects.get()
         last = Job.objects.order_by("pk").last().pk
