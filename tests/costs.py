@@ -35,14 +35,12 @@ DEARER: Final[dict[str, float]] = {
     "tests/backends/test_on_gpu.py": 60,
     "tests/backends/test_spacy.py": 60,
     "tests/backends/test_stacked.py": 60,
-    "tests/browser/annotate/test_outage.py": 60,
     "tests/product/test_behind_nginx.py": 60,
     "tests/product/test_deploy.py": 70,
     "tests/product/test_installed.py": 80,
     "tests/product/test_prepare.py": 70,
     "tests/product/test_run.py": 180,
     "tests/product/test_sign_in.py": 60,
-    "tests/training/test_training_transformer.py": 60,
 }
 
 
