@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from annotations.jobs.services import doorbell
 from annotations.jobs.services.status import missing
 from annotations.models import Job
-from annotations.ops.services.schema import Migration, SchemaState, applied_migrations, compare
+from annotations.ops.services.schema import Migration, SchemaState, applied_migrations, compare, too_old
 
 OK = "ok"
 
@@ -48,7 +48,9 @@ class Health:
             # A broken connection is replaced at the next check.
             connection.close()
             return
-        if state.newer:
+        if state.before_releases:
+            self._problem("migrations", "too-old", str(too_old(_("The database"))))
+        elif state.newer:
             self._problem("migrations", "newer", _("The database belongs to a newer version of deidreview."))
         elif state.pending:
             self._problem("migrations", "pending", _("The database has no tables of this version yet: run “prepare”."))

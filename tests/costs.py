@@ -30,7 +30,6 @@ DEARER: Final[dict[str, float]] = {
     "tests/deidreview/test_secrets.py": 240,
     "tests/journey/test_three_people.py": 60,
     "tests/ops/test_backup.py": 70,
-    "tests/ops/test_old_data.py": 160,
     "tests/api/test_described.py": 60,
     "tests/backends/test_on_gpu.py": 60,
     "tests/backends/test_spacy.py": 60,

@@ -3,11 +3,9 @@
 import io
 import json
 import uuid
-from importlib import import_module
 from types import SimpleNamespace
 
 import pytest
-from django.apps import apps
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -28,7 +26,6 @@ from annotations.models import (
     Adjudication,
     AnnotationSet,
     Assignment,
-    Comparison,
     Document,
     Event,
     Job,
@@ -36,7 +33,6 @@ from annotations.models import (
     MajorityNote,
     Resolution,
     Span,
-    Stale,
 )
 from annotations.ops.services.erasing import erase_patient
 from tests import factories as make
@@ -296,16 +292,6 @@ def test_a_note_that_is_erased_meanwhile_is_left(votes):
     run_majority(act=act)
     act.refresh_from_db()
     assert (act.gold, act.tied, act.left) == (0, 1, 1)
-
-
-def test_after_the_update_notes_with_disagreements_are_compared_again(votes):
-    submitted(votes, "agreed", [[NAME], [NAME]])
-    bring_up_to_date(votes.project)
-    Comparison.objects.update(tied=0)
-    import_module("annotations.migrations.earlier.0036_majority_votes").compare_again(apps, None)
-    assert set(Stale.objects.values_list("document_id", flat=True)) == {votes.whole.pk, votes.tied.pk}
-    bring_up_to_date(votes.project)
-    assert preview(votes.project).ties == 1
 
 
 def test_without_notes_to_decide_there_is_no_vote(votes):

@@ -1,18 +1,14 @@
 """A person who could once read everybody's spans is not blind afterwards for the notes of that time."""
 
-from importlib import import_module
 from types import SimpleNamespace
 
 import pytest
-from django.apps import apps
 from django.test import Client
 from django.urls import reverse
-from django.utils import timezone
 
-from annotations.accounts.events import MEMBER_CHANGED
 from annotations.accounts.services.members import add_member, remove_member
 from annotations.agreement.selectors.figures import left_out
-from annotations.models import AnnotationSet, Event, Membership, Role
+from annotations.models import AnnotationSet, Membership, Role
 from tests import factories as make
 from tests.held import fresh
 
@@ -93,22 +89,3 @@ def test_the_page_of_people_says_so(ward):
         "their annotations of earlier notes"
         in client_of(ward.mia).get(reverse("people", args=["ward"])).content.decode()
     )
-
-
-def test_the_log_tells_of_those_who_gave_up_reading_before_this_was_kept(ward):
-    add_member(project=ward.project, user=ward.finn, role=Role.VIEWER)
-    become(ward, Role.ANNOTATOR)
-    gone = make.make_member(ward.project, Role.REVIEWER, "gone")
-    Membership.objects.filter(user=gone).update(active=False, removed_at=timezone.now())
-    cleo = make.make_member(ward.project, Role.ANNOTATOR, "cleo")
-    # The first manager has no event of their own.
-    Event(verb=MEMBER_CHANGED, project_id=ward.project.pk, data={"user": "cleo", "role": "annotator"}).save()
-    ann = make.make_member(ward.project, Role.ANNOTATOR, "ann")
-    for user in (ward.finn, ann):
-        make.make_set(ward.note, user, submitted=True, submitted_at=timezone.now())
-    Membership.objects.update(read_others_until=None)
-    import_module("annotations.migrations.earlier.0020_former_readers").look_back(apps, None)
-    known = Membership.objects.filter(read_others_until__isnull=False).values_list("user__username", flat=True)
-    assert set(known) == {"finn", "gone", cleo.username}
-    blind = dict(AnnotationSet.objects.values_list("author__user__username", "blind"))
-    assert blind == {"finn": False, "ann": True}

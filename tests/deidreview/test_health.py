@@ -8,7 +8,7 @@ from django.core.management import CommandError, call_command
 from django.db import OperationalError, connection
 
 from annotations.jobs.services import doorbell
-from annotations.ops.services.schema import SchemaState
+from annotations.ops.services.schema import BEFORE_RELEASES, SchemaState
 from deidreview import health
 
 
@@ -68,6 +68,7 @@ def test_an_outage_of_the_database(client, redis, down, capsys):
     [
         (SchemaState(frozenset(), [], [("annotations", "0001")]), "pending"),
         (SchemaState(frozenset(), [("annotations", "9999")], []), "newer"),
+        (SchemaState(frozenset(), [BEFORE_RELEASES], []), "too-old"),
     ],
 )
 def test_a_database_of_another_version(client, redis, monkeypatch, state, word):

@@ -70,7 +70,7 @@ def test_a_round_trip_is_exact(world, tmp_path):
     manifest = json.loads(zipfile.ZipFile(tmp_path / "b").read("manifest.json"))
     assert manifest["engine"] == connection.vendor
     assert manifest["counts"]["project"] == 1
-    assert ["annotations", "0001_initial"] in manifest["migrations"]
+    assert ["annotations", "0002_initial"] in manifest["migrations"]
     assert list(tmp_path.glob(".backup-*")) == []
     make.make_project("later")
     Document.objects.all().delete()
@@ -159,11 +159,15 @@ def rewritten(file: Path, **changes: object) -> Path:
     return other
 
 
-def test_a_backup_of_another_engine_or_a_newer_version_is_an_error(world, tmp_path):
+def test_a_backup_of_another_engine_or_version_is_an_error(world, tmp_path):
     write_backup(file=tmp_path / "b")
     other = "sqlite" if connection.vendor == "postgresql" else "postgresql"
     with pytest.raises(ServiceError, match=r"is a backup of a (SQLite|PostgreSQL) database, but DATABASE_URL names"):
         restore_backup(file=rewritten(tmp_path / "b", engine=other), force=True)
+
+    too_old = rewritten(tmp_path / "b", migrations=[["annotations", "0001_initial"]])
+    with pytest.raises(ServiceError, match="is from a version before the first release"):
+        restore_backup(file=too_old, force=True)
 
     newer = rewritten(tmp_path / "b", version="9.0", migrations=[["annotations", "9999_later"]])
     with pytest.raises(ServiceError, match=r"made by a newer version of deidreview \(9.0;"):

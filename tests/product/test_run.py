@@ -178,15 +178,20 @@ def data(environ, prepared):
 
 
 @sqlite_only
-def test_data_from_a_newer_version(start, data):
-    _applied(
-        data, "INSERT INTO django_migrations (app, name, applied) VALUES ('annotations', '9999_later', '2030-01-01')"
-    )
+@pytest.mark.parametrize(
+    ("migration", "told"),
+    [
+        ("9999_later", "was written by a newer version of deidreview: version"),
+        ("0001_initial", "is from a version before the first release, which this version can't read."),
+    ],
+)
+def test_data_from_a_newer_version_and_one_before_the_first_release(start, data, migration, told):
+    insert = "INSERT INTO django_migrations (app, name, applied) VALUES ('annotations', '{}', '2030-01-01')"
+    _applied(data, insert.format(migration))
 
     status, words = start().finish()
     assert status == 1
-    assert "was written by a newer version of deidreview: version" in words
-    assert "annotations.9999_later" in words
+    assert told in words
     assert len(words.splitlines()) == 1
 
 

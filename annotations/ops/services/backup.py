@@ -26,7 +26,7 @@ from annotations.core.errors import ServiceError
 from annotations.models import AnnotationSet, Comment, Document, Event, GoldVersion, Project, Span, User
 from annotations.ops.services import backup_engines
 from annotations.ops.services.backup_engines import Engine
-from annotations.ops.services.schema import applied_migrations, compare
+from annotations.ops.services.schema import applied_migrations, compare, too_old
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -88,8 +88,8 @@ def restore_backup(*, file: Path, force: bool = False) -> dict[str, Any]:
     """Replace the database by a backup. On any failure the database stays unchanged.
 
     A backup of an older version is migrated. If the database contains data and `force` is set, it is backed up first.
-    Raises ServiceError for a damaged file, a file from another database engine or a newer version, and a database that
-    contains data while `force` is not set.
+    Raises ServiceError for a damaged file, a file from another database engine, a newer version or one before the first
+    release, and a database that contains data while `force` is not set.
     """
     engine = backup_engines.current()
     with _product_stopped(), tempfile.TemporaryDirectory(prefix=".restore-", dir=_work_folder()) as folder:
@@ -247,6 +247,8 @@ def _check_fits(file: Path, manifest: Manifest, engine: Engine) -> Any:
             code="engine",
         )
     state = compare(manifest.migrations)
+    if state.before_releases:
+        raise too_old(file)
     if state.newer:
         raise _newer(file, manifest.version)
     return state

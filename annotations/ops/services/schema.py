@@ -1,17 +1,17 @@
 """Whether the schema of a database fits this code, judged by the applied migrations."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Final, NamedTuple
 
-from django.conf import settings
 from django.db import connections
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
+from django.utils.translation import gettext as _
+
+from annotations.core.errors import ServiceError
 
 Migration = tuple[str, str]
-# The folder beside a squashed migration with those that it replaces, for databases that lack some of them.
-EARLIER: Final = "earlier"
+# Every database from before the first release has this migration. Its tables were written anew for that release.
+BEFORE_RELEASES: Final = ("annotations", "0001_initial")
 
 
 class SchemaState(NamedTuple):
@@ -26,8 +26,13 @@ class SchemaState(NamedTuple):
         return not self.applied
 
     @property
+    def before_releases(self) -> bool:
+        """Whether a version from before the first release wrote the data, which this version can't read."""
+        return BEFORE_RELEASES in self.unknown
+
+    @property
     def newer(self) -> bool:
-        return bool(self.unknown)
+        return bool(self.unknown) and not self.before_releases
 
     @property
     def older(self) -> bool:
@@ -49,28 +54,17 @@ def compare(applied: frozenset[Migration], using: str = "default") -> SchemaStat
     Migrations of applications that are no longer installed are ignored: nothing uses their tables any more.
     """
     loader = MigrationLoader(connections[using])
-    replaced = {key for squashed in loader.replacements.values() for key in squashed.replaces}
-    known = {*loader.disk_migrations, *replaced}
-    unknown = sorted(key for key in applied if key[0] in loader.migrated_apps and key not in known)
-    # An older database lacks some of the migrations that a squashed one replaces, and later ones.
+    unknown = sorted(key for key in applied if key[0] in loader.migrated_apps and key not in loader.disk_migrations)
     return SchemaState(applied, unknown, sorted(set(loader.disk_migrations) - applied))
 
 
-def made_halfway(using: str = "default") -> bool:
-    """Whether some, but not all, of the migrations that a squashed one replaces have been applied."""
-    applied = applied_migrations(using)
-    squashed = MigrationLoader(None).replacements.values()
-    return any(set(each.replaces) & applied and set(each.replaces) - applied for each in squashed)
-
-
-@contextmanager
-def earlier_migrations() -> Iterator[None]:
-    """Let Django find the migrations of `earlier` instead of the squashed ones, in the whole process."""
-    before = settings.MIGRATION_MODULES
-    apps = {app for app, _name in MigrationLoader(None).replacements}
-    folders = {app: f"{MigrationLoader.migrations_module(app)[0]}.{EARLIER}" for app in apps}
-    settings.MIGRATION_MODULES = {**before, **folders}
-    try:
-        yield
-    finally:
-        settings.MIGRATION_MODULES = before
+def too_old(data: object) -> ServiceError:
+    """Return the error for data from before the first release; `data` says where they are."""
+    return ServiceError(
+        _(
+            "%(data)s is from a version before the first release, which this version can't read. Start that version, "
+            "export each project as an archive, and import the archives here (docs/archives.md)."
+        )
+        % {"data": data},
+        code="too-old",
+    )

@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 from annotations.core.errors import ServiceError
 from annotations.models import Project, User
 from annotations.ops.services.backup import write_backup
-from annotations.ops.services.schema import schema_state
+from annotations.ops.services.schema import schema_state, too_old
 from models_runtime.runs.services.runs import start_run
 
 Say = Callable[[str], None]
@@ -68,10 +68,13 @@ def _alone_on_the_server(say: Say) -> Iterator[None]:
 def prepare_database(*, say: Say) -> None:
     """Create the tables, or back up and migrate older ones.
 
-    Raises ServiceError for a newer database, and for one of PostgreSQL that does not store Unicode.
+    Raises ServiceError for a newer database, one from before the first release, and one of PostgreSQL that does not
+    store Unicode.
     """
     _require_unicode()
     state = schema_state()
+    if state.before_releases:
+        raise too_old(settings.DATA_DIR)
     if state.newer:
         app, name = state.unknown[-1]
         raise ServiceError(
