@@ -23,6 +23,7 @@ from pytest_django.plugin import blocking_manager_key
 from models_runtime.backends import children
 from tests import held
 from tests.held import once
+from tests.run import PLAN
 from tests.waiting import HANGS
 from tests.worlds import learners
 from tests.worlds.learners import cold_learners
@@ -71,8 +72,6 @@ SECOND = {"both_databases", "postgresql"}
 # The parts of a run. The second ones use PostgreSQL; `make test` runs only what is marked there, as one part.
 PARTS = ("plain", "first", "first-browser", "first-running", "second", "second-browser", "second-running")
 HERE = Path(__file__).parent
-# The files with tests of each part, in the folder that the parts share.
-PLAN = "plan.json"
 FILES = pytest.StashKey[set[Path]]()
 # Calls that a test can make at the same time.
 THREADS = 8
@@ -81,25 +80,25 @@ THREADS = 8
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--part",
-        choices=["all", "plan", *PARTS],
+        choices=["all", *PARTS],
         default="all",
         help="plain: tests without a database; first: on SQLite; second: on PostgreSQL; -browser and -running: those "
-        "in a browser and those that run processes; plan: none, but the files of each part are written to the shared "
-        "folder",
+        "in a browser and those that run processes",
     )
+    parser.addoption("--plan", action="store_true", help="write the files of each part to the shared folder first")
     parser.addoption("--nightly", action="store_true", help="run all that `make test-all` runs")
     parser.addoption("--shared", type=Path, help="a folder that the parts of one run share")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose the number of examples, and read which files have tests of this part, if they were loaded before.
+    """Choose the number of examples, and read which files have tests of this part, if another part has loaded them all.
 
     Loading all files takes half a minute.
     """
     if config.getoption("--nightly"):
         settings.load_profile("nightly")
     part, shared = config.getoption("--part"), config.getoption("--shared")
-    if part in PARTS and shared and (shared / PLAN).exists():
+    if shared and (shared / PLAN).exists():
         config.stash[FILES] = {HERE / name for name in json.loads((shared / PLAN).read_text())[part]}
 
 
@@ -114,11 +113,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
     part, nightly = config.getoption("--part"), config.getoption("--nightly")
-    if part == "plan":
-        if not session.testsfailed:
-            _write_plan(config.getoption("--shared"), items, nightly)
-        items.clear()
-        return
+    if config.getoption("--plan") and not session.testsfailed:
+        _write_plan(config.getoption("--shared"), items, nightly)
     apart: dict[bool, list[pytest.Item]] = {True: [], False: []}
     for item in items:
         parts = _parts_of(item, nightly)
@@ -146,7 +142,9 @@ def _write_plan(folder: Path, items: list[pytest.Item], nightly: bool) -> None:
     for item in items:
         for part in _parts_of(item, nightly):
             files[part].add(str(item.path.relative_to(HERE)))
-    (folder / PLAN).write_text(json.dumps({part: sorted(names) for part, names in files.items()}))
+    whole = folder / "plan.part"
+    whole.write_text(json.dumps({part: sorted(names) for part, names in files.items()}))
+    whole.rename(folder / PLAN)  # Who waits for the file finds all of it.
 
 
 def _parts_of(item: pytest.Item, nightly: bool) -> set[str]:

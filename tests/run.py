@@ -56,6 +56,10 @@ PARTS = {
     "no database": "plain",
 }
 NIGHTLY = {"browser, PostgreSQL": "second-browser", "processes, PostgreSQL": "second-running"}
+# The part that loads all files; the others wait until it has, and then load only those that they need.
+FIRST = "no database"
+# The files with tests of each part, in the folder that the parts share.
+PLAN = "plan.json"
 RESULTS = CODE / "test-results" / "costs.json"
 
 
@@ -77,13 +81,17 @@ def main(words: Sequence[str]) -> int:
         pool = stack.enter_context(ThreadPoolExecutor())
         server = pool.submit(stack.enter_context, private_postgres())
         options = [f"--shared={shared}", *(["--nightly"] if chosen.all else [])]
-        results = {} if words else _before(pool, environ, options)
         tests = TestRun([*PYTEST, *options, *words], environ, server, (0, NO_TESTS) if words else (0,))
         parts = PARTS | (NIGHTLY if chosen.all else {})
         outputs = {name: stack.enter_context(tempfile.TemporaryFile()) for name in parts}
-        runs = {name: pool.submit(tests.run, part, outputs[name]) for name, part in parts.items()}
-        for name, run in runs.items():
-            results[name] = run.result()
+        results, runs = {}, {}
+        if not words:
+            runs[FIRST] = pool.submit(tests.run, parts[FIRST], outputs[FIRST], "--plan")
+            results["JavaScript"] = _node(environ)
+            _wait_for(shared / PLAN, runs[FIRST])
+        runs |= {name: pool.submit(tests.run, parts[name], outputs[name]) for name in parts if name not in runs}
+        for name in parts:
+            results[name] = runs[name].result()
             _title(f"pytest, {name}")
             _show(outputs[name])
         spent = costs.read(shared)
@@ -102,14 +110,10 @@ def _report(results: Mapping[str, str], spent: list[costs.FileCost], seconds: fl
     return 0 if not above and all(line.startswith("ok") for line in results.values()) else 1
 
 
-def _before(pool: ThreadPoolExecutor, environ: Mapping[str, str], options: Sequence[str]) -> dict[str, str]:
-    """Run the JavaScript tests. Meanwhile load all tests once, so that each part then loads only the files it needs."""
-    with tempfile.TemporaryFile() as output:
-        loaded = pool.submit(_timed, [*PYTEST, *options, "--part=plan"], environ, output, (NO_TESTS,))
-        results = {"JavaScript": _node(environ), "all files loaded": loaded.result()}
-        if not results["all files loaded"].startswith("ok"):
-            _show(output)
-    return results
+def _wait_for(plan: Path, run: Future[str]) -> None:
+    """Wait until the first part has loaded all files and written which part needs which of them, or has ended."""
+    while not plan.exists() and not run.done():
+        time.sleep(0.1)
 
 
 @dataclass
@@ -121,7 +125,7 @@ class TestRun:
     server: Future[str]
     fine: Sequence[int]
 
-    def run(self, part: str, output: IO[bytes] | None = None) -> str:
+    def run(self, part: str, output: IO[bytes], *more: str) -> str:
         """Run one part. Return a line about it that begins with "ok" if nothing failed."""
         environ = dict(self.environ)
         if part.startswith("second"):
@@ -129,7 +133,7 @@ class TestRun:
                 environ["DATABASE_URL"] = self.server.result()
             except StartError as error:
                 return f"failed: {error}"
-        return _timed([*self.command, f"--part={part}"], environ, output, self.fine)
+        return _timed([*self.command, f"--part={part}", *more], environ, output, self.fine)
 
 
 def _show(output: IO[bytes]) -> None:

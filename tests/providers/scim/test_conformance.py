@@ -1,18 +1,20 @@
 """The independent tester of SCIM, scim2-tester, finds no error in our SCIM."""
 
 import pytest
-from scim2_client.engines.wsgi import WSGISCIMClient
-from scim2_tester import Status, check_server
-
 from deidreview.wsgi import application
 from tests.worlds.scim_provider import TOKEN
 
-pytestmark = [pytest.mark.both_databases, pytest.mark.django_db(transaction=True)]
+# Our own tests of SCIM run by day.
+pytestmark = [pytest.mark.nightly, pytest.mark.django_db(transaction=True)]
 # It checks users, groups and what the service offers, by about this many checks.
 LEAST = 60
 
 
 def test_scim2_tester_finds_no_error(configure):
+    # Importing them takes seconds after many other modules.
+    from scim2_client.engines.wsgi import WSGISCIMClient
+    from scim2_tester import Status, check_server
+
     configure(scim_subject="userName")
     client = WSGISCIMClient(application, "http://testserver/scim/v2/idp", headers={"Authorization": f"Bearer {TOKEN}"})
     results = check_server(client)
