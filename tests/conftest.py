@@ -23,7 +23,6 @@ from pytest_django.plugin import blocking_manager_key
 from models_runtime.backends import children
 from tests import held
 from tests.held import once
-from tests.run import PLAN
 from tests.waiting import HANGS
 from tests.worlds import learners
 from tests.worlds.learners import cold_learners
@@ -85,7 +84,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="plain: tests without a database; first: on SQLite; second: on PostgreSQL; -browser and -running: those "
         "in a browser and those that run processes",
     )
-    parser.addoption("--plan", action="store_true", help="write the files of each part to the shared folder first")
+    parser.addoption("--plan", type=Path, help="the file that says which files each part needs; made if there is none")
     parser.addoption("--nightly", action="store_true", help="run all that `make test-all` runs")
     parser.addoption("--shared", type=Path, help="a folder that the parts of one run share")
 
@@ -97,9 +96,9 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     if config.getoption("--nightly"):
         settings.load_profile("nightly")
-    part, shared = config.getoption("--part"), config.getoption("--shared")
-    if shared and (shared / PLAN).exists():
-        config.stash[FILES] = {HERE / name for name in json.loads((shared / PLAN).read_text())[part]}
+    plan = config.getoption("--plan")
+    if plan and plan.exists():
+        config.stash[FILES] = {HERE / name for name in json.loads(plan.read_text())[config.getoption("--part")]}
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -113,8 +112,9 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
     part, nightly = config.getoption("--part"), config.getoption("--nightly")
-    if config.getoption("--plan") and not session.testsfailed:
-        _write_plan(config.getoption("--shared"), items, nightly)
+    plan = config.getoption("--plan")
+    if plan and not plan.exists() and not session.testsfailed:
+        _write_plan(plan, items, nightly)
     apart: dict[bool, list[pytest.Item]] = {True: [], False: []}
     for item in items:
         parts = _parts_of(item, nightly)
@@ -137,14 +137,14 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(20_000, 20, 20)
 
 
-def _write_plan(folder: Path, items: list[pytest.Item], nightly: bool) -> None:
+def _write_plan(plan: Path, items: list[pytest.Item], nightly: bool) -> None:
     files: dict[str, set[str]] = {part: set() for part in PARTS}
     for item in items:
         for part in _parts_of(item, nightly):
             files[part].add(str(item.path.relative_to(HERE)))
-    whole = folder / "plan.part"
+    whole = plan.with_suffix(".part")
     whole.write_text(json.dumps({part: sorted(names) for part, names in files.items()}))
-    whole.rename(folder / PLAN)  # Who waits for the file finds all of it.
+    whole.rename(plan)  # Who waits for the file finds all of it.
 
 
 def _parts_of(item: pytest.Item, nightly: bool) -> set[str]:

@@ -58,8 +58,6 @@ PARTS = {
 NIGHTLY = {"browser, PostgreSQL": "second-browser", "processes, PostgreSQL": "second-running"}
 # The part that loads all files; the others wait until it has, and then load only those that they need.
 FIRST = "no database"
-# The files with tests of each part, in the folder that the parts share.
-PLAN = "plan.json"
 RESULTS = CODE / "test-results" / "costs.json"
 
 
@@ -84,11 +82,12 @@ def main(words: Sequence[str]) -> int:
         tests = TestRun([*PYTEST, *options, *words], environ, server, (0, NO_TESTS) if words else (0,))
         parts = PARTS | (NIGHTLY if chosen.all else {})
         outputs = {name: stack.enter_context(tempfile.TemporaryFile()) for name in parts}
-        results, runs = {}, {}
+        results, runs, plan = {}, {}, shared / "plan.json"
         if not words:
-            runs[FIRST] = pool.submit(tests.run, parts[FIRST], outputs[FIRST], "--plan")
+            tests.command += [f"--plan={plan}"]
+            runs[FIRST] = pool.submit(tests.run, parts[FIRST], outputs[FIRST])
             results["JavaScript"] = _node(environ)
-            _wait_for(shared / PLAN, runs[FIRST])
+            _wait_for(plan, runs[FIRST])
         runs |= {name: pool.submit(tests.run, parts[name], outputs[name]) for name in parts if name not in runs}
         for name in parts:
             results[name] = runs[name].result()
@@ -120,12 +119,12 @@ def _wait_for(plan: Path, run: Future[str]) -> None:
 class TestRun:
     """Runs parts of the tests, some of them on the server of PostgreSQL."""
 
-    command: Sequence[str]
+    command: list[str]
     environ: Mapping[str, str]
     server: Future[str]
     fine: Sequence[int]
 
-    def run(self, part: str, output: IO[bytes], *more: str) -> str:
+    def run(self, part: str, output: IO[bytes]) -> str:
         """Run one part. Return a line about it that begins with "ok" if nothing failed."""
         environ = dict(self.environ)
         if part.startswith("second"):
@@ -133,7 +132,7 @@ class TestRun:
                 environ["DATABASE_URL"] = self.server.result()
             except StartError as error:
                 return f"failed: {error}"
-        return _timed([*self.command, f"--part={part}", *more], environ, output, self.fine)
+        return _timed([*self.command, f"--part={part}"], environ, output, self.fine)
 
 
 def _show(output: IO[bytes]) -> None:

@@ -80,10 +80,10 @@ def ids(world, name) -> dict[str, object]:
 
 @pytest.mark.parametrize("name", sorted(api().operations))
 def test_what_the_description_says(name, one_connection, world, ids):
-    """Three requests for each route during the day, always the same ones, and more at night."""
+    """Two requests for each route during the day, always the same ones, and more at night."""
 
     @given(case=operations()[name].as_strategy())
-    @settings(max_examples=settings().max_examples // 8, phases=[Phase.generate])
+    @settings(max_examples=settings().max_examples // 12, phases=[Phase.generate])
     def send(case):
         case.path_parameters = {key: ids.get(key, value) for key, value in (case.path_parameters or {}).items()}
         case.call_and_validate(checks=CHECKS, headers=world.program.headers)

@@ -36,7 +36,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("fast_requests", "s
 FORM = "application/x-www-form-urlencoded"
 NAMES = list(TABLE)
 # How many cases a URL gets during the day, and how many one that takes JSON.
-FEW, FEW_OF_JSON = (3, 30) if POSTGRESQL else (2, 20)
+FEW, FEW_OF_JSON = 1, 10
 # Malformed headers, one request each.
 HEADERS = [
     {"HTTP_COOKIE": 'deidreview="\\000"; deidreview-csrf="\\000"; messages="\\000"; sessionid=\xff'},

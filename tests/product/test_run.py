@@ -17,7 +17,7 @@ sqlite_only = pytest.mark.skipif(connection.vendor != "sqlite", reason="looks in
 
 
 @pytest.mark.both_databases
-def test_start_stop_restore_and_start_again_with_the_data_still_there(start, manage, tmp_path, environ):
+def test_start_kill_start_stop_and_restore_with_the_data_still_there(start, manage, tmp_path, environ):
     product = start(fresh=True, DEIDREVIEW_DEMO="1").wait_ready()
     assert "Demo accounts: manager" in product.output
     assert product.get("/accounts/login/")[0] == 200
@@ -38,17 +38,24 @@ def test_start_stop_restore_and_start_again_with_the_data_still_there(start, man
     assert refused.returncode == 1
     assert f"deidreview is running with the data folder {product.data}. Stop it first." in refused.stderr
 
-    assert product.stop(signal.SIGINT) == 0
-    assert product.survivors() == []
-    assert "Everything is saved." in product.output
-    assert "was killed" not in product.output
-
+    # Killed, it leaves no process behind, and starts again although Redis lost its file.
+    product.tree()
+    product.process.send_signal(signal.SIGKILL)
+    product.process.wait()
+    wait_for(lambda: product.survivors() == [], 30, "the children to end")
+    for file in (product.data / "redis").rglob("appendonly*"):
+        if file.is_file():
+            file.write_bytes(b"this is no append-only file")
     again = start(DEIDREVIEW_DEMO="1").wait_ready()
     assert again.get("/healthz") == (200, '{"status": "ok"}')
     for needless in ("Created the", "Updated the", "Collected the", "Loaded the"):
         assert needless not in again.output
+    assert "Redis could not read its file" in again.output
+    assert list(again.data.glob("redis.unreadable-*"))
     assert again.stop(signal.SIGTERM) == 0
     assert again.survivors() == []
+    assert "Everything is saved." in again.output
+    assert "was killed" not in again.output
 
     status, words = start(HOST="0.0.0.0").finish()
     assert status == 1
@@ -98,23 +105,6 @@ def test_a_killed_web_server_loses_no_connection(running):
     assert running.get("/healthz")[0] == 200
     wait_for(lambda: replaced(running, web))
     assert running.get("/healthz")[0] == 200
-
-
-def test_kill_9_leaves_nothing_behind_and_the_next_start_works_though_redis_lost_its_file(start):
-    product = start().wait_ready()
-    product.tree()
-    product.process.send_signal(signal.SIGKILL)
-    product.process.wait()
-
-    wait_for(lambda: product.survivors() == [], 30, "the children to end")
-    for file in (product.data / "redis").rglob("appendonly*"):
-        if file.is_file():
-            file.write_bytes(b"this is no append-only file")
-
-    again = start().wait_ready()
-    assert again.get("/accounts/login/")[0] == 200
-    assert "Redis could not read its file" in again.output
-    assert list(again.data.glob("redis.unreadable-*"))
 
 
 def test_a_port_in_use(start):
@@ -196,13 +186,13 @@ def test_data_from_a_newer_version_and_one_before_the_first_release(start, data,
 
 
 @sqlite_only
-def test_data_from_an_older_version_is_backed_up_and_migrated(start, data, manage):
+def test_data_from_an_older_version_is_backed_up_and_migrated(data, manage):
     # Simulate an older version: remove the tables of models_runtime and the record of its migrations.
     assert manage("migrate", "models_runtime", "zero").returncode == 0
 
-    product = start().wait_ready()
-    assert "The database is from an older version. A backup was written to " in product.output
-    assert "Updated the database." in product.output
+    done = manage("prepare")
+    assert "The database is from an older version. A backup was written to " in done.stdout
+    assert "Updated the database." in done.stdout
     assert len(list((data / "backups").glob("*-before-*.deidreview"))) == 1
     assert _applied(data, "SELECT COUNT(*) FROM django_migrations WHERE app = 'models_runtime'") > 0
 
