@@ -74,9 +74,13 @@ def test_round_by_round_from_the_page(world, client):
         assert client.post(page("loop_freeze"), {"share": "20"}).url == page("loop")
     first = GoldVersion.objects.get()
     assert len(held_out(first)) == 4 and loop_of(world.project).next == "train"
+    for spans, enough in ((0, False), (1, True), (first.span_count, True)):
+        GoldVersion.objects.update(span_count=spans)
+        assert loop_of(world.project).can["train"] is enough
     assert "Train a model" in check_page(client.get(page("loop")))
     run = train_and_run(client, world, 1)
     assert run.items.count() == 2, "only what is not gold was read"
+    assert rounds(world.project)[-1].more == 0
     shown = check_page(client.get(page("loop")))
     assert page("review_next", run.author_id) in shown and "no note finished" in shown
     accept_all(run, world.reviewer)

@@ -212,3 +212,13 @@ def test_the_reserved_domain_of_a_surrogate_address_is_no_finding(ward):
     add_note(ward.project, "en-7", "Write to «ivo.marlow@clinic.example|EMAIL» today.\n", language="en")
     row = released(ward, "surrogate")[1]["en-7"]
     assert "@example.org" in row.text and found_in(row) == []
+
+
+def test_a_patient_named_by_chance_like_the_surrogate_of_a_physician_is_no_finding(ward):
+    first = released(ward, "surrogate")[1]["it-1"].text
+    family = re.search(r"dott\. \w+ (\w+)", first)[1]
+    text = f"Paziente: «{family}|PATIENT». Dott. «Paolo Serra|DOCTOR».\n"
+    add_note(ward.project, "it-2", text, language="it", patient_id="P-7")
+    release, rows = released(ward, "surrogate")
+    assert family in rows["it-2"].text and found_in(rows["it-2"]) == []
+    assert release.figures["exceptions"]["coincidence"] == 1
