@@ -202,6 +202,7 @@ def test_forged_addresses_neither_escape_the_lock_nor_lock_anybody_else_out(web_
     assert UNNAMED_PROXY not in server.end()
 
 
+@pytest.mark.nightly
 def test_https_with_no_proxy_named_is_warned_of_at_the_start(web_server):
     _, server = web_server(DEIDREVIEW_HTTPS="1", DEIDREVIEW_PROXIES="0")
     assert UNNAMED_PROXY in server.end()

@@ -1,9 +1,14 @@
 """Which tests a change can break, and what a run says about the cost of files."""
 
+import pytest
+
 from tests.affected import affected_by
 from tests.costs import BUDGET, FileCost, above_budget, summary
 
+reads_all = pytest.mark.nightly  # It takes 9 s to read the imports of all files.
 
+
+@reads_all
 def test_a_changed_format_is_seen_by_its_tests_and_by_those_of_import_and_export():
     seen = affected_by(["annotations/domain/formats/brat.py"])
     assert "tests/domain/formats/test_brat.py" in seen
@@ -11,12 +16,14 @@ def test_a_changed_format_is_seen_by_its_tests_and_by_those_of_import_and_export
     assert "tests/accounts/test_members.py" not in seen
 
 
+@reads_all
 def test_a_template_is_seen_by_the_tests_of_its_feature():
     seen = affected_by(["templates/gold/version.html"])
     assert "tests/gold/test_making.py" in seen
     assert not [name for name in seen if "gold" not in name]
 
 
+@reads_all
 def test_a_changed_test_helper_is_seen_by_the_tests_that_import_it():
     seen = affected_by(["tests/timing.py"])
     assert "tests/backends/test_rules_contract.py" in seen

@@ -1,6 +1,7 @@
 """The independent tester of SCIM, scim2-tester, finds no error in our SCIM."""
 
 import pytest
+
 from deidreview.wsgi import application
 from tests.worlds.scim_provider import TOKEN
 
