@@ -155,6 +155,15 @@ def test_sigint_from_a_terminal_puts_the_job_back(counting, processes):
     assert state_of(job) == Job.State.QUEUED
 
 
+def test_a_job_that_ends_within_the_grace_is_not_killed(make_job, processes):
+    processes("relay")
+    worker = processes("work")
+    job = make_job("stubborn", nap=3)
+    wait_for(lambda: Job.objects.get(pk=job.pk).total, what="its only report")
+    assert worker.terminate() == 0
+    assert state_of(job) == Job.State.DONE
+
+
 def test_a_job_that_reports_nothing_is_killed_after_the_grace(make_job, processes):
     processes("relay")
     worker = processes("work")
