@@ -158,7 +158,7 @@ def test_sigint_from_a_terminal_puts_the_job_back(counting, processes):
 def test_a_job_that_ends_within_the_grace_is_not_killed(make_job, processes):
     processes("relay")
     worker = processes("work")
-    job = make_job("stubborn", nap=3)
+    job = make_job("stubborn", nap=6)
     wait_for(lambda: Job.objects.get(pk=job.pk).total, what="its only report")
     assert worker.terminate() == 0
     assert state_of(job) == Job.State.DONE
