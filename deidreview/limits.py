@@ -41,7 +41,8 @@ class Windows:
 
     def __init__(self) -> None:
         # For each slot: the number of the window, and the requests in it.
-        self._cells = memoryview(mmap.mmap(-1, 16 * self.SLOTS)).cast("Q")
+        self._memory = mmap.mmap(-1, 16 * self.SLOTS)
+        self._cells = memoryview(self._memory).cast("Q")
 
     def count(self, slot: int, weight: int = 1) -> int:
         """Count a request as `weight` requests. Return the total of this window."""
@@ -52,8 +53,7 @@ class Windows:
         return self._cells[at + 1]
 
     def clear(self) -> None:
-        for at in range(0, 2 * self.SLOTS, 2):
-            self._cells[at] = 0
+        self._memory[:] = bytes(len(self._memory))
 
 
 class Threads:

@@ -1,6 +1,6 @@
 """The gold and the people of trainings, and the queue."""
 
-from tests.training.conftest import trained, world
+from tests.training.conftest import made_gold, trained, world
 from tests.worlds.queue import make_job, no_redis, probes, processes, redis_server
 
-__all__ = ["make_job", "no_redis", "probes", "processes", "redis_server", "trained", "world"]
+__all__ = ["made_gold", "make_job", "no_redis", "probes", "processes", "redis_server", "trained", "world"]

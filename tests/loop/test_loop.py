@@ -168,12 +168,13 @@ def test_unknown_figures_are_shown_as_unknown(world, client):
 
 @pytest.mark.django_db
 def test_an_empty_project_says_how_to_begin(client):
-    client.force_login(make_member(make_project("ward"), "manager"))
-    shown = check_page(client.get(page("loop")))
-    assert "No gold yet" in shown and page("runs") in shown
-    assert client.post(page("loop_freeze"), {"share": "20"}, follow=True).status_code == 200
-    assert not GoldVersion.objects.exists()
-    answer = client.post(page("loop_freeze"), {"share": "0"})
+    loop, freeze = (reverse(name, args=["empty"]) for name in ("loop", "loop_freeze"))
+    client.force_login(make_member(make_project("empty"), "manager"))
+    shown = check_page(client.get(loop))
+    assert "No gold yet" in shown and reverse("runs", args=["empty"]) in shown
+    assert client.post(freeze, {"share": "20"}, follow=True).status_code == 200
+    assert not GoldVersion.objects.filter(project__slug="empty").exists()
+    answer = client.post(freeze, {"share": "0"})
     assert answer.status_code == 422 and "Enter a whole number from 1 to 90." in check_page(answer)
 
 

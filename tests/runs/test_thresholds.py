@@ -16,12 +16,12 @@ from models_runtime.runs.services.ensembles import MemberChoice, start_ensemble
 from models_runtime.runs.services.runs import start_run
 from models_runtime.runs.services.thresholds import Wanted
 from tests import factories as make
-from tests.training.conftest import make_job, no_redis, trained, world
+from tests.training.conftest import made_gold, make_job, no_redis, trained, world
 from tests.worlds.programs import Program
 
-__all__ = ["make_job", "no_redis", "trained", "world"]
+__all__ = ["made_gold", "make_job", "no_redis", "trained", "world"]
 
-pytestmark = [pytest.mark.queue, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.queue
 
 
 def done(run):
@@ -111,20 +111,17 @@ def test_a_threshold_is_chosen_on_the_hold_out_by_command_page_and_api(world, tr
     assert "No threshold of" in problem.content.decode()
 
 
-@pytest.mark.parametrize(
-    ("words", "why"),
-    [
-        (["rules", "--threshold", "0.05"], "“rules” gives no probabilities of labels"),
-        (["MODEL", "--threshold", "1"], "must be between 0.001 and 0.999"),
-        (["MODEL", "--threshold", "0.1", "--recall", "0.9"], "Enter only one of"),
-        (["ensemble", "--members", "rules,MODEL", "--threshold", "0.1"], "can't use a threshold: rules."),
-        (["llm", "--threshold", "0.1"], "A language model gives no probabilities"),
-    ],
-)
-def test_what_gives_no_probabilities_is_refused(world, trained, words, why):
+def test_what_gives_no_probabilities_is_refused(world, trained):
     model, _job = trained(algorithm="ap", iterations=2)
-    with pytest.raises(CommandError, match=why):
-        command("run_model", "ward", *(word.replace("MODEL", model.name) for word in words))
+    for words, why in (
+        (["rules", "--threshold", "0.05"], "“rules” gives no probabilities of labels"),
+        ([model.name, "--threshold", "1"], "must be between 0.001 and 0.999"),
+        ([model.name, "--threshold", "0.1", "--recall", "0.9"], "Enter only one of"),
+        (["ensemble", "--members", f"rules,{model.name}", "--threshold", "0.1"], "can't use a threshold: rules."),
+        (["llm", "--threshold", "0.1"], "A language model gives no probabilities"),
+    ):
+        with pytest.raises(CommandError, match=why):
+            command("run_model", "ward", *words)
 
 
 def test_an_ensemble_of_models_reads_at_a_threshold_and_its_runs_are_refused(world, trained):
@@ -151,26 +148,27 @@ def test_an_ensemble_of_models_reads_at_a_threshold_and_its_runs_are_refused(wor
         )
 
 
-@pytest.mark.parametrize("with_curve", [False, True])
-def test_added_spans_are_calibrated_only_by_a_curve_of_their_own(world, trained, with_curve):
+def test_added_spans_are_calibrated_only_by_a_curve_of_their_own(world, trained):
     model, _job = trained(iterations=4)
     make.make_note(world.project, "Visita a Como con Gianni Verdi il 3 maggio a Lodi. Dott Bruni, Anna.\n", "incerto")
     plain = done(start_run(project=world.project, backend=model.name, actor=None, key="plain"))
     calibration = make.make_calibration(plain, GoldVersion.objects.get())
-    if with_curve:
-        calibration.curves["added"] = [1.0, 1.0, -1.0]
-        calibration.save()
-    run = done(
-        start_run(project=world.project, backend=model.name, actor=None, key="low", wanted=Wanted(threshold=0.002))
-    )
-    assert run.calibration == calibration
-    rows = Span.objects.filter(annotation_set__author=run.author)
-    added, others = rows.filter(source__contains=" above "), rows.exclude(source__contains=" above ")
-    assert added and others and not others.filter(raw_confidence=None)
-    assert added.filter(raw_confidence=None).count() == (0 if with_curve else added.count())
     make.make_member(world.project, "reviewer", "rev")
-    by = ("--by", "rev", "--preview")
-    found = command("review_bulk", "ward", run.author.name, "--least", "0", "--with-gold", *by)["precision"]
-    counted = rows if with_curve else others
-    assert 0 < found["calibrated"] <= counted.count() and found["count"] <= rows.count()
-    assert (found["calibrated"] == found["count"]) == with_curve
+    for with_curve in (False, True):
+        if with_curve:
+            calibration.curves["added"] = [1.0, 1.0, -1.0]
+            calibration.save()
+        key = f"low-{with_curve}"
+        run = done(
+            start_run(project=world.project, backend=model.name, actor=None, key=key, wanted=Wanted(threshold=0.002))
+        )
+        assert run.calibration == calibration
+        rows = Span.objects.filter(annotation_set__author=run.author)
+        added, others = rows.filter(source__contains=" above "), rows.exclude(source__contains=" above ")
+        assert added and others and not others.filter(raw_confidence=None)
+        assert added.filter(raw_confidence=None).count() == (0 if with_curve else added.count())
+        by = ("--by", "rev", "--preview")
+        found = command("review_bulk", "ward", run.author.name, "--least", "0", "--with-gold", *by)["precision"]
+        counted = rows if with_curve else others
+        assert 0 < found["calibrated"] <= counted.count() and found["count"] <= rows.count()
+        assert (found["calibrated"] == found["count"]) == with_curve

@@ -90,13 +90,13 @@ def test_the_command_and_the_api_train_the_same_model_byte_for_byte(world, shipp
         "--json",
     ]
     hashes = []
-    for settings in ({}, {"header_dropout": "0.5"}, {"surrogates": "1"}, BOTH):
+    for settings in ({"header_dropout": "0.5"}, BOTH):
         out = io.StringIO()
         call_command(*words, *(word for pair in settings.items() for word in ("--set", "=".join(pair))), stdout=out)
         model = TrainedModel.objects.latest("pk")
         assert json.loads(out.getvalue())["state"] == "ready"
         hashes.append(model.card["sha256"])
-    assert len(set(hashes)) == 4
+    assert len(set(hashes)) == 2
     body = {"gold": shipped, "kind": "crf", "algorithm": "ap", "iterations": 5}
     program = Program(world.manager)
     assert program.post("/projects/ward/models", body | {"settings": BOTH}).status_code == 202
@@ -125,7 +125,7 @@ def test_other_label_sets_have_no_surrogates_on_page_command_and_api(world, clie
     assert model.state == TrainedModel.State.READY
 
 
-@pytest.mark.parametrize("wrong", [{"header_dropout": "1.5"}, {"header_dropout": "-1"}, {"surrogates": "6"}])
-def test_bounds(world, trained, wrong):
-    with pytest.raises(ServiceError, match="It must be: from 0 to"):
-        trained(settings=wrong)
+def test_bounds(world, trained):
+    for wrong in ({"header_dropout": "1.5"}, {"header_dropout": "-1"}, {"surrogates": "6"}):
+        with pytest.raises(ServiceError, match="It must be: from 0 to"):
+            trained(settings=wrong)

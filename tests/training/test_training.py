@@ -183,7 +183,6 @@ def canceled_at(step, monkeypatch):
 
 
 @pytest.mark.both_databases
-@pytest.mark.usefixtures("cold_learners")
 def test_a_canceled_training_leaves_no_model(world, trained, monkeypatch):
     canceled_at(2, monkeypatch)
     model, job = trained(name="mine", iterations=1000)
@@ -227,7 +226,6 @@ def test_a_training_that_waits_is_canceled_at_once(world):
     assert model.state == State.FAILED
 
 
-@pytest.mark.usefixtures("cold_learners")
 def test_a_lost_training_process_is_reported(world, trained, monkeypatch):
     monkeypatch.setattr(children, "_messages", lambda process: iter(()))
     model, job = trained()

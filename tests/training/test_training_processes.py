@@ -44,7 +44,7 @@ def finished(model, steps=PASSES):
 
 def test_a_killed_training_of_epochs_continues_and_gives_the_same_model(world, redis_server, processes):
     """It continues from its checkpoint: models_runtime.backends.spacy_ner.checkpoint."""
-    start = partial(start_training, project=world.project, gold=1, actor=None, backend="spacy", iterations=4)
+    start = partial(start_training, project=world.project, gold=1, actor=None, backend="spacy", iterations=3)
     whole = start(key="whole")
     work(whole.job_id)
     processes("relay")
@@ -56,12 +56,13 @@ def test_a_killed_training_of_epochs_continues_and_gives_the_same_model(world, r
     kept = checkpoint_of(model.pk)
     assert kept.is_file()
     processes("work")
-    killed = finished(model, steps=4)
+    killed = finished(model, steps=3)
     assert Job.objects.get(pk=model.job_id).attempt == 2
     wait_for(lambda: not kept.parent.exists(), what="the checkpoint to go")
-    assert finished(whole, steps=4) == killed
+    assert finished(whole, steps=3) == killed
 
 
+@pytest.mark.nightly
 def test_a_killed_training_starts_again_and_gives_the_same_model(world, redis_server, processes, monkeypatch):
     monkeypatch.setattr("models_runtime.training.services.training.MOST_ITERATIONS", PASSES)
     processes("relay")

@@ -30,7 +30,6 @@ def page(name, *arguments):
     return reverse(name, args=["ward", *arguments])
 
 
-@pytest.mark.usefixtures("cold_learners")
 def test_from_the_form_to_a_model_a_file_and_a_run(world, client, settings):
     client.force_login(world.manager)
     shown = client.get(page("models")).content.decode()

@@ -179,7 +179,7 @@ def test_from_the_form_with_two_seeds_to_a_run(world, client, language, vectors)
     form = {
         "gold": 1,
         "algorithm": "stacked:sgd",
-        "iterations": 30,
+        "iterations": 15,
         "grouping": 4,
         "runs": 2,
         "name": "it",

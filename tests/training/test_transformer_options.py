@@ -12,6 +12,7 @@ from django.urls import reverse
 
 from annotations.jobs.runner import run as work
 from annotations.models import Document, Job, StoredFile
+from annotations.ops.selectors.free_texts import free_texts
 from models_runtime.core import gold_notes
 from models_runtime.core import weights as found_here
 from models_runtime.core.gold_notes import all_other_notes
@@ -102,18 +103,11 @@ def test_from_the_form_to_figures_of_each_epoch_and_their_models(world, client, 
     assert client.get(page("model_file", kept[1].pk)).status_code == 200
 
 
-def test_a_name_of_an_epoch_that_exists_gets_a_number(world, home, trained):
-    trained("a", algorithm="ap", name="Court-epoch-1")
-    told = train(
-        "--algorithm", "fresh", "--base", "tiny-bert", "--iterations", "2", "--set", "checkpoints=yes", name="Court"
-    )
-    assert told["kept"] == ["Court-epoch-1-1"] and len(told["epochs"]) == 2
-    long = "x" * 80
-    told = train(
-        "--algorithm", "fresh", "--base", "tiny-bert", "--iterations", "2", "--set", "checkpoints=yes", name=long
-    )
-    (name,) = told["kept"]
-    assert name.endswith("x-epoch-1") and len(name) <= 80
+def test_a_name_of_an_epoch_that_exists_gets_a_number(world, home):
+    taken = TrainedModel.objects.create(project=world.project, name=f"{'x' * 67}-epoch-1")
+    words = ("--algorithm", "fresh", "--base", "tiny-bert", "--iterations", "2", "--set", "checkpoints=yes")
+    told = train(*words, name="x" * 80)
+    assert told["kept"] == [f"{taken.name}-1"] and len(told["epochs"]) == 2
 
 
 def test_a_failed_training_keeps_nothing(world, home, monkeypatch):
@@ -151,6 +145,7 @@ def test_a_masked_language_model_is_trained_evaluated_and_started_from(world, cl
     assert (job.error, second.state, second.card["base"]) == ("", State.READY, "Language")
     assert strategy_of(second) == "IT"  # A language model is no stage of a language strategy.
     assert second.params["base_model"] == language.pk
+    assert any("Language" in text.what and "probe" in text.what for text in free_texts(world.project)), "for erasures"
     # Downloaded and uploaded again.
     file = SimpleUploadedFile("copy.zip", b"".join(client.get(page("model_file", language.pk)).streaming_content))
     client.post(page("model_retire", language.pk))
@@ -202,13 +197,6 @@ def test_a_wrong_sentence_of_the_probe_is_refused_at_once(world, client, home):
         ("a|[MASK]", False), ("", False),
     ):  # fmt: skip
         assert bool(re.fullmatch(pattern, text)) is right, text
-
-
-def test_an_erasure_names_the_probes_to_check(world, home):
-    train("--algorithm", "masked", "--base", "tiny-bert", "--iterations", "1", name="Language")
-    from annotations.ops.selectors.free_texts import free_texts
-
-    assert any("Language" in text.what and "probe" in text.what for text in free_texts(world.project))
 
 
 def test_a_training_that_ends_early_keeps_the_epochs_before_its_last(world, home, trained, monkeypatch):

@@ -17,7 +17,6 @@ from annotations.domain.adjudicating.disagreement import (
     kinds_by_pair,
     locations,
     majority_version,
-    marked_agreement,
     tokens_differ,
 )
 from annotations.domain.spans import Span
@@ -97,13 +96,6 @@ def test_kinds_and_votes_of_table_3_4(sentence, pairs, state, vote):
     assert kinds_by_pair(location) == pairs
     assert consensus(sentence, location) == state
     assert majority_version(sentence, location) == vote
-
-
-def test_agreement_of_the_sentences_of_table_3_4_by_hand():
-    """The share of pairs that agree: 60 1, anni 1/3; ASL 1, Latina 1/3; 98 1/3; PS 0; radiologists 0."""
-    by_hand = [(1 + 1 / 3) / 2, (1 + 1 / 3) / 2, 1 / 3, 0, 0]
-    for (sentence, *_rows), expected in zip(TABLE, by_hand, strict=True):
-        assert marked_agreement(sentence, locations(ANNOTATION_SETS[sentence])) == pytest.approx(expected)
 
 
 def test_one_annotator_alone_and_all_in_agreement():

@@ -145,19 +145,6 @@ def test_alpha_of_one_label_is_that_of_the_binary_data(units):
         assert found == (None if expected is None else pytest.approx(expected))
 
 
-@given(UNITS)
-def test_observed_is_counted_pair_by_pair(units):
-    shares = []
-    for unit in units:
-        present = [value for value in unit if value is not None]
-        pairs = [(a, b) for i, a in enumerate(present) for b in present[i + 1 :]]
-        if pairs:
-            shares.append(sum(a == b for a, b in pairs) / len(pairs))
-    result = agreement(Counter(units))
-    assert result.observed == (pytest.approx(sum(shares) / len(shares)) if shares else None)
-    assert result.units == len(shares)
-
-
 @given(st.lists(st.tuples(VALUES, VALUES), min_size=1, max_size=60))
 def test_cohen_is_the_confusion_matrix_s(units):
     """Compared with the textbook computation, as in scikit-learn, from the confusion matrix and its margins."""
@@ -174,24 +161,6 @@ def test_cohen_is_the_confusion_matrix_s(units):
         assert found.kappa.value is None
     else:
         assert found.kappa.value == pytest.approx(1 - (off * matrix).sum() / (off * expected).sum())
-
-
-COMPLETE = st.integers(2, 5).flatmap(
-    lambda n: st.lists(st.tuples(*[st.sampled_from("OABC")] * n), min_size=1, max_size=30)
-)
-
-
-@given(COMPLETE)
-def test_fleiss_and_alpha_differ_by_the_small_sample_correction_only(units):
-    """On complete data, alpha = 1 - (1 - kappa) (n - 1) / n, where n is the number of values."""
-    kappa, complete = fleiss(Counter(units))
-    alpha = agreement(Counter(units)).alpha
-    assert complete == len(units)
-    if alpha is None:
-        assert kappa.value is None
-    else:
-        n = len(units) * len(units[0])
-        assert alpha == pytest.approx(1 - (1 - kappa.value) * (n - 1) / n)
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,6 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from annotations.domain.agreement import (
     Granularity,
@@ -46,17 +44,6 @@ def some_notes(count=12, annotators="abc", seed=1):
 
 
 SETUP = Setup(list("abc"), list(CATEGORY), CATEGORY)
-
-
-def walk(value):
-    if isinstance(value, dict):
-        for each in value.values():
-            yield from walk(each)
-    elif isinstance(value, list):
-        for each in value:
-            yield from walk(each)
-    else:
-        yield value
 
 
 @pytest.mark.parametrize("unit", list(Unit))
@@ -180,21 +167,3 @@ def test_recall_of_three_whose_notes_hold_nothing_has_no_figure():
     *_, three = figures(notes, SETUP, Unit.TOKEN, samples=20)["recall"]["overlap"]["annotators"]
     assert (three["annotators"], three["value"]) == (3, None)
     assert three["why"]
-
-
-EDGES = st.tuples(st.integers(0, 40), st.integers(1, 9), st.sampled_from(list(CATEGORY)))
-ANNOTATION_SET = st.lists(EDGES, max_size=4).map(lambda drawn: [Span(a, a + n, label) for a, n, label in drawn])
-
-
-@given(
-    st.lists(st.dictionaries(st.sampled_from("abc"), ANNOTATION_SET, min_size=1, max_size=3), min_size=1, max_size=4)
-)
-def test_any_annotation_sets_give_figures_in_range(annotation_sets):
-    notes = [NoteAnnotationSets(TEXT, by_annotator, number) for number, by_annotator in enumerate(annotation_sets)]
-    for unit in Unit:
-        found = figures(notes, SETUP, unit, samples=20)
-        json.dumps(found, allow_nan=False)
-        for number in walk([r["pairs"] for r in found["granularities"].values()]):
-            assert not isinstance(number, float) or -1.0001 <= number <= 1.0001
-        for row in found["recall"]["overlap"]["annotators"]:
-            assert row["value"] is None or 0 <= row["value"] <= 1

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from annotations.domain.formats import FORMATS
 from annotations.domain.formats.brat import BratFormat, fragments
-from annotations.domain.formats.brat_config import oklch_hex
 from annotations.domain.labels import CategoryDef, LabelDef, LabelSetDef
 from annotations.domain.notes import NoteError
 from annotations.domain.spans import Span
@@ -113,20 +112,13 @@ def test_other_annotations_are_reported() -> None:
         ("T1\tNAME 8 9\t ", "white"),
         ("T1\tNAME four 8\tAnna", "offsets"),
         ("T1\tNAME -4 8\tAnna", "offsets"),
-        ("T1\tNAME 4,8\tAnna", "offsets"),
         ("T1\tNAME 4 8;\tAnna", "offsets"),
-        ("T1\tNAME  4 8\tAnna", "offsets"),
         ("T1\tNAME \u0664 \u0668\tAnna", "offsets"),  # digits, but not ASCII ones
         ("T1\tNAME 4 9999999999999999\tAnna", "offsets"),
-        ("T1\t4 8\tAnna", "offsets"),
-        ("T\tNAME 4 8\tAnna", "offsets"),
         ("T1\tNAME 4 8", "line"),
-        ("T1 NAME 4 8 Anna", "line"),
         ("X1\tNAME 4 8\tAnna", "line"),
-        ("NAME\t4\t8", "line"),
         ("T1\tPERSON 4 8\tAnna", "label"),
         ("A1\tNegated", "line"),
-        ("A1 Negated T9", "line"),
         ("A1\tNegated  T9", "line"),
         ("A1\tNegated T8", "id"),
         ("T1\tNAME 4 6;7 8\tAna", "quote"),
@@ -317,10 +309,3 @@ def test_types_are_unique_even_if_a_category_and_a_label_share_a_code() -> None:
     )
     text = FORMATS["brat"].extra_files(twice)["annotation.conf"].decode()
     assert brat_rows(text) == [(0, "A"), (1, "B"), (1, "C"), (0, "D"), (0, "E")]
-
-
-def test_known_colors() -> None:
-    assert oklch_hex(1, 0, 0) == "#ffffff"
-    assert oklch_hex(0, 0, 0) == "#000000"
-    assert oklch_hex(0.627955, 0.257683, 29.2339) == "#ff0000"
-    assert oklch_hex(0.452014, 0.313214, 264.052) == "#0000ff"

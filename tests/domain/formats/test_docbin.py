@@ -1,7 +1,6 @@
 """spaCy's binary files, against spaCy itself where it is installed."""
 
 import io
-import random
 import subprocess
 import sys
 import zlib
@@ -235,30 +234,6 @@ def test_two_notes_with_one_name() -> None:
 def test_a_file_that_grows_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("annotations.domain.formats.docbin.reading._SMALL", 1 << 20)
     assert said(refused("docbin", {"a.spacy": zlib.compress(bytes(1 << 25))})) == [(None, "size")]
-
-
-def test_mutations_give_notes_or_problems() -> None:
-    chance = random.Random(3)
-    data = written(OutNote("a", TEXT, SPANS), OutNote("b", "Bo", []))
-    content = zlib.decompress(data)
-    for turn in range(100):
-        squeezed = turn % 4 == 0
-        broken = bytearray(data if squeezed else content)
-        for _ in range(chance.randint(1, 3)):
-            at = chance.randrange(len(broken))
-            match chance.randrange(3):
-                case 0:
-                    del broken[at : at + chance.randint(1, 9)]
-                case 1:
-                    broken[at] = chance.randrange(256)
-                case _:
-                    broken[at:at] = broken[at : at + chance.randint(1, 9)]
-        given_ = bytes(broken) if squeezed else zlib.compress(bytes(broken))
-        for note in read_all("docbin", {"a.spacy": given_}):
-            if isinstance(note, NoteError):
-                assert note.problems
-    for size in range(0, len(data), 29):
-        assert all(isinstance(note, NoteError) for note in read_all("docbin", {"a.spacy": data[:size]}))
 
 
 def test_grouping_detection_and_labels() -> None:

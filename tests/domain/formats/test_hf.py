@@ -316,25 +316,11 @@ FULL = {
     "ner_tags": ["B-NAME", "I-NAME"],
     "spans": [{"start": 0, "end": 9, "label": "NAME", "attributes": '{"x": true, "y": "z", "n": 1}'}],
 }
-ODD = [None, True, -1, 10**18, 1.5, "", "x", [], [[]], {}, [{}], ["x"], [None], [-1, 7], ["Anna", 1], {"start": 1}]
 
 
 def test_a_full_row() -> None:
     (span,) = read_one("hf", {"a.jsonl": json.dumps(FULL)}).spans or []
     assert (span, span.attributes) == (Span(0, 9, "NAME"), (("x", True), ("y", "z")))
-
-
-@pytest.mark.parametrize("column", FULL)
-def test_values_of_a_wrong_type_give_a_note_or_an_error(column: str) -> None:
-    rows = [FULL | {column: odd} for odd in ODD]
-    if column == "spans":
-        rows += [FULL | {"spans": [FULL["spans"][0] | {key: odd}]} for key in FULL["spans"][0] for odd in ODD]  # type: ignore[index]
-    without = [{key: value for key, value in row.items() if key not in ("spans", "name")} for row in rows]
-    for row in [*rows, *without]:
-        (note,) = read_all("hf", {"a.jsonl": json.dumps(row)})
-        if isinstance(note, NoteError):
-            assert all((problem.file, problem.line) == ("a.jsonl", 1) for problem in note.problems)
-            assert "Neri" not in str(note)
 
 
 def test_datasets_makes_a_split_of_each_folder(tmp_path: Path) -> None:

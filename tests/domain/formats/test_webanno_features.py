@@ -5,8 +5,7 @@ The features are from INCEpTION's own tests of its reader and writer; the files 
 
 import pytest
 
-from annotations.domain.spans import Span
-from tests.domain.formats.helpers import read_one, write_one
+from tests.domain.formats.helpers import read_one
 from tests.domain.formats.test_webanno_tsv import NE, tsv
 
 LABELS = {label: label for label in ("A", "B", "C", "Mark", "Host", "NamedEntity")}
@@ -111,13 +110,3 @@ def test_a_feature_is_read_or_reported(case: str) -> None:
     note = read_one("webanno-tsv", tsv(*blocks, layers=layers), LABELS)
     assert (note.text, [(span.start, span.end, span.label) for span in note.spans or []]) == (text, spans)
     assert [problem.code for problem in note.warnings] == warnings
-
-
-@pytest.mark.parametrize("case", [case for case in CASES if CASES[case][3]])
-def test_what_is_read_is_written_in_the_same_way(case: str) -> None:
-    _, _, text, spans, _ = CASES[case]
-    given = [Span(*span) for span in spans]
-    files, losses = write_one("webanno-tsv", text, given, LABELS)
-    assert losses == []
-    note = read_one("webanno-tsv", files, LABELS)
-    assert (note.text, note.spans) == (text, given)

@@ -107,25 +107,6 @@ def test_layers_of_a_project() -> None:
     assert note.spans[3].attributes == ()
 
 
-def test_slots_chains_relations_and_other_layers_are_reported() -> None:
-    layers = (
-        "#T_SP=de.tudarmstadt.ukp.dkpro.core.api.lexmorph.type.pos.POS|PosValue\n"
-        "#T_SP=webanno.custom.Host|ROLE_webanno.custom.Host:links_webanno.custom.Link|uima.tcas.Annotation|value\n"
-        "#T_CH=webanno.custom.CorefLink|referenceType|referenceRelation\n"
-        "#T_RL=webanno.custom.Rel|kind|BT_webanno.custom.Host\n"
-        "#T_RL=webanno.custom.Unused|kind|BT_webanno.custom.Host\n"
-    )
-    rows = (
-        "1-1 0-1 a NN p1;p2[1]|p3[2] 1-2[3];1-3|1-2 NAME[1]|DATE[2] pr[1] *->1-1 x 1-2 _ _\n"
-        "1-2 2-3 b NN _ _ _ _ _ _ _ _ _\n"
-        "1-3 4-5 c NN _[4] * NAME[4] _ _ _ _ _ _"
-    )
-    note = read_one("webanno-tsv", tsv(f"#Text=a b c\n{rows}", layers=layers))
-    assert note.spans == [Span(0, 1, "DATE"), Span(0, 1, "NAME"), Span(4, 5, "NAME")]
-    assert [span.attributes for span in note.spans] == [(), (), ()]
-    assert said(note.warnings) == [(10, "not kept")] * 4
-
-
 @pytest.mark.parametrize(
     ("blocks", "line", "code"),
     [
