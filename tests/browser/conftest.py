@@ -7,7 +7,7 @@ A page that logs an error or violates the content-security policy fails its test
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,8 @@ from tests.waiting import STEP, Patience, in_browser
 # Pages of one context share a process, so that each has the compiled scripts of the one before.
 ARGS = ["--no-sandbox", "--process-per-site"]
 AXE = Path(__file__).parent / "vendor" / "axe.min.js"
+VIOLATIONS = {"resultTypes": ["violations"], "preload": False}
+FRAME = (".site-head", ".site-foot")
 
 
 @pytest.fixture(autouse=True)
@@ -143,9 +145,14 @@ def axe_source() -> str:
 
 @pytest.fixture
 def axe() -> Callable[..., list[str]]:
-    """Return the violations that axe-core finds on a page, one line each."""
+    """Return the violations that axe-core finds on a page, one line each, within some elements and without others.
 
-    def check(page: Page, **options: Any) -> list[str]:
+    The frame of the pages is for test_axe.py, and so is the rule on style sheets, which axe-core loads anew for it.
+    """
+
+    def check(
+        page: Page, within: Sequence[str] = (":root",), without: Sequence[str] = FRAME, **options: Any
+    ) -> list[str]:
         # Wait for transitions, since colors in the middle of a transition are not meaningful.
         page.evaluate(
             """() => Promise.all(document.getAnimations()
@@ -155,7 +162,10 @@ def axe() -> Callable[..., list[str]]:
         # The content-security policy blocks add_script_tag. The script has half a megabyte: it is loaded once a page.
         if page.evaluate("typeof window.axe") == "undefined":
             page.evaluate(axe_source())
-        found = page.evaluate("options => axe.run(document, options)", {"resultTypes": ["violations"], **options})
+        found = page.evaluate(
+            "([include, exclude, options]) => axe.run({ include, exclude }, options)",
+            [[[each] for each in within], [[each] for each in without], {**VIOLATIONS, **options}],
+        )
         return [
             f"{rule['id']}: {node['html'][:160]} ({node['failureSummary'].splitlines()[1].strip()})"
             for rule in found["violations"]

@@ -173,7 +173,7 @@ def next_step(hands: Hands, action: str) -> None:
     hands.press(hands.page.locator(".todo-list .btn.primary"))
 
 
-@pytest.mark.parametrize("by", [pytest.param(Mouse, marks=pytest.mark.nightly), Keys])
+@pytest.mark.parametrize("by", [Mouse, pytest.param(Keys, marks=pytest.mark.nightly)])
 def test_from_a_new_project_to_the_export(
     world: SimpleNamespace, page_of: Any, live: Any, by: type[Hands], record_property: Any
 ) -> None:

@@ -69,23 +69,23 @@ def check(page: Page, name: str) -> None:
 
 def test_names_are_shortened_and_never_broken(world: SimpleNamespace, page_of: Any, live: Any) -> None:
     page = page_of(world.rita)
-    for width in (1440, 390):
-        page.set_viewport_size({"width": width, "height": 900})
-        for address, name in (
-            (live("note", "covid", world.note.pk), NOTE),
-            (live("run", "covid", world.run.pk), RUN),
-            (live("score", "covid", 0, world.author.pk), RUN),
-            (live("review", "covid", world.author.pk, world.note.pk), NOTE),
-        ):
-            page.goto(address)
+    for address, name in (
+        (live("note", "covid", world.note.pk), NOTE),
+        (live("run", "covid", world.run.pk), RUN),
+        (live("score", "covid", 0, world.author.pk), RUN),
+        (live("review", "covid", world.author.pk, world.note.pk), NOTE),
+    ):
+        page.goto(address)
+        for width in (390, 1440):
+            page.set_viewport_size({"width": width, "height": 900})
             check(page, name)
-        page.wait_for_selector("html[data-review=ready]")
-        crumbs = page.get_by_role("navigation", name="You are here").get_by_role("listitem")
-        expect(crumbs.last.locator(".name")).to_have_attribute("title", NOTE)
-        if width > 760:  # On a phone, the levels above and the list are not shown.
-            expect(crumbs.nth(1).get_by_role("link")).to_have_accessible_name(RUN)
-            page.locator("#suggestions button", has_text="Torino").click()
-            check(page, NOTE)
+    page.wait_for_selector("html[data-review=ready]")
+    crumbs = page.get_by_role("navigation", name="You are here").get_by_role("listitem")
+    expect(crumbs.last.locator(".name")).to_have_attribute("title", NOTE)
+    # On a phone, the levels above and the list are not shown.
+    expect(crumbs.nth(1).get_by_role("link")).to_have_accessible_name(RUN)
+    page.locator("#suggestions button", has_text="Torino").click()
+    check(page, NOTE)
 
 
 def test_the_labels_beside_a_note_are_shortened_in_the_middle(world: SimpleNamespace, page_of: Any, live: Any) -> None:

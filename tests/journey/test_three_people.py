@@ -13,7 +13,9 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.waiting import in_browser
 
-pytestmark = [pytest.mark.browser, pytest.mark.processes]
+# By day, the walk of test_run_and_review.py goes through the same processes, on PostgreSQL, and the tests in
+# tests/browser (adjudicate/test_adjudicate.py, test_first_day.py) through the same pages.
+pytestmark = [pytest.mark.browser, pytest.mark.processes, pytest.mark.nightly]
 SECRET = "a-long-enough-secret-7"
 NOTES = {
     "alta-001": "Paciente: Lucía Ferrer Soto\r\nEdad: 61 años\r\nIngresó en Málaga el 03/05/2021.\r\n",

@@ -18,7 +18,8 @@ from tests.worlds.saml_provider import write_metadata
 from tests.worlds.saml_server import SamlServer
 from tests.worlds.scim_provider import HASH, PATCH, TOKEN, USER
 
-pytestmark = [pytest.mark.product, pytest.mark.processes]
+# By day, tests/providers has the same with a directory and a provider, and tests/browser/accounts the pages.
+pytestmark = [pytest.mark.product, pytest.mark.processes, pytest.mark.nightly]
 SERVICE = f"cn=deidreview,ou=services,{BASE}"
 REVIEWERS = f"cn=Reviewers,{GROUPS}"
 PROJECT = "/projects/ward-7/"

@@ -11,7 +11,7 @@ from annotations.annotate.services.annotation_set import reopen, submit
 from annotations.jobs.performing import perform
 from annotations.models import Adjudication, AnnotationSet, Cause, GoldVersion, Job, Label, Project, Role, Span
 from tests import factories as make
-from tests.browser.annotate.steps import click_text, drag, label_button, open_note, press
+from tests.browser.annotate.steps import click_text, drag, label_button, press
 
 # The table of disagreements in the thesis, as one note (its tokens are the sentences').
 TEXT = (
@@ -90,16 +90,7 @@ def states(page: Page) -> list[str]:
 def test_from_three_annotators_to_a_frozen_exported_gold_version(
     world: SimpleNamespace, page_of: Any, live: Any, axe: Any
 ) -> None:
-    for name, said in SAID.items():
-        page = open_note(page_of(world.people[name]), live, world.note)
-        for part, key in said:
-            drag(page, part)
-            press(page, key)
-        saved(page)
-        page.get_by_role("button", name="Submit").click()
-        expect(page.get_by_role("heading", name="You have finished all your notes")).to_be_visible()
-        page.context.close()
-
+    read_by_three(world)
     page = page_of(world.rita)
     page.goto(live("adjudications", "sirm"))
     page.get_by_role("link", name="Begin").click()

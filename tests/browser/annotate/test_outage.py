@@ -18,7 +18,8 @@ from tests.waiting import in_browser
 from tests.worlds.product import environ, manage, prepared, start
 
 __all__ = ["environ", "manage", "prepared", "start"]
-pytestmark = pytest.mark.processes
+# By day, test_saving.py has the same page on a line that fails and returns, and tests/product kills the servers.
+pytestmark = [pytest.mark.processes, pytest.mark.nightly]
 SECRET = "a-long-enough-secret-7"
 AWAY = float(os.environ.get("OUTAGE_SECONDS", "0"))
 SPANS, BEFORE, MEANWHILE = 50, 8, 36

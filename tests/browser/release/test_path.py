@@ -17,7 +17,7 @@ from tests.worlds.released import make_clinic
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-@pytest.mark.parametrize("by", [Mouse, Keys])
+@pytest.mark.parametrize("by", [Mouse, pytest.param(Keys, marks=pytest.mark.nightly)])
 def test_from_a_new_release_to_its_certificate(
     page_of: Any, live: Any, by: type[Hands], tmp_path: Any, record_property: Any
 ) -> None:
