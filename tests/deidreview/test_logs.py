@@ -5,6 +5,7 @@ import logging
 import traceback
 
 import pytest
+from django.core.exceptions import DisallowedHost
 from django.test import Client
 
 from deidreview.logs import LineFormatter, NoNoteText
@@ -60,6 +61,14 @@ def test_a_message_written_out_beside_its_exception(log):
     except ValueError as error:
         logger.exception(f"import failed: {error}")  # a mistake that is easy to make
     assert "import failed: ValueError | ValueError at " in out.getvalue() and "Mario" not in out.getvalue()
+
+
+def test_a_refused_host_is_named(log):
+    logger, out = log
+    error = DisallowedHost("Invalid HTTP_HOST header: 'evil.example'.")
+    record = logging.LogRecord("django.security.DisallowedHost", 40, "", 0, str(error), (), (type(error), error, None))
+    logger.handle(record)
+    assert "evil.example" in out.getvalue()
 
 
 def test_exceptions_as_arguments(log):
