@@ -24,6 +24,7 @@ from models_runtime.models import LlmAnswer, LlmUsage, Run, RunItem, ServerCapac
 from models_runtime.runs.services.llm import start_llm_run
 from tests import factories as make
 from tests.backends.llm.scripted import Reply, entities, note_of, serving
+from tests.backends.made_weights import tiny_llama
 from tests.waiting import HANGS
 from tests.worlds.checks import check_page
 
@@ -114,7 +115,8 @@ def test_an_answer_is_kept_as_offsets_and_goes_with_its_note(client, project, se
 
 def test_a_model_in_this_process_says_where_it_computes(client, project, settings, tmp_path, monkeypatch):
     """The tiny random model answers without valid JSON, so every note fails, but the device is recorded."""
-    folder = pytest.importorskip("tests.backends.made_weights").tiny_llama(tmp_path / "tiny")
+    pytest.importorskip("transformers")
+    folder = tiny_llama(tmp_path / "tiny")
     settings.LLM_SERVERS = read_servers({"DEIDREVIEW_LLM_SERVERS": f"here=file://{folder}"})
     monkeypatch.setattr("models_runtime.backends.llm.asking._TOKENS_A_CHARACTER", 0)
     monkeypatch.setattr("models_runtime.backends.llm.asking._TOKENS_OVERHEAD", 4)
