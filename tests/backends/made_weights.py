@@ -1,18 +1,10 @@
-"""Folders of small transformers: real architectures and tokenizers, random weights."""
+"""Folders of small transformers: real architectures and tokenizers, random weights.
+
+The libraries are imported where they are used, since loading them takes seconds.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-
-import torch
-from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
-from transformers import (
-    BertConfig,
-    BertForMaskedLM,
-    BertForTokenClassification,
-    LlamaConfig,
-    LlamaForCausalLM,
-    PreTrainedTokenizerFast,
-)
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
@@ -29,6 +21,10 @@ def bert_folder(
     made: Path, texts: Iterable[str], tags: Sequence[str], *, positions: int, pieces: int, **shape: int
 ) -> Path:
     """A BERT of this shape, with at most `pieces` pieces in its vocabulary."""
+    import torch
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
+    from transformers import BertConfig, BertForMaskedLM, BertForTokenClassification
+
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=False)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
@@ -52,6 +48,10 @@ def bert_folder(
 
 def lookup_tagger(made: Path, tag_of: Mapping[str, str], tags: Sequence[str]) -> Path:
     """A BERT without layers: each piece of its vocabulary has one tag, almost surely; other pieces have the first."""
+    import torch
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+    from transformers import BertConfig, BertForTokenClassification
+
     words = [*SPECIAL, *tag_of]
     tokenizer = Tokenizer(models.WordPiece({word: at for at, word in enumerate(words)}, unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=False)
@@ -78,6 +78,10 @@ def lookup_tagger(made: Path, tag_of: Mapping[str, str], tags: Sequence[str]) ->
 
 def tiny_llama(made: Path) -> Path:
     """A language model with random weights, which outputs random bytes."""
+    import torch
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     words = Tokenizer(models.BPE({token: at for at, token in enumerate([*alphabet, "</s>"])}, []))
     words.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)

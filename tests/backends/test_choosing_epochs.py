@@ -18,6 +18,7 @@ from tests.backends.made import made_notes
 from tests.backends.made_vectors import as_word2vec_text, made_vectors
 from tests.backends.made_weights import tiny_bert
 
+pytestmark = pytest.mark.usefixtures("small_networks")
 NOTES = made_notes(6)
 HELD_OUT = made_notes(8)[6:]
 # The second and the third epoch are equally good, so the second one is taken.

@@ -26,6 +26,7 @@ from models_runtime.backends.token_classification.trained import TransformerBack
 from tests.backends.made import made_notes
 from tests.backends.made_weights import tiny_bert
 
+pytestmark = pytest.mark.usefixtures("small_networks")
 FIRST, SECOND = "FECHAS", "TERRITORIO"
 SHARED = "NOMBRE_SUJETO_ASISTENCIA"
 Learn = Callable[[TrainingTask, Path], str]

@@ -28,6 +28,7 @@ from models_runtime.backends.notes.rule_tags import rule_tags, rules_for
 from tests.backends.contract import HOSTILE
 from tests.backends.made import made_notes
 
+pytestmark = pytest.mark.usefixtures("small_networks")
 CHARACTERS = "aAbñÑéß|_:.,-/ \n\r\t0123456789\u0301\U0001d400日"
 
 

@@ -32,6 +32,7 @@ from tests.backends.made import made_notes
 from tests.backends.made_vectors import as_word2vec_text, made_vectors
 from tests.backends.made_weights import tiny_bert
 
+pytestmark = pytest.mark.usefixtures("small_networks")
 NOTES = made_notes(8)
 LONG = {"one long word", "one long number", "lines of nothing"}
 TEXTS = [*(text for text, _ in NOTES[:2]), *(text for name, text in HOSTILE.items() if name not in LONG)]

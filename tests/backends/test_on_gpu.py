@@ -22,9 +22,10 @@ from models_runtime.backends.token_classification.trained import TransformerBack
 from tests.backends.made import joined, made_notes  # noqa: E402
 from tests.backends.made_weights import tiny_bert  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("small_networks")
 BF16 = Device("cpu", "CPU in bf16", 4096, torch.bfloat16)
 AS_GPU = Device("cpu:0", "GPU (made up)", 1024)
-NOTE = joined(made_notes(3))
+NOTE = joined(made_notes(2))
 EITHER = pytest.mark.parametrize("kind", ["transformer", "bilstm"])
 
 
@@ -52,7 +53,7 @@ def learned(base: str, tmp_path_factory: pytest.TempPathFactory) -> Callable[...
                 for module in (transformer, bilstm):
                     patched.setattr(module, "choose_device", lambda: device)
                 if kind == "transformer":
-                    task = TrainingTask([NOTE] * 2, "meddocan", algorithm="fresh", iterations=60, base=base)
+                    task = TrainingTask([NOTE] * 2, "meddocan", algorithm="fresh", iterations=50, base=base)
                     transformer.learn(task, made)
                 else:
                     bilstm.learn(TrainingTask([NOTE] * 4, "meddocan", iterations=15, adapt=1), made)

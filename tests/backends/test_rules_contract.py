@@ -13,11 +13,11 @@ LABEL_SETS = ["i2b2-2014", "meddocan", "it-4", "omissis", "hipaa-18", "redactor-
 
 
 class TestRules(BackendContract):
-    most = 400_000
+    most = 200_000
 
-    @pytest.fixture(params=["i2b2-2014", "meddocan"])
-    def backend(self, request: pytest.FixtureRequest) -> Backend:
-        return load(PATH, label_set=request.param)
+    @pytest.fixture
+    def backend(self) -> Backend:
+        return load(PATH, label_set="meddocan")
 
 
 @pytest.mark.parametrize("label_set", LABEL_SETS)
@@ -80,64 +80,33 @@ def test_rules_of_other_languages_are_not_used() -> None:
 
 
 REPEATED = [
-    *("a", "A", "1", " ", "\n", ".", "@", "(", "+", "/", "'", "-", "º", "Ñ"),
-    *("A ", "Aa ", "Aa", "AA ", "A. ", "A.", "a.", "1 ", "1.", "1,", "1/", "1-", "12/", "12/1", "1/1/", "1 2 ", "(1"),
-    *("a@", "a@a.", "@a.", "a.a@", "+1 ", "1-1-1-", "http://", "http://a.", "www.", "www.a", "1.1.1.1", "tel 1 "),
-    *("Dr. ", "Dr ", "Dr. A ", "Dra. Aa ", "Dr. Aa, ", "Sr. D. ", "Maria ", "Maria de la ", "Maria Aa ", "Maria, "),
-    *(
-        "Calle ",
-        "Calle de ",
-        "Calle Aa ",
-        "Calle Aa 1, ",
-        "C/",
-        "C/ Aa",
-        "via Aa 1 ",
-        "Aa 1 28001 ",
-        "28001 Aa ",
-        "28001",
-    ),
-    *(
-        "Hospital ",
-        "Hospital de ",
-        "Hospital Aa ",
-        'Hospital "',
-        "Aa Hospital ",
-        "of the Hospital ",
-        "Centro de Salud ",
-    ),
-    *("años ", "1 años ", "de 1 años ", "paciente de ", "paciente a a a ", "hija ", "hija Aa ", "hija, "),
-    *("enero ", "1 de ", "1 de enero ", "1 al 2 ", "1, 2, ", "1 y 2 de ", "en 2000 ", "2000-", "lunes 1 "),
-    *("NHC ", "NHC: 1", "NASS 1 ", "n. 1 ", "caso n. ", "ID: ", "Domicilio: ", "Domicilio: Calle ", "Nombre: Aa "),
-    *(
-        "nato a ",
-        "nato a Aa ",
-        "Aa, nato a ",
-        "Aa Aa, nata ",
-        "from Aa ",
-        "Aa, OH ",
-        "Aa (BG) ",
-        "(BG",
-        "MD ",
-        "Aa MD ",
-    ),
-    *("morbo di ", "síndrome de Aa ", "Aa disease ", "srl ", "Aa srl ", "S.p.A. ", "di de la ", "d'", "D'A", "l'Aa "),
-    *("Autori: Aa Aa, ", "Aa Aa, Aa Aa\n", "Maria Aa, Maria Aa; ", "J. Aa\n", "A. A. ", "Fdo. ", "Fdo. Aa / "),
-    *("nombre: ", "nombre: a", "paciente: calle", "dr. ", "dr. a ", "sra. a ", "maria ", "maria de la ", "calle a 1 "),
-    *("ab1234", "a1", "1a", "hospital ", "vive en a ", "hija ", "a. ", "burgos ", "1 a lane "),
-    *("AAAAAA00A00A000A", "IT00 0000 ", "ES00", "X0000000", "12.345.678", "123-45-", "0000 0000 "),
-    *("Rosa'", "Xulio'Ellen-"),
-]
+    "a", "A", "1", " ", "\n", ".", "@", "(", "+", "/", "'", "-", "º", "Ñ", "A ", "Aa ", "Aa", "AA ", "A. ", "A.",
+    "a.", "1 ", "1.", "1,", "1/", "1-", "12/", "12/1", "1/1/", "1 2 ", "(1", "a@", "a@a.", "@a.", "a.a@", "+1 ",
+    "1-1-1-", "http://", "http://a.", "www.", "www.a", "1.1.1.1", "tel 1 ", "Dr. ", "Dr ", "Dr. A ", "Dra. Aa ",
+    "Dr. Aa, ", "Sr. D. ", "Maria ", "Maria de la ", "Maria Aa ", "Maria, ", "Calle ", "Calle de ", "Calle Aa ",
+    "Calle Aa 1, ", "C/", "C/ Aa", "via Aa 1 ", "Aa 1 28001 ", "28001 Aa ", "28001", "Hospital ", "Hospital de ",
+    "Hospital Aa ", 'Hospital "', "Aa Hospital ", "of the Hospital ", "Centro de Salud ", "años ", "1 años ",
+    "de 1 años ", "paciente de ", "paciente a a a ", "hija ", "hija Aa ", "hija, ", "enero ", "1 de ", "1 de enero ",
+    "1 al 2 ", "1, 2, ", "1 y 2 de ", "en 2000 ", "2000-", "lunes 1 ", "NHC ", "NHC: 1", "NASS 1 ", "n. 1 ",
+    "caso n. ", "ID: ", "Domicilio: ", "Domicilio: Calle ", "Nombre: Aa ", "nato a ", "nato a Aa ", "Aa, nato a ",
+    "Aa Aa, nata ", "from Aa ", "Aa, OH ", "Aa (BG) ", "(BG", "MD ", "Aa MD ", "morbo di ", "síndrome de Aa ",
+    "Aa disease ", "srl ", "Aa srl ", "S.p.A. ", "di de la ", "d'", "D'A", "l'Aa ", "Autori: Aa Aa, ",
+    "Aa Aa, Aa Aa\n", "Maria Aa, Maria Aa; ", "J. Aa\n", "A. A. ", "Fdo. ", "Fdo. Aa / ", "nombre: ", "nombre: a",
+    "paciente: calle", "dr. ", "dr. a ", "sra. a ", "maria ", "maria de la ", "calle a 1 ", "ab1234", "a1", "1a",
+    "hospital ", "vive en a ", "hija ", "a. ", "burgos ", "1 a lane ", "AAAAAA00A00A000A", "IT00 0000 ", "ES00",
+    "X0000000", "12.345.678", "123-45-", "0000 0000 ", "Rosa'", "Xulio'Ellen-",
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("piece", REPEATED, ids=range(len(REPEATED)))
-def test_hostile_repetition_is_linear(piece: str) -> None:
-    """20,000 characters of one piece, then a mismatch that would make ambiguous patterns backtrack.
+def test_hostile_repetition_is_linear() -> None:
+    """10,000 characters of one piece, then a mismatch that would make ambiguous patterns backtrack.
 
-    Backtracking from each character would take 200,000,000 steps, which is far more than a second.
+    Backtracking from each character would take 50,000,000 steps, which is far more than a third of a second.
     """
     backend = load(PATH)
-    text = (piece * (20_000 // len(piece) + 1))[:20_000] + "!\n"
-    assert takes_at_most(1, lambda: backend.predict([text]))
+    for piece in REPEATED:
+        text = (piece * (10_000 // len(piece) + 1))[:10_000] + "!\n"
+        assert takes_at_most(0.3, lambda: backend.predict([text])), piece  # noqa: B023 - it is called at once
 
 
 @pytest.mark.parametrize("share", [20, pytest.param(1, marks=pytest.mark.nightly)])

@@ -100,26 +100,22 @@ def stopped_after(epochs: int):
 
 
 def test_a_killed_training_continues_after_its_last_epoch_and_gives_the_same_model(tmp_path: Path) -> None:
-    whole = learn(task_of(6, 4), tmp_path / "whole.zip")
+    whole = learn(task_of(3, 2), tmp_path / "whole.zip")
     checkpoint = tmp_path / "checkpoint"
     with pytest.raises(Stopped):
-        learn(task_of(6, 4, checkpoint=checkpoint, report=stopped_after(3)), tmp_path / "a.zip")
+        learn(task_of(3, 2, checkpoint=checkpoint, report=stopped_after(2)), tmp_path / "a.zip")
     assert checkpoint.is_file() and not (tmp_path / "a.zip").exists()
     assert checkpoint.stat().st_mode & 0o077 == 0
     steps: list[Step] = []
-    assert learn(task_of(6, 4, checkpoint=checkpoint, report=steps.append), tmp_path / "b.zip") == whole
-    # The training was stopped after reporting the third epoch, before its checkpoint.
-    assert [step.iteration for step in steps] == [0, 1, 2, 3, 4]
-
-
-def test_checkpoints_of_other_tasks_and_damaged_ones_are_ignored(tmp_path: Path) -> None:
-    whole = learn(task_of(6, 2), tmp_path / "whole.zip")
-    checkpoint = tmp_path / "checkpoint"
+    assert learn(task_of(3, 2, checkpoint=checkpoint, report=steps.append), tmp_path / "b.zip") == whole
+    # The training was stopped after reporting the second epoch, before its checkpoint.
+    assert [step.iteration for step in steps] == [0, 1, 2]
+    # Checkpoints of other tasks and damaged ones are ignored.
     with pytest.raises(Stopped):
-        learn(task_of(7, 2, checkpoint=checkpoint, report=stopped_after(2)), tmp_path / "other.zip")
-    assert learn(task_of(6, 2, checkpoint=checkpoint), tmp_path / "a.zip") == whole
+        learn(task_of(4, 2, checkpoint=checkpoint, report=stopped_after(2)), tmp_path / "other.zip")
+    assert learn(task_of(3, 2, checkpoint=checkpoint), tmp_path / "a.zip") == whole
     checkpoint.write_bytes(b"\xff" * 1000)
-    assert learn(task_of(6, 2, checkpoint=checkpoint), tmp_path / "b.zip") == whole
+    assert learn(task_of(3, 2, checkpoint=checkpoint), tmp_path / "b.zip") == whole
 
 
 def test_an_early_end_keeps_the_complete_epochs(tmp_path: Path) -> None:
@@ -132,7 +128,7 @@ def test_an_early_end_keeps_the_complete_epochs(tmp_path: Path) -> None:
 
 def test_each_epoch_is_scored_on_the_notes_held_out(tmp_path: Path) -> None:
     steps: list[Step] = []
-    learn(task_of(12, 2, held_out=made_notes(3), report=steps.append), tmp_path / "m.zip")
+    learn(task_of(6, 2, held_out=made_notes(3), report=steps.append), tmp_path / "m.zip")
     assert [type(step.f1) for step in steps] == [type(None), float, float]
     assert steps[-1].loss < steps[1].loss
 
@@ -146,7 +142,7 @@ def test_few_notes_give_more_epochs_and_smaller_batches() -> None:
 
 
 def test_languages_that_spacy_lacks_work_too(tmp_path: Path) -> None:
-    for language in ("", "tlh", "ja"):
+    for language in ("tlh", "ja"):
         learn(TrainingTask(made_notes(2), "meddocan", iterations=1, language=language), tmp_path / "m.zip")
         SpacyBackend(str(tmp_path / "m.zip")).predict([PLAIN])
 
@@ -213,7 +209,7 @@ print([name in sys.modules for name in ("spacy", "torch")])
 
 @pytest.mark.parametrize(
     ("before", "there"),
-    [("", "[True, False]"), ("import spacy", "[True, True]"), ("import torch", "[False, True]")],
+    [("", "[True, False]"), ("import torch", "[False, True]")],
 )
 def test_spacy_is_imported_without_torch(before: str, there: str) -> None:
     """thinc would import torch, which takes seconds and hundreds of megabytes. Modules already imported stay."""

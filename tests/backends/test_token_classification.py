@@ -24,8 +24,8 @@ from tests.backends.contract import BackendContract
 from tests.backends.made import joined, made_notes, moved_notes
 from tests.backends.made_weights import TINY, lookup_tagger, tiny_bert
 
-# A window of the small network holds 62 pieces of text.
-POSITIONS = 64
+# A window of the small network holds 30 pieces of text.
+POSITIONS = 32
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def long_note() -> tuple[str, list[Span]]:
     """A note of more than five windows."""
-    return joined(made_notes(14))
+    return joined(made_notes(7))
 
 
 def task_of(folder: Path, notes: list[tuple[str, list[Span]]], epochs: int, **more) -> TrainingTask:
@@ -60,7 +60,7 @@ def by_heart(folder: Path, made_by_heart: Path) -> tuple[TransformerBackend, lis
 @pytest.fixture(scope="module")
 def steady(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Backend:
     made = tmp_path_factory.mktemp("steady") / "model.zip"
-    learn(task_of(folder, [*made_notes(24), *moved_notes(24)], 25), made)
+    learn(task_of(folder, [*made_notes(12), *moved_notes(12)], 30), made)
     return TransformerBackend(str(made))
 
 

@@ -2,14 +2,17 @@
 
 import asyncio
 import json
+import sqlite3
 import subprocess
 import sys
 import uuid
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from types import SimpleNamespace
 
 import httpx2
 import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
@@ -18,7 +21,7 @@ from tests.waiting import HANGS, wait_for
 from tests.worlds import warm
 from tests.worlds.product import ROOT, clean_environ, free_port, own_database
 
-pytestmark = [pytest.mark.product, pytest.mark.processes]
+pytestmark = [pytest.mark.product, pytest.mark.processes, pytest.mark.django_db]
 
 # Two projects with a run each. Only the first one lets MCP clients read notes.
 WORLD = """
@@ -71,9 +74,17 @@ User.objects.filter(username="mia").update(is_active=ACTIVE)
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory):
-    """A data folder with WORLD. `tokens` and notes are in `said`; `shell` runs code on it and reads what it prints."""
+def world(tmp_path_factory, django_db_setup, django_db_blocker):
+    """A data folder with WORLD. `tokens` and notes are in `said`; `shell` runs code on it and reads what it prints.
+
+    On SQLite, it begins with a copy of the test's database, whose tables are there already.
+    """
     folder = tmp_path_factory.mktemp("mcp") / "data"
+    folder.mkdir()
+    with django_db_blocker.unblock(), closing(sqlite3.connect(folder / "deidreview.sqlite3")) as copy:
+        if connection.vendor == "sqlite":
+            connection.ensure_connection()
+            connection.connection.backup(copy)
     with own_database() as database:
         env = clean_environ(folder) | database
 
@@ -232,11 +243,11 @@ def test_a_refinement_started_by_the_command(world, address):
 
 def test_no_valid_token(world, address):
     for token in ("", "deid_unknown", world.said["revoked"]):
-        done = world.manage("mcp", DEIDREVIEW_TOKEN=token)
-        assert done.returncode == 1 and "no valid token" in done.stderr and done.stdout == ""
         sent = {"Authorization": f"Bearer {token}"} if token else {}
         refused = httpx2.post(address, headers=sent, json={})
         assert refused.status_code == 401 and refused.headers["WWW-Authenticate"].startswith("Bearer")
+    done = world.manage("mcp", DEIDREVIEW_TOKEN=world.said["revoked"])
+    assert done.returncode == 1 and "no valid token" in done.stderr and done.stdout == ""
 
 
 def test_web_pages_are_refused(world, address):
@@ -285,7 +296,7 @@ def test_what_rights_and_projects_refuse(world, address):
     assert "no valid token" in asyncio.run(ended())
 
 
-@pytest.mark.parametrize("words", ["8100", "127.0.0.1:", ":8100", "127.0.0.1:99999", "a:b"])
-def test_an_address_that_is_none(world, words):
-    done = world.manage("mcp", "--http", words)
-    assert done.returncode == 1 and "is not HOST:PORT" in done.stderr
+def test_an_address_that_is_none():
+    for words in ("8100", "127.0.0.1:", ":8100", "127.0.0.1:99999", "a:b"):
+        with pytest.raises(CommandError, match="is not HOST:PORT"):
+            call_command("mcp", "--http", words)

@@ -148,6 +148,7 @@ def freeze_one(project):
     return freeze(project=project, actor=None)[0]
 
 
+@pytest.mark.nightly  # By day, an import contract says it of the web process.
 def test_pages_commands_and_the_look_for_libraries_import_none():
     """In a new process, since other tests may have imported the libraries here."""
     code = (

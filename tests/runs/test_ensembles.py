@@ -130,9 +130,14 @@ def test_merged_labels_are_one_vote(project):
     assert [span[:3] for span in spans_of(run)] == [(0, 1, "DOCTOR")]
 
 
-@pytest.mark.parametrize(
-    ("words", "options", "why"),
-    [
+def test_what_is_refused_says_why_and_leaves_nothing(project):
+    imported(project, "a", (MARIO, "PATIENT"))
+    imported(project, "none", notes=0)
+    other = make.make_project("other")
+    make.make_note(other, TEXT)
+    imported(other, "theirs", (MARIO, "PATIENT"))
+    before = Author.objects.count()
+    for words, options, why in (
         (["capitals"], {}, "at least 2"),
         (["capitals", "capitals"], {}, "duplicates of: capitals"),
         (["run:a", "run:a "], {}, "duplicates of: run:a"),
@@ -142,18 +147,10 @@ def test_merged_labels_are_one_vote(project):
         (["capitals", "again"], {"method": "magic"}, "union, majority, weighted, intersection"),
         (["run:a", "run:none"], {}, "No note was annotated by all of these runs"),
         (["capitals", "again"], {"name": "a"}, "already exists"),
-    ],
-)
-def test_what_is_refused_says_why_and_leaves_nothing(project, words, options, why):
-    imported(project, "a", (MARIO, "PATIENT"))
-    imported(project, "none", notes=0)
-    other = make.make_project("other")
-    make.make_note(other, TEXT)
-    imported(other, "theirs", (MARIO, "PATIENT"))
-    before = Author.objects.count()
-    with pytest.raises(ServiceError, match=why):
-        asked(project, *words, **options)
-    assert (Run.objects.count(), Author.objects.count(), Job.objects.count()) == (0, before, 0)
+    ):
+        with pytest.raises(ServiceError, match=why):
+            asked(project, *words, **options)
+        assert (Run.objects.count(), Author.objects.count(), Job.objects.count()) == (0, before, 0), why
 
 
 def test_a_run_in_progress_can_t_vote_and_is_not_offered(project):

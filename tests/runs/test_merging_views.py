@@ -60,16 +60,12 @@ def test_from_the_ticks_to_the_review(world, runs, sign_in):
         )
 
 
-@pytest.mark.parametrize(
-    ("chosen", "words"),
-    [([], "Choose 2 to 20 runs"), ([0], "Choose 2 to 20 runs"), (["x", 10**30, 0], "Choose 2 to 20 runs")],
-)
-def test_what_is_refused_is_said(world, runs, sign_in, chosen, words):
-    wanted = [runs[word] if word == 0 else word for word in chosen]
+def test_what_is_refused_is_said(world, runs, sign_in):
     client = sign_in(world.rev)
-    answer = together(client, wanted)
-    assert answer.url == url("runs")
-    assert words in check_page(client.get(answer.url))
+    for chosen in ([], runs[:1], ["x", 10**30, runs[0]]):
+        answer = together(client, chosen)
+        assert answer.url == url("runs")
+        assert "Choose 2 to 20 runs" in check_page(client.get(answer.url))
     assert not Run.objects.exists()
 
 

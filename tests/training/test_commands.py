@@ -67,13 +67,6 @@ def test_a_model_is_downloaded_uploaded_renamed_and_retired(world, trained, tmp_
     assert not (tmp_path / "no.zip").exists()
 
 
-def test_errors_name_the_choices(world):
-    with pytest.raises(CommandError, match="Frozen versions: 1"):
-        call_command("train_model", "ward", "--gold", "9")
-    with pytest.raises(CommandError, match="Choose one of: known, rules"):
-        call_command("run_model", "ward", "nothing")
-
-
 def test_an_ensemble_from_the_command_line(world):
     for name in ("Mine", "Other"):
         answer("train_model", "ward", "--gold", "1", "--algorithm", "ap", "--iterations", "5", "--name", name, "--wait")

@@ -14,8 +14,8 @@ from annotations.core.errors import ServiceError
 from annotations.core.stored_files import read_chunks
 from annotations.gold.services.splitting import split_version
 from annotations.models import Document, GoldVersion, Job
-from annotations.ops.services.erasing import erase_patient, erasure_preview
-from models_runtime.backends import children, files
+from annotations.ops.services.erasing import erasure_preview
+from models_runtime.backends import files
 from models_runtime.core.registry import TRAINABLE, TrainableKind
 from models_runtime.loop.services.loop import loop_of
 from models_runtime.loop.services.rounds import rounds
@@ -143,17 +143,6 @@ def test_it_is_uploaded_like_other_models(world, language, client):
     assert "notes elsewhere." in shown and "start a run" not in shown
 
 
-def test_an_erased_patient_ends_its_training_and_is_reported_for_its_model(world, language, monkeypatch):
+def test_an_erasure_reports_its_model(world, language):
     language()
     assert erasure_preview(project=world.project, patient_id="p3")["models"] == 1
-    learn = children.train
-
-    def train_and_erase(*args, **options):
-        found = learn(*args, **options)
-        erase_patient(project=world.project, patient_id="p3", actor=world.manager)
-        return found
-
-    monkeypatch.setattr(children, "train", train_and_erase)
-    model, job = language("again")
-    assert (job.state, model.state, model.stored_file) == (Job.State.FAILED, State.FAILED, None)
-    assert "erased during this work" in job.error

@@ -227,7 +227,7 @@ def one_by_one(body):
     return answer(body, ("keep", {"reason": "Right."}))
 
 
-@pytest.mark.parametrize("killed_at", range(1, 12))
+@pytest.mark.parametrize("killed_at", [1, 2, 6, 11])
 def test_a_worker_that_takes_over_asks_nothing_twice(killed_at):
     store, kept, asked = Store(), [listed()], []
 

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from models_runtime.backends import Backend
 from models_runtime.backends.rules import RulesBackend
-from tests.backends.contract import HOSTILE, MANY, BackendContract, key
+from tests.backends.contract import HOSTILE, MANY, PLAIN, key
 from tests.backends.remote.scripted import KEY, remote, serving
 
 RULES = RulesBackend(label_set="redactor-33")
@@ -21,40 +20,23 @@ def servers() -> Iterator[dict[str, str]]:
         yield {"inception": first, "label-studio": second}
 
 
-class RemoteContract(BackendContract):
-    most = 60_000
-    protocol = ""
+@pytest.mark.parametrize("protocol", ["inception", "label-studio"])
+def test_spans_are_those_of_the_model(servers: dict[str, str], protocol: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of hostile texts too, one by one and together. No other server is asked than the listed one."""
+    real = socket.socket.connect
 
-    @pytest.fixture
-    def backend(self, servers: dict[str, str]) -> Backend:
-        batch = 8 if self.protocol == "label-studio" else 1
-        return remote(f"{servers[self.protocol]}/{KEY}", self.protocol, SAME, batch=batch)
+    def loopback_alone(self: socket.socket, address: tuple[str, int]) -> None:
+        assert ipaddress.ip_address(address[0]).is_loopback
+        real(self, address)
 
-    def test_no_network(self, backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
-        """This backend asks the listed server only."""
-        real = socket.socket.connect
-
-        def loopback_alone(self: socket.socket, address: tuple[str, int]) -> None:
-            assert ipaddress.ip_address(address[0]).is_loopback
-            real(self, address)
-
-        monkeypatch.setattr(socket.socket, "connect", loopback_alone)
-        backend.predict(MANY)
-
-    def test_spans_are_those_of_the_model(self, backend: Backend) -> None:
-        there, here = backend.predict(MANY), RULES.predict(MANY)
-        for found, expected in zip(there, here, strict=True):
-            assert [row[:4] for row in key(found)] == [row[:4] for row in key(expected)]
-            assert {span.source for span in found} <= {"remote-there"}
-        assert any(there)
-
-
-class TestInception(RemoteContract):
-    protocol = "inception"
-
-
-class TestLabelStudio(RemoteContract):
-    protocol = "label-studio"
+    monkeypatch.setattr(socket.socket, "connect", loopback_alone)
+    backend = remote(f"{servers[protocol]}/{KEY}", protocol, SAME, batch=8 if protocol == "label-studio" else 1)
+    long = PLAIN * 300
+    there, here = backend.predict([*MANY, long]), RULES.predict([*MANY, long])
+    for found, expected in zip(there, here, strict=True):
+        assert [row[:4] for row in key(found)] == [row[:4] for row in key(expected)]
+        assert {span.source for span in found} <= {"remote-there"}
+    assert any(there) and list(backend.stream(iter(MANY))) == there[:-1]
 
 
 @pytest.mark.parametrize("protocol", ["inception", "label-studio"])

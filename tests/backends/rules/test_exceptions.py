@@ -22,7 +22,6 @@ TITLED = [
     "Dr. {DOCTOR|Scholl}",
     "Dr. {DOCTOR|Seuss}.",
     "Dr. {DOCTOR|Educado}",
-    "Pz. Emodializzato. Pz. Iperteso. Pt. Diabetic. Pz. Afasico.",
     "Padre: Hipertenso. Madre: Diabética. Moglie, sig.ra {PATIENT|Depresso}.",
     "Paziente: {PATIENT|Rizzato}. Cognome: {PATIENT|Depresso}",
 ]
@@ -88,8 +87,6 @@ YEARS = [
     "Guías de dieta desde la consulta de {DATE|2014}",
     "De {DATE|2015} conserva informe de alta.",
     "Of {DATE|2015} surgery no records.",
-    "criteria of the American College of Rheumatology of 1990, nomenclatura de Chapel Hill de 2012",
-    "Of 2010 eligible participants, 1987 completed. Di 2018 esami, 1990 erano leggibili.",
 ]
 # Offices and services, which are no persons.
 SERVICES = [
@@ -136,7 +133,6 @@ OTHERS = [
     "las de {CITY|Burgos} avisan",
     "Vino de la serie de {CITY|Cádiz}",
     "Influenza A Hong Kong. La solución de Wisconsin; las guías de Australia; in the Cleveland series",
-    "Padre Pio, pia madre",
     "furosemide 40 mg PO BID, then PO daily; {HOSPITAL|PO San Filippo}",
     "Guidelines of 2019, 2021 and 2023. Stroke in {DATE|2019}, {DATE|2021} and {DATE|2023}.",
     "Septic shock (SSC 2021); apixaban (ELAN, n = 2013); stent placed (RCA {DATE|2013}). Ley Orgánica 3/2018",
