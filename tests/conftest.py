@@ -33,7 +33,7 @@ pytest_plugins = ["tests.costs"]
 # Property tests may take long on a busy machine, and leave no folder behind. `make test` always tries the same few
 # examples, so that it fails or passes for the change alone; `make test-all` tries many new ones each time.
 PATIENT = {"deadline": None, "database": None, "suppress_health_check": list(HealthCheck)}
-settings.register_profile("quick", **PATIENT, max_examples=25, derandomize=True)
+settings.register_profile("quick", **PATIENT, max_examples=10, derandomize=True)
 settings.register_profile("nightly", **PATIENT, max_examples=300)
 settings.load_profile("quick")
 
