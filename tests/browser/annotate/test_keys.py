@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from annotations.models import AnnotationSet, Event
 from tests.browser.annotate.steps import TEXT as SHORT
-from tests.browser.annotate.steps import click_text, drag, label_button, painted, press, saved
+from tests.browser.annotate.steps import click_text, drag, painted, press, saved
 
 TEXT = (
     "Nome: Mario Rossi.\n"
@@ -304,9 +304,10 @@ def test_a_note_by_keys(walk_over: Any) -> None:
     page.locator("#note").focus()
     press(page, "Escape", "Escape")
     assert page.evaluate("document.activeElement.id") == "side"
-    # On a button, the space bar is the button's.
-    label_button(page, "DATE").press(" ")
-    expect(label_button(page, "DATE")).to_have_attribute("aria-pressed", "true")
+    # Beside the note, Tab and the arrows are the browser's.
+    press(page, "Tab", "ArrowRight")
+    assert page.evaluate("document.activeElement.matches('#side *')")
+    expect(page.locator("#note .is-selected")).to_have_count(0)
 
 
 def test_submitting_by_a_held_key_and_a_comment_that_waits(walk_over: Any) -> None:
