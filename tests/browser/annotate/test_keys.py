@@ -209,15 +209,7 @@ def test_every_key_of_the_sheet(walk_over: Any) -> None:
     press(page, "*")
     expect(page.locator("#selected .wb-hint")).to_contain_text("no other mentions")
     # White space alone is no span.
-    press(
-        page,
-        "Control+Home",
-        "Control+Shift+ArrowRight",
-        "Alt+Shift+ArrowRight",
-        "Alt+Shift+ArrowRight",
-        "Alt+Shift+ArrowRight",
-        "2",
-    )
+    press(page, "Control+Home", "Control+Shift+ArrowRight", *["Alt+Shift+ArrowRight"] * 3, "2")
     expect(said).to_have_text("The selection contains only white space.")
     assert walk.made == [("PATIENT", "Uno")]
     # Cancel, by mouse: of the flag, of a comment, of other mentions.
