@@ -174,22 +174,15 @@ def next_step(hands: Hands, action: str) -> None:
 
 
 @pytest.mark.parametrize("by", [Mouse, pytest.param(Keys, marks=pytest.mark.nightly)])
-def test_from_a_new_project_to_the_export(
-    world: SimpleNamespace, page_of: Any, live: Any, by: type[Hands], record_property: Any
-) -> None:
+def test_from_a_new_project_to_the_export(world: SimpleNamespace, page_of: Any, live: Any, by: type[Hands]) -> None:
     page: Page = page_of(world.boss, permissions=["clipboard-read", "clipboard-write"])
     hands = by(page)
-    acts: dict[str, int] = {}
-
-    def done(name: str) -> None:
-        acts[name] = hands.acts - sum(acts.values())
 
     page.goto(live("projects"))
     hands.link("New project")
     hands.fill("Name", "First ward")
     hands.button("Create project")
     expect(page.get_by_role("heading", level=1)).to_have_text("First ward")
-    done("project")
 
     next_step(hands, "Import notes")
     hands.files("Choose files", world.files)
@@ -203,7 +196,6 @@ def test_from_a_new_project_to_the_export(
     page.wait_for_url("**/jobs/*/")
     work()
     expect(page.get_by_role("link", name="Go to notes")).to_be_visible()
-    done("import")
 
     next_step(hands, "Invite people")
     for name in ("ada", "ben"):
@@ -213,24 +205,20 @@ def test_from_a_new_project_to_the_export(
         hands.button("Copy")
         hands.link("Back to People")
         expect(page.get_by_role("row").filter(has_text=name)).to_be_visible()
-    done("people")
 
     next_step(hands, "Write guidelines")
     hands.fill("Guidelines", "# Names\n\nMark first and last names as one span.")
     hands.button("Save")
     page.wait_for_url("**/guidelines/")
-    done("guidelines")
 
     next_step(hands, "Show notes")
     expect(page.get_by_role("row").filter(has_text="caso-00")).to_be_visible()
     annotate("ada")
     annotate("ben", missed="caso-04")
-    done("pilot")
 
     next_step(hands, "Show agreement")
     work()
     expect(page.get_by_text("Krippendorff").first).to_be_visible()
-    done("agreement")
 
     next_step(hands, "Adjudicate")
     work()
@@ -239,7 +227,6 @@ def test_from_a_new_project_to_the_export(
     expect(page.locator("#note-name")).to_have_text("caso-04")
     decide(hands)
     page.wait_for_selector("#workbench[data-state=finished]")
-    done("adjudicate")
 
     hands.button("Make gold")
     next_step(hands, "Freeze gold")
@@ -247,12 +234,10 @@ def test_from_a_new_project_to_the_export(
     hands.button("Make gold")
     page.wait_for_url("**/jobs/*/")
     work()
-    done("gold")
     next_step(hands, "Freeze gold")
     hands.button("Freeze")
     expect(page.get_by_role("main")).to_contain_text("Gold version 1")
     assert GoldVersion.objects.get().note_count == PILOT
-    done("freeze")
 
     hands.link("Models")
     hands.link("Trained")
@@ -262,7 +247,6 @@ def test_from_a_new_project_to_the_export(
     hands.button("Run on all notes")
     page.wait_for_url("**/runs/*/")
     work()
-    done("model")
 
     hands.link("Review suggestions")
     page.wait_for_selector("html[data-review=ready]")
@@ -270,7 +254,6 @@ def test_from_a_new_project_to_the_export(
     review(hands)
     page.wait_for_function("name => document.querySelector('#note-name')?.textContent !== name", arg=name)
     assert Span.objects.filter(annotation_set__author__kind="gold", annotation_set__document__name=name).exists()
-    done("review")
 
     next_step(hands, "Export")
     hands.choose("Annotations", "Current gold standard")
@@ -284,9 +267,6 @@ def test_from_a_new_project_to_the_export(
         assert len([each for each in archive.namelist() if each.endswith(".ann")]) == PILOT + 1
     hands.link("First ward")
     expect(page.get_by_role("heading", name="Next steps")).to_have_count(0)
-    done("export")
-    record_property("acts", acts)
-    print(f"{by.__name__}: {sum(acts.values())} acts, {acts}")
     assert Label.objects.filter(code="FECHAS").count() == 0
 
 

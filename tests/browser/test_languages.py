@@ -202,8 +202,11 @@ def test_what_scripts_write(world: SimpleNamespace, page_of: Any, live: Any) -> 
     expect(page.locator("#keys")).to_be_visible()
     check(page)
     page.goto(live("import", "dokimi"))
+    sent: list[str] = []
+    page.on("request", lambda request: request.method == "POST" and sent.append(request.url))
     page.locator("form#upload button[type=submit]").click()
     expect(page.locator("#upload-errors li")).to_have_text("⟦Choose at least one file, a folder, or a zip.⟧")
+    assert sent == [], "the page says so itself"
     files = [{"name": f"σημείωμα-{n}.txt", "mimeType": "text/plain", "buffer": b"1"} for n in range(8)]
     page.locator("input[name=files]").set_input_files(files)
     expect(page.locator("#chosen strong")).to_be_visible()

@@ -91,6 +91,7 @@ def test_from_three_annotators_to_a_frozen_exported_gold_version(
     world: SimpleNamespace, page_of: Any, live: Any, axe: Any
 ) -> None:
     read_by_three(world)
+    world.note.assignments.update(state="done")
     page = page_of(world.rita)
     page.goto(live("adjudications", "sirm"))
     page.get_by_role("link", name="Begin").click()

@@ -152,6 +152,7 @@ def test_limits(walk_over: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     before = painted(page)
     press(page, "ArrowRight", "d")
     expect(page.locator("#notice")).to_contain_text("an annotation set holds at most 2 spans on one note")
+    expect(page.locator("#notice")).not_to_contain_text(walk.note.name)
     saved(page)
     assert painted(page) == before == walk.made
     press(page, "Control+z")

@@ -18,9 +18,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.mark.parametrize("by", [Mouse, pytest.param(Keys, marks=pytest.mark.nightly)])
-def test_from_a_new_release_to_its_certificate(
-    page_of: Any, live: Any, by: type[Hands], tmp_path: Any, record_property: Any
-) -> None:
+def test_from_a_new_release_to_its_certificate(page_of: Any, live: Any, by: type[Hands], tmp_path: Any) -> None:
     clinic = make_clinic()
     page: Page = page_of(clinic.mia)
     hands = by(page)
@@ -74,7 +72,6 @@ def test_from_a_new_release_to_its_certificate(
     content = open_certificate((tmp_path / "certificate.pdf").read_bytes()).content
     assert content["identifiability"]["gate"]["replaced"] == 3 and content["context"]["expires_on"] == day.isoformat()
     assert content["identifiability"]["audit"]["read"] == 3
-    record_property("acts", hands.acts)
     assert hands.acts <= {Mouse: 40, Keys: 400}[by]
 
     page.get_by_role("link", name="Verify a certificate").press("Enter")

@@ -9,15 +9,7 @@ from playwright.sync_api import Page, expect
 from annotations.models import Role
 from tests import factories as make
 from tests.browser.annotate.steps import drag, label_button, place, press, saved
-from tests.browser.review.steps import (
-    TEXT,
-    act,
-    gold,
-    open_review,
-    opened,
-    suggest,
-    world,
-)
+from tests.browser.review.steps import TEXT, act, gold, open_review, opened, suggest, world
 
 __all__ = ["opened", "world"]
 

@@ -265,14 +265,7 @@ def test_keys(many: Reviewing) -> None:
     many.go_on()
     press(page, "?")
     sheet = page.get_by_role("dialog", name="Keys")
-    for words in (
-        "Accept",
-        "Reject",
-        "Skip to the next open suggestion",
-        "Ctrl+Z",
-        "Finish when nothing is open",
-        "PATIENT",
-    ):
+    for words in ("Accept", "Reject", "Skip to the next open", "Ctrl+Z", "Finish when nothing is open", "PATIENT"):
         expect(sheet).to_contain_text(words)
     press(page, "Escape")
     expect(sheet).to_be_hidden()

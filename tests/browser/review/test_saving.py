@@ -9,17 +9,7 @@ from annotations.models import Decision
 from tests import factories as make
 from tests.browser.annotate.steps import click_text, lose_one_answer, painted, press, saved
 from tests.browser.conftest import session_cookie
-from tests.browser.review.steps import (
-    Reviewing,
-    decided,
-    gold,
-    many,
-    open_review,
-    opened,
-    states,
-    suggest,
-    world,
-)
+from tests.browser.review.steps import Reviewing, decided, gold, many, open_review, opened, states, suggest, world
 
 __all__ = ["many", "opened", "world"]
 
