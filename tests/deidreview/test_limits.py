@@ -1,5 +1,6 @@
 """Limits on requests by person and by address in a time window, and on the threads of one person."""
 
+import asyncio
 import threading
 import time
 from types import SimpleNamespace
@@ -12,6 +13,7 @@ from django.test import Client, RequestFactory
 from django.urls import reverse
 
 from deidreview.limits import RequestLimits, Threads, windows
+from deidreview.mcp_server import Door
 from tests import factories as make
 from tests.waiting import HANGS
 
@@ -51,6 +53,28 @@ def test_strangers_are_counted_by_address_and_a_form_as_ten(settings: Any, clien
     assert client.post(login, {"login": "x", "password": "y"}).status_code == 200
     assert client.post(login, {"login": "x", "password": "y"}).status_code == 429
     assert client.get(login, REMOTE_ADDR="10.1.2.3").status_code == 200
+
+
+@pytest.mark.django_db(transaction=True)
+def test_strangers_at_the_mcp_server_are_counted_too(settings: Any) -> None:
+    settings.ANONYMOUS_PER_WINDOW = 2
+
+    def ask() -> tuple[int, dict[bytes, bytes]]:
+        sent: list[Any] = []
+
+        async def receive() -> Any:
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        request = {"type": "http", "method": "POST", "path": "/mcp", "headers": [], "client": ("127.0.0.1", 1)}
+        asyncio.run(Door(HttpResponse)(request, receive, send))  # type: ignore[arg-type]  # no answer gets that far
+        return sent[0]["status"], dict(sent[0]["headers"])
+
+    answers = [ask() for _ in range(3)]
+    assert [status for status, _ in answers] == [401, 401, 429]
+    assert int(answers[-1][1][b"retry-after"]) >= 1
 
 
 @pytest.mark.django_db

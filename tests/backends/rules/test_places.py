@@ -29,6 +29,7 @@ FOUND = [
     "vive en {CITY|Terrassa}",
     "{CITY|Conegliano} ({CITY|TV})",
     "CP: {ZIP|28016}.",
+    "zona norte ({ZIP|41702}) y",
     "{STREET|Av. Rivadavia 120}, código postal {ZIP|1426} ({COUNTRY|Argentina})",
     "C.P. {ZIP|40140-276}, {COUNTRY|Costa Rica}",
     "País: {COUNTRY|España}.",

@@ -2,6 +2,7 @@
 
 import pytest
 
+from annotations.domain.documents.importing import DocumentsFormat
 from annotations.domain.documents.kinds import ENDINGS, Kind
 from tests.domain.documents.helpers import docx, p, read
 from tests.domain.documents.test_odt import odt
@@ -21,6 +22,20 @@ def test_documents_are_read_by_every_ending(ending):
     for name in (f"case.{ending}", f"CASE.{ending.upper()}"):
         note = read(name, MADE[ENDINGS[ending]])
         assert (note.text.strip(), note.kind, note.name) == (WORDS, ENDINGS[ending], name.rpartition(".")[0])
+
+
+@pytest.mark.parametrize(
+    ("name", "head", "claimed"),
+    [
+        ("case.txt", b"in UTF-8", False),
+        ("case.txt", b"caf\xe9 in another encoding", True),
+        ("case.pdf", b"%PDF-1.7 in ASCII", True),
+        ("note.csv", b"note_id,person_id,note_date,note_text\n", True),
+        ("case.json", b'{"resourceType": "Bundle"}', True),
+    ],
+)
+def test_what_is_claimed_as_a_document(name, head, claimed):
+    assert DocumentsFormat().claims(name, head) is claimed
 
 
 @pytest.mark.parametrize("ending", ["docm", "dotm"])
