@@ -7,6 +7,7 @@ import hashlib
 import itertools
 from collections.abc import Iterable, Sequence
 
+from django.db import transaction
 from django.db.models import F
 
 from annotations.core.suggested_notes import add_notes
@@ -126,12 +127,16 @@ def make_set(
     submitted: bool = False,
     **fields: object,
 ) -> AnnotationSet:
-    """Create an annotation set with spans (start, end, label name), in code points, end-exclusive."""
+    """Create an annotation set with spans (start, end, label name), in code points, end-exclusive.
+
+    Both at once, so that no open page reads the set without its spans.
+    """
     if isinstance(author, User):
         author = make_author(note.project, author)
     state = AnnotationSet.State.SUBMITTED if submitted else AnnotationSet.State.DRAFT
-    annotation_set = AnnotationSet.objects.create(document=note, author=author, state=state, **fields)
-    _make_spans(annotation_set, list(spans))
+    with transaction.atomic():
+        annotation_set = AnnotationSet.objects.create(document=note, author=author, state=state, **fields)
+        _make_spans(annotation_set, list(spans))
     return annotation_set
 
 

@@ -95,7 +95,7 @@ def test_a_note_by_keyboard(ward: SimpleNamespace, page_of: Any, live: Any) -> N
     keyboard.press("Escape")
     expect(page.get_by_role("dialog", name="Keys")).to_be_hidden()
     # Chromium moves the focus back to the page a moment after it has closed the dialog.
-    page.wait_for_function("!document.activeElement.closest('dialog')")
+    expect(page.locator("dialog :focus")).to_have_count(0)
     keyboard.press("Enter")
     expect(page.get_by_text("You have read 1 note.")).to_be_visible()
     page.wait_for_selector("html[data-audit=ready]")
