@@ -20,6 +20,7 @@ for address in ("127.0.0.1", "192.0.2.7"):
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.product
 @pytest.mark.parametrize(
     ("module", "shown"),

@@ -180,6 +180,7 @@ def nginx(tmp_path):
 FORGERIES = ["X-Forwarded-For", "X-Real-IP", "Forwarded", "X-Client-IP", "X_Forwarded_For"]
 
 
+@pytest.mark.nightly
 def test_forged_addresses_neither_escape_the_lock_nor_lock_anybody_else_out(web_server, nginx):
     behind, server = web_server(DEIDREVIEW_HTTPS="1", DEIDREVIEW_PROXIES="1")
     port = nginx(behind)

@@ -147,6 +147,7 @@ def ask(port: int, path: str) -> tuple[str, str]:
     return [*found.split(), "", ""][1], found
 
 
+@pytest.mark.nightly
 def test_the_web_server_of_compose_is_healthy_alone_and_behind_nginx(serve, installed, environ, proxied, tmp_path):
     socket = tmp_path / "web.sock"
     port = free_port()
@@ -175,6 +176,7 @@ def test_the_web_server_of_compose_is_healthy_alone_and_behind_nginx(serve, inst
     assert installed.run(*check, environ=environ).returncode != 0
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ["worker", "relay"])
 def test_worker_and_relay_of_compose_run_until_they_are_ended(serve, name):
     process, _ = serve(command_of(name))

@@ -103,7 +103,10 @@ def test_a_database_that_counts_bytes_is_refused(manage):
 
 @pytest.mark.both_databases
 @pytest.mark.usefixtures("start")  # so that `--part` counts this test as one with a database
-@pytest.mark.parametrize("same_folder", [True, False], ids=["one folder", "two folders"])
+@pytest.mark.parametrize(
+    "same_folder",
+    [pytest.param(True, id="one folder", marks=pytest.mark.nightly), pytest.param(False, id="two folders")],
+)
 def test_two_that_prepare_at_once(environ, tmp_path, same_folder):
     if same_folder != (connection.vendor == "sqlite"):
         pytest.skip("on SQLite, two folders are two databases; on PostgreSQL, one folder is locked as on SQLite")

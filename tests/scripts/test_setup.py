@@ -75,6 +75,7 @@ def makes_it_whole(folder):
     assert {file.name for file in (folder / ".venv/stamps").iterdir()} == {"venv", "base"}
 
 
+@pytest.mark.nightly
 @pytest.mark.processes
 def test_killed_while_the_environment_is_made(checkout):
     kill_when(make(checkout), checkout / ".venv/bin/python")
@@ -95,6 +96,7 @@ def test_killed_while_packages_are_installed(checkout):
     makes_it_whole(checkout)
 
 
+@pytest.mark.nightly
 @pytest.mark.processes
 def test_what_cannot_be_installed_leaves_the_environment(checkout):
     makes_it_whole(checkout)
@@ -108,6 +110,7 @@ def test_what_cannot_be_installed_leaves_the_environment(checkout):
     makes_it_whole(checkout)
 
 
+@pytest.mark.nightly
 @pytest.mark.processes
 def test_two_at_once(checkout):
     """The second setup waits, finds the finished environment, and does not create it again."""
