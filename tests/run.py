@@ -1,8 +1,7 @@
 """`make test`: the browser code's tests under Node, then pytest on SQLite, on PostgreSQL, and without a database.
 
-The parts run at the same time. Those with processes and a browser mostly wait, so they have priority, and the others
-take what is left of the processor. The output of each part is printed at the end. `make test` runs on PostgreSQL what
-databases do differently, and `make test-all` everything.
+The parts run at the same time, the two shortest with what the others leave of the processor. The output of each part is
+printed at the end. `make test` runs on PostgreSQL what databases do differently, and `make test-all` everything.
 
     python -m tests.run                        everything that decides whether a change is right
     python -m tests.run --all                  the same, with long property tests, all on both databases
@@ -56,8 +55,8 @@ PARTS = {
     "browser": "first-browser",
     "PostgreSQL": "second",
 }
-# Tests of these parts wait for other processes again and again.
-WAITING = ("browser", "running")
+# The parts that take least time.
+SHORT = ("plain", "second")
 NIGHTLY = {"browser, PostgreSQL": "second-browser", "processes, PostgreSQL": "second-running"}
 # The part that loads all files; the others wait until it has, and then load only those that they need.
 FIRST = "no database"
@@ -135,7 +134,7 @@ class TestRun:
                 environ["DATABASE_URL"] = self.server.result()
             except StartError as error:
                 return f"failed: {error}"
-        first = [] if part.endswith(WAITING) else ["nice"]
+        first = ["nice"] if part in SHORT else []
         return _timed([*first, *self.command, f"--part={part}"], environ, output, self.fine)
 
 
