@@ -1,7 +1,7 @@
 """`make test`: the browser code's tests under Node, then pytest on SQLite, on PostgreSQL, and without a database.
 
-Three parts run at a time, since tests also wait: for a browser, a disk, and longest for processes. The output of each part
-is printed at the end. `make test` runs on PostgreSQL what databases do differently, and `make test-all` everything.
+Three parts run at a time, since tests also wait: for a browser, a disk, and longest for processes. The output of each
+part is printed at the end. `make test` runs on PostgreSQL what databases do differently, and `make test-all` everything.
 
     python -m tests.run                        everything that decides whether a change is right
     python -m tests.run --all                  the same, with long property tests, all on both databases
