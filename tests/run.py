@@ -1,7 +1,7 @@
 """`make test`: the browser code's tests under Node, then pytest on SQLite, on PostgreSQL, and without a database.
 
 Three parts run at a time, since tests also wait: for a browser, a disk, and longest for processes. The output of each
-part is printed at the end. `make test` runs on PostgreSQL what databases do differently, and `make test-all` everything.
+part is printed at the end. `make test` runs on PostgreSQL what databases do differently. `make test-all` runs all.
 
     python -m tests.run                        everything that decides whether a change is right
     python -m tests.run --all                  the same, with long property tests, all on both databases
@@ -96,17 +96,20 @@ def main(words: Sequence[str]) -> int:
             _title(f"pytest, {name}")
             _show(outputs[name])
         spent = costs.read(shared)
-    return _report(results, spent, time.monotonic() - began, whole=not words)
+    return _report(results, spent, time.monotonic() - began, judged=not words and not chosen.all)
 
 
-def _report(results: Mapping[str, str], spent: list[costs.FileCost], seconds: float, whole: bool) -> int:
-    """Print how the parts ended and what the files cost. Return the exit status."""
+def _report(results: Mapping[str, str], spent: list[costs.FileCost], seconds: float, judged: bool) -> int:
+    """Print how the parts ended and what the files cost. Return the exit status.
+
+    The budgets of files are for a whole run of `make test`, which is `judged` by them.
+    """
     RESULTS.parent.mkdir(exist_ok=True)
     RESULTS.write_text(json.dumps([asdict(cost) for cost in spent], indent=1))
     print("", *costs.summary(spent), f"Seconds of each file and part: {RESULTS.relative_to(CODE)}", "", sep="\n")
     for name, line in results.items():
         print(f"{name:24}{line}")
-    above = costs.above_budget(spent) if whole else []
+    above = costs.above_budget(spent) if judged else []
     print(f"{'whole run':24}{seconds:.0f} s", *above, sep="\n")
     return 0 if not above and all(line.startswith("ok") for line in results.values()) else 1
 
