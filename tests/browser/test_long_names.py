@@ -67,6 +67,7 @@ def check(page: Page, name: str) -> None:
     assert page.evaluate(BROKEN, PLACES) == []
 
 
+@pytest.mark.nightly
 def test_names_are_shortened_and_never_broken(world: SimpleNamespace, page_of: Any, live: Any) -> None:
     page = page_of(world.rita)
     for address, name in (
@@ -88,6 +89,7 @@ def test_names_are_shortened_and_never_broken(world: SimpleNamespace, page_of: A
     check(page, NOTE)
 
 
+@pytest.mark.nightly
 def test_the_labels_beside_a_note_are_shortened_in_the_middle(world: SimpleNamespace, page_of: Any, live: Any) -> None:
     page = page_of(world.ann)
     for width in (1440, 390):

@@ -61,6 +61,7 @@ def in_training(project: Any) -> TrainedModel:
     return model
 
 
+@pytest.mark.nightly
 def test_charts_and_comparisons_are_accessible_and_fit_a_phone(
     world: SimpleNamespace, page_of: Any, live: Any, axe: Any
 ) -> None:
@@ -166,6 +167,7 @@ def test_gold_is_made_and_replaced_by_keys_alone(world: SimpleNamespace, page_of
     assert list(gold.spans.values_list("start", "end")) == [(13, 15)]
 
 
+@pytest.mark.nightly
 def test_the_audit_log_is_filtered_in_place_and_counts_arrive_later(
     world: SimpleNamespace, page_of: Any, live: Any
 ) -> None:

@@ -65,6 +65,7 @@ def test_the_second_level_takes_no_height_where_text_is_read(mia: Any, page_of: 
     expect(page).to_have_url(live("review_bulk_new", "covid"))
 
 
+@pytest.mark.nightly
 def test_breadcrumbs_and_the_bar_do_not_overlap_and_nothing_moves(mia: Any, page_of: Any, live: Any) -> None:
     """On a phone, on a page of the third level."""
     page = page_of(mia, viewport={"width": 390, "height": 844})

@@ -18,7 +18,7 @@ from tests.worlds import warm
 from tests.worlds.product import ROOT, clean_environ, free_port, own_database
 from tests.worlds.signing_in import totp
 
-pytestmark = [pytest.mark.product, pytest.mark.processes]
+pytestmark = [pytest.mark.product, pytest.mark.processes, pytest.mark.nightly]
 PASSWORD = "correct horse battery"
 SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
 ATTEMPTS = 5
@@ -180,7 +180,6 @@ def nginx(tmp_path):
 FORGERIES = ["X-Forwarded-For", "X-Real-IP", "Forwarded", "X-Client-IP", "X_Forwarded_For"]
 
 
-@pytest.mark.nightly
 def test_forged_addresses_neither_escape_the_lock_nor_lock_anybody_else_out(web_server, nginx):
     behind, server = web_server(DEIDREVIEW_HTTPS="1", DEIDREVIEW_PROXIES="1")
     port = nginx(behind)
@@ -203,7 +202,6 @@ def test_forged_addresses_neither_escape_the_lock_nor_lock_anybody_else_out(web_
     assert UNNAMED_PROXY not in server.end()
 
 
-@pytest.mark.nightly
 def test_https_with_no_proxy_named_is_warned_of_at_the_start(web_server):
     _, server = web_server(DEIDREVIEW_HTTPS="1", DEIDREVIEW_PROXIES="0")
     assert UNNAMED_PROXY in server.end()

@@ -10,7 +10,7 @@ import pytest
 
 from tests.waiting import HANGS
 
-pytestmark = [pytest.mark.product, pytest.mark.processes]
+pytestmark = [pytest.mark.product, pytest.mark.processes, pytest.mark.nightly]
 SCRIPT = Path(__file__).parents[2] / "docs" / "examples" / "from_notes_to_model.py"
 SCOPES = {"mia": "manage", "anna": "write", "bruno": "write"}
 MAKE = f"""

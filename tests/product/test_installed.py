@@ -7,7 +7,7 @@ import pytest
 
 from tests.worlds.installed import Served
 
-pytestmark = [pytest.mark.product, pytest.mark.processes]
+pytestmark = [pytest.mark.product, pytest.mark.processes, pytest.mark.nightly]
 
 
 def test_the_wheel_has_everything_that_the_app_reads(installed):
@@ -45,7 +45,6 @@ def test_a_first_command_and_the_pages_with_their_files(installed, tmp_path):
     assert objects == [{"address": f"http://127.0.0.1:{port}/", "data": str(data)}]
 
 
-@pytest.mark.nightly
 def test_a_command_in_bash_is_completed(installed, tmp_path):
     environ = installed.environ(tmp_path / "data")
     script = """
@@ -60,14 +59,12 @@ COMP_WORDS=(deidreview jobs --ca) COMP_CWORD=2; _deidreview deidreview; echo "${
     ]  # fmt: skip
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize("words", [("run", "--port"), ("create_project",)])
 def test_wrong_options_are_refused(installed, tmp_path, words):
     done = installed.run("deidreview", *words, environ=installed.environ(tmp_path / "data"))
     assert done.returncode == 2 and "Traceback" not in done.stderr
 
 
-@pytest.mark.nightly
 def test_the_program_is_named_as_people_call_it(installed, tmp_path):
     environ = installed.environ(tmp_path / "data", DATABASE_URL=f"sqlite:///{tmp_path}/other.sqlite3")
     environ["DEIDREVIEW_SECRET_KEY"] = "k" * 50

@@ -101,12 +101,9 @@ def test_a_database_that_counts_bytes_is_refused(manage):
     assert "has the encoding SQL_ASCII, but notes need UTF8. Create another one" in done.stderr
 
 
-@pytest.mark.both_databases
+@pytest.mark.nightly
 @pytest.mark.usefixtures("start")  # so that `--part` counts this test as one with a database
-@pytest.mark.parametrize(
-    "same_folder",
-    [pytest.param(True, id="one folder", marks=pytest.mark.nightly), pytest.param(False, id="two folders")],
-)
+@pytest.mark.parametrize("same_folder", [True, False], ids=["one folder", "two folders"])
 def test_two_that_prepare_at_once(environ, tmp_path, same_folder):
     if same_folder != (connection.vendor == "sqlite"):
         pytest.skip("on SQLite, two folders are two databases; on PostgreSQL, one folder is locked as on SQLite")

@@ -120,15 +120,3 @@ def test_a_stop_while_a_module_is_imported_prints_nothing():
     assert (done.returncode, done.stderr) == (0, "")
     step = done.stdout.strip()
     assert step.isdigit() and not psutil.pid_exists(int(step))
-
-
-@pytest.mark.product
-@pytest.mark.processes
-def test_a_web_server_that_is_started_again_has_no_step(start):
-    running = start().wait_ready()
-    web = running.commands()["web"]
-    assert "--greeting-fd" in web.cmdline()
-    web.kill()
-    wait_for(lambda: running.commands().get("web", web) != web, what="the new web server")
-    assert "--greeting-fd" not in running.commands()["web"].cmdline()
-    assert running.get("/healthz")[0] == 200

@@ -58,6 +58,7 @@ def test_from_sign_in_to_the_second_factor_and_out(page_of, live):
     page.wait_for_url(live("projects"))
 
 
+@pytest.mark.nightly
 def test_pages_that_refuse_are_accessible_and_fit(page_of, live, axe, settings):
     page = page_of(**PHONE)
     page.goto(live("projects") + "nowhere")
@@ -131,6 +132,7 @@ def test_an_htmx_request_that_fails_says_so(page_of, live, axe, settings):
     expect(page.get_by_role("status")).to_contain_text("can't be reached")
 
 
+@pytest.mark.nightly
 def test_the_admin_works_under_the_policy(page_of, live):
     page = page_of(make_user("root", is_staff=True, is_superuser=True))
     page.goto(live("admin:index"))

@@ -272,6 +272,7 @@ def test_two_adjudicators_and_anonymous_annotators(world: SimpleNamespace, page_
     assert outcome(world) == [("AGE", "60"), ("IDNUM", "98")]
 
 
+@pytest.mark.nightly
 def test_on_a_phone(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
     world.people["carla"].username = "carla-of-the-second-ward"
     world.people["carla"].save()
@@ -303,6 +304,7 @@ def test_on_a_phone(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -
     assert axe(page) == []
 
 
+@pytest.mark.nightly
 def test_a_low_window_scrolls_as_a_page(world: SimpleNamespace, page_of: Any, live: Any) -> None:
     """720 by 450 pixels are a window of 1440 by 900 at 200% zoom."""
     read_by_three(world)

@@ -17,6 +17,7 @@ def check(page, axe):
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+@pytest.mark.nightly
 def test_from_the_preview_to_the_undo(page_of, live, axe, settings, tmp_path):
     settings.REDIS_URL = f"unix://{tmp_path}/nothing.sock"
     project = make.make_project("ward", name="Ward")

@@ -71,6 +71,7 @@ def test_by_key(given: SimpleNamespace, page_of: Any, live: Any) -> None:
     expect(page.locator("#selected .wb-hint")).to_contain_text("have no attributes")
 
 
+@pytest.mark.nightly
 def test_by_mouse_and_after_submitting(given: SimpleNamespace, page_of: Any, live: Any) -> None:
     page = open_note(page_of(given.ann), live, given.note)
     label_the_name(page)

@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests import factories as make
@@ -35,6 +36,7 @@ def drawn(page: Page) -> str:
     return re.sub(r' data-span="[^"]*"| is-selected|(?<=</div>)\n', "", markup)
 
 
+@pytest.mark.nightly
 def test_a_long_note_is_touched_little_and_drawn_alike(transactional_db: None, page_of: Any, live: Any) -> None:
     project = make.make_project("long")
     ann = make.make_member(project, user="ann")

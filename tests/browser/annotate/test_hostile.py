@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+import pytest
 from playwright.sync_api import expect
 
 from annotations.models import Comment, Document, Flag, Label, Span
@@ -143,6 +144,7 @@ CUT = """() => {
 }"""
 
 
+@pytest.mark.nightly
 def test_long_names_of_labels_are_shown_or_shortened(walk_over: Any) -> None:
     labels = [("NAME", list(zip(LONG_NAMES, "123", strict=True)))]
     walk = walk_over(*["Mario Rossi, Bianchi, Verdi\nדוד כהן בן 54\n"] * 3, labels=labels)

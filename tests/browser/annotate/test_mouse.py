@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, Route, expect
 
 from annotations.models import Event
@@ -147,6 +148,7 @@ def test_what_a_mouse_does(walk_over: Any) -> None:
     is_selected(page, "Mario Rossi")
 
 
+@pytest.mark.nightly
 def test_what_is_selected_is_shown_while_the_button_is_down(walk_over: Any) -> None:
     walk = walk_over(*[TEXT] * 9)
     page = walk.page

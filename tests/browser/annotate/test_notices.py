@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from annotations.models import AnnotationSet, Project, Span
@@ -22,6 +23,7 @@ def seed(world: SimpleNamespace, note: Any) -> None:
     Project.objects.filter(pk=world.project.pk).update(seed_from=run)
 
 
+@pytest.mark.nightly
 def test_annotations_that_began_from_a_model(world: SimpleNamespace, page_of: Any, live: Any) -> None:
     first, second, _ = world.notes
     seed(world, second)
@@ -100,6 +102,7 @@ def test_withdrawn_annotations(opened: Page, world: SimpleNamespace, live: Any) 
         open_note(opened, live, world.note)
 
 
+@pytest.mark.nightly
 def test_the_outcome(world: SimpleNamespace, page_of: Any, live: Any) -> None:
     first, second, _ = world.notes
     make.make_set(first, world.ann, [(9, 20, "PATIENT")], submitted=True, version=2)

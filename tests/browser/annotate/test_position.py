@@ -100,6 +100,7 @@ def load_another(page: Page) -> None:
     page.wait_for_selector("html[data-workbench=ready]")
 
 
+@pytest.mark.nightly
 def test_what_is_on_the_screen(long: SimpleNamespace) -> None:
     page = long.page
     for leave in (away_and_back, reload, load_another):

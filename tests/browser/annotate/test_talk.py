@@ -4,6 +4,7 @@ import json
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from annotations.models import Comment, Flag, Label, PersonalKey, Project
@@ -97,6 +98,7 @@ def test_comments(world: SimpleNamespace, page_of: Any, live: Any) -> None:
     assert Comment.objects.get(text="Half a thought.").document == world.note
 
 
+@pytest.mark.nightly
 def test_earlier_comments_by_keys(world: SimpleNamespace, page_of: Any, live: Any) -> None:
     for number in range(PAGE + 2):
         Comment.objects.create(document=world.note, author=world.ann, annotator=world.ann, text=f"no. {number}")

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from playwright.sync_api import Route, expect
 
 from annotations.models import ApiToken
@@ -16,6 +17,7 @@ def with_projects_only(route: Route) -> None:
     route.fulfill(response=answer, json=described)
 
 
+@pytest.mark.nightly
 def test_a_token_is_made_tried_and_revoked_by_keyboard(transactional_db: None, page_of: Any, live: Any) -> None:
     mia = make.make_member(make.make_project("covid"), "manager", "mia")
     page = page_of(mia, **PHONE, permissions=["clipboard-read", "clipboard-write"])

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from playwright.sync_api import expect
 
 from annotations.models import User
@@ -9,6 +10,7 @@ from tests.archives.archived_world import archive_of, full_project
 from tests.browser.widths import PHONE, fits
 
 
+@pytest.mark.nightly
 def test_an_archive_is_uploaded_and_its_people_are_shown(transactional_db: None, page_of: Any, live: Any) -> None:
     world = full_project()
     archive = archive_of(world.project)

@@ -33,6 +33,7 @@ def marks() -> list[tuple[str, str]]:
     ]
 
 
+@pytest.mark.nightly
 def test_a_note_by_mouse(ward: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
     page = opened(page_of(ward.rev), live)
     expect(page.get_by_role("button", name="No leak")).to_be_visible()

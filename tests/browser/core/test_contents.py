@@ -21,6 +21,7 @@ def ward() -> Any:
     return make.make_member(project, "reviewer")
 
 
+@pytest.mark.nightly
 def test_beside_the_text_or_folded_on_a_phone(page_of: Any, live: Any) -> None:
     page = page_of(ward())
     page.goto(live("agreement", "ward"))
@@ -56,6 +57,7 @@ def test_beside_the_text_or_folded_on_a_phone(page_of: Any, live: Any) -> None:
     expect(target).to_be_in_viewport()
 
 
+@pytest.mark.nightly
 def test_without_scripts_it_still_leads_to_the_sections(page_of: Any, live: Any) -> None:
     page = page_of(ward(), java_script_enabled=False)
     page.goto(live("agreement", "ward"))

@@ -18,6 +18,7 @@ def column(table: Locator, number: int) -> list[str]:
     return [text.split("\n")[0].strip() for text in table.locator(f"tbody tr > :nth-child({number})").all_inner_texts()]
 
 
+@pytest.mark.nightly
 def test_a_table_is_sorted_by_a_column(page_of: Any, live: Any) -> None:
     project = make.make_project("ward", name="Ward")
     annotators = [make.make_member(project, user=name) for name in ("anna", "bruno")]
@@ -74,6 +75,7 @@ def test_times_are_sorted_as_times(page_of: Any, live: Any) -> None:
     assert [name for name in column(table, 1) if name not in ("mia", "dan")] == ["cleo", "ada", "ben"]
 
 
+@pytest.mark.nightly
 def test_lists_are_sorted_if_they_are_complete_on_one_page(page_of: Any, live: Any) -> None:
     project = make.make_project("ward", name="Ward")
     for number in range(30):

@@ -42,6 +42,7 @@ def test_pages_and_scripts_show_times_in_the_zone_of_the_browser(page_of: Any, l
     expect(time).to_have_attribute("title", f"{THERE}:33 ({ZONE})")
 
 
+@pytest.mark.nightly
 def test_without_scripts_the_servers_zone_is_shown(page_of: Any, live: Any, settings: Any) -> None:
     settings.TIME_ZONE = "Asia/Tokyo"
     project = make.make_project("ward")

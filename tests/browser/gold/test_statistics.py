@@ -13,6 +13,7 @@ SPANS = [(0, 11, "PATIENT"), (13, 15, "AGE"), (44, 50, "CITY")]
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
+@pytest.mark.nightly
 def test_from_a_version_to_its_statistics(page_of, live, axe):
     project = make.make_project("covid", name="Covid ward")
     gold = make.make_author(project, kind="gold", name="gold")
@@ -43,6 +44,7 @@ CUT = """() => [...document.querySelectorAll("svg.plot")].flatMap((plot) => {
 })"""
 
 
+@pytest.mark.nightly
 def test_no_name_of_a_label_is_cut(page_of, live):
     labels = ("MEDICALRECORD", "LOCATION_OTHER", "WWWWWWWWMMMM", "CITY")
     project = make.make_project("ward", labels=[("ALL", [(label, "") for label in labels])])

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from playwright.sync_api import expect
 
 from annotations.jobs.runner import run as work
@@ -11,6 +12,7 @@ from tests.browser.widths import PHONE, fits
 from tests.refining.conftest import build_ward
 
 
+@pytest.mark.nightly
 def test_from_the_runs_to_a_refinement(
     transactional_db: None, page_of: Any, live: Any, axe: Any, settings: Any
 ) -> None:

@@ -98,6 +98,7 @@ def test_the_page_follows_the_job(staged: Any, page_of: Any, live: Any, axe: Any
     expect(page.locator("#job-status")).to_have_count(1)
 
 
+@pytest.mark.nightly
 def test_what_was_opened_stays_open_until_the_job_is_canceled(staged: Any, page_of: Any, live: Any) -> None:
     manager, project, _ = staged
     make.make_note(project, "Seen on 12/03/2021.")

@@ -48,6 +48,7 @@ def world(transactional_db: None, settings: Any) -> Any:
         yield SimpleNamespace(mia=mia)
 
 
+@pytest.mark.nightly
 def test_from_the_score_to_what_judges_disagree_on(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
     page = page_of(world.mia, **PHONE)
     page.goto(live("scores", "covid"))

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.sync_api import expect
 
 from annotations.jobs.runner import run as work
@@ -12,6 +13,7 @@ from tests.browser.widths import PHONE, fits
 from tests.known.files import CSV
 
 
+@pytest.mark.nightly
 def test_a_master_is_imported_and_terms_are_listed(
     transactional_db: None, page_of: Any, live: Any, tmp_path: Path
 ) -> None:

@@ -55,6 +55,7 @@ def test_categories_and_labels(world: SimpleNamespace, page_of: Any, live: Any) 
     expect(page.locator(".span.hue-9")).to_have_text("Mario Rossi")
 
 
+@pytest.mark.nightly
 def test_guidelines_and_people(world: SimpleNamespace, page_of: Any, live: Any) -> None:
     """A preview comes to the same page, leaving an unsaved text asks first, and a link can be copied."""
     page: Page = page_of(world.mia, permissions=["clipboard-read", "clipboard-write"])

@@ -70,6 +70,7 @@ def test_the_next_steps_by_keys(world: SimpleNamespace, page_of: Any, live: Any)
     page.wait_for_url("**/adjudicate/")
 
 
+@pytest.mark.nightly
 def test_the_pages_of_other_roles(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
     for person in (world.rev, world.vic):
         page: Page = page_of(person, **PHONE)

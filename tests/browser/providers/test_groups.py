@@ -23,6 +23,7 @@ def world(transactional_db: None, settings: Any) -> SimpleNamespace:
     return SimpleNamespace(project=project, mia=make.make_member(project, "manager", "mia"))
 
 
+@pytest.mark.nightly
 def test_groups_get_roles(world: Any, page_of: Any, live: Any, axe: Any) -> None:
     page = page_of(**PHONE)
     page.goto(live("account_login"))

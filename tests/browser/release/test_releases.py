@@ -20,6 +20,7 @@ def clinic():
     return made
 
 
+@pytest.mark.nightly
 def test_from_the_gold_page_to_a_prepared_release(clinic, page_of, live, axe):
     page = page_of(clinic.mia)
     page.goto(live("gold", "covid"))
@@ -115,6 +116,7 @@ def test_findings_are_decided(clinic, page_of, live):
     assert fits_everywhere(page)
 
 
+@pytest.mark.nightly
 def test_the_review_shows_surrogates_of_what_gold_holds(clinic, page_of, live):
     run = make.make_author(clinic.project, kind="run", name="rules-1")
     note = make.make_note(clinic.project, "Luca Verdi, di Torino.", "caso-004", language="it", patient_id="P-4")

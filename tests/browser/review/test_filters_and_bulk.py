@@ -57,6 +57,7 @@ def test_filters_and_orders_by_mouse_are_carried_to_the_next_note(
     assert "?" not in page.url
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("by_order", [True, False])
 def test_how_a_note_was_chosen_stays_when_its_filters_change(
     scored: SimpleNamespace, page_of: Any, live: Any, by_order: bool
@@ -304,6 +305,7 @@ def test_a_planted_leak_by_keys(scored: SimpleNamespace, page_of: Any, live: Any
     expect(page.get_by_role("heading", name="Missed identifiers, measured")).to_be_visible()
 
 
+@pytest.mark.nightly
 def test_notes_with_gold_are_included_in_a_bulk_act_by_keys(
     scored: SimpleNamespace, page_of: Any, live: Any, axe: Any
 ) -> None:
@@ -366,6 +368,7 @@ def test_accepting_the_rest_of_a_note_with_gold_needs_permission(
 DOUBT = {"removed": [], "unsupported": [], "places": 2}
 
 
+@pytest.mark.nightly
 def test_doubtful_suggestions_are_included_in_a_bulk_act_by_keys(
     scored: SimpleNamespace, page_of: Any, live: Any, axe: Any
 ) -> None:
@@ -395,6 +398,7 @@ def test_doubtful_suggestions_are_included_in_a_bulk_act_by_keys(
     assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")
 
 
+@pytest.mark.nightly
 def test_accepting_the_rest_waits_for_doubtful_suggestions(
     scored: SimpleNamespace, page_of: Any, live: Any, axe: Any
 ) -> None:

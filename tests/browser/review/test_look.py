@@ -4,6 +4,7 @@ import re
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from annotations.models import Role
@@ -79,6 +80,7 @@ def test_a_phone(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> N
     assert axe(page) == []
 
 
+@pytest.mark.nightly
 def test_neighboring_notes_and_a_finished_note_at_every_width(world: SimpleNamespace, page_of: Any, live: Any) -> None:
     """The neighbors are at hand with the list folded, and the button that reopens is on the screen."""
     page = page_of(world.rita)
@@ -120,6 +122,7 @@ def test_no_text_in_any_url(opened: Page, world: SimpleNamespace) -> None:
     assert not [url for url in seen if any(word in url for word in ("Rossi", "Torino", "anni")) and "static" not in url]
 
 
+@pytest.mark.nightly
 def test_a_low_window_scrolls_as_a_page(world: SimpleNamespace, page_of: Any, live: Any) -> None:
     """720 by 450 pixels are a window of 1440 by 900 at 200% zoom."""
     note = make.make_note(world.project, "Vuoto.\r\n" * 60 + TEXT, "long", language="it")
@@ -143,6 +146,7 @@ def test_a_low_window_scrolls_as_a_page(world: SimpleNamespace, page_of: Any, li
         saved(page)
 
 
+@pytest.mark.nightly
 def test_long_codes_follow_the_text_and_long_names_keep_their_end(
     transactional_db: None, page_of: Any, live: Any
 ) -> None:

@@ -91,6 +91,7 @@ def test_the_filter_by_mouse_and_by_keyboard_survives_a_reload(
     assert heading.bounding_box()["y"] + heading.bounding_box()["height"] <= notice.bounding_box()["y"]
 
 
+@pytest.mark.nightly
 def test_the_rest_by_mouse_asks_before_it_accepts_removals(refined: SimpleNamespace, page_of: Any, live: Any) -> None:
     page = open_review(page_of(refined.rita), live, refined)
     act(page, "accept").click()
@@ -110,6 +111,7 @@ def test_the_rest_by_mouse_asks_before_it_accepts_removals(refined: SimpleNamesp
     assert verdicts == {refined.also_removed: "rejected", refined.removed: "accepted"}
 
 
+@pytest.mark.nightly
 def test_a_phone(refined: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
     options = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "color_scheme": "dark"}
     page = open_review(page_of(refined.rita, **options), live, refined)

@@ -6,6 +6,7 @@ from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, Route, expect
 
 from annotations.models import AnnotationSet, Decision, DocumentSource, Label, Review, Span, StoredFile
@@ -162,6 +163,7 @@ def test_decisions_by_mouse(many: Reviewing) -> None:
     assert page.evaluate(selected) == ""
 
 
+@pytest.mark.nightly
 def test_what_a_correction_leaves_out_is_offered_for_a_label(many: Reviewing) -> None:
     page = many.page
     selected = "String(document.getSelection())"
@@ -328,6 +330,7 @@ def test_a_note_without_suggestions(world: SimpleNamespace, page_of: Any, live: 
     assert Review.objects.get(document=note).found_empty
 
 
+@pytest.mark.nightly
 def test_a_long_list_of_notes_leaves_the_page_as_high_as_the_window(world: Any, page_of: Any, live: Any) -> None:
     """Otherwise the browser would scroll the selected suggestion out of sight."""
     for number in range(60):
@@ -336,6 +339,7 @@ def test_a_long_list_of_notes_leaves_the_page_as_high_as_the_window(world: Any, 
     assert page.evaluate("document.documentElement.scrollHeight") == page.evaluate("innerHeight")
 
 
+@pytest.mark.nightly
 def test_attributes_are_shown_and_kept(world: SimpleNamespace, page_of: Any, live: Any) -> None:
     Span.objects.filter(label__name="PATIENT", start=TEXT.index("Mario Rossi")).update(attributes={"Family": True})
     page = open_review(page_of(world.rita, viewport={"width": 390, "height": 844}), live, world)

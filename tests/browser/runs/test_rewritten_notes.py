@@ -55,6 +55,7 @@ def test_the_review_shows_what_is_in_doubt(world: SimpleNamespace, page_of: Any,
     expect(chosen).not_to_contain_text("Doubtful")
 
 
+@pytest.mark.nightly
 def test_a_label_for_an_unknown_placeholder_by_keyboard(world: SimpleNamespace, page_of: Any, live: Any) -> None:
     page = page_of(world.mia, **PHONE)
     page.goto(live("run", "covid", world.run.pk))

@@ -54,6 +54,7 @@ def choose(page: Page, name: str) -> None:
     page.keyboard.press("Space")
 
 
+@pytest.mark.nightly
 def test_arrow_keys_choose_the_threshold_that_the_run_starts_with(
     world: SimpleNamespace, page_of: Any, live: Any
 ) -> None:
@@ -96,6 +97,7 @@ def test_arrow_keys_choose_the_threshold_that_the_run_starts_with(
     assert (run.model_id, run.params) == (world.model.pk, {"threshold": 0.5})
 
 
+@pytest.mark.nightly
 def test_the_slider_follows_the_number_and_gives_way_to_a_wanted_figure(
     world: SimpleNamespace, page_of: Any, live: Any, axe: Any
 ) -> None:

@@ -3,6 +3,7 @@
 import itertools
 from typing import Any
 
+import pytest
 from playwright.sync_api import expect
 
 from annotations.models import Span
@@ -11,6 +12,7 @@ from tests import factories as make
 ROSSI, AGE, CITY = (0, 11, "PATIENT"), (13, 15, "AGE"), (29, 35, "CITY")
 
 
+@pytest.mark.nightly
 def test_the_chart_by_pass(transactional_db: None, page_of: Any, live: Any, axe: Any) -> None:
     project = make.make_project("covid", name="Covid ward", language="it")
     mia = make.make_member(project, "manager", "mia")

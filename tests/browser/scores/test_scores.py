@@ -85,6 +85,7 @@ def test_from_a_version_to_the_errors_behind_its_scores(
     expect(page.get_by_role("heading", level=1)).to_contain_text("caso-")
 
 
+@pytest.mark.nightly
 def test_causes_of_errors_by_keys_and_clicks(world: SimpleNamespace, page_of: Any, live: Any, axe: Any) -> None:
     page = page_of(world.rev)
     page.goto(live("score_errors", "covid", 2, world.run.pk))

@@ -10,6 +10,7 @@ from tests.surrogates.conftest import make_ward, making
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
+@pytest.mark.nightly
 def test_from_the_list_to_another_surrogate(page_of, live):
     ward = making(make_ward())
     ward.make()

@@ -34,6 +34,7 @@ def project(transactional_db: None) -> Project:
     return made
 
 
+@pytest.mark.nightly
 def test_train_run_review(project: Project, page_of: Any, live: Any, axe: Any, settings: Any, tmp_path: Any) -> None:
     settings.REDIS_URL = f"unix://{tmp_path}/none.sock"
     page = page_of(make.make_member(project, "manager", "boss"))

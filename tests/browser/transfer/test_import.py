@@ -178,6 +178,7 @@ def test_a_zip_with_unknown_labels_by_keyboard(
     assert list(spans.values_list("start", "label__code")) == [(0, "PATIENT")]
 
 
+@pytest.mark.nightly
 def test_without_a_script(world: SimpleNamespace, page_of: Any, live: Any, folder: Path) -> None:
     page = page_of(world.mia, java_script_enabled=False)
     page.goto(live("import", "covid"))

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from playwright.sync_api import expect
 
 from annotations.models import Job, LabelMapping
@@ -10,6 +11,7 @@ from tests.browser.widths import PHONE, fits
 from tests.transfer.mapped import SPANS
 
 
+@pytest.mark.nightly
 def test_a_mapping_is_made_by_keys_and_an_export_uses_it(transactional_db: None, page_of: Any, live: Any) -> None:
     project = make.make_project("covid")
     note = make.make_note(project, name="caso-001")

@@ -22,6 +22,7 @@ def world(transactional_db: None) -> SimpleNamespace:
     return SimpleNamespace(project=project, mia=make.make_member(project, "manager", "mia"))
 
 
+@pytest.mark.nightly
 def test_from_adding_to_the_log(world: Any, page_of: Any, live: Any, axe: Any, receiver: Any) -> None:
     page = page_of(world.mia, **PHONE)
     page.goto(live("webhooks", "covid"))
