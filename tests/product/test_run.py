@@ -176,7 +176,7 @@ def data(environ, prepared):
         ("0001_initial", "is from a version before the first release, which this version can't read."),
     ],
 )
-def test_data_from_a_newer_version_and_one_before_the_first_release(start, data, migration, told):
+def test_data_from_a_newer_version_and_one_before_the_first_release(start, manage, data, migration, told):
     insert = "INSERT INTO django_migrations (app, name, applied) VALUES ('annotations', '{}', '2030-01-01')"
     _applied(data, insert.format(migration))
 
@@ -184,6 +184,9 @@ def test_data_from_a_newer_version_and_one_before_the_first_release(start, data,
     assert status == 1
     assert told in words
     assert len(words.splitlines()) == 1
+    done = manage("migrate")
+    refused = migration == "0001_initial"  # Django has nothing to do for a newer version.
+    assert (done.returncode, told in done.stderr) == (int(refused), refused), done.stderr
 
 
 @sqlite_only
